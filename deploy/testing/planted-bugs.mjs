@@ -8,6 +8,10 @@ import { join } from "node:path";
 
 const partition = (path) => `libs/partition/src/${path}`;
 const processor = (path) => `libs/processor/src/${path}`;
+const invoker = (path) => `libs/invoker/src/${path}`;
+const flow = (path) => `libs/flow/src/${path}`;
+/** The store of all worlds. */
+const stored = "libs/store/src/kv/kv-partition-store.ts";
 
 /** `edits`: file, text to find, text in its place. */
 function plant(name, what, world, ...edits) {
@@ -141,7 +145,7 @@ export const PLANTED_BUGS = [
     '      storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);\n',
     "",
   ]),
-  plant("one-listener-of-a-promise", "Only the first who waits for a promise hears of its completion", 332, [
+  plant("one-listener-of-a-promise", "Only the first who waits for a promise hears of its completion", 379, [
     partition("promise/promise.ts"),
     "for (const listener of promise?.listeners ?? []) {",
     "for (const listener of (promise?.listeners ?? []).slice(0, 1)) {",
@@ -167,7 +171,7 @@ export const PLANTED_BUGS = [
     '  out.mutate({ kind: "putInvocation", invocation: suspended });\n',
   ]),
   plant("retry-replays-too-little", "The next attempt does not know what the last one stored", 19, [
-    "libs/invoker/src/run.ts",
+    invoker("run.ts"),
     "    this.#journal.stored(effect);\n",
     "    if (effect.index % 5 !== 4) this.#journal.stored(effect);\n",
   ]),
@@ -175,6 +179,155 @@ export const PLANTED_BUGS = [
     processor("cluster/leadership.ts"),
     "if (seat.endsAtMs <= nowMs) this.#lose(",
     "if (seat.endsAtMs + 5_000 <= nowMs) this.#lose(",
+  ]),
+  plant("lock-not-released", "Now and then an object keeps its lock when nobody waits for it", 1, [
+    partition("lock/lock.ts"),
+    '  out.mutate({ kind: "deleteLock", service, key });\n',
+    '  if (Math.floor(out.nowMs) % 4 > 0) out.mutate({ kind: "deleteLock", service, key });\n',
+  ]),
+  plant("timer-lost", "One timer in ten is not stored", 1, [
+    stored,
+    "        write.set(keys.timerKeyOf(partition, mutation.timer), NO_BYTES);\n",
+    "        if (Math.floor(mutation.timer.dueAtMs) % 10 > 0) write.set(keys.timerKeyOf(partition, mutation.timer), NO_BYTES);\n",
+  ]),
+  plant("entry-lost", "One entry of a journal in twenty is not stored", 1, [
+    stored,
+    "        write.set(keys.entryKey(partition, mutation.id, mutation.index), entryRow(mutation.entry));\n",
+    "        if ((mutation.index + mutation.entry.body.length) % 20 === 7) break;\n" +
+      "        write.set(keys.entryKey(partition, mutation.id, mutation.index), entryRow(mutation.entry));\n",
+  ]),
+  plant("state-not-stored", "One value of state in five is not stored", 2, [
+    stored,
+    "        write.set(keys.stateKeyOf(partition, mutation.service, mutation.key, mutation.stateKey), mutation.value);\n",
+    "        if (mutation.value.reduce((sum, byte) => sum + byte, 0) % 5 === 0) break;\n" +
+      "        write.set(keys.stateKeyOf(partition, mutation.service, mutation.key, mutation.stateKey), mutation.value);\n",
+  ]),
+  plant("outbox-not-stored", "Messages to other partitions are not stored", 6, [
+    stored,
+    "        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOwed(mutation.message.command));\n",
+    "",
+  ]),
+  plant("invocation-not-deleted", "One invocation in four stays when it is forgotten", 1, [
+    stored,
+    "        invocations.set(mutation.id, undefined);\n",
+    "        if (mutation.id.charCodeAt(24) % 4 === 0) break;\n        invocations.set(mutation.id, undefined);\n",
+  ]),
+  plant("fencing-ignored", "The store takes what a leader of before writes", 1, [
+    stored,
+    '      if (present !== batch.epoch) return { kind: "fenced", partition: batch.partition, by: present };\n',
+    "",
+  ]),
+  plant("acknowledged-before-commit", "A message counts as delivered when it has arrived, not when it is durable", 6, [
+    processor("applier.ts"),
+    "    if (letter.after !== undefined && seen < letter.after) return owed.refuse(letter);\n",
+    "    if (letter.after !== undefined && seen < letter.after) return owed.refuse(letter);\n    owed.delivered(letter);\n",
+  ]),
+  plant("retry-too-early", "A retry begins although commands of the attempt before are not stored yet", 26, [
+    processor("invoker-host.ts"),
+    '    settled: (callback) => mailbox.post({ kind: "barrier", passed: callback }),\n',
+    "    settled: (callback) => queueMicrotask(callback),\n",
+  ]),
+  plant("signal-lost", "Signals to other invocations get lost on the way", 1, [
+    partition("journal/perform-action.ts"),
+    '      return out.send({ kind: "signal", id: action.to, signal: action.signal, result: action.result });\n',
+    "      return;\n",
+  ]),
+  plant("wake-up-lost", "A suspension ignores all that was stored while it was on its way", 1, [
+    partition("invocation/attempt.ts"),
+    "const unseen = invocation.journal.notifications - command.knownNotifications;",
+    "const unseen = 0 * command.knownNotifications;",
+  ]),
+  plant(
+    "stopped-run-goes-on",
+    "A run that was stopped goes on, and what it says counts as said by the present one",
+    51,
+    [invoker("run.ts"), "    if (!lastWordSaid) return this.abandon();\n", "    if (!lastWordSaid) return;\n"],
+    [
+      partition("invocation/attempt.ts"),
+      'invocation.status === "invoked" && invocation.run === command.run',
+      'invocation.status === "invoked"',
+    ],
+  ),
+  plant("blocked-handlers-keep-slots", "Handlers that are blocked keep their slots, whatever waits for one", 2, [
+    invoker("slots.ts"),
+    "    } else this.#pressure ??= this.#clock.setTimer(SLOT_PRESSURE_INTERVAL_MS, this.#relieve);\n",
+    "    } else void this.#relieve;\n",
+  ]),
+  plant("slot-leaked", "Every third invocation of a scope never gives its slot back", 6, [
+    processor("flow-control.ts"),
+    '      case "releaseSlot":\n',
+    '      case "releaseSlot":\n        if (effect.id.charCodeAt(24) % 3 === 0) return;\n',
+  ]),
+  plant("running-not-counted", "A new leader does not count who of a scope runs already", 18, [
+    processor("flow-control.ts"),
+    'if (invocation.status === "invoked") flow?.scheduler.started(subjectOf(invocation.facts));',
+    'if (invocation.status === "invoked") void flow;',
+  ]),
+  plant("buckets-full-at-restart", "A new leader begins with full buckets", 18, [
+    flow("scheduler.ts"),
+    "    node.bookedUntilMicros = bookedUntilMicros;\n",
+    "    node.bookedUntilMicros = 0 * bookedUntilMicros;\n",
+  ]),
+  plant("heavy-key-first", "One key of a scope is served first, whatever its share", 210, [
+    flow("tree.ts"),
+    "    this.weight = this.rule?.weight ?? 1;\n",
+    '    this.weight = this.l1 === "a" && this.l2 === undefined ? 1_000_000 : (this.rule?.weight ?? 1);\n',
+  ]),
+  plant("resume-unheard", "A queue that is resumed stays paused for who waits in it", 14, [
+    flow("scheduler.ts"),
+    "    else this.#paused.delete(id);\n",
+    "    else return;\n",
+  ]),
+  plant(
+    "empty-store-is-led",
+    "A store that came back empty is taken for that of a new environment",
+    24,
+    [
+      "libs/simulator/src/workers/medium.ts",
+      "  get isForeign(): boolean {\n    return this.#isEmptied;\n",
+      "  get isForeign(): boolean {\n    return false;\n",
+    ],
+    [
+      "libs/simulator/src/workers/medium.ts",
+      "    this.#isEmptied = true;\n",
+      "    this.#isEmptied = true;\n    this.#leases.clear();\n",
+    ],
+  ),
+  plant("dedup-lost-at-hand-over", "A new leader does not know which messages the one before has taken", 8, [
+    processor("row-cache.ts"),
+    "        return keep(row, row.value);\n",
+    '        return keep(row, row.kind === "dedup" ? undefined : row.value);\n',
+  ]),
+  plant(
+    "rows-of-last-term",
+    "A worker that leads again believes the rows of the time before",
+    16,
+    [
+      processor("row-cache.ts"),
+      "export class RowCache implements SyncReads {\n",
+      "const YOUNG = new WeakMap();\n\nexport class RowCache implements SyncReads {\n",
+    ],
+    [
+      processor("row-cache.ts"),
+      "    this.#store = store;\n",
+      "    this.#store = store;\n    const all = YOUNG.get(store) ?? new Map();\n    YOUNG.set(store, all);\n" +
+        "    this.#young = all.get(partition) ?? this.#young;\n    all.set(partition, this.#young);\n",
+    ],
+  ),
+  plant("row-missed-by-prefetch", "Some invocation that was fetched counts as absent", 4, [
+    processor("row-cache.ts"),
+    "        return keep(row, row.value);\n",
+    '        return keep(row, row.kind === "invocation" && row.id.charCodeAt(24) % 8 === 0 ? undefined : row.value);\n',
+  ]),
+  plant("redirected-is-new", "What was sent once more after a redirection counts as new", 8, [
+    "libs/driver-grpc/src/server.ts",
+    "isFirst ? command : { ...command, resubmission: true }",
+    "isFirst ? command : { ...command }",
+  ]),
+  plant("reads-ignore-the-mark", "Reads do not compare the mark of the data set", 76, [
+    "libs/store/src/lead-check.ts",
+    'if (lead.mark !== "" && found.mark !== lead.mark)',
+    "if (found.mark !== lead.mark) return;\n  if (found.mark === undefined)",
   ]),
   plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
     processor("group-commit.ts"),

@@ -6,7 +6,7 @@
  */
 import type { Clock, TimerHandle, VqueueId } from "@perdure/base";
 import { vqueueId } from "@perdure/base";
-import { type FlowRule, type FlowScheduler, type FlowSubject, RuleBook } from "@perdure/flow";
+import { type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "@perdure/flow";
 import {
   type Effect,
   type Invocation,
@@ -32,7 +32,6 @@ const EMPTY: readonly FlowRule[] = Object.freeze([]);
 
 export interface FlowPorts {
   readonly rules: RuleSource;
-  readonly scheduler: (book: RuleBook) => FlowScheduler;
   readonly clock: Clock;
   /** To the mailbox. */
   readonly submit: (command: PartitionCommand) => void;
@@ -82,7 +81,7 @@ export class FlowControl {
 
   lead(view: LiveView, { buckets, pauses }: StoredFlow): void {
     view.rules = this.#book;
-    const scheduler = this.#ports.scheduler(this.#book);
+    const scheduler = new FlowScheduler(this.#book);
     const nowMs = this.#ports.clock.nowMs();
     for (const bucket of buckets) scheduler.restoreBucket(bucket, nowMs);
     for (const { queue, pause } of pauses) {

@@ -1,6 +1,5 @@
 /** Why: what a processor stands on, and what it is told to be. */
 import type { Clock, Logger, PerdureError } from "@perdure/base";
-import type { FlowScheduler, RuleBook } from "@perdure/flow";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { JournalEntry, Outcome } from "@perdure/partition";
 import type { Archive, AsyncPartitionStore, PartitionStore } from "@perdure/store";
@@ -20,8 +19,6 @@ export interface ProcessorPorts {
   readonly invoker: (host: InvokerHost) => Invoker;
   /** Rules of flow control. */
   readonly rules: RuleSource;
-  /** Makes the scheduler of a partition; the real one when left out. Simulation plants bugs here. */
-  readonly flowScheduler?: (book: RuleBook) => FlowScheduler;
   /**
    * Called when a batch with large payloads is durable, and when large states or entries were read for an attempt, with their bytes: they and their
    * copies have become garbage, or will soon.

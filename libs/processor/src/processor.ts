@@ -10,7 +10,7 @@
  * the store for the archive is the business of `archive-side.ts`.
  */
 import { type InvocationId, PerdureError } from "@perdure/base";
-import { type FlowLimits, type FlowRows, FlowScheduler, type FlowWait, waitOf } from "@perdure/flow";
+import { type FlowLimits, type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
 import type { Invoker } from "@perdure/invoker";
 import type { Answer, Invocation, PartitionCommand, TimerKey } from "@perdure/partition";
 import {
@@ -103,7 +103,6 @@ export class Processor implements AsyncDisposable {
     });
     this.#flow = new FlowControl({
       rules: ports.rules,
-      scheduler: ports.flowScheduler ?? ((book) => new FlowScheduler(book)),
       clock,
       submit: (command) => this.#mailbox.post({ kind: "command", command, reply: undefined }),
       settled: (callback) => this.#mailbox.post({ kind: "barrier", passed: callback }),

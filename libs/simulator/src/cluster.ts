@@ -4,7 +4,6 @@ import type { RegistryView } from "@perdure/control";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Outside } from "./endpoint/session.js";
 import { Leader } from "./leader.js";
-import type { Plant } from "./plant.js";
 import type { Leaders } from "./reach.js";
 import { partitionFor, type World } from "./world.js";
 
@@ -26,7 +25,6 @@ export class Cluster implements Leaders {
   readonly #store: PartitionStore;
   readonly #registry: RegistryView;
   readonly #outside: Outside;
-  readonly #plant: Plant | undefined;
   readonly #applied: (batches: readonly PartitionBatch[]) => void;
   readonly #groups: Group[] = [];
   readonly #leaders: Leader[] = [];
@@ -38,14 +36,12 @@ export class Cluster implements Leaders {
     store: PartitionStore,
     registry: RegistryView,
     outside: Outside,
-    plant: Plant | undefined,
     applied: (batches: readonly PartitionBatch[]) => void,
   ) {
     this.#world = world;
     this.#store = store;
     this.#registry = registry;
     this.#outside = outside;
-    this.#plant = plant;
     this.#applied = applied;
   }
 
@@ -86,7 +82,6 @@ export class Cluster implements Leaders {
       store: this.#store,
       registry: this.#registry,
       outside: this.#outside,
-      plant: this.#plant,
       route: (partition) => this.#leaderOf(partition),
       claimed: (partition, by) => {
         this.#claimant.set(partition, by);

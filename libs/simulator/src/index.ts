@@ -1,5 +1,4 @@
 /** Many processors and invokers in one seeded, faulty world. */
 export type { Finding } from "./findings.js";
-export type { Plant } from "./plant.js";
 export type { Settings, Weather } from "./settings.js";
 export { type Report, type SimulationOptions, simulate } from "./simulation.js";

@@ -1,7 +1,6 @@
 /** One process leading a group of partitions: a real processor and a real invoker in a simulated body that can die at any moment. */
 import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import { FlowScheduler } from "@perdure/flow";
 import { createInvoker, Slots } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/processor";
@@ -12,7 +11,6 @@ import { SimulatedTransport, type StreamOwner } from "./endpoint/transport.js";
 import { LeaderClock } from "./leader-clock.js";
 import { LeaderStore, type StoreUser } from "./leader-store.js";
 import { type Receiver, SimulatedPeers } from "./peers.js";
-import type { Plant } from "./plant.js";
 import { SlotWatch } from "./slot-watch.js";
 import type { World } from "./world.js";
 
@@ -21,7 +19,6 @@ export interface LeaderPorts {
   readonly store: PartitionStore;
   readonly registry: RegistryView;
   readonly outside: Outside;
-  readonly plant: Plant | undefined;
   /** The present leader of a partition. */
   readonly route: (partition: number) => Receiver | undefined;
   readonly claimed: (partition: number, by: Leader) => void;
@@ -65,17 +62,13 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     return this.alive ? this.#partitions : undefined;
   }
 
-  get hasData(): boolean {
-    return true;
-  }
-
   leads(id: InvocationId): boolean {
     const partition = partitionOf(id, this.#ports.world.settings.partitionCount);
     return this.alive && this.#ports.leads(this, partition);
   }
 
   async start(): Promise<void> {
-    const { world, store, registry, plant } = this.#ports;
+    const { world, store, registry } = this.#ports;
     const { scheduler, settings } = world;
     const shared = this.#group.length > 1;
     const loopback = settings.groups.length === 1 ? new LoopbackPeers() : undefined;
@@ -86,11 +79,11 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     });
     const logger = this.#logger();
     const { concurrentInvocationsMax } = settings;
-    const slots = plant?.slots?.(concurrentInvocationsMax, this.clock) ?? new Slots(concurrentInvocationsMax, this.clock, logger);
+    const slots = new Slots(concurrentInvocationsMax, this.clock, logger);
     this.#slotWatch = new SlotWatch(world, this.name, slots, this.#transport);
     const processor = await Processor.start(
       {
-        store: plant?.store?.(leaderStore, world) ?? leaderStore,
+        store: leaderStore,
         clock: this.clock,
         logger,
         soon: (task) => void this.clock.setTimer(TURN_MS * scheduler.random.float(), task),
@@ -98,9 +91,8 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
           const heard = withLateWords(host, world, (task) => {
             if (this.alive) task();
           });
-          const planted = plant?.host?.(heard) ?? heard;
           const deps = {
-            host: planted,
+            host: heard,
             registry,
             transports: { http: this.#transport },
             clock: this.clock,
@@ -109,11 +101,9 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
             slots,
           };
           const { protocolVersionMax, eagerStateBytesMax } = settings;
-          const invoker = createInvoker(deps, { protocolVersionMax, eagerStateBytesMax });
-          return plant?.invoker?.(invoker, planted) ?? invoker;
+          return createInvoker(deps, { protocolVersionMax, eagerStateBytesMax });
         },
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
-        flowScheduler: (book) => plant?.flowScheduler?.(book, world) ?? new FlowScheduler(book),
         peers,
         onFenced: () => this.#stop("fenced"),
         onFatal: () => this.#stop("storage failed"),
@@ -134,8 +124,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
 
   deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean {
     if (!this.alive || this.#processor === undefined) return false;
-    const taken = this.#ports.plant?.deliver?.(this.#processor, command, producer, seq, delivered);
-    return taken ?? this.#processor.deliver(command, producer, seq, delivered);
+    return this.#processor.deliver(command, producer, seq, delivered);
   }
 
   /** `lost` is called once when the process is gone, unless the returned function was called before. */

@@ -20,7 +20,6 @@ import { drawFlowSettings, flowSeed } from "./flow/settings.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
 import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, SLEEPERS_WAKE_MS, STEPS_MAX } from "./limits.js";
-import type { Plant } from "./plant.js";
 import type { Leaders } from "./reach.js";
 import { drawRegistry } from "./registry.js";
 import { Scheduler } from "./scheduler.js";
@@ -35,8 +34,6 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Keep the story; costs time. */
   readonly trace?: boolean;
-  /** A bug to find. */
-  readonly plant?: Plant | undefined;
   /** Chance of reading the whole store back after a step that wrote; 0.02 unless told. */
   readonly invariantChance?: number;
   /** A world of scopes, limits and rates: the seed's own, with random numbers of its own on top. */
@@ -109,11 +106,10 @@ class Simulation {
     this.#requests = new Requests(this.#world, registry);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
     const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
-    const { plant } = options;
     this.#cluster =
       settings.cluster === undefined
-        ? new Cluster(this.#world, this.#store, registry, this.#outsider, plant, applied)
-        : new Fleet(this.#world, this.#store, registry, this.#outsider, plant, settings.cluster, applied);
+        ? new Cluster(this.#world, this.#store, registry, this.#outsider, applied)
+        : new Fleet(this.#world, this.#store, registry, this.#outsider, settings.cluster, applied);
     this.#operator = new Operator(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
     this.#world.ledger.flow.pausedQueues = this.#pauser.paused;

@@ -14,7 +14,6 @@ export interface StreamOwner {
   readonly alive: boolean;
   /** Whether no other leader has taken the invocation's partition since. */
   leads(id: InvocationId): boolean;
-  readonly hasData: boolean;
 }
 
 export class SimulatedTransport implements EndpointTransport {

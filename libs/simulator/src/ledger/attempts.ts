@@ -32,8 +32,6 @@ export interface AttemptLeader {
   readonly name: string;
   readonly alive: boolean;
   leads(id: InvocationId): boolean;
-  /** Whether what it reads is of its data set. The store refuses what it writes without, but not what it reads. */
-  readonly hasData: boolean;
 }
 
 export class Attempts {
@@ -124,7 +122,7 @@ export class Attempts {
     if (life === undefined || !this.#counts(record)) return;
     const seed = this.#ledger.seedOf(life, start.randomSeed);
     this.#findings.require(seed === start.randomSeed, "the random seed never changes", () => record.name);
-    if (record.leader.hasData) this.#checkState(record, start);
+    this.#checkState(record, start);
   }
 
   /** An exclusive handler sees its object's state as its predecessors left it. */

@@ -3,7 +3,6 @@ import type { InvocationId } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Outside } from "../endpoint/session.js";
-import type { Plant } from "../plant.js";
 import type { Leaders, Reached } from "../reach.js";
 import { partitionFor, type World } from "../world.js";
 import { SimulatedGateway } from "./gateway.js";
@@ -55,7 +54,6 @@ export class Fleet implements Leaders {
     rows: PartitionStore,
     registry: RegistryView,
     outside: Outside,
-    plant: Plant | undefined,
     cluster: ClusterSettings,
     applied: (batches: readonly PartitionBatch[]) => void,
   ) {
@@ -70,7 +68,7 @@ export class Fleet implements Leaders {
       world.trace.note("claim", () => `${worker} leads p${partition} under epoch ${epoch}`);
       world.ledger.flow.leaderChanged();
     };
-    this.#medium = new Medium(world, rows, this.#pace, { claimed, applied }, plant?.medium);
+    this.#medium = new Medium(world, rows, this.#pace, { claimed, applied });
     this.#workerPorts = {
       world,
       pace: this.#pace,
@@ -78,7 +76,6 @@ export class Fleet implements Leaders {
       network: this.#network,
       registry,
       outside,
-      plant,
       claiming: (term) => this.#claiming.set(term.name, term),
       isLatest: (partition, term) => this.#latest.get(partition) === term,
       arrived: (again, id) => this.#maybeAgain(again, id),
@@ -187,7 +184,8 @@ export class Fleet implements Leaders {
       if (this.#medium.isEmptied) return;
       this.#note("the store is emptied");
       this.#medium.empty();
-      scheduler.after(EMPTIED_MS * random.float(), () => this.#dataReturn());
+      const untilMs = Math.min(EMPTIED_MS, this.#weather?.storeEmptiedEveryMs ?? EMPTIED_MS);
+      scheduler.after(untilMs * random.float(), () => this.#dataReturn());
     });
     this.#often("storeCutEveryMs", ({ way, body }) => {
       this.#note(`${body.name} does not reach the store`);

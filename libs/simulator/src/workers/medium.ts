@@ -5,6 +5,7 @@
 import { PerdureError } from "@perdure/base";
 import {
   type CommitOutcome,
+  type FoundLead,
   type HeldLease,
   KvPartitionStore,
   type LeaseHolder,
@@ -17,6 +18,9 @@ import {
 import type { World } from "../world.js";
 import type { Pace } from "./settings.js";
 
+/** Of the one data set that a world has. */
+export const MARK = "the mark";
+
 interface Lease {
   readonly worker: string;
   endsAtMs: number;
@@ -27,20 +31,11 @@ export interface MediumEvents {
   applied(batches: readonly PartitionBatch[]): void;
 }
 
-/** What a planted bug may change of it. */
-export interface MediumPlant {
-  /** Under which epoch a batch is written, when that of the latest leader is `present`. */
-  readonly epochOf?: (batch: PartitionBatch, present: number) => number;
-  /** Leases, claims and commits do not compare the mark of the data set. */
-  readonly ignoresMark?: boolean;
-}
-
 export class Medium {
   readonly #world: World;
   readonly #store: PartitionStore;
   readonly #pace: Pace;
   readonly #events: MediumEvents;
-  readonly #plant: MediumPlant | undefined;
   readonly #leases = new Map<number, Lease>();
   readonly #epochs = new Map<number, number>();
   readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
@@ -51,12 +46,11 @@ export class Medium {
   /** What is read meanwhile. */
   readonly #nothing: PartitionStore = new KvPartitionStore(new MemoryKeyValue());
 
-  constructor(world: World, store: PartitionStore, pace: Pace, events: MediumEvents, plant: MediumPlant | undefined) {
+  constructor(world: World, store: PartitionStore, pace: Pace, events: MediumEvents) {
     this.#world = world;
     this.#store = store;
     this.#pace = pace;
     this.#events = events;
-    this.#plant = plant;
   }
 
   /** Whether the worker's lease lasts at this moment. */
@@ -71,12 +65,13 @@ export class Medium {
 
   /** The store refuses workers that expect the mark. */
   get isForeign(): boolean {
-    return this.#isEmptied && this.#plant?.ignoresMark !== true;
+    return this.#isEmptied;
   }
 
-  /** Throws STO0005 when the data set is not the expected one. */
-  requireMark(): void {
-    if (this.isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
+  /** What a read of the partition finds out about its leadership. */
+  leadOf(partition: number): FoundLead {
+    if (this.isForeign) return { mark: undefined, epoch: undefined };
+    return { mark: MARK, epoch: this.#epochOf(partition) };
   }
 
   get isEmptied(): boolean {
@@ -85,7 +80,6 @@ export class Medium {
 
   empty(): void {
     this.#isEmptied = true;
-    if (!this.isForeign) this.#leases.clear();
     this.#members.clear();
   }
 
@@ -148,7 +142,7 @@ export class Medium {
   }
 
   async claim(worker: string, partition: number): Promise<number> {
-    this.requireMark();
+    if (this.isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
     if (!this.isHeldBy(worker, partition)) throw new PerdureError("STO0002", "the lease is somebody else's");
     const epoch = await this.#raise(partition);
     this.#events.claimed(partition, epoch, worker);
@@ -158,12 +152,7 @@ export class Medium {
   async commit(worker: string, batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
     const [first] = batches;
     if (this.isForeign && first !== undefined) return { kind: "fenced", partition: first.partition, by: 0 };
-    const { epochOf } = this.#plant ?? {};
-    const written =
-      epochOf === undefined
-        ? batches
-        : batches.map((batch) => ({ ...batch, epoch: epochOf(batch, this.#epochOf(batch.partition)) }));
-    const outcome = await this.rows.commit(written);
+    const outcome = await this.rows.commit(batches);
     if (outcome.kind !== "committed") return outcome;
     for (const { partition, epoch } of batches) {
       this.#world.findings.require(

@@ -95,7 +95,7 @@ export function drawClusterSettings(random: SeededRandom, settings: Settings): S
   };
   // Drawn last: what is drawn before stays what it was in worlds of earlier versions.
   if (isFair || !random.chance(0.3)) return drawn;
-  const storeEmptiedEveryMs = random.pick([2_000, 5_000]);
+  const storeEmptiedEveryMs = random.pick([200, 2_000, 5_000]);
   return { ...drawn, cluster: { ...cluster, weather: { ...cluster.weather, storeEmptiedEveryMs } } };
 }
 

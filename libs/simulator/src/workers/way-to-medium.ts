@@ -3,19 +3,21 @@
  * patience ends, so a commit may have landed when its sender hears of failure, or that it was fenced.
  */
 import { PerdureError, type TimerHandle } from "@perdure/base";
-import type {
-  AsyncPartitionStore,
-  CommitOutcome,
-  HeldLease,
-  LeaseOutcome,
-  Leases,
-  Membership,
-  PartitionBatch,
+import {
+  type AsyncPartitionStore,
+  type CommitOutcome,
+  type HeldLease,
+  type LeaseOutcome,
+  type Leases,
+  type Membership,
+  type PartitionBatch,
+  type PartitionStore,
+  requireLead,
 } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing/behind-network";
 import type { World } from "../world.js";
 import type { Body } from "./body.js";
-import type { Medium } from "./medium.js";
+import { MARK, type Medium } from "./medium.js";
 import type { Pace } from "./settings.js";
 
 /** How long rows are asked for before the store counts as failed. */
@@ -31,6 +33,8 @@ export class WayToMedium {
   readonly #body: Body;
   readonly #medium: Medium;
   readonly #pace: Pace;
+  /** Epochs of the last claims, of which each answer to a read is. */
+  readonly #epochs = new Map<number, number>();
   /** Nothing gets through. */
   isCut = false;
 
@@ -74,31 +78,32 @@ export class WayToMedium {
     const { name } = this.#body;
     const medium = this.#medium;
     const near = (): AsyncPartitionStore => behindNetwork(medium.rows, (task) => task());
-    const scan = <T>(read: () => AsyncIterable<T>): AsyncIterable<T> => this.#scan(read);
+    const read = <T>(partition: number, from: (rows: PartitionStore) => Promise<T>): Promise<T> => this.#read(partition, from);
+    const scan = <T>(partition: number, from: (rows: PartitionStore) => AsyncIterable<T>): AsyncIterable<T> =>
+      this.#scan(partition, from);
     return {
       capabilities: { sharedBatch: false, syncReads: false },
-      fetch: (partition, keys) =>
-        this.#ask(async () => {
-          const rows = await near().fetch(partition, keys);
-          medium.requireMark();
-          return rows;
-        }),
-      claim: (partition) => this.#ask(() => medium.claim(name, partition)),
+      fetch: (partition, keys) => read(partition, () => near().fetch(partition, keys)),
+      claim: async (partition) => {
+        const epoch = await this.#ask(() => medium.claim(name, partition));
+        this.#epochs.set(partition, epoch);
+        return epoch;
+      },
       commit: (batches) => this.#commit(batches),
-      readJournal: (partition, id, length) => this.#ask(() => medium.rows.readJournal(partition, id, length)),
-      stateOf: (partition, service, key) => this.#ask(() => medium.rows.stateOf(partition, service, key)),
-      promisesOf: (partition, service, key) => this.#ask(() => medium.rows.promisesOf(partition, service, key)),
-      timers: (partition, group, fromMs, limit) => this.#ask(() => medium.rows.timers(partition, group, fromMs, limit)),
-      outbox: (partition, afterSeq, limit) => this.#ask(() => medium.rows.outbox(partition, afterSeq, limit)),
-      flow: (partition) => this.#ask(() => medium.rows.flow(partition)),
-      events: (partition, id) => this.#ask(() => medium.rows.events(partition, id)),
-      takenUp: (partition, counted) => scan(() => medium.rows.takenUp(partition, counted)),
-      unfinished: (partition, status) => scan(() => medium.rows.unfinished(partition, status)),
-      completed: (partition) => scan(() => medium.rows.completed(partition)),
-      scanState: (partition, service, where) => scan(() => medium.rows.scanState(partition, service, where)),
-      scanPromises: (partition) => scan(() => medium.rows.scanPromises(partition)),
-      scanLocks: (partition) => scan(() => medium.rows.scanLocks(partition)),
-      scanInboxes: (partition) => scan(() => medium.rows.scanInboxes(partition)),
+      readJournal: (partition, id, length) => read(partition, (rows) => rows.readJournal(partition, id, length)),
+      stateOf: (partition, service, key) => read(partition, (rows) => rows.stateOf(partition, service, key)),
+      promisesOf: (partition, service, key) => read(partition, (rows) => rows.promisesOf(partition, service, key)),
+      timers: (partition, group, fromMs, limit) => read(partition, (rows) => rows.timers(partition, group, fromMs, limit)),
+      outbox: (partition, afterSeq, limit) => read(partition, (rows) => rows.outbox(partition, afterSeq, limit)),
+      flow: (partition) => read(partition, (rows) => rows.flow(partition)),
+      events: (partition, id) => read(partition, (rows) => rows.events(partition, id)),
+      takenUp: (partition, counted) => scan(partition, (rows) => rows.takenUp(partition, counted)),
+      unfinished: (partition, status) => scan(partition, (rows) => rows.unfinished(partition, status)),
+      completed: (partition) => scan(partition, (rows) => rows.completed(partition)),
+      scanState: (partition, service, where) => scan(partition, (rows) => rows.scanState(partition, service, where)),
+      scanPromises: (partition) => scan(partition, (rows) => rows.scanPromises(partition)),
+      scanLocks: (partition) => scan(partition, (rows) => rows.scanLocks(partition)),
+      scanInboxes: (partition) => scan(partition, (rows) => rows.scanInboxes(partition)),
       async [Symbol.asyncDispose]() {}, // The world owns the data.
     };
   }
@@ -121,10 +126,20 @@ export class WayToMedium {
     });
   }
 
-  async *#scan<T>(read: () => AsyncIterable<T>): AsyncIterable<T> {
-    yield* await this.#ask(async () => {
+  /** As the real driver: what the partition carries comes with the rows, and they count only under our claim. */
+  #read<T>(partition: number, from: (rows: PartitionStore) => Promise<T>): Promise<T> {
+    const epoch = this.#epochs.get(partition);
+    return this.#ask(async () => {
+      const found = await from(this.#medium.rows);
+      if (epoch !== undefined) requireLead(partition, { mark: MARK, epoch }, this.#medium.leadOf(partition));
+      return found;
+    });
+  }
+
+  async *#scan<T>(partition: number, from: (rows: PartitionStore) => AsyncIterable<T>): AsyncIterable<T> {
+    yield* await this.#read(partition, async (store) => {
       const rows: T[] = [];
-      for await (const row of read()) rows.push(row);
+      for await (const row of from(store)) rows.push(row);
       return rows;
     });
   }

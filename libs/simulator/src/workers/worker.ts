@@ -16,7 +16,6 @@ import {
 import { createLeadingWorker, type LeadingWorker } from "@perdure/processor";
 import type { Outside } from "../endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "../endpoint/transport.js";
-import type { Plant } from "../plant.js";
 import type { World } from "../world.js";
 import { Body } from "./body.js";
 import type { Medium } from "./medium.js";
@@ -31,7 +30,6 @@ export interface WorkerPorts {
   readonly network: Network;
   readonly registry: RegistryView;
   readonly outside: Outside;
-  readonly plant: Plant | undefined;
   /** Its partition is about to be claimed for this term. */
   readonly claiming: (term: Term) => void;
   /** Whether nobody has claimed the partition since. */
@@ -47,12 +45,10 @@ export class Term implements StreamOwner {
   readonly name: string;
   readonly #body: Body;
   readonly #isLatest: () => boolean;
-  readonly #medium: Medium;
 
-  constructor(name: string, body: Body, medium: Medium, isLatest: (term: Term) => boolean) {
+  constructor(name: string, body: Body, isLatest: (term: Term) => boolean) {
     this.name = name;
     this.#body = body;
-    this.#medium = medium;
     this.#isLatest = () => isLatest(this);
   }
 
@@ -61,9 +57,6 @@ export class Term implements StreamOwner {
   }
   leads(_id: InvocationId): boolean {
     return this.#body.alive && this.#isLatest();
-  }
-  get hasData(): boolean {
-    return !this.#medium.isForeign;
   }
 }
 
@@ -82,7 +75,7 @@ export class SimulatedWorker {
   readonly #terms = new Map<number, Term>();
 
   constructor(place: string, number: number, ports: WorkerPorts) {
-    const { world, pace, medium, network, plant } = ports;
+    const { world, pace, medium, network } = ports;
     this.#ports = ports;
     this.body = new Body(`${place}#${number}`, world);
     this.address = `${place}.test:9071`;
@@ -91,7 +84,7 @@ export class SimulatedWorker {
     this.#remote = new RemotePartitions({ directory: this.directory, link: (address) => this.#link(address), clock });
     this.#core = this.#createCore();
     const { led } = this.#core;
-    const served: ServedPartitions = {
+    this.served = {
       partitions: led,
       leads: (id) => led.leads(id),
       epochOf: (id) => led.epochOf(id),
@@ -105,7 +98,6 @@ export class SimulatedWorker {
       directory: this.directory,
       logger: this.#logger({}),
     };
-    this.served = plant?.served?.(served) ?? served;
     network.listen(this.address, this.body, this.served);
   }
 
@@ -130,24 +122,22 @@ export class SimulatedWorker {
   }
 
   #createCore(): LeadingWorker {
-    const { world, pace, registry, plant } = this.#ports;
+    const { world, pace, registry } = this.#ports;
     const { scheduler, settings } = world;
     const { clock, name } = this.body;
     const { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax } = settings;
     const slots = new Slots(concurrentInvocationsMax, clock, this.#logger({}));
     const store = this.way.store();
-    const planted = plant?.asyncStore?.(store, world) ?? store;
-    const leases = this.way.leases();
     return createLeadingWorker(
       {
         store: {
-          ...planted,
+          ...store,
           claim: (partition) => {
             this.#ports.claiming(this.#terms.get(partition) as Term);
-            return planted.claim(partition);
+            return store.claim(partition);
           },
         },
-        leases: plant?.leases?.(leases) ?? leases,
+        leases: this.way.leases(),
         membership: this.way.membership(),
         invoker: (partition, host) =>
           this.#invoker(partition, host, { slots, protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax }),
@@ -185,19 +175,17 @@ export class SimulatedWorker {
       readonly eagerStateBytesMax: number;
     },
   ): Invoker {
-    const { world, registry, outside, plant, medium } = this.#ports;
+    const { world, registry, outside } = this.#ports;
     const { clock, name } = this.body;
-    const term = new Term(`${name} p${partition}`, this.body, medium, (each) => this.#ports.isLatest(partition, each));
+    const term = new Term(`${name} p${partition}`, this.body, (each) => this.#ports.isLatest(partition, each));
     this.#terms.set(partition, term);
     const transport = this.#reaching(partition, new SimulatedTransport(world, term, outside));
-    const planted = plant?.host?.(host) ?? host;
     const logger = this.#logger({ partition });
     const { slots, ...rest } = options;
-    const invoker = createInvoker(
-      { host: planted, registry, transports: { http: transport }, clock, random: world.scheduler.random, logger, slots },
+    return createInvoker(
+      { host, registry, transports: { http: transport }, clock, random: world.scheduler.random, logger, slots },
       rest,
     );
-    return plant?.invoker?.(invoker, planted) ?? invoker;
   }
 
   /** Endpoints as this process reaches them: what they say waits while it is stopped, and only who holds the lease calls them. */

@@ -1,2 +1,0 @@
-/** The known bugs that simulation must find. */
-export { PLANTS } from "./plants.js";
