@@ -42,6 +42,7 @@ async function leader(connections: RedisConnections, environment: string, archiv
         stopRun: () => undefined,
         requestPause: () => undefined,
         retryNow: () => undefined,
+        finishAttempts: async () => undefined,
         status: () => undefined,
         statuses: () => [],
         [Symbol.asyncDispose]: async () => undefined,

@@ -8,7 +8,7 @@ import { FairShares, type ShareMember } from "./fair-shares.js";
 import { FlushGroup } from "./flush-group.js";
 import type { RequestIdentity } from "./identity.js";
 import { LargeMessages } from "./large-messages.js";
-import { FRAME_SHARES, START_SHARES } from "./limits.js";
+import { FINISH_INTERVAL_MS, FRAME_SHARES, START_SHARES } from "./limits.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
 import { type InvokerOptions, invokerDefaults } from "./options.js";
 import type { CutAttempt, EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
@@ -61,6 +61,8 @@ class PartitionInvoker implements InterruptibleInvoker {
   readonly #context: RunContext;
   readonly #starts: FairShares;
   #disposed = false;
+  /** Attempts that run may end, others do not begin. */
+  #isFinishing = false;
 
   constructor(deps: InvokerDeps, options: InvokerOptions) {
     const { host, registry, clock, random, logger, transports } = deps;
@@ -93,6 +95,10 @@ class PartitionInvoker implements InterruptibleInvoker {
     const { id } = effect.invocation.facts;
     const older = this.#runs.get(id);
     if (older !== undefined) this.#stop(older); // Its word no longer counts.
+    if (this.#isFinishing) {
+      this.#runs.delete(id);
+      return;
+    }
     const run = new Run(effect, this.#context);
     this.#runs.set(id, run);
     const share = this.#starts.serviceShare(effect.invocation.facts.target.service);
@@ -136,6 +142,28 @@ class PartitionInvoker implements InterruptibleInvoker {
 
   *statuses(): Iterable<InvokerStatus> {
     for (const run of this.#runs.values()) yield run.status();
+  }
+
+  async finishAttempts(): Promise<void> {
+    const { clock } = this.#context;
+    this.#isFinishing = true;
+    while (!this.#disposed && this.#finishSome())
+      await new Promise<void>((resolve) => clock.setTimer(FINISH_INTERVAL_MS, resolve));
+  }
+
+  /** Whether attempts run; what waits for an attempt is given up. */
+  #finishSome(): boolean {
+    let isAnyAttempting = false;
+    for (const [id, run] of this.#runs) {
+      if (run.isAttempting) {
+        isAnyAttempting = true;
+        if (run.blockedSinceMs() !== undefined) run.suspendBlocked();
+      } else {
+        this.#runs.delete(id);
+        run.abandon();
+      }
+    }
+    return isAnyAttempting;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -91,6 +91,9 @@ export const SLOT_RESERVE_SHARE = 1 / 8;
 /** Continuations that get a slot before a beginning gets one, when both wait: work in progress ends first, but new work goes on. */
 export const CONTINUATIONS_IN_A_ROW = 4;
 
+/** While attempts may still end before their partition is handed over, they are checked this often. */
+export const FINISH_INTERVAL_MS = 10;
+
 /** While runs wait for a slot, attempts are checked this often for blocked handlers. */
 export const SLOT_PRESSURE_INTERVAL_MS = 20;
 /** A wait for a slot that lasts this long is stored, so that timelines show it later; shorter ones are not worth the room in the row. */

@@ -40,6 +40,11 @@ export interface Invoker extends AsyncDisposable {
   stopRun(effect: StopRun): void;
   requestPause(effect: RequestPause): void;
   retryNow(effect: RetryNow): void;
+  /**
+   * Begins no attempt from now on, and requests handlers that wait to suspend. Resolves when no attempt runs any more, or with disposal: what
+   * they said is submitted by then. Who needs an end sooner disposes.
+   */
+  finishAttempts(): Promise<void>;
   /** What introspection shows of an invocation the invoker holds. */
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;

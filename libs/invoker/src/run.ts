@@ -128,6 +128,11 @@ export class Run implements AttemptOwner, SlotUser {
     this.#finish();
   }
 
+  /** An attempt has begun whose last word is not said. */
+  get isAttempting(): boolean {
+    return this.#phase === "attempting" || this.#phase === "reading";
+  }
+
   /** Its last word is said, but the stream is still there. */
   get draining(): boolean {
     return this.#attempt !== undefined;

@@ -118,6 +118,7 @@ async function start({
           stopRun: () => undefined,
           requestPause: () => undefined,
           retryNow: () => undefined,
+          finishAttempts: async () => undefined,
           status: () => undefined,
           statuses: () => [],
           [Symbol.asyncDispose]: async () => undefined,

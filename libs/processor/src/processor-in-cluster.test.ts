@@ -1,9 +1,9 @@
 /** What a processor holds to when its store is behind a network and its lead may be lost at any moment. */
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger } from "@perdure/base";
-import type { InvokerHost } from "@perdure/invoker";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { Answer, StartRun } from "@perdure/partition";
-import { anId, invokeOf, someFacts } from "@perdure/partition/testing";
+import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/partition/testing";
 import { type AsyncPartitionStore, KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing";
 import { VirtualClock } from "@perdure/testkit";
@@ -16,19 +16,20 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-function starting(store: AsyncPartitionStore, signal?: AbortSignal) {
+function starting(store: AsyncPartitionStore, signal?: AbortSignal, invoker: Partial<Invoker> = {}) {
+  const clock = new VirtualClock();
   const started: StartRun[] = [];
   const failures: PerdureError["code"][] = [];
   let host: InvokerHost | undefined;
   const processor = Processor.start(
     {
       store,
-      clock: new VirtualClock(),
+      clock,
       logger: silentLogger,
       soon: (task) => setImmediate(task),
       invoker: (given) => {
         host = given;
-        return idleInvoker({ startRun: (effect) => started.push(effect) });
+        return idleInvoker({ startRun: (effect) => started.push(effect), ...invoker });
       },
       rules: NO_RULES,
       peers: new LoopbackPeers(),
@@ -38,7 +39,7 @@ function starting(store: AsyncPartitionStore, signal?: AbortSignal) {
     { partitions: [0], partitionCount: 1, cleanupIntervalMs: 60_000 },
     signal,
   );
-  return { processor, started, failures, host: () => host as InvokerHost };
+  return { processor, clock, started, failures, host: () => host as InvokerHost };
 }
 
 const INVOKE = invokeOf(someFacts({ id: anId(1), requestId: 7 }));
@@ -72,6 +73,71 @@ describe("a processor in a cluster", () => {
     expect(failures).toEqual(["STO0005"]);
     expect(leader.leads(INVOKE.id)).toBe(false);
     expect(leader.submit(INVOKE, undefined)).toBe(false);
+  });
+
+  describe("that hands its partition over", () => {
+    /** One whose invocation runs, and whose attempts end when they are told to. */
+    async function handingOver(attemptsMs: number) {
+      const kv = new MemoryKeyValue();
+      const attempts = Promise.withResolvers<void>();
+      let isAborted = false;
+      const own: Partial<Invoker> = {
+        finishAttempts: () => attempts.promise,
+        [Symbol.asyncDispose]: async () => {
+          isAborted = true;
+        },
+      };
+      const { processor, clock, host } = starting(behindNetwork(new KvPartitionStore(kv)), undefined, own);
+      const leader = await processor;
+      leader.submit(INVOKE, undefined);
+      await settle();
+      let isOver = false;
+      void leader.yield(attemptsMs).then(() => {
+        isOver = true;
+      });
+      await settle();
+      return { kv, leader, clock, host: host(), attempts, isOver: () => isOver, isAborted: () => isAborted };
+    }
+
+    test("stores what attempts say that end meanwhile, serves callers, and is over when the last has ended", async () => {
+      const { kv, leader, host, attempts, isOver, isAborted } = await handingOver(1_000);
+      expect([isOver(), isAborted()]).toEqual([false, false]);
+      const answers: Answer["kind"][] = [];
+      expect(leader.submit(invokeOf(someFacts({ id: anId(2), requestId: 8 })), ({ kind }) => answers.push(kind))).toBe(true);
+      host.submit(outputOf(INVOKE.id, 1, "done"));
+      host.submit(endOf(INVOKE.id, 1));
+      attempts.resolve();
+      await settle();
+      expect(answers).toEqual(["accepted"]);
+      expect([isOver(), isAborted(), leader.leads(INVOKE.id)]).toEqual([true, true, false]);
+      const reads = new KvPartitionStore(kv).reads;
+      expect(reads.invocation(0, INVOKE.id)?.status).toBe("completed");
+      expect(reads.invocation(0, anId(2))?.status).toBe("invoked"); // The next leader runs it.
+    });
+
+    test("aborts those that take longer than they may, and nothing is written after that", async () => {
+      const { kv, clock, host, isOver, isAborted } = await handingOver(1_000);
+      clock.advanceBy(999);
+      await settle();
+      expect([isOver(), isAborted()]).toEqual([false, false]);
+      clock.advanceBy(1);
+      await settle();
+      expect([isOver(), isAborted()]).toEqual([true, true]);
+      const before = kv.snapshot();
+      host.submit(outputOf(INVOKE.id, 1, "too late"));
+      host.submit(endOf(INVOKE.id, 1));
+      await settle();
+      expect(kv.snapshot()).toEqual(before);
+    });
+
+    test("is over at once when its lead is lost meanwhile", async () => {
+      const { leader, attempts, isOver, isAborted } = await handingOver(1_000);
+      leader.abandon("the lease ended");
+      expect(isAborted()).toBe(true);
+      attempts.resolve(); // As an invoker does that is disposed.
+      await settle();
+      expect(isOver()).toBe(true);
+    });
   });
 
   test("runs nobody's handlers when the lead is lost while it is taken, whatever it is reading then", async () => {

@@ -53,6 +53,7 @@ class ScriptedInvoker implements Invoker {
   retryNow(effect: Effect & { kind: "retryNow" }): void {
     this.told.push(effect);
   }
+  async finishAttempts(): Promise<void> {}
   status(): undefined {
     return undefined;
   }

@@ -9,7 +9,7 @@
  * Each step has a file: `mailbox.ts` takes turns and loads, `applier.ts` applies, `group-commit.ts` writes, `performer.ts` performs. What left
  * the store for the archive is the business of `archive-side.ts`.
  */
-import { type InvocationId, PerdureError } from "@perdure/base";
+import { type InvocationId, PerdureError, type TimerHandle } from "@perdure/base";
 import { type FlowLimits, type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
 import type { Invoker } from "@perdure/invoker";
 import type { Answer, Invocation, PartitionCommand, TimerKey } from "@perdure/partition";
@@ -378,6 +378,25 @@ export class Processor implements AsyncDisposable {
     this.#invoker[Symbol.asyncDispose]().then(undefined, (cause: unknown) => {
       this.#ports.logger.warn({ error: cause instanceof Error ? cause.message : String(cause) }, "stopping attempts failed");
     });
+  }
+
+  /**
+   * Hands over: attempts that run may suspend or end for `attemptsMs` at most and no others begin, then stops as by disposal. Callers are
+   * served meanwhile, and what they begin is run by the next leader.
+   */
+  async yield(attemptsMs: number): Promise<void> {
+    if (!this.#closed) {
+      this.#timers.stop();
+      this.#flow.stop();
+      const { clock } = this.#ports;
+      let bound: TimerHandle | undefined;
+      const passed = new Promise<void>((resolve) => {
+        bound = clock.setTimer(attemptsMs, resolve);
+      });
+      await Promise.race([this.#invoker.finishAttempts(), passed]);
+      bound?.cancel();
+    }
+    await this[Symbol.asyncDispose]();
   }
 
   /** Stops leading: attempts are aborted, what is applied is written if it can be, callers are told to try elsewhere. */

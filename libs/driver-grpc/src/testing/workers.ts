@@ -48,6 +48,7 @@ class EchoInvoker implements Invoker {
   stopRun(): void {}
   requestPause(): void {}
   retryNow(): void {}
+  async finishAttempts(): Promise<void> {}
   status(): undefined {
     return undefined;
   }

@@ -14,6 +14,7 @@ import { newCounters, Processor } from "../processor.js";
 import type { Archiving } from "./archiving.js";
 import { type HandoverCause, Leadership, type LeadershipOptions, type Led } from "./leadership.js";
 import { LedPartitions } from "./led-partitions.js";
+import { YIELD_ATTEMPTS_MS } from "./limits.js";
 
 export interface LeadingWorkerPorts {
   /** Of all processors together. */
@@ -118,7 +119,7 @@ export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingW
     return {
       async yield() {
         await archiver?.[Symbol.asyncDispose]();
-        await working[Symbol.asyncDispose]();
+        await working.yield(YIELD_ATTEMPTS_MS);
         led.remove(partition, working);
         peers.close();
       },

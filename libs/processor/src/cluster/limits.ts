@@ -13,5 +13,10 @@ export const LOOK_AFTER_END_MS = 5;
 export const HAND_OVERS_AT_ONCE = 4;
 /** Free partitions taken at the same time: nobody works for them, and each reads only what it will run. */
 export const TAKES_AT_ONCE = 32;
+/**
+ * How long attempts may go on when their partition is handed over. Most suspend or end within it, and need not be run again; what callers begin
+ * meanwhile waits for the next leader, and a worker that leaves moves `HAND_OVERS_AT_ONCE` partitions at a time. Below what a lease lasts.
+ */
+export const YIELD_ATTEMPTS_MS = 1_000;
 /** How long an orderly hand-over waits for what is being written before the lease is given back all the same. */
 export const HAND_OVER_MS_MAX = 5_000;

@@ -9,6 +9,7 @@ export function idleInvoker(own: Partial<Invoker> = {}): Invoker {
     stopRun: () => undefined,
     requestPause: () => undefined,
     retryNow: () => undefined,
+    finishAttempts: async () => undefined,
     status: () => undefined,
     statuses: () => [],
     [Symbol.asyncDispose]: async () => undefined,
