@@ -41,7 +41,10 @@ export class KillModel {
     const messages = [...outbox.values()].map(({ command }) => command);
     for (const { id, children } of this.#killed) {
       for (const child of children) {
-        const isComing = messages.some((command) => command.kind === "invoke" && command.id === child);
+        // Another caller's, with the same idempotency key, finds the one that is over.
+        const isComing = messages.some(
+          (command) => command.kind === "invoke" && command.id === child && command.sink?.callerId === id,
+        );
         const ends = !isInFlight(lifeOf(child)) && !isComing;
         const isReached = ends || messages.some((command) => command.kind === "kill" && command.id === child);
         this.#findings.require(isReached, "a kill reaches the whole tree", () => `${child}, called by ${id}`);
