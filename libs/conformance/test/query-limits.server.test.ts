@@ -144,7 +144,7 @@ describe("values of the state of 30 MB", () => {
   test("are shown whole, and several at once are refused in words of ours, by the official command line as well", async () => {
     for (const [object, count] of [
       ["one", 1],
-      ["many", 4],
+      ["many", 6],
     ] as const) {
       for (let i = 0; i < count; i++) {
         expect((await world.ingress.call(["BigState", object, "fill"], { key: `v${i}`, size: SIZE })).status).toBe(200);
