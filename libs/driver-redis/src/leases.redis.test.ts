@@ -92,7 +92,8 @@ describe("leases in Redis", () => {
     await worker("b").acquire([0]);
     const late = await old.commit([{ partition: 0, epoch, mutations: [{ kind: "putDedup", producer: "p", seq: 1 }] }]);
     expect(late.kind).toBe("fenced");
-    expect(await old.fetch(0, [{ kind: "dedup", producer: "p" }])).toMatchObject([{ value: undefined }]);
+    expect(await storeOf("b").fetch(0, [{ kind: "dedup", producer: "p" }])).toMatchObject([{ value: undefined }]);
+    await expect(old.fetch(0, [{ kind: "dedup", producer: "p" }])).rejects.toMatchObject({ code: "STO0002" });
   });
 
   test("only the holder of the lease can claim; a worker that slept through its lease cannot depose its successor", async () => {

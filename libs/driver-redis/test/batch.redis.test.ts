@@ -27,9 +27,9 @@ test("a step of an invocation whose status stays writes its row and the number o
 
 test("a new leader finds what runs by its last status, however often that changed and whoever wrote it", async () => {
   const former = await lead(redis.connections, ++partition);
-  const found = async () => {
+  const found = async ({ store } = former) => {
     const ids: string[] = [];
-    for await (const invocation of former.store.takenUp(partition)) ids.push(`${invocation.status} ${invocation.modifiedAtMs}`);
+    for await (const invocation of store.takenUp(partition)) ids.push(`${invocation.status} ${invocation.modifiedAtMs}`);
     return ids;
   };
   for (const [n, [status, wanted]] of (
@@ -49,9 +49,9 @@ test("a new leader finds what runs by its last status, however often that change
   }
   const successor = await lead(redis.connections, partition);
   expect(await successor.put(step("paused", 8))).toEqual(COMMITTED);
-  expect(await found()).toEqual([]);
+  expect(await found(successor)).toEqual([]);
   expect(await former.put(step("invoked", 9))).toMatchObject({ kind: "fenced" });
-  expect(await found()).toEqual([]);
+  expect(await found(successor)).toEqual([]);
 });
 
 test("a batch with more rows of one kind than a command takes is there whole, and goes whole", async () => {
