@@ -265,7 +265,7 @@ describe("books", () => {
       await page.getByText("100.0 GiB of 500 GiB per month").or(page.getByText("100 GiB of 500 GiB per month")).waitFor();
       await page.getByText("20 %").waitFor();
       await page.getByRole("img", { name: /^Requests: 1,2\d\d in total, peak on \d{4}-\d\d-\d\d with 1,2\d\d$/ }).waitFor();
-      await page.getByLabel("Environment").click();
+      await page.getByRole("combobox", { name: "Environment" }).click();
       await page.getByRole("option", { name: "dev", exact: true }).click();
       await page.getByRole("heading", { name: "Plan usage of this environment" }).waitFor();
       expect(new URL(page.url()).searchParams.get("environment")).toBe(dev);
