@@ -6,7 +6,7 @@ export const READY_MS_MAX = 120_000;
 export const LOOK_MS = 50;
 /** Partitions are shared out within a second or two once both workers are there. */
 export const BALANCED_MS_MAX = 30_000;
-/** An answer of a worker's metrics; one that takes longer is asked again. */
+/** An answer of a worker's metrics; a request that takes longer is repeated. */
 export const METRICS_MS_MAX = 2_000;
 /** Results of calls with an idempotency key are kept for a day; ours are asked for as long as that is certain. */
 export const RESULT_AGE_MS_MAX = 20 * 3_600_000;

@@ -74,7 +74,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** By code, where the caller can do something; the page of the code says more (`perdure errors CODE`, and the console has all pages). */
+/** By code, where the caller can do something; the page of the code has more (`perdure errors CODE`; the console has all pages). */
 const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   META0003:
     "Check that the endpoint runs and that the server can reach this address from where it is; in containers `localhost` is another one.",

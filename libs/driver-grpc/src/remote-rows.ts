@@ -17,6 +17,7 @@ import {
 import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowQueueRow, FlowWait } from "@perdure/flow";
 import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
+import type { NodeRow, PartitionRow } from "@perdure/store";
 import type { SubscriptionStatus } from "@perdure/subscription";
 import { fromJson, toJson } from "./codec/json.js";
 import { partitionsDefinition } from "./definitions.js";
@@ -48,25 +49,6 @@ interface Answered {
 interface ListedWorker {
   readonly address: string;
   readonly status: WorkerStatus | undefined;
-}
-
-/** Rows of `sys_node` and `sys_partition`. */
-export interface NodeStatus {
-  readonly id: string | undefined;
-  readonly address: string;
-  readonly version: string | undefined;
-  readonly status: "alive" | "draining" | "unreachable";
-  readonly startedAtMs: number | undefined;
-  readonly leadingCount: number | undefined;
-}
-export interface PartitionStatus {
-  readonly partition: number;
-  readonly status: "leading" | "no_leader" | "unknown";
-  readonly leader: string | undefined;
-  readonly leaderAddress: string | undefined;
-  readonly epoch: number | undefined;
-  readonly leaderSinceMs: number | undefined;
-  readonly leaseExpiresAtMs: number | undefined;
 }
 
 export class RemoteRows {
@@ -105,7 +87,7 @@ export class RemoteRows {
   }
 
   /** All workers on the list. */
-  async *nodes(): AsyncIterable<NodeStatus> {
+  async *nodes(): AsyncIterable<NodeRow> {
     for (const { address, status } of await this.#workers()) {
       yield {
         id: status?.id,
@@ -118,8 +100,8 @@ export class RemoteRows {
     }
   }
 
-  /** All partitions. A worker's own word counts before what was heard of it; of two words that of the higher epoch. */
-  async *partitions(): AsyncIterable<PartitionStatus> {
+  /** All partitions. A worker's own report wins over the published claims; of two reports the one with the higher epoch wins. */
+  async *partitions(): AsyncIterable<PartitionRow> {
     const { directory } = this.#ports;
     const workers = await this.#workers();
     const confirmed = new Map<number, LeadershipStatus & { readonly leader: string | undefined; readonly address: string }>();

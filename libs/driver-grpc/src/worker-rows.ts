@@ -14,7 +14,7 @@ import { type RowsPage, RowsPageSchema, type RowsRequest } from "./gen/v1/partit
 import { ROWS_PER_PAGE } from "./limits.js";
 import { streamPages } from "./pages.js";
 
-/** A worker and what it leads, as it says itself. */
+/** A worker and the partitions that it leads, as it reports them. */
 export interface WorkerStatus {
   /** As on the list of workers and in leases. */
   readonly id: string;

@@ -203,7 +203,7 @@ export class Runtime {
     this.#ports.files.process = undefined;
   }
 
-  /** Whether it may be given work: it says so at its management port, and its other port answers as well. */
+  /** Whether it accepts work: its management port reports that it is ready, and its ingress port answers. */
   async #answers(launch: Launch): Promise<boolean> {
     const status = (await this.#asks(launch))?.status ?? 0;
     if (status < 200 || status >= 300) return false;

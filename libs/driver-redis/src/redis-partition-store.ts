@@ -222,7 +222,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   // ── rows ───────────────────────────────────────────────────────────────────────────────────────
   // All reads and scans of a partition that was claimed here reject with STO0005 when it does not carry the mark of the claim any more,
-  // with STO0002 when its epoch is another: what was not found may be lost, and nobody may hear that it does not exist.
+  // with STO0002 when its epoch is another: a row that was not found may be lost, and no caller may receive that it does not exist.
 
   #reads(partition: number): Reads {
     return this.#leaderships.get(partition)?.reads ?? this.#redis.reads;

@@ -28,7 +28,7 @@ async function leadAll() {
   const epochs = await Promise.all(PARTITIONS.map((partition) => store.claim(partition)));
   const put = (partition: number, mutations: readonly Mutation[]) =>
     store.commit([{ partition, epoch: epochs[partition] as number, mutations }]);
-  // Nobody's leadership, so it reads what is there after one is over.
+  // Claims no partition, so it reads rows after a leadership has ended.
   const reader = new RedisPartitionStore(redis.connections, { environment: ENVIRONMENT });
   const value = async (partition: number) => (await reader.stateOf(partition, "S", "k")).get("x");
   return { store, put, value };

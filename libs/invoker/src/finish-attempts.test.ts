@@ -1,8 +1,8 @@
-/** What becomes of attempts when their partition is about to be led elsewhere. */
+/** Attempts before their partition is handed over to another leader. */
 import { describe, expect, test } from "@jest/globals";
 import { failuresOf, sleep, World, waitForSleep } from "./testing/world.js";
 
-/** Begins to finish; says whether it is done. */
+/** Begins to finish; the returned function returns whether that is done. */
 function finishing(world: World): () => boolean {
   let isDone = false;
   void world.invoker.finishAttempts().then(() => {

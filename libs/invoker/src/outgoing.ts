@@ -54,7 +54,7 @@ export class Outgoing {
   #begun = 0;
   #replay: readonly OutgoingFrame[];
   #replayed = 0;
-  /** Frames, large ones in two pieces. Made when first needed: many attempts are told nothing. */
+  /** Frames, large ones in two pieces. Made when first needed: many attempts receive no message after the replay. */
   #live: Ring<Uint8Array> | undefined;
   #liveBytes = 0;
   #writable = true;

@@ -41,8 +41,8 @@ export interface Invoker extends AsyncDisposable {
   requestPause(effect: RequestPause): void;
   retryNow(effect: RetryNow): void;
   /**
-   * Begins no attempt from now on, and requests handlers that wait to suspend. Resolves when no attempt runs any more, or with disposal: what
-   * they said is submitted by then. Who needs an end sooner disposes.
+   * Begins no attempt from now on, and requests handlers that wait to suspend. Resolves when no attempt runs any more, or with disposal: their
+   * commands are submitted by then. A caller that needs an end sooner disposes of the invoker.
    */
   finishAttempts(): Promise<void>;
   /** What introspection shows of an invocation the invoker holds. */

@@ -128,7 +128,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#finish();
   }
 
-  /** An attempt has begun whose last word is not said. */
+  /** An attempt runs: it has begun and has not ended. */
   get isAttempting(): boolean {
     return this.#phase === "attempting" || this.#phase === "reading";
   }

@@ -12,7 +12,7 @@ export interface HostPorts {
   readonly mailbox: Mailbox;
   /** As `ProcessorPorts.largeGarbage`. */
   readonly largeGarbage: ((bytes: number) => void) | undefined;
-  /** The partition is not led any more, as a read found out. */
+  /** Called when a read was refused because this process does not lead the partition any more. */
   readonly lost: (cause: unknown) => void;
 }
 

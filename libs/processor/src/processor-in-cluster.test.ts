@@ -76,7 +76,7 @@ describe("a processor in a cluster", () => {
   });
 
   describe("that hands its partition over", () => {
-    /** One whose invocation runs, and whose attempts end when they are told to. */
+    /** One whose invocation runs, and whose attempts end when the test ends them. */
     async function handingOver(attemptsMs: number) {
       const kv = new MemoryKeyValue();
       const attempts = Promise.withResolvers<void>();

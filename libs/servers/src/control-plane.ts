@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { askKubernetes, type KubernetesAnswer, type KubernetesQuestion } from "./kube-ask.js";
 
-/** May do everything, whatever RBAC says. */
+/** The user whom RBAC does not restrict. */
 export const ADMIN = "admin";
 
 export interface ControlPlaneAccess {
   readonly port: number;
-  /** PEM of who signed the API server's certificate. */
+  /** PEM of the authority that signed the API server's certificate. */
   readonly ca: string;
   /** By user; one of them is `ADMIN`. */
   readonly tokens: Readonly<Record<string, string>>;
@@ -44,14 +44,14 @@ export class ControlPlane {
     return kubeconfigOf(this.access, this.#tokenOf(user));
   }
 
-  /** The path of a file with it, for programs; gone with the server. */
+  /** The path of a file with the kubeconfig; deleted with the server's directory. */
   async kubeconfigFile(user: string = ADMIN): Promise<string> {
     const path = join(this.directory, `kubeconfig-${user}.json`);
     await writeFile(path, this.kubeconfig(user), { mode: 0o600 });
     return path;
   }
 
-  /** Asks as `user`, without any client library; `admin` when absent. */
+  /** Sends a request as `user`, without a client library; as `admin` when absent. */
   ask(question: KubernetesQuestion, user: string = ADMIN): Promise<KubernetesAnswer> {
     return askKubernetes({ port: this.port, ca: this.ca, token: this.#tokenOf(user) }, question);
   }

@@ -15,7 +15,7 @@ const LIVENESS = /^\/registry\/(?:leases\/kube-system|masterleases)\//;
 /** Keys of one transaction: etcd takes 128 operations. */
 const TRANSACTION_KEYS_MAX = 128;
 
-/** Asks etcd's HTTP gateway. Rejects with its answer when it refuses. */
+/** Sends a request to etcd's HTTP gateway. Rejects with the answer when etcd refuses. */
 export async function askEtcd(port: number, path: string, body: object): Promise<unknown> {
   const response = await fetch(`http://127.0.0.1:${port}/v3/${path}`, { method: "POST", body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
@@ -27,7 +27,7 @@ export async function readEtcd(port: number): Promise<EtcdContents> {
   return kvs.map(({ key, value }) => ({ key, value })).filter(({ key }) => !LIVENESS.test(fromBase64(key)));
 }
 
-/** Makes the contents what they were: removes what has come, puts back what has changed or gone. Watchers see each as an event. */
+/** Restores the contents: deletes new keys, and writes changed and deleted keys again. Watchers receive an event for each key. */
 export async function restoreEtcd(port: number, contents: EtcdContents): Promise<void> {
   const now = new Map((await readEtcd(port)).map(({ key, value }) => [key, value]));
   const operations: object[] = [];

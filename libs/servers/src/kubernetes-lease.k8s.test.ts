@@ -1,4 +1,4 @@
-/** A shared control plane is empty for whoever comes next, whatever the last one left in it. */
+/** A shared control plane is empty for the next suite, whatever the last suite left in it. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubernetesServer, type LeasedControlPlane, leaseKubernetes } from "./index.js";
 import { startSharedKubernetes } from "./kubernetes-lease.js";
@@ -62,7 +62,7 @@ test(
         expect(await second.ask({ path })).toMatchObject({ status: 404 });
       }
       expect(JSON.parse((await second.ask({ path: SYSTEM_ROLE })).text).metadata.labels).toEqual(rulesBefore);
-      // The kind can be defined again, and its objects of before are gone.
+      // The kind can be defined again, and its earlier objects are deleted.
       await untilStatus(second, THINGS, 404);
       await create(second, DEFINITIONS, definition);
       await untilStatus(second, THINGS, 200);

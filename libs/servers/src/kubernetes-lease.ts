@@ -87,7 +87,7 @@ async function empty({ access, etcdPort, contents }: SharedControlPlane): Promis
   }
 }
 
-/** What an API server has only after somebody has put it there. */
+/** Lists that are empty in a new control plane, but for the namespaces of Kubernetes. */
 const PUT_THERE = [
   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
   "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",

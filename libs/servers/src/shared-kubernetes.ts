@@ -1,5 +1,5 @@
 /**
- * The control planes that the suites of one run share, as many as the argument says: started by `deploy/testing/run.mjs`, prints the paths
+ * The control planes that the suites of one run share, their number is the argument: started by `deploy/testing/run.mjs`, prints the paths
  * of their files in one line of JSON (see `kubernetes-lease.ts`), and stops them when its standard input ends, which it does however the
  * runner ends.
  */

@@ -13,7 +13,7 @@ import type {
   ServiceType,
   WorkflowPromise,
 } from "@perdure/partition";
-import type { KeyValue } from "@perdure/store";
+import type { KeyValue, NodeRow, PartitionRow } from "@perdure/store";
 
 /** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
 export type SqlFormat = "json" | "arrow";
@@ -289,34 +289,8 @@ export interface ScheduleRow {
   readonly modifiedAtMs: number;
 }
 
-/** Who leads what: the workers of a cluster, or the one process. */
+/** Workers and leaders of partitions: of a cluster, or of the one process. */
 export interface ClusterPort {
   nodes(): Rows<NodeRow>;
   partitions(): Rows<PartitionRow>;
-}
-
-/** `unreachable`: it is on the list of workers and did not answer; what only it knows is undefined. */
-export interface NodeRow {
-  readonly id: string | undefined;
-  /** `host:port` of its gRPC; undefined for the one process, to which no other connects. */
-  readonly address: string | undefined;
-  readonly version: string | undefined;
-  readonly status: "alive" | "draining" | "unreachable";
-  readonly startedAtMs: number | undefined;
-  /** Partitions that work there. */
-  readonly leadingCount: number | undefined;
-}
-
-/** `unknown`: somebody is said to lead it and did not confirm that. */
-export interface PartitionRow {
-  readonly partition: number;
-  readonly status: "leading" | "no_leader" | "unknown";
-  /** Id and address of the node. */
-  readonly leader: string | undefined;
-  readonly leaderAddress: string | undefined;
-  readonly epoch: number | undefined;
-  /** Since when its leader has the lease. */
-  readonly leaderSinceMs: number | undefined;
-  /** When another worker may take the partition unless the lease is renewed; undefined where there are no leases. */
-  readonly leaseExpiresAtMs: number | undefined;
 }

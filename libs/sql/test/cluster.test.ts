@@ -1,6 +1,7 @@
-/** Why: operators read who leads what from two tables; what is not known is absent, never a guess. */
+/** Why: operators read the leaders of partitions from two tables; a value that is not known is NULL. */
 import { afterAll, expect, test } from "@jest/globals";
-import type { IntrospectionSource, LiveRows, NodeRow, PartitionRow } from "../src/ports.js";
+import type { NodeRow, PartitionRow } from "@perdure/store";
+import type { IntrospectionSource, LiveRows } from "../src/ports.js";
 import { anEngine, rowsOf } from "./asking.js";
 
 const AT = Date.parse("2026-11-21T12:00:00Z");

@@ -6,6 +6,7 @@ export * from "./archive-record.js";
 export * from "./archived-lives.js";
 export * from "./archived-snapshot.js";
 export * from "./async-reads.js";
+export type { NodeRow, PartitionRow } from "./cluster-rows.js";
 export { decodeInvocation, encodeInvocation, isTakenUp, statusOf } from "./codec/invocation.js";
 export { type FactFields, InvocationFields, type ProgressFields, type TextField } from "./codec/invocation-fields.js";
 export { decodeOwed, encodeOwed, type OwedCommand } from "./codec/message.js";

@@ -1,6 +1,6 @@
 /**
- * Why: a leader that was deposed, or whose store lost its data, must not take what it reads for the state of its partition: a handler would
- * begin with state that is gone. So each read finds out, in the same round trip, what the partition carries at that moment.
+ * Why: a leader that was deposed, or whose store lost its data, must not use what it reads as the state of its partition: a handler would
+ * begin without state that was lost. So each read returns, in the same round trip, the mark and the epoch that the partition has at that moment.
  */
 import { PerdureError } from "@perdure/base";
 
@@ -25,7 +25,7 @@ export function requireLead(partition: number, lead: Lead, found: FoundLead): vo
     throw new PerdureError("STO0002", `partition ${partition} is at epoch ${found.epoch ?? "0"}, and ours is ${lead.epoch}`);
 }
 
-/** Whether a read was refused because its partition is not led from here any more. */
+/** Whether a read was refused because this process does not lead the partition any more. */
 export function isLeadLost(cause: unknown): boolean {
   return cause instanceof PerdureError && (cause.code === "STO0002" || cause.code === "STO0005");
 }

@@ -40,7 +40,7 @@ export const SERVICE_POLL_MS = 250;
 /** For connecting to a service that is on this machine, or near. */
 export const CONNECT_MS_MAX = 2_000;
 
-/** Whoever presses Tab waits: what is not known by then is not offered. */
+/** The user waits after Tab: candidates that are not known by then are left out. */
 export const COMPLETION_MS_MAX = 1_000;
 /** More candidates fill the terminal. */
 export const COMPLETION_VALUES_MAX = 100;

@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 
 const SOURCE = import.meta.dirname;
 
-/** Each with what the console says instead. */
+/** Each phrase with its replacement. */
 const BANNED: readonly (readonly [RegExp, string])[] = [
   [/\bMake (it|a|an|the)\b/, "Create"],
   [/\bLeave it\b/, "Cancel"],

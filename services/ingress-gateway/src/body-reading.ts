@@ -27,7 +27,7 @@ export class BodyGate {
     this.limits = limits;
   }
 
-  /** @param announcedBytes length of the body, where its client has told it */
+  /** @param announcedBytes length of the body from Content-Length; 0 when absent */
   open(receiver: BodyReceiver, announcedBytes = 0): BodyReading {
     const reading = new BodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
     this.#readings.add(reading);

@@ -185,7 +185,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   };
 }
 
-/** The lowest id in a partition: processors tell partitions apart by ids. */
+/** The lowest id in a partition: a processor's methods take ids, not partition numbers. */
 function firstIdOf(partition: number, partitionCount: number): InvocationId {
   const count = BigInt(partitionCount);
   const raw = new Uint8Array(24);

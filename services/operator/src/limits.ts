@@ -78,7 +78,7 @@ export const WORKER_ANSWER_MS_MAX = 5_000;
 /** A front that is ready accepts a connection at once, unless nodes do not know of it yet. */
 export const FRONT_CONNECT_MS_MAX = 2_000;
 export const WAIT_FRONT_MS = 500;
-/** Nodes learn of ready pods within seconds; one that accepts no connection for longer is out of the operator's reach, and perhaps of nobody else's. */
+/** Nodes learn of ready pods within seconds. A Service that accepts no connection for longer may be unreachable for the operator alone. */
 export const FRONT_TRY_MS_MAX = 10_000;
 /** Its answer is one line. */
 export const WORKER_ANSWER_BYTES_MAX = 16_384;

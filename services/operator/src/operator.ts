@@ -20,7 +20,7 @@ import type { Cell } from "./cell.js";
 import { Controller, type Named } from "./controller.js";
 import { Definitions } from "./definitions.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
-import { FrontLooks } from "./environment/front-looks.js";
+import { FrontChecks } from "./environment/front-checks.js";
 import { RetainedNotes } from "./environment/namespace-step.js";
 import { OwnWrites } from "./environment/own-writes.js";
 import type { EnvironmentPorts } from "./environment/ports.js";
@@ -92,7 +92,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const secretTurns = new SecretTurns(cell.releases.atOnce);
   const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
   const databases = new EnvironmentDatabases({ clock, random, logger, driver });
-  const frontLooks = new FrontLooks({ clock, cell, door: ports.frontDoor ?? frontDoor });
+  const frontChecks = new FrontChecks({ clock, cell, door: ports.frontDoor ?? frontDoor });
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
   const retention = new VolumeRetention(clock);
@@ -115,7 +115,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     secretTurns,
     databases,
     redisLooks,
-    frontLooks,
+    frontChecks,
     volumeLooks,
     retention,
     notes,

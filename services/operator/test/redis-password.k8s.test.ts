@@ -1,4 +1,4 @@
-/** The password of Redis that vanishes is restored as it was, and no pod is replaced; a new one is made only when somebody asks for it. */
+/** The password of Redis that vanishes is restored as it was, and no pod is replaced; a new password is made only on request. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Environment } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";

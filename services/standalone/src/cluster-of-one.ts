@@ -1,7 +1,8 @@
 /** Why: `sys_node` and `sys_partition` have the same columns where one process leads everything. */
 import type { InvokerWorker } from "@perdure/invoker-worker";
 import { VERSION } from "@perdure/role/version";
-import type { ClusterPort, PartitionRow } from "@perdure/sql";
+import type { ClusterPort } from "@perdure/sql";
+import type { PartitionRow } from "@perdure/store";
 
 /** `sinceMs`: when it began to lead. */
 export function clusterOfOne(

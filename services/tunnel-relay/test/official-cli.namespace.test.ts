@@ -22,7 +22,7 @@ import { aWire } from "./wire.js";
 const IS_INSIDE = process.env["PERDURE_TEST_OWN_NETWORK"] === "1";
 const SRV_NAME = "tunnel.us.perdure.test";
 const PATIENCE_MS = 180_000;
-/** Less, so that what hangs inside is told outside. */
+/** Shorter, so that a test that hangs inside is reported outside. */
 const INSIDE_PATIENCE_MS = 90_000;
 /** It waits longer after each attempt; a busy machine makes it miss some. */
 const RECONNECT_MS = 60_000;

@@ -1,4 +1,4 @@
-/** Whoever has the operator's token gets at Secrets of environments alone: the chart's admission policy and roles on a real API server. */
+/** The operator's token reaches only Secrets of environments: the chart's admission policy and roles on a real API server. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubernetesServer, runHelm, startKubernetes } from "@perdure/servers";
 import { eventually } from "../../src/index.js";
@@ -51,7 +51,7 @@ function bind(namespace: string, query = "") {
   });
 }
 
-/** What the policy says; empty when it lets pass. */
+/** The policy's refusal; empty when it admits the request. */
 async function refusal(namespace: string): Promise<string> {
   const { status, text } = await bind(namespace, "?dryRun=All");
   return status === 403 && text.includes("perdure-operator-confinement") ? text : "";

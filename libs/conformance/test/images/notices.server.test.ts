@@ -1,4 +1,4 @@
-/** Why: whoever receives a bundle receives the licences of what is in it and the list of it, and what may not be passed on never gets that far. */
+/** Why: each bundle has the licences and the list of the packages in it, and none of them forbids redistribution. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-/** Why: `sys_node` and `sys_partition`, so that "who leads what, and since when" is a statement. */
-import type { NodeRow, PartitionRow } from "../ports.js";
+/** Why: `sys_node` and `sys_partition`, so that a statement shows which worker leads which partition, and since when. */
+import type { NodeRow, PartitionRow } from "@perdure/store";
 import { defineTable } from "../table.js";
 
 export const node = defineTable<NodeRow>({

@@ -66,7 +66,7 @@ export class LocalCalls implements AsyncDisposable {
     else this.#callHttp1(request, service);
   }
 
-  /** Resets what still runs: to a service, a request on a connection that merely ends would look as if it were whole. */
+  /** Resets what still runs: a service would take a request on a connection that only ends for a whole one. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sessions.clear();
     for (const local of this.#running) breakOff(local);

@@ -6,7 +6,7 @@ import "./button.css";
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   /** `quiet` unless said otherwise. One `primary` on a page or dialog; `danger` for what cannot be undone. */
   readonly look?: "primary" | "quiet" | "bare" | "danger";
-  /** With `bare`: it destroys something, and asks before. */
+  /** With `bare`: it deletes something, after a confirmation. */
   readonly isDanger?: boolean;
   readonly type?: "button" | "submit";
   /** Something is under way: it cannot be pressed again. */

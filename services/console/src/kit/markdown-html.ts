@@ -1,6 +1,6 @@
 /**
- * Why: descriptions of services come from their code as markdown, and whoever registers a deployment is not trusted with the page: raw HTML
- * is shown as text, links lead to the web or to a mail address only, pictures are their words. Pure.
+ * Why: descriptions of services come from their code as markdown, and users who register deployments are not trusted: raw HTML
+ * is shown as text, links lead to the web or to a mail address only, pictures are replaced by their alternative text. Pure.
  */
 import { Marked } from "marked";
 

@@ -20,7 +20,7 @@ export function ProblemNote({
   readonly onRetry?: () => void;
 }) {
   const { message, code, advice, requestId, isNoAnswer } = problemOf(cause);
-  // The banner says so, and the page asks again by itself when the server is back.
+  // The banner shows it, and the page requests again when the server is back.
   if (useOutage() && isNoAnswer && onRetry !== undefined) {
     return title === undefined ? (
       <p className="quiet" role="status">

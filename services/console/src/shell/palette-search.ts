@@ -2,7 +2,7 @@
 import type { NavGroup } from "./frame.js";
 import type { PaletteEntry } from "./palette-sources.js";
 
-/** More are not read; a longer word finds fewer. */
+/** More are not read; a longer text finds fewer. */
 const SHOWN_MAX = 40;
 
 export interface Place extends PaletteEntry {
@@ -19,7 +19,7 @@ export function placesFor(text: string, groups: readonly NavGroup[], entries: re
       ({ href, label, words = "" }): Place => ({ key: href, kind: "Page", href, label, words: `${group.label} ${words}` }),
     ),
   );
-  // Without a word only pages and actions are shown: of the others there may be thousands.
+  // Without a text only pages and actions are shown: there may be thousands of the others.
   const others = entries
     .filter(({ kind }) => wanted !== "" || kind === "Action")
     .map((entry): Place => ({ ...entry, key: `${entry.kind} ${entry.href ?? ""} ${entry.label}` }));

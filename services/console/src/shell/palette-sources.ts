@@ -8,7 +8,7 @@ export interface PaletteEntry {
   readonly label: string;
   /** What kind of thing it is: `Service`, `Action`. */
   readonly kind: string;
-  /** Also found under these words. */
+  /** Further texts that find the entry. */
   readonly words?: string;
   readonly href?: string;
   /** Instead of going somewhere. */

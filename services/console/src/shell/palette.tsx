@@ -1,4 +1,4 @@
-/** Why: everything is reached with the keyboard: Ctrl+K (⌘K) asks where to go or what to do; an id of an invocation leads to it. */
+/** Why: everything is reached with the keyboard: Ctrl+K (⌘K) opens pages and starts actions; an invocation id opens the invocation. */
 import { useEffect, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Dialog } from "../kit/dialog.js";

@@ -19,7 +19,7 @@ export class OwnLeases {
     this.#clock = clock;
   }
 
-  /** `holders[p]`: who holds the lease of partition p, as it was read just now. */
+  /** `holders[p]`: the holder of the lease of partition p, read at this moment. */
   seen(holders: readonly (LeaseHolder | undefined)[]): void {
     const nowMs = this.#clock.nowMs();
     for (const [partition, holder] of holders.entries()) {

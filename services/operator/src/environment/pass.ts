@@ -54,7 +54,7 @@ export class Pass {
       (environment.status?.version?.featureMarkers ?? []).length > 0,
     );
     const current = environment.status?.version?.current ?? environment.spec.version;
-    // A version that may not be gone to: everything else goes on with the one that runs.
+    // An upgrade to this version is not allowed: everything else goes on with the running version.
     this.#environment =
       edge.kind === "allowed" ? environment : { ...environment, spec: { ...environment.spec, version: current } };
     this.#ports = ports;
@@ -102,7 +102,7 @@ export class Pass {
     return this.#report(secrets);
   }
 
-  /** False: the condition of the storage says why no Redis may run. */
+  /** False: Redis must not run, and the storage condition has the reason. */
   async #lookAtVolumes(): Promise<boolean> {
     const outcome = await step("StorageReady", async () => {
       this.#volumes = await volumesStep(this.#environment, this.#ports, this.#signal);
@@ -128,7 +128,7 @@ export class Pass {
     return outcome;
   }
 
-  /** Work that has no condition of its own: when it is refused, that of `type` says so. Whether it worked. */
+  /** Does work that has no condition of its own: a refusal becomes the condition `type`. Returns whether it succeeded. */
   async #also(type: string, work: () => Promise<void>): Promise<boolean> {
     const outcome = await step(type, async () => {
       await work();
@@ -143,7 +143,7 @@ export class Pass {
     for (const object of objects) await this.#ports.applier.apply(object, this.#signal);
   }
 
-  /** Undefined when they cannot be had yet; the first condition says why. */
+  /** Undefined when they do not exist yet; the first condition has the reason. */
   async #secrets(): Promise<EnvironmentSecrets | undefined> {
     const { applier, cell, client: kubernetes, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
     let found: EnvironmentSecrets | undefined;
@@ -171,7 +171,7 @@ export class Pass {
     // An API server needs a moment to learn of the leave that we have just given ourselves.
     const isLeaveFresh = outcome.observation.reason === "Forbidden" && cell.secretsRole !== undefined;
     this.#outcomes[0] = isLeaveFresh ? { ...outcome, againMs: WAIT_SOON_MS } : outcome;
-    // Or somebody took it away, which we do not see: it is given again.
+    // It may have been deleted, which is not watched: it is written again.
     const { spec } = this.#environment;
     if (isLeaveFresh) applier.forgetObject(resources.roleBindings, SECRETS_BINDING, objectNameOf(spec.environmentId));
     return undefined;
@@ -219,14 +219,14 @@ export class Pass {
   }
 
   async #front(secrets: EnvironmentSecrets): Promise<Outcome> {
-    const { caches, cell, frontLooks } = this.#ports;
+    const { caches, cell, frontChecks } = this.#ports;
     const environment = this.#environment;
     const isClosed = this.#rest.hibernation?.state === "Closing";
     const config = hashOf(runtimeSettings(environment, cell));
     await this.#applyAll(front(environment, cell, { config, secrets: secrets.hash, isClosed }));
     const set = caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined;
     const outcome = routableOutcome(set);
-    return isGood(outcome) ? frontLooks.look(environment, this.#signal) : outcome;
+    return isGood(outcome) ? frontChecks.look(environment, this.#signal) : outcome;
   }
 
   #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {

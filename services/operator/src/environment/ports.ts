@@ -8,7 +8,7 @@ import type { Definitions } from "../definitions.js";
 import type { OperatorMetrics } from "../metrics.js";
 import type { LossDoor, WorkerDoor } from "../worker-door.js";
 import type { EnvironmentDatabases } from "./databases.js";
-import type { FrontLooks } from "./front-looks.js";
+import type { FrontChecks } from "./front-checks.js";
 import type { RetainedNotes } from "./namespace-step.js";
 import type { OwnWrites } from "./own-writes.js";
 import type { RedisLooks } from "./redis-looks.js";
@@ -33,7 +33,7 @@ export interface EnvironmentPorts {
   readonly secretTurns: SecretTurns;
   readonly databases: EnvironmentDatabases;
   readonly redisLooks: RedisLooks;
-  readonly frontLooks: FrontLooks;
+  readonly frontChecks: FrontChecks;
   readonly volumeLooks: VolumeLooks;
   readonly retention: VolumeRetention;
   readonly notes: RetainedNotes;
@@ -41,5 +41,5 @@ export interface EnvironmentPorts {
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
-/** `wait`: look again by then at the latest. */
+/** `wait`: reconcile again after that time at the latest. */
 export type Reconciled = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };

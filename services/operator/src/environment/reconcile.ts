@@ -23,7 +23,7 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.secretTurns.end(name);
     ports.databases.forget(name);
     ports.redisLooks.forget(name);
-    ports.frontLooks.forget(name);
+    ports.frontChecks.forget(name);
     ports.metrics.snapshots.forget(name);
     ports.volumeLooks.forget(name);
     ports.retention.forget(name);

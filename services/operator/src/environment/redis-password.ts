@@ -1,7 +1,7 @@
 /**
  * Why: Redis and the workers that run have been given the password at their start, so a Secret that vanishes must not become a new password: that
  * would replace all of their pods. The password has a copy in a second Secret, and the status records its fingerprint: the operator restores what is
- * missing or changed, and stops with `RedisPasswordLost` when it cannot. A new password is made when the annotation asks for one.
+ * missing or changed, and stops with `RedisPasswordLost` when it cannot. A new value of the annotation requests a new password.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type Environment, type EnvironmentStatus, objectNameOf } from "@perdure/custom-resources";
@@ -9,7 +9,7 @@ import type { Cell } from "../cell.js";
 import { REDIS_AUTH, redisHost } from "../desired/redis.js";
 import type { SecretData, SecretStore } from "./secret-store.js";
 
-/** Each new value asks for a new password. */
+/** Each new value requests a new password. */
 export const ROTATE_PASSWORD_ANNOTATION = "perdure.dev/rotate-redis-password";
 export const REDIS_AUTH_COPY = "redis-auth-copy";
 const PASSWORD = "password";
@@ -28,7 +28,7 @@ export type PasswordResult =
   | { readonly kind: "ready"; readonly data: SecretData; readonly record: RecordedPassword; readonly isRestored: boolean }
   | { readonly kind: "lost"; readonly message: string };
 
-/** `isInUse`: pods run that were given the recorded password. Rejects as the API server says. */
+/** `isInUse`: pods run with the recorded password. Rejects when the API server refuses. */
 export async function ensureRedisPassword(
   environment: Environment,
   { cell, isInUse }: { readonly cell: Cell; readonly isInUse: boolean },
@@ -68,7 +68,7 @@ async function withCopy(
   return { kind: "ready", data, record: { fingerprint, ...(rotation === undefined ? {} : { rotation }) }, isRestored: false };
 }
 
-/** An operator that ended between writing a rotation and recording it leaves a password that says for which rotation it was made. */
+/** An operator that ended between writing a rotation and recording it leaves a password with the number of its rotation. */
 function isAsRecorded(
   stored: SecretData | undefined,
   recorded: NonNullable<RecordedPassword>,
@@ -85,7 +85,7 @@ function newPassword({ spec }: Environment, cell: Cell, rotation: string | undef
   return { [PASSWORD]: password, url, ...(rotation === undefined ? {} : { [ROTATION]: rotation }) };
 }
 
-/** Of 192 random bits, so that nobody finds the password by it. */
+/** Of 192 random bits, so that the password cannot be guessed from it. */
 export function fingerprintOf(data: SecretData): string {
   const { [PASSWORD]: password = "", url = "" } = data;
   return createHash("sha256").update(`redis-auth\n${password}\n${url}`).digest("hex").slice(0, 16);

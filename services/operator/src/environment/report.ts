@@ -38,7 +38,7 @@ export const NOTHING_SEEN: Seen = {
   acceptedLoss: undefined,
 };
 
-/** Writes the status, if it says anything new, and tells when to look again. */
+/** Writes the status when it has changed, and returns when to reconcile again. */
 export async function report(
   environment: Environment,
   outcomes: readonly Outcome[],
@@ -78,7 +78,7 @@ export async function report(
   ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
   if (isReady || isLeaving || environment.spec.suspended) ports.secretTurns.end(metadata.name);
   if (hashOf(status) !== hashOf(before)) {
-    // Of this very object: what is known of one tells nothing of a later one of its name.
+    // By UID: a later object of the same name is another one.
     const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };
     const applied = { apiVersion, kind, metadata: own, status };
     ports.writes.note(await client.apply(applied, { manager: STATUS_MANAGER, force: true, subresource: "status", signal }));

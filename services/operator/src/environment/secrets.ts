@@ -42,7 +42,7 @@ export interface EnvironmentSecrets {
   readonly isWaiting: boolean;
   /** Mark of the signing key whose loss this pass accepted. */
   readonly acceptedLoss: string | undefined;
-  /** Undefined with a Redis of somebody else's. */
+  /** Undefined with an external Redis. */
   readonly redisAuth: RecordedPassword;
   /** The Secret with Redis's password was missing or changed, and holds again what runs. */
   readonly isPasswordRestored: boolean;

@@ -3,7 +3,7 @@ import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject } from "@perdure/driver-kubernetes";
 import type { summary } from "./observe.js";
 
-/** Who deploys services must know which keys they are called with. */
+/** Operators of services must know with which keys the services are called. */
 export async function tellOfKeys(
   { status: before, ...environment }: Environment,
   now: EnvironmentStatus,
@@ -16,14 +16,14 @@ export async function tellOfKeys(
   await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 
-/** Nothing was replaced, but somebody has removed or changed a Secret of the operator's. */
+/** No pod was replaced, but a Secret of the operator was deleted or changed. */
 export async function tellOfPassword(environment: Environment, events: EventRecorder): Promise<void> {
   const note = "Secret redis-auth was missing or changed: it holds again the password that Redis and the workers run with";
   const event = { type: "Warning", reason: "RedisPasswordRestored", action: "Restore", note } as const;
   await events.tell(environment as unknown as KubeObject, event);
 }
 
-/** What somebody must do something about. */
+/** Conditions that need a person's action. */
 const WARNED: ReadonlySet<string> = new Set([
   "WrongRegion",
   "VersionSkip",

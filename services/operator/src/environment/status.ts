@@ -30,7 +30,7 @@ function knownOf(data: DataSeen | undefined): EnvironmentStatus["data"] {
   return data?.usedBytes === undefined ? snapshot : { ...snapshot, usedBytes: data.usedBytes };
 }
 
-/** Volumes are recorded while there are data on them; those that are lost stay recorded until somebody accepts that. */
+/** Volumes are recorded while there are data on them; lost volumes stay recorded until the loss is accepted. */
 function volumesOf(
   before: EnvironmentStatus | undefined,
   seen: VolumesSeen | undefined,

@@ -1,4 +1,4 @@
-/** Why: completions of what exists in the environment. Whoever presses Tab waits for it, so each is one small request. */
+/** Why: completions of what exists in the environment. The user waits for them after Tab, so each is one small request. */
 import type { AdminClient } from "@perdure/admin-client";
 import { catalogue } from "@perdure/base/errors";
 import { listEnvironments } from "../../cloud/index.js";

@@ -40,7 +40,7 @@ export function groupText({ steps }: StepGroup): string {
   return names === "" ? stepKind(first.view.type) : `${stepKind(first.view.type)} ${names}`;
 }
 
-/** Whether the step is what `text` looks for: in its kind, its name or what it is about. */
+/** Whether the step matches `text`: in its kind, its name or its target. */
 export function isFound({ view }: StepSpan, text: string): boolean {
   const wanted = text.trim().toLowerCase();
   return [stepKind(view.type), view.type, view.name, view.subject].join("\n").toLowerCase().includes(wanted);

@@ -199,7 +199,7 @@ function barsOf(row: TimelineRow): readonly Bar[] {
   }
 }
 
-/** Bars of a group that the eye cannot tell apart become one: hundreds of elements a row cost much and show nothing. */
+/** Bars of a group that are closer than a pixel become one: hundreds of elements in a row cost much and show nothing. */
 function mergedBars(steps: readonly StepSpan[]): readonly Bar[] {
   const bars: Bar[] = [];
   const whole = (steps.at(-1)?.toMs ?? 0) - (steps[0]?.fromMs ?? 0);

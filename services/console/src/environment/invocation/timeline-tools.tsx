@@ -1,4 +1,4 @@
-/** Why: in a run of thousands of steps one looks for a name, for the first failure, or for where it is now. */
+/** Why: in a run of thousands of steps users search a name, the first failure, or the latest step. */
 import { useState } from "react";
 import { Button, CheckField, TextField } from "../../kit/index.js";
 import type { Life } from "./life.js";

@@ -1,4 +1,4 @@
-/** Why: who scrolls down sees the rows below next; those are read first, and more of them. Pure. */
+/** Why: a user who scrolls down sees the rows below next; those are read first, and more of them. Pure. */
 import { ROWS_AHEAD, ROWS_AHEAD_MOVING, ROWS_BEHIND } from "./limits.js";
 
 /** Which rows to know when `first` to `last` are seen, as for `slice`; `moved`: how far the window has moved since the last time. */

@@ -30,7 +30,7 @@ export const EXPORTED_MAX = 100_000;
 export const EXPORTED_AT_ONCE = 2_000;
 /** From this many on, what cannot be undone must be typed. */
 export const MANY = 2;
-/** How often the counts of the status chips are asked for. */
+/** How often the counts of the status chips are requested. */
 export const COUNTS_MS = 10_000;
 /** A count reads every invocation; it takes at most this share of the server's time. */
 export const COUNTS_SHARE = 0.05;

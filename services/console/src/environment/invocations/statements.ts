@@ -33,7 +33,7 @@ export function countsStatement(condition: string | undefined): string {
   return `SELECT status, completion_result AS result, count(*) AS n FROM sys_invocation${where(condition)} GROUP BY 1, 2`;
 }
 
-/** By the words of statuses: those of `sys_invocation`, with `succeeded` and `failed` for completed ones. */
+/** By status: those of `sys_invocation`, with `succeeded` and `failed` for completed ones. */
 export function countsByWord(rows: readonly Row[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** Why: the chips of statuses say how many one would see. A count reads every invocation, so it is asked for seldom. */
+/** Why: each status chip shows a count. A count reads every invocation, so it is requested seldom. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { useRef } from "react";
 import { useAsk } from "../ask.js";
@@ -6,7 +6,7 @@ import { lineOf, withStatuses } from "./filter-address.js";
 import { COUNTS_MS, COUNTS_SHARE } from "./limits.js";
 import { countsByWord, countsStatement } from "./statements.js";
 
-/** By status word, for the filter without its statuses; undefined while they are not known. */
+/** By status, for the filter without its statuses; undefined while they are not known. */
 export function useCounts(filter: InvocationFilter, isLive: boolean): ReadonlyMap<string, number> | undefined {
   const condition = conditionOrNone(withStatuses(filter, []));
   const tookMs = useRef(0);

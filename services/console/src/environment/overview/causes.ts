@@ -22,7 +22,7 @@ export function causesOf(troubles: readonly Trouble[]): readonly Cause[] {
     .map((trouble) => ({ ...trouble, callers: chainOf(trouble, parentOf) }));
 }
 
-/** The row of the handler that called, when it tells the same failure. */
+/** The row of the calling handler, when it has the same failure. */
 function callerOf(trouble: Trouble, troubles: readonly Trouble[]): Trouble | undefined {
   if (trouble.caller === undefined) return undefined;
   const [service, handler] = [trouble.caller.split("/")[0], trouble.caller.split("/").at(-1)];

@@ -1,4 +1,4 @@
-/** Why: an environment is said to be routable when its front accepts connections, not only when its pods are ready; that is tried once, until it succeeds. */
+/** Why: an environment is Running when its Service accepts connections, not only when its pods are ready. The operator connects until it succeeds once. */
 import type { Clock } from "@perdure/base";
 import { type Environment, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
@@ -7,18 +7,18 @@ import type { FrontDoor } from "../front-door.js";
 import { FRONT_TRY_MS_MAX, WAIT_FRONT_MS } from "../limits.js";
 import { bad, good, type Outcome } from "./outcome.js";
 
-interface FrontLooksPorts {
+interface FrontChecksPorts {
   readonly clock: Clock;
   readonly door: FrontDoor;
   readonly cell: Cell;
 }
 
-export class FrontLooks {
-  readonly #ports: FrontLooksPorts;
+export class FrontChecks {
+  readonly #ports: FrontChecksPorts;
   /** Since when connections to environments are tried in vain, monotonic, by name. */
   readonly #triedSinceMs = new Map<string, number>();
 
-  constructor(ports: FrontLooksPorts) {
+  constructor(ports: FrontChecksPorts) {
     this.#ports = ports;
   }
 

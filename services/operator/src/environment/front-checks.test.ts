@@ -6,7 +6,7 @@ import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
 import { type FrontAnswer, frontDoor } from "../front-door.js";
 import { FRONT_TRY_MS_MAX } from "../limits.js";
-import { FrontLooks } from "./front-looks.js";
+import { FrontChecks } from "./front-checks.js";
 
 const SIGNAL = new AbortController().signal;
 const environment = environmentWith();
@@ -20,7 +20,7 @@ function looksAt(open: ReadonlySet<number>, unanswered: FrontAnswer = "refused")
       return open.has(port) ? "accepted" : unanswered;
     },
   };
-  return { clock, tried, looks: new FrontLooks({ clock, door, cell }) };
+  return { clock, tried, looks: new FrontChecks({ clock, door, cell }) };
 }
 
 test("a front is routable when the Service accepts connections at the ports of calls and of management, which are tried once", async () => {
