@@ -20,6 +20,7 @@ import {
   toHex,
   workflowInvocationId,
 } from "./index.js";
+import { anyText } from "./testing/index.js";
 
 type Lookup = {
   workflow?: string;
@@ -102,7 +103,7 @@ describe("the textual form", () => {
 
   test("refuses every text that no raw id has", () => {
     fc.assert(
-      fc.property(fc.string({ maxLength: 45, unit: "binary" }), (text) => {
+      fc.property(anyText({ maxLength: 45 }), (text) => {
         const parsed = parseInvocationId(`inv_1${text}`);
         if (parsed.ok) expect(invocationIdFromRaw(invocationIdToRaw(parsed.value))).toBe(`inv_1${text}`);
         else expect(["bad length", "base62 decode error"]).toContain(parsed.problem);

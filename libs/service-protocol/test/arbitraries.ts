@@ -1,4 +1,5 @@
 /** Random messages of every kind, with the edges in: empty texts, empty values, zero ids, the largest numbers. */
+import { anyText } from "@perdure/base/testing";
 import fc from "fast-check";
 import type {
   AttachTarget,
@@ -18,11 +19,7 @@ import type {
   ValueOrFailure,
 } from "../src/index.js";
 
-const text = fc.oneof(
-  fc.constant(""),
-  fc.string({ unit: "binary", maxLength: 20 }),
-  fc.string({ minLength: 30, maxLength: 200 }),
-);
+const text = fc.oneof(fc.constant(""), anyText({ maxLength: 20 }), fc.string({ minLength: 30, maxLength: 200 }));
 const optionalText = fc.option(text, { nil: undefined });
 const uint32 = fc.oneof(fc.nat({ max: 300 }), fc.constant(0xffff_ffff), fc.nat({ max: 0xffff_ffff }));
 const milliseconds = fc.oneof(fc.constant(0), fc.nat(), fc.maxSafeNat());
