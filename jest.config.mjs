@@ -19,7 +19,7 @@ export default {
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   transform: {
     "^.+\\.ts$": [
-      "@swc/jest",
+      "<rootDir>/deploy/testing/direct-imports.mjs",
       { jsc: { parser: { syntax: "typescript" }, target: "esnext" }, module: { type: "es6" }, sourceMaps: "inline" },
     ],
   },
