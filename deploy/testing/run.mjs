@@ -82,6 +82,7 @@ async function runSuites(suites, workers) {
 
 const USES_POSTGRES = new Set(["postgres", "cluster", "browser", "k8s"]);
 const USES_KUBERNETES = new Set(["k8s"]);
+const USES_BROWSER = new Set(["browser"]);
 
 /** Starts a program of `libs/servers` that prints one line about what suites share. Resolves with the line, and with what stops it. */
 async function startShared(program, ...args) {
@@ -102,8 +103,8 @@ async function startShared(program, ...args) {
 }
 
 /**
- * One PostgreSQL server (`libs/servers/src/database.ts`) and, for each worker, one Kubernetes control plane (`kubernetes-lease.ts`), when
- * more than one suite may use it. Resolves with what stops them.
+ * One PostgreSQL server (`libs/servers/src/database.ts`) and, for each worker, one Kubernetes control plane (`kubernetes-lease.ts`) and one
+ * browser (`browser.ts`), when more than one suite may use it. Resolves with what stops them.
  */
 async function startWhatSuitesShare(suites, workers) {
   const started = [];
@@ -117,6 +118,11 @@ async function startWhatSuitesShare(suites, workers) {
     const kubernetes = await startShared("shared-kubernetes.ts", String(workers));
     process.env.SHARED_KUBERNETES = kubernetes.line;
     started.push(kubernetes);
+  }
+  if (useOneOf(USES_BROWSER)) {
+    const browsers = await startShared("shared-browsers.ts", String(workers));
+    process.env.SHARED_BROWSERS = browsers.line;
+    started.push(browsers);
   }
   return () => Promise.all(started.map(({ stop }) => stop()));
 }

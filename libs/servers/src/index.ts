@@ -1,5 +1,5 @@
+export { openBrowser } from "./browser.js";
 export { type ChildExit, ChildServer, type Launch } from "./child-server.js";
-export { chromiumProgram } from "./chromium.js";
 export { ControlPlane } from "./control-plane.js";
 export { type Database, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";

@@ -4,8 +4,8 @@
  */
 /// <reference lib="dom" />
 import { AxeBuilder } from "@axe-core/playwright";
-import { chromiumProgram } from "@perdure/servers";
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { openBrowser } from "@perdure/servers";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 
 /** How somebody looks at a page. */
 export interface View {
@@ -43,13 +43,7 @@ export class Watched implements AsyncDisposable {
 
   /** `origins`: where pages may send requests. */
   static async start(origins: () => readonly string[]): Promise<Watched> {
-    const { path, env } = await chromiumProgram();
-    // Everything comes from this machine, and containers allow no sandbox.
-    // `*.test` are names whose owners point to this machine.
-    const names = "--host-resolver-rules=MAP *.test 127.0.0.1";
-    const args = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", names];
-    const browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...env }, args });
-    return new Watched(browser, origins);
+    return new Watched(await openBrowser(), origins);
   }
 
   /** A window of somebody who was never here before, at this address. */

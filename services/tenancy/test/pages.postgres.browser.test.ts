@@ -5,8 +5,8 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openConsole } from "@perdure/console-host";
 import { writeTinyConsole } from "@perdure/console-host/testing";
-import { chromiumProgram, type Database, freePorts, startDatabase } from "@perdure/servers";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Database, freePorts, openBrowser, startDatabase } from "@perdure/servers";
+import type { Browser, Page } from "playwright-core";
 import { CONSOLE_PASSWORD, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
 /** The machine may be busy with other suites. */
@@ -23,9 +23,7 @@ beforeAll(async () => {
   await using tiny = await writeTinyConsole();
   const host = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
   cloud = await openTestTenancy(database.url, { port, issuer: `http://127.0.0.1:${port}`, console: { host } });
-  const { path, env } = await chromiumProgram();
-  const args = ["--no-sandbox", "--disable-gpu"];
-  browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...env }, args });
+  browser = await openBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser?.close();

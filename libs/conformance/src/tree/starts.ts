@@ -13,7 +13,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "libs/servers/src/postgres.ts": "postgres",
   "libs/servers/src/database.ts": "postgres",
   "libs/servers/src/kafka.ts": "kafka",
-  "libs/servers/src/chromium.ts": "browser",
+  "libs/servers/src/browser.ts": "browser",
   "libs/servers/src/kubernetes.ts": "k8s",
   "libs/servers/src/kubectl.ts": "k8s",
   "libs/servers/src/helm.ts": "k8s",
