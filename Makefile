@@ -21,6 +21,7 @@ WORKERS ?= 2
 # Exported, because the runner of the tests reads it.
 export WORKERS
 TIERS := $(NODE) deploy/testing/run.mjs
+BUF := libs/driver-grpc/node_modules/.bin/buf
 # In quotes: patterns of paths have parentheses and bars.
 PATTERNS = $(foreach pattern,$(FILTER),'$(pattern)')
 # A filtered run starts at once: suites that start a program build it themselves when its sources are newer.
@@ -91,6 +92,8 @@ check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
 	@node_modules/.bin/tsc -p services/console --noEmit
+	@$(BUF) lint proto/control
+	@$(BUF) breaking proto/control --against proto/released/control.v0.1.0.binpb
 	@$(TIERS) check $(PATTERNS)
 
 format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix

@@ -1,32 +1,32 @@
 /** gRPC's view of the services in `proto/control`: method names and how their messages become bytes. */
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { type DescService, fromBinary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { MethodDefinition } from "@grpc/grpc-js";
 import { type Answer, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type Request } from "./codec/exchange.js";
-import { DirectorySchema, RowsPageSchema, RowsRequestSchema, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
-import { ChangeReplySchema, ChangeRequestSchema, RegistryStateSchema, WatchRegistryRequestSchema } from "./gen/v1/registry_pb.js";
-import { ListSchedulesRequestSchema, SchedulesPageSchema } from "./gen/v1/schedules_pb.js";
-import {
-  TenancyAnswerSchema,
-  TenancyNewsMessageSchema,
-  TenancyQuestionSchema,
-  WatchTenancyRequestSchema,
-} from "./gen/v1/tenancy_pb.js";
+import { Partitions } from "./gen/v1/partitions_pb.js";
+import { Registry } from "./gen/v1/registry_pb.js";
+import { Schedules } from "./gen/v1/schedules_pb.js";
+import { Tenancy } from "./gen/v1/tenancy_pb.js";
 
-function method<In extends DescMessage, Out extends DescMessage>(
-  path: string,
-  input: In,
-  output: Out,
-  streams: { readonly request: boolean; readonly response: boolean },
-): MethodDefinition<MessageShape<In>, MessageShape<Out>> {
-  return {
-    path,
-    requestStream: streams.request,
-    responseStream: streams.response,
-    requestSerialize: (message) => asBuffer(toBinary(input, message)),
-    requestDeserialize: (bytes) => fromBinary(input, bytes),
-    responseSerialize: (message) => asBuffer(toBinary(output, message)),
-    responseDeserialize: (bytes) => fromBinary(output, bytes),
-  };
+type Methods = DescService["method"];
+type Definition<M extends Methods> = {
+  readonly [Name in keyof M]: MethodDefinition<MessageShape<M[Name]["input"]>, MessageShape<M[Name]["output"]>>;
+};
+
+/** Every method of a service, as generated from its file in `proto/control`. */
+function definitionOf<M extends Methods>({ typeName, method }: { readonly typeName: string; readonly method: M }): Definition<M> {
+  const definitions = Object.entries(method).map(([name, { name: onWire, methodKind, input, output }]) => {
+    const definition: MethodDefinition<Message, Message> = {
+      path: `/${typeName}/${onWire}`,
+      requestStream: methodKind === "client_streaming" || methodKind === "bidi_streaming",
+      responseStream: methodKind === "server_streaming" || methodKind === "bidi_streaming",
+      requestSerialize: (message) => asBuffer(toBinary(input, message)),
+      requestDeserialize: (bytes) => fromBinary(input, bytes),
+      responseSerialize: (message) => asBuffer(toBinary(output, message)),
+      responseDeserialize: (bytes) => fromBinary(output, bytes),
+    };
+    return [name, definition];
+  });
+  return Object.fromEntries(definitions) as Definition<M>;
 }
 
 /** A view, not a copy. */
@@ -45,35 +45,7 @@ const exchange: MethodDefinition<readonly Request[], readonly Answer[]> = {
   responseDeserialize: decodeAnswers,
 };
 
-export const partitionsDefinition = {
-  exchange,
-  watch: method("/perdure.control.v1.Partitions/Watch", WatchRequestSchema, DirectorySchema, { request: false, response: true }),
-  rows: method("/perdure.control.v1.Partitions/Rows", RowsRequestSchema, RowsPageSchema, { request: false, response: true }),
-} as const;
-
-export const registryDefinition = {
-  watch: method("/perdure.control.v1.Registry/Watch", WatchRegistryRequestSchema, RegistryStateSchema, {
-    request: false,
-    response: true,
-  }),
-  change: method("/perdure.control.v1.Registry/Change", ChangeRequestSchema, ChangeReplySchema, {
-    request: false,
-    response: false,
-  }),
-} as const;
-
-export const schedulesDefinition = {
-  ask: method("/perdure.control.v1.Schedules/Ask", ChangeRequestSchema, ChangeReplySchema, { request: false, response: false }),
-  list: method("/perdure.control.v1.Schedules/List", ListSchedulesRequestSchema, SchedulesPageSchema, {
-    request: false,
-    response: true,
-  }),
-} as const;
-
-export const tenancyDefinition = {
-  ask: method("/perdure.control.v1.Tenancy/Ask", TenancyQuestionSchema, TenancyAnswerSchema, { request: false, response: false }),
-  watch: method("/perdure.control.v1.Tenancy/Watch", WatchTenancyRequestSchema, TenancyNewsMessageSchema, {
-    request: false,
-    response: true,
-  }),
-} as const;
+export const partitionsDefinition = { ...definitionOf(Partitions), exchange } as const;
+export const registryDefinition = definitionOf(Registry);
+export const schedulesDefinition = definitionOf(Schedules);
+export const tenancyDefinition = definitionOf(Tenancy);

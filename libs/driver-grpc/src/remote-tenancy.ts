@@ -1,6 +1,6 @@
 /** Tenancy in another process: each question goes to the process that is listened to, and to the next when it does not answer. */
 import { create } from "@bufbuild/protobuf";
-import type { Client, ClientReadableStream } from "@grpc/grpc-js";
+import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
 import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
 import type {
   Authentication,
@@ -14,12 +14,22 @@ import type {
   TunnelsReport,
   UsageReport,
 } from "@perdure/cloud";
-import { fromJson, toJson } from "./codec/json.js";
-import { decodeFacts, type TenancyMethod, type TravellingFacts } from "./codec/tenancy.js";
+import {
+  checkedEnvironmentId,
+  fromAuthentication,
+  fromChange,
+  fromEnvironment,
+  fromRateShares,
+  toGatewayReport,
+  toTunnelsReport,
+  toUsageReports,
+} from "./codec/tenancy.js";
 import { tenancyDefinition } from "./definitions.js";
-import { type TenancyNewsMessage, TenancyQuestionSchema, WatchTenancyRequestSchema } from "./gen/v1/tenancy_pb.js";
+import * as proto from "./gen/v1/tenancy_pb.js";
 import { RECONNECT_BOUNDS, TENANCY_ASK_DEADLINE_MS } from "./limits.js";
+import { isUnimplemented } from "./status.js";
 import { askUnary } from "./unary.js";
+import { askV01, newsOfV01, type TenancyMethod } from "./v01/tenancy.js";
 
 export interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
@@ -40,53 +50,75 @@ export class RemoteTenancy implements Tenancy {
   }
 
   async environment(bare: BareEnvironmentId): Promise<EnvironmentFacts | undefined> {
-    const facts = (await this.#ask("environment", [bare])) as TravellingFacts | null;
-    return facts === null ? undefined : decodeFacts(facts);
+    const request = create(proto.GetEnvironmentRequestSchema, { bareId: bare });
+    return this.#ask(tenancyDefinition.getEnvironment, request, ["environment", bare], ({ environment }) =>
+      environment === undefined ? undefined : fromEnvironment(environment),
+    );
   }
 
   async environments(): Promise<readonly EnvironmentFacts[]> {
-    return ((await this.#ask("environments", [])) as readonly TravellingFacts[]).map(decodeFacts);
+    const request = create(proto.ListEnvironmentsRequestSchema);
+    return this.#ask(tenancyDefinition.listEnvironments, request, ["environments"], ({ environments }) =>
+      environments.map(fromEnvironment),
+    );
   }
 
   async authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
-    return (await this.#ask("authenticate", [credential, environmentId])) as Authentication;
+    const request = create(proto.AuthenticateRequestSchema, { credential, environmentId });
+    return this.#ask(tenancyDefinition.authenticate, request, ["authenticate", credential, environmentId], fromAuthentication);
   }
 
   async report(reports: readonly UsageReport[]): Promise<void> {
-    await this.#ask("report", [reports]);
+    await this.#ask(tenancyDefinition.reportUsage, toUsageReports(reports), ["report", reports], () => undefined);
   }
 
   async reportTunnels(report: TunnelsReport): Promise<void> {
-    await this.#ask("reportTunnels", [report]);
+    await this.#ask(tenancyDefinition.reportTunnels, toTunnelsReport(report), ["reportTunnels", report], () => undefined);
   }
 
   async shareRates(report: GatewayReport): Promise<RateShares> {
-    return (await this.#ask("shareRates", [report])) as RateShares;
+    return this.#ask(tenancyDefinition.shareRates, toGatewayReport(report), ["shareRates", report], fromRateShares);
   }
 
   async runtimeOf(token: string): Promise<EnvironmentId | undefined> {
-    return ((await this.#ask("runtimeOf", [token])) as EnvironmentId | null) ?? undefined;
+    const request = create(proto.IdentifyRuntimeRequestSchema, { token });
+    return this.#ask(tenancyDefinition.identifyRuntime, request, ["runtimeOf", token], ({ environmentId }) =>
+      environmentId === undefined ? undefined : checkedEnvironmentId(environmentId),
+    );
   }
 
   watch(listener: (news: TenancyNews) => void, { signal }: { readonly signal: AbortSignal }): void {
     if (!signal.aborted) new Watch(this.#ports, listener, signal);
   }
 
-  /** All questions may be asked twice: reports are totals. */
-  async #ask(method: TenancyMethod, values: readonly unknown[]): Promise<unknown> {
+  /**
+   * All questions may be asked twice: reports are totals. A process of v0.1 does not have `method` and is asked in its own form.
+   */
+  async #ask<In, Out, Result>(
+    method: MethodDefinition<In, Out>,
+    request: In,
+    [methodV01, ...valuesV01]: readonly [TenancyMethod, ...unknown[]],
+    resultOf: (response: Out) => Result,
+  ): Promise<Result> {
     const { channels } = this.#ports;
-    const question = create(TenancyQuestionSchema, { method, arguments: toJson(values) });
     const options = { deadlineMs: TENANCY_ASK_DEADLINE_MS, whom: "tenancy" };
     let last: unknown;
     for (let tries = 0; tries < channels.length; tries++) {
       const turn = this.#turn;
+      const client = channels[turn % channels.length] as Client;
       try {
-        const client = channels[turn % channels.length] as Client;
-        return fromJson((await askUnary(client, tenancyDefinition.ask, question, options)).result);
+        return resultOf(await askUnary(client, method, request, options));
       } catch (cause) {
         last = cause;
-        if (this.#turn === turn) this.#turn++; // Others who failed as well may have moved on already.
       }
+      if (isUnimplemented((last as Error).cause)) {
+        try {
+          return (await askV01(client, methodV01, valuesV01, options)) as Result;
+        } catch (cause) {
+          last = cause;
+        }
+      }
+      if (this.#turn === turn) this.#turn++; // Others who failed as well may have moved on already.
     }
     const { detail } = PerdureError.from(last);
     throw new PerdureError("TEN0001", detail, { cause: last });
@@ -97,7 +129,7 @@ class Watch {
   readonly #ports: RemoteTenancyPorts;
   readonly #backoff: Backoff;
   readonly #listener: (news: TenancyNews) => void;
-  #stream: ClientReadableStream<TenancyNewsMessage> | undefined;
+  #stream: ClientReadableStream<unknown> | undefined;
   #pause: TimerHandle | undefined;
   #turn = 0;
   #isStopped = false;
@@ -113,20 +145,35 @@ class Watch {
   #listen(): void {
     const { channels } = this.#ports;
     const client = channels[this.#turn++ % channels.length] as Client;
-    const { path, requestSerialize, responseDeserialize } = tenancyDefinition.watch;
-    const request = create(WatchTenancyRequestSchema);
-    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
-    this.#stream = stream;
-    stream.on("data", ({ news }: TenancyNewsMessage) => {
-      if (this.#stream !== stream) return;
-      this.#backoff.reset();
-      this.#listener(fromJson(news) as TenancyNews);
+    this.#read(client, tenancyDefinition.watchChanges, create(proto.WatchChangesRequestSchema), fromChange, () => {
+      // A process of v0.1 has the method of its own release only.
+      this.#read(client, tenancyDefinition.watch, create(proto.WatchTenancyRequestSchema), newsOfV01, undefined);
     });
-    stream.on("end", () => this.#lost(stream, "it closed the stream"));
-    stream.on("error", (error: Error) => this.#lost(stream, error.message));
   }
 
-  #lost(stream: ClientReadableStream<TenancyNewsMessage>, reason: string): void {
+  /** `onUnimplemented` is called instead of a pause when the process does not have the method. */
+  #read<In, Out>(
+    client: Client,
+    { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
+    request: In,
+    newsOf: (message: Out) => TenancyNews,
+    onUnimplemented: (() => void) | undefined,
+  ): void {
+    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
+    this.#stream = stream;
+    stream.on("data", (message: Out) => {
+      if (this.#stream !== stream) return;
+      this.#backoff.reset();
+      this.#listener(newsOf(message));
+    });
+    stream.on("end", () => this.#lost(stream, "it closed the stream"));
+    stream.on("error", (error: Error) => {
+      if (onUnimplemented === undefined || !isUnimplemented(error)) return this.#lost(stream, error.message);
+      if (!this.#isStopped && this.#stream === stream) onUnimplemented();
+    });
+  }
+
+  #lost(stream: ClientReadableStream<unknown>, reason: string): void {
     if (this.#isStopped || this.#stream !== stream) return;
     this.#hangUp();
     const { clock, logger } = this.#ports;

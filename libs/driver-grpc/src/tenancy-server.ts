@@ -1,88 +1,96 @@
-/** Tenancy's side: answers the doors of the cloud, and tells them what their caches must forget. */
+/** Tenancy's side: answers gateways and relays of the cloud, and tells them what their caches must drop. */
 import { create } from "@bufbuild/protobuf";
-import {
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  type sendUnaryData,
-  status,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { handleUnaryCall, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
-import type {
-  BareEnvironmentId,
-  EnvironmentId,
-  GatewayReport,
-  Tenancy,
-  TenancyNews,
-  TunnelsReport,
-  UsageReport,
-} from "@perdure/cloud";
-import { fromJson, toJson } from "./codec/json.js";
-import { encodeFacts, TENANCY_METHODS, type TenancyMethod } from "./codec/tenancy.js";
+import type { Tenancy, TenancyNews } from "@perdure/cloud";
+import { toJson } from "./codec/json.js";
 import {
-  type TenancyAnswer,
-  TenancyAnswerSchema,
-  type TenancyNewsMessage,
-  TenancyNewsMessageSchema,
-  type TenancyQuestion,
-  type WatchTenancyRequest,
-} from "./gen/v1/tenancy_pb.js";
+  checkedBareId,
+  checkedEnvironmentId,
+  fromGatewayReport,
+  fromTunnelsReport,
+  fromUsageReports,
+  toAuthentication,
+  toChange,
+  toEnvironment,
+  toRateShares,
+} from "./codec/tenancy.js";
+import * as proto from "./gen/v1/tenancy_pb.js";
+import { statusOf } from "./status.js";
+import { answerV01 } from "./v01/tenancy.js";
 
 export function tenancyHandlers(tenancy: Tenancy, logger: Logger): UntypedServiceImplementation {
+  const answered = <In, Out>(answerTo: (request: In) => Promise<Out>) => unary(answerTo, logger);
   return {
-    ask({ request }: ServerUnaryCall<TenancyQuestion, TenancyAnswer>, answer: sendUnaryData<TenancyAnswer>) {
-      answerTo(tenancy, request).then(
-        (value) => answer(null, create(TenancyAnswerSchema, { result: toJson(value) })),
-        (cause: unknown) => {
-          const error = PerdureError.from(cause);
-          if (error !== cause) logger.error({ error: cause, method: request.method }, "a question to tenancy failed");
-          answer({ code: status.UNAVAILABLE, details: error.message });
-        },
-      );
-    },
+    getEnvironment: answered(async ({ bareId }: proto.GetEnvironmentRequest) => {
+      const facts = await tenancy.environment(checkedBareId(bareId));
+      return create(proto.GetEnvironmentResponseSchema, facts === undefined ? {} : { environment: toEnvironment(facts) });
+    }),
+    listEnvironments: answered(async () =>
+      create(proto.ListEnvironmentsResponseSchema, { environments: (await tenancy.environments()).map(toEnvironment) }),
+    ),
+    authenticate: answered(async ({ credential, environmentId }: proto.AuthenticateRequest) =>
+      toAuthentication(await tenancy.authenticate(credential, checkedEnvironmentId(environmentId))),
+    ),
+    identifyRuntime: answered(async ({ token }: proto.IdentifyRuntimeRequest) => {
+      const environmentId = await tenancy.runtimeOf(token);
+      return create(proto.IdentifyRuntimeResponseSchema, environmentId === undefined ? {} : { environmentId });
+    }),
+    reportUsage: answered(async (request: proto.ReportUsageRequest) => {
+      await tenancy.report(fromUsageReports(request));
+      return create(proto.ReportUsageResponseSchema);
+    }),
+    reportTunnels: answered(async (request: proto.ReportTunnelsRequest) => {
+      await tenancy.reportTunnels(fromTunnelsReport(request));
+      return create(proto.ReportTunnelsResponseSchema);
+    }),
+    shareRates: answered(async (request: proto.ShareRatesRequest) =>
+      toRateShares(await tenancy.shareRates(fromGatewayReport(request))),
+    ),
+    watchChanges: (call: ServerWritableStream<proto.WatchChangesRequest, proto.WatchChangesResponse>) =>
+      watch(tenancy, call, toChange),
 
-    watch(call: ServerWritableStream<WatchTenancyRequest, TenancyNewsMessage>) {
-      const stop = new AbortController();
-      let isReading = true;
-      let hasMissed = false;
-      const send = (news: TenancyNews): void => {
-        if (stop.signal.aborted) return;
-        hasMissed ||= !isReading;
-        if (isReading) isReading = call.write(create(TenancyNewsMessageSchema, { news: toJson(news) }));
-      };
-      // Who reads slowly forgets everything rather than something.
-      call.on("drain", () => {
-        isReading = true;
-        if (!hasMissed) return;
-        hasMissed = false;
-        send({ kind: "everything" });
-      });
-      for (const end of ["cancelled", "close", "error"]) call.on(end, () => stop.abort());
-      send({ kind: "everything" });
-      tenancy.watch(send, { signal: stop.signal });
-    },
+    ask: answered((question: proto.TenancyQuestion) => answerV01(tenancy, question)),
+    watch: (call: ServerWritableStream<proto.WatchTenancyRequest, proto.TenancyNewsMessage>) =>
+      watch(tenancy, call, (news) => create(proto.TenancyNewsMessageSchema, { news: toJson(news) })),
   };
 }
 
-async function answerTo(tenancy: Tenancy, { method, arguments: body }: TenancyQuestion): Promise<unknown> {
-  if (!TENANCY_METHODS.includes(method as TenancyMethod)) throw new PerdureError("OPS0003", `there is no question '${method}'`);
-  const values = fromJson(body) as unknown[];
-  switch (method as TenancyMethod) {
-    case "environment": {
-      const facts = await tenancy.environment(values[0] as BareEnvironmentId);
-      return facts === undefined ? undefined : encodeFacts(facts);
-    }
-    case "environments":
-      return (await tenancy.environments()).map(encodeFacts);
-    case "authenticate":
-      return await tenancy.authenticate(values[0] as string, values[1] as EnvironmentId);
-    case "report":
-      return await tenancy.report(values[0] as readonly UsageReport[]);
-    case "reportTunnels":
-      return await tenancy.reportTunnels(values[0] as TunnelsReport);
-    case "shareRates":
-      return await tenancy.shareRates(values[0] as GatewayReport);
-    case "runtimeOf":
-      return await tenancy.runtimeOf(values[0] as string);
-  }
+/** Rejections become statuses with the catalogue's code. */
+function unary<In, Out>(answerTo: (request: In) => Promise<Out>, logger: Logger): handleUnaryCall<In, Out> {
+  return (call, answer) => {
+    answerTo(call.request).then(
+      (response) => answer(null, response),
+      (cause: unknown) => {
+        const error = PerdureError.from(cause);
+        if (error !== cause) logger.error({ error: cause, method: call.getPath() }, "a question to tenancy failed");
+        answer(statusOf(error));
+      },
+    );
+  };
+}
+
+function watch<Message>(
+  tenancy: Tenancy,
+  call: ServerWritableStream<unknown, Message>,
+  messageOf: (news: TenancyNews) => Message,
+): void {
+  const stop = new AbortController();
+  let isReading = true;
+  let hasMissed = false;
+  const send = (news: TenancyNews): void => {
+    if (stop.signal.aborted) return;
+    hasMissed ||= !isReading;
+    if (isReading) isReading = call.write(messageOf(news));
+  };
+  // A slow reader drops everything rather than something.
+  call.on("drain", () => {
+    isReading = true;
+    if (!hasMissed) return;
+    hasMissed = false;
+    send({ kind: "everything" });
+  });
+  for (const end of ["cancelled", "close", "error"]) call.on(end, () => stop.abort());
+  send({ kind: "everything" });
+  tenancy.watch(send, { signal: stop.signal });
 }

@@ -6,6 +6,7 @@ import { type Logger, PerdureError } from "@perdure/base";
 import { toJson } from "./codec/json.js";
 import { ChangedSchema, type ChangeReply, ChangeReplySchema, RefusedSchema } from "./gen/v1/registry_pb.js";
 import { refusalOf } from "./refusal.js";
+import { answeredError } from "./status.js";
 
 export interface AskOptions {
   readonly deadlineMs: number;
@@ -14,7 +15,7 @@ export interface AskOptions {
   readonly whom: string;
 }
 
-/** Rejects with OPS0004 when there is no answer, with the signal's reason when it fires. */
+/** Rejects with the error that was answered (`status.ts`), with OPS0004 when there is no answer, with the signal's reason when it fires. */
 export function askUnary<In, Out>(
   client: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
@@ -35,7 +36,11 @@ export function askUnary<In, Out>(
         signal?.removeEventListener("abort", hangUp);
         if (reply !== undefined) return resolve(reply);
         if (error?.code === status.CANCELLED && signal?.aborted === true) return reject(signal.reason);
-        reject(new PerdureError("OPS0004", `${whom} cannot be reached: ${error?.details ?? "no answer"}`));
+        const answered = error === null ? undefined : answeredError(error);
+        reject(
+          answered ??
+            new PerdureError("OPS0004", `${whom} cannot be reached: ${error?.details ?? "no answer"}`, { cause: error }),
+        );
       },
     );
     signal?.addEventListener("abort", hangUp, { once: true });
