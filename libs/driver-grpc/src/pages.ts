@@ -5,6 +5,7 @@ import {
   Metadata,
   type MethodDefinition,
   type ServerWritableStream,
+  type ServiceError,
   status,
 } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
@@ -63,7 +64,7 @@ export async function* readPages<In, Page>(
   try {
     for await (const page of stream) yield page as Page;
   } catch (cause) {
-    const { details } = cause as { readonly details?: string };
+    const { details } = cause as Partial<ServiceError>;
     throw new PerdureError("OPS0004", `${whom} cannot be reached: ${details ?? "no answer"}`, { cause });
   } finally {
     stream.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.

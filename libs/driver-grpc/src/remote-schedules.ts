@@ -1,49 +1,78 @@
 /** Schedules kept by a registry in another process. */
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
-import { PerdureError } from "@perdure/base";
+import type { Client, MethodDefinition } from "@grpc/grpc-js";
 import type { Schedule, Schedules } from "@perdure/schedule";
-import { fromJson, toJson } from "./codec/json.js";
-import { decodedResult, type ScheduleMethod, type StoredSchedule, scheduleOf } from "./codec/schedules.js";
+import { bigOf, given } from "./codec/checks.js";
+import { checkedInvocationId, fromSchedule, toSpec } from "./codec/schedules.js";
 import { schedulesDefinition } from "./definitions.js";
-import { ChangeRequestSchema } from "./gen/v1/registry_pb.js";
-import { ListSchedulesRequestSchema } from "./gen/v1/schedules_pb.js";
+import * as proto from "./gen/v1/schedules_pb.js";
 import { CHANGE_DEADLINE_MS, ROWS_DEADLINE_MS } from "./limits.js";
 import { readPages } from "./pages.js";
-import { errorOf } from "./refusal.js";
+import { isUnimplemented } from "./status.js";
 import { askUnary } from "./unary.js";
+import { askSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/schedules.js";
 
 const WHOM = "the registry";
 
-/** `client`: a registry that answers now. Everything rejects with OPS0004 when it does not. */
+/** `client`: a registry that answers now. Everything rejects with OPS0004 when it does not. A registry of v0.1 is asked in its own form. */
 export function remoteSchedules(client: () => Client): Schedules {
-  const ask = async <T>(method: ScheduleMethod, values: readonly unknown[]): Promise<T> => {
-    const request = create(ChangeRequestSchema, { method, arguments: toJson(values) });
-    const reply = await askUnary(client(), schedulesDefinition.ask, request, { deadlineMs: CHANGE_DEADLINE_MS, whom: WHOM });
-    switch (reply.outcome.case) {
-      case "changed":
-        return decodedResult(method, fromJson(reply.outcome.value.result) ?? undefined) as T;
-      case "refused":
-        throw errorOf(reply.outcome.value);
-      case undefined:
-        throw new PerdureError("OPS0003", "a registry answered nothing");
+  const ask = async <In, Out, Result>(
+    method: MethodDefinition<In, Out>,
+    request: In,
+    [methodV01, ...valuesV01]: readonly [ScheduleMethod, ...unknown[]],
+    resultOf: (response: Out) => Result,
+  ): Promise<Result> => {
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, whom: WHOM };
+    try {
+      return resultOf(await askUnary(client(), method, request, options));
+    } catch (cause) {
+      if (!isUnimplemented((cause as Error).cause)) throw cause;
+      return (await askSchedulesV01(client(), methodV01, valuesV01, options)) as Result;
     }
   };
+  const whole = ({ schedule }: { readonly schedule?: proto.Schedule | undefined }): Schedule => fromSchedule(schedule);
+  const { getSchedule, createSchedule, replaceSchedule, deleteSchedule, pauseSchedule, resumeSchedule, runSchedule } =
+    schedulesDefinition;
   return {
-    get: (id) => ask("get", [id]),
-    async list() {
-      const schedules: Schedule[] = [];
-      const options = { deadlineMs: ROWS_DEADLINE_MS, whom: WHOM };
-      for await (const page of readPages(client(), schedulesDefinition.list, create(ListSchedulesRequestSchema), options)) {
-        for (const stored of fromJson(page.schedules) as readonly StoredSchedule[]) schedules.push(scheduleOf(stored));
-      }
-      return schedules;
+    get: (id) =>
+      ask(getSchedule, create(proto.GetScheduleRequestSchema, { id }), ["get", id], ({ schedule }) =>
+        schedule === undefined ? undefined : fromSchedule(schedule),
+      ),
+    list: () => list(client()),
+    create: (spec, isPaused) => {
+      const request = create(proto.CreateScheduleRequestSchema, { spec: toSpec(spec), isPaused });
+      return ask(createSchedule, request, ["create", spec, isPaused], whole);
     },
-    create: (spec, isPaused) => ask("create", [spec, isPaused]),
-    replace: (id, spec, expectedVersion) => ask("replace", [id, spec, expectedVersion]),
-    remove: (id, expectedVersion) => ask("remove", [id, expectedVersion]),
-    pause: (id) => ask("pause", [id]),
-    resume: (id) => ask("resume", [id]),
-    runNow: (id, key) => ask("runNow", [id, key]),
+    replace: (id, spec, expectedVersion) => {
+      const expected = given("expectedVersion", bigOf(expectedVersion));
+      const request = create(proto.ReplaceScheduleRequestSchema, { id, spec: toSpec(spec), ...expected });
+      return ask(replaceSchedule, request, ["replace", id, spec, expectedVersion], whole);
+    },
+    remove: (id, expectedVersion) => {
+      const request = create(proto.DeleteScheduleRequestSchema, { id, ...given("expectedVersion", bigOf(expectedVersion)) });
+      return ask(deleteSchedule, request, ["remove", id, expectedVersion], () => undefined);
+    },
+    pause: (id) => ask(pauseSchedule, create(proto.PauseScheduleRequestSchema, { id }), ["pause", id], whole),
+    resume: (id) => ask(resumeSchedule, create(proto.ResumeScheduleRequestSchema, { id }), ["resume", id], whole),
+    runNow: (id, key) =>
+      ask(runSchedule, create(proto.RunScheduleRequestSchema, { id, key }), ["runNow", id, key], ({ invocationId, isNew }) => ({
+        invocationId: checkedInvocationId(invocationId),
+        isNew,
+      })),
   };
+}
+
+async function list(client: Client): Promise<readonly Schedule[]> {
+  const schedules: Schedule[] = [];
+  const options = { deadlineMs: ROWS_DEADLINE_MS, whom: WHOM };
+  const request = create(proto.ListSchedulesRequestSchema);
+  try {
+    for await (const page of readPages(client, schedulesDefinition.listSchedules, request, options)) {
+      for (const schedule of page.schedules) schedules.push(fromSchedule(schedule));
+    }
+    return schedules;
+  } catch (cause) {
+    if (!isUnimplemented((cause as Error).cause)) throw cause;
+    return listSchedulesV01(client, options);
+  }
 }

@@ -7,28 +7,62 @@ import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { Metadata, type ServiceError, type StatusObject, status } from "@grpc/grpc-js";
 import { PerdureError } from "@perdure/base";
 import { isErrorCode } from "@perdure/base/errors";
+import { RegistryRefusal } from "@perdure/metadata";
 import { ErrorInfoSchema, StatusSchema } from "./gen/google/rpc/status_pb.js";
 
 const DETAILS = "grpc-status-details-bin";
 const DOMAIN = "perdure";
+/** Metadata of an ErrorInfo: what the management API answers, when a registry refused something. */
+const HTTP_STATUS = "http_status";
 
-export function statusOf(error: PerdureError): Pick<StatusObject, "code" | "details" | "metadata"> {
-  const code = status[error.grpc as keyof typeof status];
-  const info = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: error.code, domain: DOMAIN }));
-  const whole = create(StatusSchema, { code, message: error.detail, details: [info] });
+const REFUSALS = [400, 403, 404, 409, 422, 429, 500] as const satisfies readonly RegistryRefusal["status"][];
+
+function codeOf(httpStatus: RegistryRefusal["status"]): status {
+  switch (httpStatus) {
+    case 403:
+      return status.PERMISSION_DENIED;
+    case 404:
+      return status.NOT_FOUND;
+    case 409:
+      return status.FAILED_PRECONDITION;
+    case 429:
+      return status.RESOURCE_EXHAUSTED;
+    case 500:
+      return status.INTERNAL;
+    default:
+      return status.INVALID_ARGUMENT;
+  }
+}
+
+/** The message without the code in front. */
+function detailOf({ code, message }: RegistryRefusal): string {
+  return code === undefined ? message : message.slice(`[${code}] `.length);
+}
+
+export function statusOf(error: PerdureError | RegistryRefusal): Pick<StatusObject, "code" | "details" | "metadata"> {
+  const refusal = error instanceof RegistryRefusal ? error : undefined;
+  const code = refusal === undefined ? status[(error as PerdureError).grpc as keyof typeof status] : codeOf(refusal.status);
+  const detail = refusal === undefined ? (error as PerdureError).detail : detailOf(refusal);
+  const httpStatus: Record<string, string> = refusal === undefined ? {} : { [HTTP_STATUS]: String(refusal.status) };
+  const fields = create(ErrorInfoSchema, { reason: error.code ?? "", domain: DOMAIN, metadata: httpStatus });
+  const whole = create(StatusSchema, { code, message: detail, details: [anyPack(ErrorInfoSchema, fields)] });
   const metadata = new Metadata();
   metadata.set(DETAILS, Buffer.from(toBinary(StatusSchema, whole)));
-  return { code, details: error.detail, metadata };
+  return { code, details: detail, metadata };
 }
 
 /** The error of the catalogue that the other process answered; undefined when it answered none: it cannot be reached, or is of v0.1. */
-export function answeredError(error: Partial<ServiceError>): PerdureError | undefined {
+export function answeredError(error: Partial<ServiceError>): PerdureError | RegistryRefusal | undefined {
   const [bytes] = error.metadata?.get(DETAILS) ?? [];
   if (!(bytes instanceof Uint8Array)) return undefined;
   const { message, details } = fromBinary(StatusSchema, bytes);
   for (const detail of details) {
     const info = anyUnpack(detail, ErrorInfoSchema);
-    if (info?.domain === DOMAIN && isErrorCode(info.reason)) return new PerdureError(info.reason, message);
+    if (info?.domain !== DOMAIN) continue;
+    const code = isErrorCode(info.reason) ? info.reason : undefined;
+    const httpStatus = REFUSALS.find((each) => String(each) === info.metadata[HTTP_STATUS]);
+    if (httpStatus !== undefined) return new RegistryRefusal(httpStatus, code, message);
+    if (code !== undefined) return new PerdureError(code, message);
   }
   return undefined;
 }

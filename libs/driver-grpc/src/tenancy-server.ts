@@ -1,7 +1,7 @@
 /** Tenancy's side: answers gateways and relays of the cloud, and tells them what their caches must drop. */
 import { create } from "@bufbuild/protobuf";
-import type { handleUnaryCall, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { type Logger, PerdureError } from "@perdure/base";
+import type { ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { Logger } from "@perdure/base";
 import type { Tenancy, TenancyNews } from "@perdure/cloud";
 import { toJson } from "./codec/json.js";
 import {
@@ -16,11 +16,11 @@ import {
   toRateShares,
 } from "./codec/tenancy.js";
 import * as proto from "./gen/v1/tenancy_pb.js";
-import { statusOf } from "./status.js";
+import { unaryHandler } from "./unary.js";
 import { answerV01 } from "./v01/tenancy.js";
 
 export function tenancyHandlers(tenancy: Tenancy, logger: Logger): UntypedServiceImplementation {
-  const answered = <In, Out>(answerTo: (request: In) => Promise<Out>) => unary(answerTo, logger);
+  const answered = <In, Out>(answerTo: (request: In) => Promise<Out>) => unaryHandler(answerTo, logger);
   return {
     getEnvironment: answered(async ({ bareId }: proto.GetEnvironmentRequest) => {
       const facts = await tenancy.environment(checkedBareId(bareId));
@@ -53,20 +53,6 @@ export function tenancyHandlers(tenancy: Tenancy, logger: Logger): UntypedServic
     ask: answered((question: proto.TenancyQuestion) => answerV01(tenancy, question)),
     watch: (call: ServerWritableStream<proto.WatchTenancyRequest, proto.TenancyNewsMessage>) =>
       watch(tenancy, call, (news) => create(proto.TenancyNewsMessageSchema, { news: toJson(news) })),
-  };
-}
-
-/** Rejections become statuses with the catalogue's code. */
-function unary<In, Out>(answerTo: (request: In) => Promise<Out>, logger: Logger): handleUnaryCall<In, Out> {
-  return (call, answer) => {
-    answerTo(call.request).then(
-      (response) => answer(null, response),
-      (cause: unknown) => {
-        const error = PerdureError.from(cause);
-        if (error !== cause) logger.error({ error: cause, method: call.getPath() }, "a question to tenancy failed");
-        answer(statusOf(error));
-      },
-    );
   };
 }
 

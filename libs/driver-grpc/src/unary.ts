@@ -1,12 +1,13 @@
 /** Why: one question and one answer over gRPC, as a promise with a deadline that whoever waits can give up. */
 
 import { create } from "@bufbuild/protobuf";
-import { type Client, Metadata, type MethodDefinition, type sendUnaryData, status } from "@grpc/grpc-js";
+import { type Client, type handleUnaryCall, Metadata, type MethodDefinition, type sendUnaryData, status } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
+import { RegistryRefusal } from "@perdure/metadata";
 import { toJson } from "./codec/json.js";
 import { ChangedSchema, type ChangeReply, ChangeReplySchema, RefusedSchema } from "./gen/v1/registry_pb.js";
 import { refusalOf } from "./refusal.js";
-import { answeredError } from "./status.js";
+import { answeredError, statusOf } from "./status.js";
 
 export interface AskOptions {
   readonly deadlineMs: number;
@@ -45,6 +46,20 @@ export function askUnary<In, Out>(
     );
     signal?.addEventListener("abort", hangUp, { once: true });
   });
+}
+
+/** Rejections become statuses with the catalogue's code; those that are none of the catalogue's are logged and answered as OPS0003. */
+export function unaryHandler<In, Out>(answerTo: (request: In) => Promise<Out>, logger: Logger): handleUnaryCall<In, Out> {
+  return (call, answer) => {
+    answerTo(call.request).then(
+      (response) => answer(null, response),
+      (cause: unknown) => {
+        const error = cause instanceof RegistryRefusal ? cause : PerdureError.from(cause);
+        if (error !== cause) logger.error({ error: cause, method: call.getPath() }, "a call of another process failed");
+        answer(statusOf(error));
+      },
+    );
+  };
 }
 
 /** Answers a change with its result and the number of the state that shows it, or with why it was refused. */

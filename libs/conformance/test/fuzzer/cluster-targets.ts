@@ -53,6 +53,8 @@ const GRPC_REQUESTS: Requests = {
     "/perdure.control.v1.Partitions/Exchange",
     "/perdure.control.v1.Partitions/Watch",
     "/perdure.control.v1.Partitions/Rows",
+    "/perdure.control.v1.Schedules/CreateSchedule",
+    "/perdure.control.v1.Schedules/ListSchedules",
     "/perdure.control.v1.Schedules/Ask",
     "/perdure.control.v1.Schedules/List",
     "/perdure.control.v1.Registry/Watch",

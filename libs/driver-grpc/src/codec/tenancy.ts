@@ -1,6 +1,6 @@
 /** Tenancy's types as messages of `proto/control/v1/tenancy.proto`, and back. What does not fit the types is refused with OPS0003. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { PerdureError, Secret } from "@perdure/base";
+import { Secret } from "@perdure/base";
 import {
   type AccountId,
   type ApiKeyId,
@@ -32,6 +32,7 @@ import {
   type UserId,
 } from "@perdure/cloud";
 import * as proto from "../gen/v1/tenancy_pb.js";
+import { given, named, oneOf, refuse, required } from "./checks.js";
 
 // ── environments ─────────────────────────────────────────────────────────────────────────────────
 
@@ -362,25 +363,3 @@ export const checkedBareId = (text: string): BareEnvironmentId => required(parse
 const accountId = (text: string): AccountId => required(parseAccountId(text), "an account id");
 const apiKeyId = (text: string): ApiKeyId => required(parseApiKeyId(text), "the id of an API key");
 const userId = (text: string): UserId => required(parseUserId(text), "a user id");
-
-function required<T>(value: T | undefined, what: string): T {
-  return value ?? refuse(what, value);
-}
-
-function oneOf<T extends string>(values: readonly T[], text: string, what: string): T {
-  return values.find((value) => value === text) ?? refuse(what, text);
-}
-
-function named<Name extends string>(values: Readonly<Record<Name, number>>, value: number, what: string): Name {
-  for (const name in values) if (values[name] === value) return name;
-  return refuse(what, value);
-}
-
-function refuse(what: string, value: unknown): never {
-  throw new PerdureError("OPS0003", `${what} in a message between processes is missing or not known: ${value}`);
-}
-
-/** `{ [name]: value }`, or nothing when there is no value: fields that are absent stay absent. */
-function given<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
-  return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: Value };
-}
