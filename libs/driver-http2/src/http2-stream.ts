@@ -40,6 +40,8 @@ export class Http2EndpointStream implements EndpointStream {
   /** The listener has heard its last word, or does not want to. */
   #over = false;
   #answered = false;
+  /** What is left of the length that the response announced; NaN when it announced none. */
+  #bytesLeft = Number.NaN;
   #isWaiting = false;
   #carriesLargeMessage = false;
   /** Undefined before it starts, and once the stream no longer counts against its session. */
@@ -170,12 +172,14 @@ export class Http2EndpointStream implements EndpointStream {
     if (free && this.#pendingBytes >= PENDING_WRITE_BYTES) this.#listener.drain();
   }
 
-  heardResponse(headers: Record<string, unknown>): void {
+  heardResponse(stream: ClientHttp2Stream, headers: Record<string, unknown>): void {
     this.#answered = true;
+    if (!stream.endAfterHeaders) this.#bytesLeft = Number(headers["content-length"]);
     if (!this.#over) this.#listener.response(headers[":status"] as number, headers as Record<string, string | undefined>);
   }
 
   heardData(chunk: Uint8Array): void {
+    this.#bytesLeft -= chunk.length;
     if (!this.#over) this.#listener.data(chunk);
   }
 
@@ -183,11 +187,14 @@ export class Http2EndpointStream implements EndpointStream {
     if (!this.#over) this.#listener.drain();
   }
 
-  /** Node also ends the readable side of a stream that was reset or whose connection broke; these tell the cases apart. */
+  /**
+   * Node also ends the readable side of a stream that was reset or whose connection broke; these tell the cases apart. A reset without an
+   * error looks like END_STREAM: only an announced length shows that something is missing.
+   */
   heardEnd(stream: ClientHttp2Stream): void {
     if (this.#over) return;
     if (this.#session!.destroyed) this.fail(lostFailure("closed by the peer"));
-    else if (wasReset(stream)) this.#failReset(stream);
+    else if (wasReset(stream) || this.#bytesLeft > 0) this.#failReset(stream);
     else {
       this.#over = true;
       this.#listener.end();
@@ -222,7 +229,7 @@ export class Http2EndpointStream implements EndpointStream {
 // Node calls listeners with the stream as `this`. Shared by all streams: six closures each would be most of what a stream allocates.
 
 function onResponse(this: OwnedStream, headers: Record<string, unknown>): void {
-  this[owner]?.heardResponse(headers);
+  this[owner]?.heardResponse(this, headers);
 }
 function onData(this: OwnedStream, chunk: Uint8Array): void {
   this[owner]?.heardData(chunk);

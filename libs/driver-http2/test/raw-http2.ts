@@ -9,6 +9,8 @@ const END_HEADERS = 4;
 const ACK = 1;
 /** `:status: 200` of the HPACK static table. */
 const STATUS_200 = Uint8Array.of(0x88);
+/** `content-length` of the same table, with a value of one byte that follows. */
+const CONTENT_LENGTH = Uint8Array.of(0x0f, 0x0d, 1);
 
 export class RawPeer {
   readonly socket: Socket;
@@ -34,8 +36,10 @@ export class RawPeer {
     const limit = streamsMax === undefined ? Buffer.alloc(0) : Buffer.concat([Uint8Array.of(0, 3), uint32(streamsMax)]);
     this.#frame(TYPE.settings, 0, 0, limit);
   }
-  headers(streamId: number, end = false): void {
-    this.#frame(TYPE.headers, END_HEADERS | (end ? END_STREAM : 0), streamId, STATUS_200);
+  /** @param length content-length, below 10 */
+  headers(streamId: number, end = false, length?: number): void {
+    const block = length === undefined ? STATUS_200 : Buffer.concat([STATUS_200, CONTENT_LENGTH, Buffer.from(String(length))]);
+    this.#frame(TYPE.headers, END_HEADERS | (end ? END_STREAM : 0), streamId, block);
   }
   data(streamId: number, bytes: Uint8Array, end = false): void {
     this.#frame(TYPE.data, end ? END_STREAM : 0, streamId, bytes);
@@ -99,6 +103,8 @@ export interface RawServer extends SdkEndpoint {
 
 export async function serveRaw(onStream: (peer: RawPeer, streamId: number) => void, streamsMax?: number): Promise<RawServer> {
   const peers: RawPeer[] = [];
-  const listening = await listen(createServer((socket) => peers.push(new RawPeer(socket, onStream, streamsMax))));
+  const listening = await listen(
+    createServer({ noDelay: true }, (socket) => peers.push(new RawPeer(socket, onStream, streamsMax))),
+  );
   return { uri: listening.uri, peers, [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
 }

@@ -77,6 +77,7 @@ class Passage {
     const { session } = stream;
     const valve = new Valve(stream, this.#ports.clock);
     this.#answerValve = valve;
+    let bytesLeft = Number.NaN;
     stream.on("response", (headers) => {
       if (this.#stream !== stream || this.#visit.isClosed || this.#visit.isAnswered) return;
       const status = Number(headers[":status"]);
@@ -89,16 +90,18 @@ class Passage {
         refuse(this.#visit, 502, "the tunnel's client answered with a status that HTTP/2 does not have");
         return breakOff(stream);
       }
+      if (!stream.endAfterHeaders) bytesLeft = Number(headers["content-length"]);
       this.#visit.respond(status, passedHeaders(headers as Record<string, string | string[]>, NOT_ANSWERED));
     });
     stream.on("data", (chunk: Uint8Array) => {
       if (this.#stream !== stream) return;
       this.#bytes += chunk.length;
+      bytesLeft -= chunk.length;
       valve.passed(this.#visit.answer.write(chunk), this.#ports.pace(chunk.length));
     });
     stream.on("end", () => {
-      // Node also ends streams that were reset or whose connection broke.
-      const isWhole = !wasReset(stream) && session?.destroyed !== true;
+      // Node also ends streams that were reset, with or without an error, or whose connection broke.
+      const isWhole = !wasReset(stream) && session?.destroyed !== true && !(bytesLeft > 0);
       if (this.#stream === stream && isWhole && this.#visit.isAnswered) this.#visit.answer.end();
     });
     stream.on("drain", () => {

@@ -1,5 +1,6 @@
 /** Peers of a relay that break HTTP/2 end their own connection, at both of its listeners (cloud.md §7 T21, T26). */
-import { connect } from "node:net";
+import { Agent, request as httpRequest } from "node:http";
+import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
 import { HANDSHAKES_MAX } from "../src/limits.js";
@@ -42,8 +43,8 @@ describe.each(Object.entries(SEGMENTATIONS))("protocol errors %s", (_name, segme
   });
 });
 
-test("T26: a tunnel client that answers with a status that HTTP/2 does not have costs that request only", async () => {
-  await using world = await aWorld();
+/** A tunnel client in bytes, which answers each request with these frames. Returns its connection. */
+async function rawTunnelClient(world: World, answer: (stream: number) => readonly Buffer[]): Promise<Socket> {
   const socket = connect(portOf(world.tunnelUrl), "127.0.0.1");
   const hello = headerBlock({ ":status": "200", ...credentials(world.tenant) });
   socket.write(Buffer.concat([SETTINGS, http2Frame(FRAME.headers, END_HEADERS | END_STREAM, 1, hello)]));
@@ -54,14 +55,47 @@ test("T26: a tunnel client that answers with a status that HTTP/2 does not have 
     for (; received.length >= read + 9; read += 9 + received.readUIntBE(read, 3)) {
       const [type, stream] = [received[read + 3], received.readUInt32BE(read + 5)];
       if (type !== FRAME.headers || stream === 1) continue;
-      socket.write(http2Frame(FRAME.headers, END_HEADERS | END_STREAM, stream, headerBlock({ ":status": "999" })));
+      socket.write(Buffer.concat(answer(stream)));
     }
   });
   await until(() => world.relay.stats.connections === 1);
+  return socket;
+}
+
+test("T26: a tunnel client that answers with a status that HTTP/2 does not have costs that request only", async () => {
+  await using world = await aWorld();
+  const socket = await rawTunnelClient(world, (stream) => [
+    http2Frame(FRAME.headers, END_HEADERS | END_STREAM, stream, headerBlock({ ":status": "999" })),
+  ]);
   await using runtime = new FakeRuntime(world);
   const answer = await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" });
   expect([answer.status, JSON.parse(answer.body)]).toMatchObject([502, { code: 502 }]);
   expect(world.relay.stats.connections).toBe(1);
+  socket.destroy();
+});
+
+test("T26: an answer that a tunnel client resets without an error, before its length, is broken off", async () => {
+  await using world = await aWorld();
+  const socket = await rawTunnelClient(world, (stream) => [
+    http2Frame(FRAME.headers, END_HEADERS, stream, headerBlock({ ":status": "200", "content-length": "8" })),
+    http2Frame(FRAME.data, 0, stream, Buffer.from("half")),
+    http2Frame(FRAME.rstStream, 0, stream, Buffer.alloc(4)),
+  ]);
+  await using runtime = new FakeRuntime(world);
+  const {
+    ":method": method,
+    ":path": path,
+    ...headers
+  } = runtime.headers({ tenant: world.tenant, path: "t/http/localhost/1/x" });
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const agent = new Agent({ keepAlive: true }); // On a connection that stays open the missing bytes would be waited for.
+  const request = httpRequest(new URL(path as string, world.proxyUrl), { method, headers, agent }, (answer) => {
+    answer.on("error", ({ code }: NodeJS.ErrnoException) => resolve(code)).on("end", () => resolve("whole"));
+    answer.resume();
+  });
+  request.end();
+  expect(await promise).toBe("ECONNRESET");
+  agent.destroy();
   socket.destroy();
 });
 
