@@ -8,7 +8,14 @@ const COMPONENT_CHARS = 10;
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
-/** `json` is one line as pino writes it; the result ends in a newline. */
+/** Control characters but tab and line feed, which a terminal obeys: messages of errors quote what others wrote. */
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+const CONTROLS_OR_BREAKS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
+
+/**
+ * `json` is one line as pino writes it; the result ends in a newline. What others wrote breaks no line: it stands in JSON, or below and
+ * indented.
+ */
 export function prettyLine(json: string, colors: boolean): string {
   const paint: Paint = colors ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
   const { ts, level, msg, component, service: _service, ...fields } = JSON.parse(json) as Record<string, unknown>;
@@ -18,7 +25,7 @@ export function prettyLine(json: string, colors: boolean): string {
     paint("gray", timeOfDay(String(ts))),
     paint(color, name.padEnd(LEVEL_CHARS)),
     paint("cyan", String(component ?? "").padEnd(COMPONENT_CHARS)),
-    String(msg ?? ""),
+    escaped(String(msg ?? "")),
   ].join(" ");
   const { inline, below } = splitFields(fields);
   const tail = inline.length === 0 ? "" : ` ${paint("gray", inline.join(" "))}`;
@@ -36,10 +43,10 @@ function splitFields(fields: Record<string, unknown>): { inline: string[]; below
   const below: string[] = [];
   for (const [name, value] of Object.entries(fields)) {
     if (isDescribedError(value)) {
-      inline.push(`${name}=${JSON.stringify(value.message)}`);
+      inline.push(`${name}=${escaped(JSON.stringify(value.message))}`);
       below.push(...stacksOf(value));
     } else {
-      inline.push(`${name}=${typeof value === "string" && /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value)}`);
+      inline.push(`${name}=${typeof value === "string" && /^[\w.:/@+-]+$/.test(value) ? value : escaped(JSON.stringify(value))}`);
     }
   }
   return { inline, below };
@@ -56,5 +63,10 @@ function stacksOf(error: DescribedError): string[] {
 }
 
 function indent(text: string): string {
-  return text.replace(/^/gm, "    ");
+  return text.replaceAll("\r\n", "\n").replace(CONTROLS, "").replace(/^/gm, "    ");
+}
+
+/** JSON escapes the control characters of ASCII only. */
+function escaped(text: string): string {
+  return text.replace(CONTROLS_OR_BREAKS, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

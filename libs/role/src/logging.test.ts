@@ -130,6 +130,17 @@ describe("for people", () => {
     expect(lines[0]).toMatch(/failed error="above"\n {4}Error: above\n {8}at .*\n(.*\n)* {4}caused by Error: below\n/);
   });
 
+  test("what others wrote begins no line of the log and moves no cursor", () => {
+    const { logger, lines } = aLog({ format: "pretty" });
+    const hostile = "no\r12:00:00.000 error forged\n12:00:00.000 error forged\u2028error\x1b[2J\x9b2J";
+    logger.error({ reason: hostile, error: new Error(hostile) }, "failed");
+    const [head = "", ...below] = lines[0]!.trimEnd().split("\n");
+    expect(head).toMatch(/ failed reason="no\\r12:.*\\u2028error\\u001b\[2J\\u009b2J" error="no\\r12:/);
+    expect(below.length).toBeGreaterThan(1);
+    for (const line of below) expect(line).toMatch(/^ {4}/);
+    expect(lines[0]).not.toMatch(/[\r\x1b\x9b]/);
+  });
+
   test("colours only when asked for", () => {
     const plain = aLog({ format: "pretty" });
     const colored = aLog({ format: "pretty", colors: true });

@@ -7,7 +7,7 @@ import { type Command, CommanderError } from "commander";
 import type { Context, ContextPorts } from "./context.js";
 import { CliError, FAILED, OK, USAGE } from "./errors.js";
 import { REQUEST_MS_MAX } from "./limits.js";
-import type { OutputStream } from "./output/index.js";
+import { type OutputStream, terminalJson, withoutControls } from "./output/index.js";
 import { patientFetch } from "./patient-fetch.js";
 import { createProgram } from "./program.js";
 import { readVariables } from "./variables.js";
@@ -81,13 +81,13 @@ function tell(error: CliError, context: Context, stderr: OutputStream, isJson: b
   const advice =
     [error.advice, page].filter((part) => part !== undefined).join(isJson || context.json ? " " : "\n  ") || undefined;
   if (isJson || context.json) {
-    stderr.write(`${JSON.stringify({ error: { message, advice, code, requestId, exitCode, ...facts } })}\n`);
+    stderr.write(`${terminalJson({ error: { message, advice, code, requestId, exitCode, ...facts } })}\n`);
     return;
   }
   const { output } = context;
-  stderr.write(`${output.paint("red", "✘")} ${code === undefined ? "" : `${code}: `}${message}\n`);
-  if (advice !== undefined) stderr.write(`  ${advice}\n`);
-  if (requestId !== undefined) stderr.write(output.paint("dim", `  Request: ${requestId}\n`));
+  stderr.write(`${output.paint("red", "✘")} ${code === undefined ? "" : `${code}: `}${withoutControls(message)}\n`);
+  if (advice !== undefined) stderr.write(`  ${withoutControls(advice)}\n`);
+  if (requestId !== undefined) stderr.write(output.paint("dim", `  Request: ${withoutControls(requestId)}\n`));
 }
 
 /** `refusedAt`: the command whose flags or arguments were not understood. */

@@ -1,4 +1,5 @@
 /** Why: how commands answer. */
+export { terminalJson, withoutControls } from "./controls.js";
 export * from "./format.js";
 export * from "./output.js";
 export type { Progress } from "./progress.js";

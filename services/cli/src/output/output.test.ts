@@ -4,7 +4,7 @@ import { Output, showBytes, showCount, showDuration, showTime, showWhen } from "
 
 function terminal({ isJson = false, hasColour = false, isTTY = false } = {}) {
   const said = { out: "", err: "" };
-  const stdout = { write: (text: string) => (said.out += text) };
+  const stdout = { write: (text: string) => (said.out += text), isTTY };
   const stderr = { write: (text: string) => (said.err += text), isTTY };
   return { said, output: new Output({ stdout, stderr, isJson, hasColour, clock: systemClock }) };
 }
@@ -29,6 +29,29 @@ describe("output", () => {
     expect(said.out).toBe("NAME        N  X\na b[2Jc     5  –\nü        1234  –\n");
     output.table(COLUMNS, [], "none");
     expect(said.err).toBe("none\n");
+  });
+
+  test("a terminal obeys nothing that others wrote", async () => {
+    const { said, output } = terminal({ isTTY: true, hasColour: true });
+    const hostile = "a\x1b]0;title\x07\x1b[2J\x9b2J\r\x7fb\r\nc";
+    const shown = "a]0;title[2J2Jb\nc";
+    output.print(hostile);
+    output.value(hostile);
+    output.facts([["N", hostile]]);
+    expect(said.out).toBe(`${shown}\n${shown}\n${output.paint("dim", "N")}  ${shown}\n`);
+    output.note(hostile);
+    output.warn(hostile);
+    expect(said.err).toBe(`${shown}\n${output.paint("yellow", "!")} ${shown}\n`);
+    await output.during(hostile, async () => undefined);
+    expect(said.err).not.toMatch(/\x07|\x9b|\x7f|\x1b\[2J/);
+    expect(said.err).toContain("a]0;title[2J2J b c …");
+  });
+
+  test("a program receives values as they are, and JSON has no control characters", () => {
+    const { said, output } = terminal();
+    output.value("a\x1b[2J\r\nb");
+    output.json({ a: "\x1b\x9b\x7f" });
+    expect(said.out).toBe('a\x1b[2J\r\nb\n{\n  "a": "\\u001b\\u009b\\u007f"\n}\n');
   });
 
   test("with --json there is JSON on stdout, and nothing for people but warnings", async () => {

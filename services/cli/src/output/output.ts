@@ -4,6 +4,7 @@
  */
 import { styleText } from "node:util";
 import type { Clock } from "@perdure/base";
+import { terminalJson, withoutControls } from "./controls.js";
 import { type Progress, silentProgress, startProgress } from "./progress.js";
 import { type Column, tableLines } from "./table.js";
 
@@ -51,17 +52,23 @@ export class Output {
 
   /** Of something that goes on: one line of JSON per event, or what `show` prints. */
   event(value: unknown, show: () => void): void {
-    if (this.isJson) this.#options.stdout.write(`${JSON.stringify(value)}\n`);
+    if (this.isJson) this.#options.stdout.write(`${terminalJson(value)}\n`);
     else show();
   }
 
   json(value: unknown): void {
-    this.#options.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+    this.#options.stdout.write(`${terminalJson(value, 2)}\n`);
   }
 
-  /** A line of the result. */
+  /** A line of the result, without what a terminal would obey. */
   print(line = ""): void {
-    this.#options.stdout.write(`${line}\n`);
+    this.#options.stdout.write(`${withoutControls(line)}\n`);
+  }
+
+  /** A value of the result: a program receives it as it is, a terminal as `print` shows it. */
+  value(text: string): void {
+    if (this.#options.stdout.isTTY === true) this.print(text);
+    else this.#options.stdout.write(`${text}\n`);
   }
 
   /** As it is, without a line end. */
@@ -84,12 +91,12 @@ export class Output {
 
   /** For people, beside the result; nothing with `--json`. */
   note(line: string): void {
-    if (!this.isJson) this.#options.stderr.write(`${line}\n`);
+    if (!this.isJson) this.#options.stderr.write(`${withoutControls(line)}\n`);
   }
 
   /** Something people should know, also when a program reads the result. */
   warn(line: string): void {
-    this.#options.stderr.write(`${this.paint("yellow", "!")} ${line}\n`);
+    this.#options.stderr.write(`${this.paint("yellow", "!")} ${withoutControls(line)}\n`);
   }
 
   /** Shows that something takes a while. */

@@ -1,5 +1,6 @@
 /** Why: whoever waits wants to see that something happens. On a terminal a line that turns; elsewhere a line per step. */
 import type { Clock, TimerHandle } from "@perdure/base";
+import { oneLine, withoutControls } from "./controls.js";
 
 export interface Progress {
   /** What happens now. */
@@ -25,7 +26,12 @@ export interface ProgressOptions {
 }
 
 export function startProgress(first: string, options: ProgressOptions): Progress {
-  return options.isTerminal ? turningLine(first, options) : plainLines(first, options);
+  const progress = options.isTerminal ? turningLine(oneLine(first), options) : plainLines(oneLine(first), options);
+  return {
+    step: (text) => progress.step(oneLine(text)),
+    done: (text) => progress.done(withoutControls(text)),
+    stop: () => progress.stop(),
+  };
 }
 
 function plainLines(first: string, { write }: ProgressOptions): Progress {

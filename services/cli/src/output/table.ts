@@ -1,5 +1,6 @@
 /** Why: lists are read by column. The last column is never padded, so that lines can be copied. */
 import { stripVTControlCharacters } from "node:util";
+import { oneLine } from "./controls.js";
 
 export interface Column<Row> {
   readonly title: string;
@@ -34,12 +35,4 @@ function padded<Row>(cell: string, index: number, columns: readonly Column<Row>[
   const blank = " ".repeat((widths[index] as number) - widthOf(cell));
   if (columns[index]?.align === "right") return blank + cell;
   return index === columns.length - 1 ? cell : cell + blank;
-}
-
-/** What must not reach a terminal; colours may. */
-const CONTROLS = /\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]/g;
-
-/** What others wrote must not break lines, nor move the cursor. */
-function oneLine(text: string): string {
-  return text.replace(/[\r\n\t]+/g, " ").replace(CONTROLS, "");
 }

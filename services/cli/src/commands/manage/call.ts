@@ -58,7 +58,7 @@ async function callHandler(context: Context, target: string, argument: string | 
     const outcome = await ingressOf(context).call(address, { ...input, headers });
     output.result({ invocation_id: outcome.invocationId ?? null, result: bytesJson(outcome.body) }, () => {
       if (outcome.invocationId !== undefined) output.note(output.paint("dim", outcome.invocationId));
-      if (outcome.body.length > 0) output.print(bytesText(outcome.body, 2));
+      if (outcome.body.length > 0) output.value(bytesText(outcome.body, 2));
     });
   } catch (cause) {
     if (context.signal.aborted) output.note(progress.interrupted());

@@ -167,5 +167,5 @@ async function result(context: Context, id: string, wait: boolean): Promise<void
   const outcome = wait ? await ingress.attach(id, context) : await ingress.output(id, context);
   if (outcome === undefined) return context.fail(FAILED, `${id} still runs`, `perdure invocations watch ${id}`);
   const { output } = context;
-  output.result({ invocation_id: id, result: bytesJson(outcome.body) }, () => output.print(bytesText(outcome.body, 2)));
+  output.result({ invocation_id: id, result: bytesJson(outcome.body) }, () => output.value(bytesText(outcome.body, 2)));
 }

@@ -31,7 +31,7 @@ async function run(context: Context, argument: string | undefined, isCsv: boolea
   const statement = argument === "-" ? readFileSync(0, "utf8") : argument;
   const rows = await admin.sql.query(statement, context);
   if (isCsv) {
-    for (const line of csvLines(rows)) context.output.print(line);
+    for (const line of csvLines(rows)) context.output.value(line);
     return;
   }
   context.output.result({ rows }, () => show(context, rows));

@@ -105,7 +105,7 @@ async function get(context: Context, service: string, key: string, name: string 
         `${service}/${key} has no '${name}'`,
         `It has: ${[...entries.keys()].sort().join(", ") || "nothing"}`,
       );
-    return output.result({ service, key, name, value: bytesJson(value), version }, () => output.print(bytesText(value, 2)));
+    return output.result({ service, key, name, value: bytesJson(value), version }, () => output.value(bytesText(value, 2)));
   }
   output.result({ service, key, version, state: asJson(entries) }, () => {
     if (entries.size === 0) return output.note(`${service}/${key} has no state.`);
