@@ -1,7 +1,7 @@
 /**
  * Why: who may open a tunnel. On the wire a client hears one word; the precise reason is for the environment's log (cloud.md §2.3).
  */
-import { PerdureError, type Random, Secret } from "@perdure/base";
+import { PerdureError, type Random, Secret, type SummaryLog } from "@perdure/base";
 import { bareOf, type Caller, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
 import { isTunnelName, type TunnelHello } from "@perdure/tunnel";
 import type { ConnectionFacts } from "./connection.js";
@@ -22,6 +22,7 @@ export interface AdmissionParts {
   readonly tenancy: Tenancy;
   readonly environments: Environments;
   readonly tunnels: Tunnels;
+  readonly failures: SummaryLog;
 }
 
 export class Admission {
@@ -40,8 +41,14 @@ export class Admission {
     try {
       return await this.#judge(hello);
     } catch (cause) {
-      const error = PerdureError.from(cause);
-      this.#ports.logger.warn({ code: error.code, cause: error.message }, "a tunnel cannot be judged; the client will try again");
+      const { code, message } = PerdureError.from(cause);
+      const fields = { code, cause: message };
+      this.#parts.failures.warn(
+        this.#ports.logger,
+        { service: "tunnel-relay", code },
+        fields,
+        "a tunnel cannot be judged; the client will try again",
+      );
       return { kind: "later" };
     }
   }

@@ -15,6 +15,11 @@ interface Load<V> {
 export interface BriefCacheOptions<K, V> {
   readonly clock: Clock;
   readonly entriesMax: number;
+  /** Loads at the same time; the next one is refused with what `overloaded` makes. */
+  readonly loadsMax: number;
+  readonly overloaded: () => Error;
+  /** Of what does not exist: anybody can invent keys of that kind, which push out none of the others. */
+  readonly isUnknown: (value: V) => boolean;
   /** How long a value is believed (ms). */
   readonly believedMs: (value: V) => number;
   readonly load: (key: K) => Promise<V>;
@@ -24,6 +29,7 @@ export interface BriefCacheOptions<K, V> {
 export class BriefCache<K, V> {
   readonly #options: BriefCacheOptions<K, V>;
   readonly #entries = new Map<K, Entry<V>>();
+  readonly #unknown = new Map<K, Entry<V>>();
   readonly #loads = new Map<K, Load<V>>();
 
   constructor(options: BriefCacheOptions<K, V>) {
@@ -32,17 +38,19 @@ export class BriefCache<K, V> {
 
   /** What is known, at once; undefined when it must be loaded. */
   known(key: K): V | undefined {
-    const entry = this.#entries.get(key);
+    const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     return entry !== undefined && entry.untilMs > this.#options.clock.monotonicMs() ? entry.value : undefined;
   }
 
-  /** Rejects as `load` does. */
+  /** Rejects as `load` does, or overloaded. */
   get(key: K): Promise<V> {
     const known = this.known(key);
     if (known !== undefined) return Promise.resolve(known);
     const running = this.#loads.get(key);
     if (running !== undefined && !running.isOutdated) return running.promise;
-    const promise = this.#options.load(key);
+    const { load: start, loadsMax, overloaded } = this.#options;
+    if (this.#loads.size >= loadsMax) return Promise.reject(overloaded());
+    const promise = start(key);
     const load: Load<V> = { promise, isOutdated: false };
     this.#loads.set(key, load);
     const settle = (): void => {
@@ -57,19 +65,23 @@ export class BriefCache<K, V> {
 
   forget(key: K): void {
     this.#entries.delete(key);
+    this.#unknown.delete(key);
     const load = this.#loads.get(key);
     if (load !== undefined) load.isOutdated = true;
   }
 
   forgetAll(): void {
     this.#entries.clear();
+    this.#unknown.clear();
     for (const load of this.#loads.values()) load.isOutdated = true;
   }
 
   #keep(key: K, value: V): void {
-    const { clock, entriesMax, believedMs } = this.#options;
+    const { clock, entriesMax, believedMs, isUnknown } = this.#options;
     this.#entries.delete(key);
-    if (this.#entries.size >= entriesMax) this.#entries.delete(this.#entries.keys().next().value as K);
-    this.#entries.set(key, { value, untilMs: clock.monotonicMs() + believedMs(value) });
+    this.#unknown.delete(key);
+    const entries = isUnknown(value) ? this.#unknown : this.#entries;
+    if (entries.size >= entriesMax) entries.delete(entries.keys().next().value as K);
+    entries.set(key, { value, untilMs: clock.monotonicMs() + believedMs(value) });
   }
 }

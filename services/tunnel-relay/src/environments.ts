@@ -11,7 +11,7 @@ import {
 } from "@perdure/cloud";
 import { IdentityVerifier } from "@perdure/tunnel";
 import { BriefCache } from "./brief-cache.js";
-import { ENVIRONMENTS_MAX, KNOWN_MS, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
+import { ENVIRONMENTS_MAX, KNOWN_MS, LOOKUPS_MAX, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
 
 export interface Environment {
   readonly facts: EnvironmentFacts;
@@ -21,24 +21,32 @@ export interface Environment {
 /** Tokens are remembered by their digest. */
 const TOKEN_CHARS_MAX = 512;
 
+const BOUNDS = {
+  loadsMax: LOOKUPS_MAX,
+  overloaded: () => new PerdureError("TEN0001", "too many callers are being looked up"),
+  isUnknown: (found: unknown) => found === "nobody",
+};
+
 export class Environments {
   readonly #environments: BriefCache<BareEnvironmentId, Environment | "nobody">;
   readonly #runtimes: BriefCache<string, EnvironmentId | "nobody">;
   readonly #asked = new Map<string, string>();
 
   constructor(tenancy: Tenancy, clock: Clock) {
-    this.#environments = new BriefCache({
+    this.#environments = new BriefCache<BareEnvironmentId, Environment | "nobody">({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
+      ...BOUNDS,
       believedMs: (found) => (found === "nobody" ? UNKNOWN_MS : KNOWN_MS),
       load: async (bare) => {
         const facts = await tenancy.environment(bare);
         return facts === undefined ? "nobody" : { facts, verifier: new IdentityVerifier(facts.signingPublicKeys, clock) };
       },
     });
-    this.#runtimes = new BriefCache({
+    this.#runtimes = new BriefCache<string, EnvironmentId | "nobody">({
       clock,
       entriesMax: TOKENS_MAX,
+      ...BOUNDS,
       believedMs: (found) => (found === "nobody" ? UNKNOWN_MS : KNOWN_MS),
       load: async (digest) => {
         const token = this.#asked.get(digest);

@@ -87,6 +87,8 @@ export const PEER_NAMES_MAX = 10_000;
 export const KNOWN_MS = 30_000;
 export const ENVIRONMENTS_MAX = 20_000;
 export const TOKENS_MAX = 20_000;
+/** Questions to tenancy about either that are under way: as many as handshakes, and nothing waits for an answer that does not come. */
+export const LOOKUPS_MAX = 1_000;
 /** What is nobody's is believed more briefly: it may have been made meanwhile. */
 export const UNKNOWN_MS = 2_000;
 

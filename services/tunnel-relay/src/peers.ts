@@ -1,6 +1,6 @@
 /** Why: a runtime asks any relay, and the client it wants may be connected to another: that one is asked, once (cloud.md §2.6, 7). */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
-import { type Clock, handleErrors, type Logger } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
 
@@ -44,16 +44,24 @@ export class Peer {
   }
 }
 
+interface PeersPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly failures: SummaryLog;
+}
+
 export class Peers {
   readonly #peers: readonly Peer[];
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #failures: SummaryLog;
   readonly #holders = new Map<string, { readonly peer: Peer; readonly untilMs: number }>();
 
-  constructor(origins: readonly string[], ca: PeersCa, { clock, logger }: { clock: Clock; logger: Logger }) {
+  constructor(origins: readonly string[], ca: PeersCa, { clock, logger, failures }: PeersPorts) {
     this.#peers = origins.map((origin) => new Peer(origin, ca));
     this.#clock = clock;
     this.#logger = logger;
+    this.#failures = failures;
   }
 
   get isSome(): boolean {
@@ -86,7 +94,10 @@ export class Peers {
     return new Promise((resolve) => {
       const headers = { ":method": "HEAD", ":path": `/_/held/${key}`, [RUNTIME_TOKEN_HEADER]: token };
       const stream = peer.request(headers, true);
-      handleErrors(stream, (cause) => this.#logger.warn({ peer: peer.origin, cause: cause.message }, "a relay does not answer"));
+      handleErrors(stream, (cause) => {
+        const fields = { peer: peer.origin, cause: cause.message };
+        this.#failures.warn(this.#logger, { service: "tunnel-relay", code: peer.origin }, fields, "a relay does not answer");
+      });
       const late = this.#clock.setTimer(PEER_QUESTION_MS, () => stream.close());
       stream.on("response", (answer) => resolve(answer[":status"] === 204));
       stream.on("close", () => {

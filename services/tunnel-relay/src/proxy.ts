@@ -2,7 +2,7 @@
  * Why: the door behind which tunnels are: only runtimes of the same environment come in, only to what their path plainly names, and only
  * with a request that their environment signed for it (cloud.md §2.6; T7, T8).
  */
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, type SummaryLog } from "@perdure/base";
 import { bareOf, type EnvironmentId, environmentOfBare } from "@perdure/cloud";
 import { type Edge, httpServerSpan } from "@perdure/role";
 import {
@@ -34,6 +34,8 @@ export interface ProxyParts {
   readonly usage: UsageBook;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of what fails for each request alike while tenancy is away. */
+  readonly failures: SummaryLog;
   readonly metrics: RelayMetrics | undefined;
   /** Undefined: nobody traces. */
   readonly edge?: Edge | undefined;
@@ -76,40 +78,40 @@ export class ProxyDoor {
     if (destination === undefined) return this.#refuse(visit, 400, "path", "the path names no destination behind a tunnel");
     const token = visit.headers[RUNTIME_TOKEN_HEADER];
     const caller = this.#parts.environments.runtimeOf(typeof token === "string" ? token : "");
-    const environment = this.#parts.environments.find(place.bare);
-    if (caller instanceof Promise || environment instanceof Promise) {
-      void this.#later(visit, place, destination, caller, environment);
-    } else this.#known(visit, place, destination, caller, environment);
+    const goOn = (known: EnvironmentId | "nobody"): void => this.#called(visit, place, destination, known);
+    if (caller instanceof Promise) void this.#later(visit, caller, goOn);
+    else goOn(caller);
   }
 
-  async #later(
-    visit: Visit,
-    place: ProxyPath,
-    destination: Destination,
-    caller: EnvironmentId | "nobody" | Promise<EnvironmentId | "nobody">,
-    environment: Environment | "nobody" | Promise<Environment | "nobody">,
-  ): Promise<void> {
+  /** Never rejects. */
+  async #later<T>(visit: Visit, lookUp: Promise<T>, goOn: (found: T) => void): Promise<void> {
     try {
-      const [knownCaller, knownEnvironment] = await Promise.all([caller, environment]);
-      if (!visit.isClosed) this.#known(visit, place, destination, knownCaller, knownEnvironment);
+      const found = await lookUp;
+      if (!visit.isClosed) goOn(found);
     } catch (cause) {
-      const error = PerdureError.from(cause);
-      this.#parts.logger.warn({ code: error.code, cause: error.message }, "a caller cannot be known");
+      const { code, message } = PerdureError.from(cause);
+      const { failures, logger } = this.#parts;
+      failures.warn(logger, { service: "tunnel-relay", code }, { code, cause: message }, "a caller cannot be known");
       this.#refuse(visit, 503, "unknown", "callers cannot be known at the moment", RETRY_AFTER);
     }
   }
 
-  #known(
-    visit: Visit,
-    place: ProxyPath,
-    destination: Destination,
-    caller: EnvironmentId | "nobody",
-    environment: Environment | "nobody",
-  ): void {
+  /** Only environments with a runtime that calls are looked up. */
+  #called(visit: Visit, place: ProxyPath, destination: Destination, caller: EnvironmentId | "nobody"): void {
     if (caller === "nobody") return this.#refuse(visit, 401, "caller", "only runtimes of environments are answered here");
-    if (environment === "nobody" || bareOf(caller) !== place.bare) {
-      return this.#refuse(visit, 403, "foreign", "tunnel belongs to another environment");
-    }
+    if (bareOf(caller) !== place.bare) return this.#refuseForeign(visit);
+    const environment = this.#parts.environments.find(place.bare);
+    const goOn = (known: Environment | "nobody"): void => this.#known(visit, place, destination, known);
+    if (environment instanceof Promise) void this.#later(visit, environment, goOn);
+    else goOn(environment);
+  }
+
+  #refuseForeign(visit: Visit): void {
+    this.#refuse(visit, 403, "foreign", "tunnel belongs to another environment");
+  }
+
+  #known(visit: Visit, place: ProxyPath, destination: Destination, environment: Environment | "nobody"): void {
+    if (environment === "nobody") return this.#refuseForeign(visit);
     if (destination === NO_DESTINATION) return this.#answerHeld(visit, place);
     const check = environment.verifier.check(visit.headers, withoutQuery(destination.target));
     if (check.kind === "bad") return this.#refuse(visit, 401, "signature", check.reason);

@@ -3,7 +3,7 @@
  * connection that its environment's client opened (cloud.md §2).
  */
 import type { AddressInfo, Socket } from "node:net";
-import { PerdureError, type TimerHandle } from "@perdure/base";
+import { PerdureError, SummaryLog, type TimerHandle } from "@perdure/base";
 import { bareOf, mayCaller, randomBase62, type TenancyNews, type TunnelEvent, type TunnelsReport } from "@perdure/cloud";
 import type { TunnelStatus } from "@perdure/tunnel";
 import { Admission } from "./admission.js";
@@ -47,6 +47,7 @@ class Relay implements TunnelRelay {
   /** Connections whose credential is being asked about. */
   readonly #asking = new Set<TunnelConnection>();
   #sweep: TimerHandle;
+  readonly #failures: SummaryLog;
   #handshakes = 0;
   #isLeaving = false;
   #closed: Promise<void> | undefined;
@@ -58,12 +59,14 @@ class Relay implements TunnelRelay {
     this.#options = options;
     this.#environments = new Environments(tenancy, clock);
     this.#rate = new HandshakeRate(clock, options.handshakesPerMinute ?? HANDSHAKES_PER_MINUTE);
-    this.#peers = new Peers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger });
+    this.#failures = new SummaryLog(logger, clock);
+    const failures = this.#failures;
+    this.#peers = new Peers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger, failures });
     const source = `${options.relay}/${randomBase62(SOURCE_CHARS, random)}`;
     this.#audit = new TunnelAudit(clock);
     const taken = ({ events = [] }: TunnelsReport): void => this.#audit.reported(events);
     this.#usage = new UsageBook({ tenancy, clock, logger, tunnels: () => this.#tunnelsReport(), taken }, source);
-    const shared = { environments: this.#environments, tunnels: this.#tunnels };
+    const shared = { environments: this.#environments, tunnels: this.#tunnels, failures };
     this.#admission = new Admission({ ...shared, tenancy }, ports, options);
     this.#proxy = new ProxyDoor({ ...shared, peers: this.#peers, usage: this.#usage, clock, logger, metrics, edge });
     tenancy.watch((news) => this.#heard(news), { signal: this.#news.signal });
@@ -227,8 +230,9 @@ class Relay implements TunnelRelay {
       // Clients know one key: they must read again which (cloud.md §3.5).
       if (environment.facts.signingPublicKeys[0] !== signingPublicKey) connection.drain(this.#options.drainMs);
     } catch (cause) {
-      const error = PerdureError.from(cause);
-      logger.warn({ code: error.code, cause: error.message }, "a tunnel's credential cannot be asked about");
+      const { code, message } = PerdureError.from(cause);
+      const fields = { code, cause: message };
+      this.#failures.warn(logger, { service: "tunnel-relay", code }, fields, "a tunnel's credential cannot be asked about");
       if (clock.monotonicMs() - connection.authorisedAtMs >= STALE_MS) connection.destroy("nobody could say whether it may stay");
     } finally {
       this.#asking.delete(connection);
@@ -262,6 +266,7 @@ class Relay implements TunnelRelay {
     await Promise.all([...this.#tunnelPorts, ...this.#proxyPorts].map((port) => port.close()));
     this.#peers.close();
     await this.#usage.close();
+    this.#failures[Symbol.dispose]();
   }
 }
 

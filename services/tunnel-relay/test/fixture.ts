@@ -8,7 +8,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { type Socket, connect as tcpConnect } from "node:net";
-import { type Clock, Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type Clock, type Logger, Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
 import { createRequestIdentity, type RequestIdentity } from "@perdure/invoker";
@@ -81,10 +81,11 @@ export async function aWorld(
     clock = systemClock,
     tenancy = new MemoryTenancy(),
     edge,
-  }: { clock?: Clock; tenancy?: MemoryTenancy; edge?: Edge | undefined } = {},
+    logger = silentLogger,
+  }: { clock?: Clock; tenancy?: MemoryTenancy; edge?: Edge | undefined; logger?: Logger } = {},
 ): Promise<World> {
   const relay = createTunnelRelay(
-    { tenancy, clock, random: systemRandom, logger: silentLogger, edge },
+    { tenancy, clock, random: systemRandom, logger, edge },
     {
       regions: ["us"],
       relay: "r1",

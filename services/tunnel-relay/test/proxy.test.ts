@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import type { ClientHttp2Stream } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
+import { silentLogger } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, rawClient, until } from "./fixture.js";
@@ -288,6 +289,19 @@ describe("T7: another environment's tunnel", () => {
       status: 503,
       headers: { "retry-after": "5" },
     });
+  });
+
+  test("callers that cannot be known are some lines of the log and a number", async () => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void lines.push(message) };
+    await using world = await aWorld({}, { logger });
+    world.tenancy.isAway = true;
+    await using runtime = new FakeRuntime(world);
+    for (let i = 0; i < 30; i++) await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x" });
+    expect(lines).toEqual(Array.from({ length: 20 }, () => "a caller cannot be known"));
+    world.tenancy.isAway = false;
+    await world.relay[Symbol.asyncDispose]();
+    expect(lines.at(-1)).toBe("many lines of one kind");
   });
 });
 
