@@ -145,6 +145,8 @@ export const MAIL_AGAIN_LONGEST_MS = 3_600_000;
 export const MAIL_GIVEN_UP_MS = 86_400_000;
 /** More means that none can be sent: some megabytes. */
 export const MAILS_WAITING_MAX = 10_000;
+/** …of them, when an invitation is added: accounts together could fill all places, and nobody would get a link to sign in. */
+export const INVITATION_MAILS_WAITING_MAX = 5_000;
 /** How long the links in mail work: an address is confirmed when there is time, a password is changed now. */
 export const VERIFY_LINK_MS = 86_400_000;
 export const RESET_LINK_MS = 30 * 60_000;

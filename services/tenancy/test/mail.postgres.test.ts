@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import { type Database, startDatabase } from "@perdure/servers";
+import { INVITATION_MAILS_WAITING_MAX, MAILS_WAITING_MAX } from "../src/limits.js";
 import { smtpMailer } from "../src/mail/mailer.js";
+import { putInvitationMail, putMail } from "../src/mail/outbox.js";
 import { linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy, Visitor } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
@@ -173,6 +175,30 @@ describe("a forgotten password", () => {
     const link = await askForReset(email);
     expect((await confirm(new Visitor(cloud.origin), link.replace("/password/reset", "/verify"))).status).toBe(404);
     expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
+  });
+
+  test("invitations that wait leave room for links, and all mails together have a bound", async () => {
+    const { ports } = cloud;
+    const { tables } = ports.database;
+    const wait = (count: number) =>
+      tables.session.write(
+        "INSERT INTO perdure_mails (sealed, created_at_ms, due_at_ms) SELECT '', 0, $2 FROM generate_series(1, $1)",
+        [count, Number.MAX_SAFE_INTEGER],
+      );
+    const mail = { to: newEmail(), subject: "hello", text: "hello" };
+    const isPut = async (put: typeof putMail): Promise<boolean> => {
+      const before = await tables.mails.count();
+      await put(ports, tables, mail);
+      return (await tables.mails.count()) > before;
+    };
+    try {
+      await wait(INVITATION_MAILS_WAITING_MAX);
+      expect([await isPut(putInvitationMail), await isPut(putMail)]).toEqual([false, true]);
+      await wait(MAILS_WAITING_MAX - INVITATION_MAILS_WAITING_MAX);
+      expect([await isPut(putInvitationMail), await isPut(putMail)]).toEqual([false, false]);
+    } finally {
+      await tables.session.write("DELETE FROM perdure_mails");
+    }
   });
 
   test("nobody is written to more often than they could want", async () => {

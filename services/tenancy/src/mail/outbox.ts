@@ -5,6 +5,7 @@
 import { backoffMs, fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
 import type { TenancyTables } from "@perdure/driver-postgres";
 import {
+  INVITATION_MAILS_WAITING_MAX,
   MAIL_AGAIN_FIRST_MS,
   MAIL_AGAIN_LONGEST_MS,
   MAIL_GIVEN_UP_MS,
@@ -17,10 +18,22 @@ import type { Mail, Mailer } from "./mailer.js";
 
 const CONTEXT = "a mail";
 
-/** Sent soon after the transaction of `tables`. Left out, and told, when far too many wait: whoever needs one asks again. */
-export async function putMail({ ring, clock, random, logger }: TenancyPorts, tables: TenancyTables, mail: Mail): Promise<void> {
-  if ((await tables.mails.count()) >= MAILS_WAITING_MAX) {
-    logger.error({ subject: mail.subject, waiting: MAILS_WAITING_MAX }, "too many mails wait; one was left out");
+type PutPorts = Pick<TenancyPorts, "ring" | "clock" | "random" | "logger">;
+
+/** Sent soon after the transaction of `tables`. Left out, with a line of the log, when far too many wait: whoever needs one asks again. */
+export function putMail(ports: PutPorts, tables: TenancyTables, mail: Mail): Promise<void> {
+  return put(ports, tables, mail, MAILS_WAITING_MAX);
+}
+
+/** The same for mails that members can have written to strangers: they leave room for links that people sign in with. */
+export function putInvitationMail(ports: PutPorts, tables: TenancyTables, mail: Mail): Promise<void> {
+  return put(ports, tables, mail, INVITATION_MAILS_WAITING_MAX);
+}
+
+async function put(ports: PutPorts, tables: TenancyTables, mail: Mail, waitingMax: number): Promise<void> {
+  const { ring, clock, random, logger } = ports;
+  if ((await tables.mails.count()) >= waitingMax) {
+    logger.error({ subject: mail.subject, waiting: waitingMax }, "too many mails wait; one was left out");
     return;
   }
   await tables.mails.put(ring.seal(utf8(JSON.stringify(mail)), CONTEXT, random), clock.nowMs());

@@ -4,7 +4,7 @@ import { hasPower, type MemberRole, mayChangeMember, randomBase62, type UserId }
 import type { ApiKeyRecord, TenancyTables } from "@perdure/driver-postgres";
 import { INVITATION_MS, INVITATIONS_MAX } from "../../limits.js";
 import { subjectOf } from "../../login/subjects.js";
-import { putMail } from "../../mail/outbox.js";
+import { putInvitationMail } from "../../mail/outbox.js";
 import { invitationText } from "../../mail/texts.js";
 import { ApiError, PlanLimitError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, seconds } from "../operation.js";
@@ -68,7 +68,7 @@ export const memberHandlers: Members = {
         await call.audit(tables, { action: "member.invite", target: email, details: { role, invitation: id } });
         const inviter = (await tables.users.get(userId))?.email ?? "Somebody";
         const link = `${ports.addresses.consoleUrl}/invitation?token=${token}`;
-        await putMail(ports, tables, { to: email, ...invitationText(account?.name ?? accountId, inviter, role, link) });
+        await putInvitationMail(ports, tables, { to: email, ...invitationText(account?.name ?? accountId, inviter, role, link) });
       });
       return { invitationId: id, token, expiresAt: seconds(expiresAtMs) };
     },
