@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { FairShares, type ShareLimits, type ShareMember } from "./fair-shares.js";
+import { SERVICE_SHARES_MAX } from "./limits.js";
 
 const LIMITS: ShareLimits = {
   sharedUnits: 40,
@@ -159,4 +160,13 @@ describe("fair shares", () => {
       { numRuns: 200 },
     );
   });
+});
+
+test("services that come and go are forgotten, those of which something waits are not", () => {
+  const world = new World();
+  world.spend("Greedy", 1_000);
+  world.backlog("Greedy", "g", [1]);
+  for (let i = 0; i < 2 * SERVICE_SHARES_MAX; i++) world.spend(`Service${i}`, 1);
+  expect(world.shares.size).toBeLessThanOrEqual(SERVICE_SHARES_MAX);
+  expect(world.shares.allowance(world.shares.serviceShare("Greedy"))).toBeLessThan(0);
 });

@@ -8,6 +8,7 @@
  * for it. Backpressure on the stream does the rest. A service that is alone may fill whole batches.
  */
 import { Ring } from "@perdure/base";
+import { SERVICE_SHARES_MAX } from "./limits.js";
 
 export interface ShareLimits {
   /** Units of all services between two commits when several are at work. */
@@ -32,7 +33,7 @@ export interface ShareMember {
   readonly isWaiting: boolean;
 }
 
-/** What one service spent since the last commit. Kept for ever: there are as many as services. */
+/** What one service spent since the last commit. */
 export interface ServiceShare {
   readonly service: string;
   /** The epoch in which it spent last. */
@@ -69,10 +70,21 @@ export class FairShares {
   serviceShare(service: string): ServiceShare {
     let share = this.#services.get(service);
     if (share === undefined) {
+      if (this.#services.size >= SERVICE_SHARES_MAX) this.#forgetIdle();
       share = { service, epoch: 0, spent: 0, waiting: undefined, isQueued: false };
       this.#services.set(service, share);
     }
     return share;
+  }
+
+  /** Services come and go with deployments. Attempts keep the share they have, so that of a service at work is counted anew once. */
+  #forgetIdle(): void {
+    for (const [service, { isQueued }] of this.#services) if (!isQueued) this.#services.delete(service);
+  }
+
+  /** For tests. */
+  get size(): number {
+    return this.#services.size;
   }
 
   /** Counts commits, so that members can keep a share of their own. */

@@ -54,6 +54,9 @@ export const LARGE_MESSAGES_BYTES_MAX = 32 * 1024 * 1024;
 /** The largest message arrives within this at 250 Mbit/s; slower ones must not hold up the others. */
 export const LARGE_TURN_MS_MAX = 1_000;
 
+/** Services whose shares are remembered; beyond it those of which nothing waits are forgotten. Deployments rarely have so many together. */
+export const SERVICE_SHARES_MAX = 4_096;
+
 /**
  * Attempts that may start between two commits, some 100 µs each. With 48 shared units a burst of 3,600 starts a second never used its share up,
  * and a neighbour's calls took 20 ms in place of 13 (docs/benchmarks.md, "Noisy neighbours").
