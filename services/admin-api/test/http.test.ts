@@ -1,5 +1,6 @@
 /** Why: the conventions that hold for every route (admin-api.md §1), over real sockets. */
 
+import { request as httpRequest } from "node:http";
 import { connect as connectHttp2, constants, createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
@@ -225,6 +226,33 @@ describe("queries", () => {
     });
     await expect(ask("POST", "/query", { query: "x" })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
     expect(warnings).toEqual(["a response was cut off"]);
+  });
+
+  test("a caller who hangs up amid the rows is no warning", async () => {
+    const warnings: string[] = [];
+    const ended = Promise.withResolvers<void>();
+    const { port } = await open({
+      logger: { ...silentLogger, warn: (_fields, message) => warnings.push(message) },
+      sql: async () => ({
+        kind: "rows",
+        chunks: (async function* () {
+          try {
+            for (;;) {
+              yield Buffer.alloc(65_536, 32);
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+          } finally {
+            ended.resolve();
+          }
+        })(),
+      }),
+    });
+    const asked = httpRequest({ port, method: "POST", path: "/query", headers: { "content-type": "application/json" } });
+    asked.on("response", (answer) => answer.once("data", () => answer.destroy())).on("error", () => undefined);
+    asked.end(JSON.stringify({ query: "x" }));
+    await ended.promise;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(warnings).toEqual([]);
   });
 
   test("a caller who hangs up ends the query", async () => {

@@ -1,5 +1,5 @@
 /** What the parts of tenancy are made with. */
-import type { Clock, Logger, Random } from "@perdure/base";
+import type { Clock, Logger, Random, SummaryLog } from "@perdure/base";
 import type { EnvironmentId, EnvironmentSleep } from "@perdure/cloud";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
@@ -32,6 +32,8 @@ export interface TenancyPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Of what fails for each request alike. */
+  readonly failures: SummaryLog;
   /** Told when somebody wants more than their plan allows. */
   readonly onPlanLimit?: ((quota: PlanQuota) => void) | undefined;
   /** Told when somebody wants an environment, so that one that sleeps gets up; often, and cheap. */

@@ -23,7 +23,7 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
   return (req, res) => {
     if (open >= requestsMax) {
       const { answer } = answerOfError(new ApiError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
-      respond(req, res, answer).catch((cause: unknown) => logger.warn({ cause }, "a refusal was cut off"));
+      respond(req, res, answer).catch((cause: unknown) => logger.debug({ cause }, "a refusal was cut off"));
       return;
     }
     open++;
@@ -76,13 +76,19 @@ function respondWithError(logger: Logger): ErrorRequestHandler {
   return (cause, req, res, _next) => {
     const { answer, isOurs } = answerOfError(cause);
     if (res.headersSent || res.destroyed) {
-      logger.warn({ cause, path: req.path }, "a response was cut off");
+      if (isHungUp(cause)) logger.debug({ path: req.path }, "a client hung up before it had the response");
+      else logger.warn({ cause, path: req.path }, "a response was cut off");
       res.destroy();
       return;
     }
     if (!isOurs) logger.error({ cause, path: req.path }, "request failed");
-    respond(req, res, answer).catch((failure: unknown) => logger.warn({ cause: failure }, "an error response was cut off"));
+    respond(req, res, answer).catch((failure: unknown) => logger.debug({ cause: failure }, "an error response was cut off"));
   };
+}
+
+/** What `pipeline` rejects with when the response closes before the end. */
+function isHungUp(cause: unknown): boolean {
+  return typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 /** Puts express's own methods in front of the HTTP/2 classes instead of the HTTP/1.1 ones. */

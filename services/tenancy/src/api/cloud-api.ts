@@ -18,6 +18,7 @@ import { clientOf, requesterOf, requestIdOf } from "../login/sessions.js";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
 import { answerAccountOperation, answerUserOperation } from "./desk.js";
 import { ApiError, apiErrorOf, errorBody, PlanLimitError, unauthenticated } from "./errors.js";
+import { type FailurePorts, logFailure } from "./failures.js";
 import { OpenRequests } from "./open-requests.js";
 import { Call } from "./operation.js";
 
@@ -98,12 +99,12 @@ function bounded({ requests }: TenancyOptions): RequestHandler {
 }
 
 /** The one place an error becomes a response; express brings every rejection here. */
-function respondWithError({ logger, onPlanLimit }: Pick<TenancyPorts, "logger" | "onPlanLimit">): ErrorRequestHandler {
+function respondWithError(ports: FailurePorts & Pick<TenancyPorts, "onPlanLimit">): ErrorRequestHandler {
   return (cause, req, res, _next) => {
     const { error, isExpected } = apiErrorOf(cause instanceof URIError ? new ApiError("PERD0400", "Malformed URL") : cause);
-    if (error instanceof PlanLimitError) onPlanLimit?.(error.quota);
+    if (error instanceof PlanLimitError) ports.onPlanLimit?.(error.quota);
     if (!isExpected)
-      logger.error({ error: cause, path: req.path, requestId: requestIdOf(res) }, "a request of the Cloud API failed");
+      logFailure(ports, cause, { path: req.path, requestId: requestIdOf(res) }, "a request of the Cloud API failed");
     if (res.headersSent || res.destroyed) {
       res.destroy();
       return;

@@ -4,6 +4,7 @@ import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError, apiErrorOf } from "../api/errors.js";
+import { logFailure } from "../api/failures.js";
 import { BROWSER_SESSION_MS, DEVICE_COOKIE_MS, OIDC_FLOW_MS } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
 import { type Html, html, PAGE_HEADERS, page } from "./html.js";
@@ -78,7 +79,7 @@ export class Browser {
       } catch (cause) {
         const { error, isExpected } = apiErrorOf(cause);
         const requestId = requestIdOf(res);
-        if (!isExpected) this.#ports.logger.error({ error: cause, path: req.path, requestId }, "a page of login failed");
+        if (!isExpected) logFailure(this.#ports, cause, { path: req.path, requestId }, "a page of login failed");
         if (res.headersSent) return;
         res.set(error.headers);
         show(res, error.status, page("That did not work", html`<p>Request ${requestId}</p>`, error.message));

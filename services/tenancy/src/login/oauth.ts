@@ -6,6 +6,7 @@ import { networkOf, randomBase62, type UserId } from "@perdure/cloud";
 import { AlreadyThere } from "@perdure/driver-postgres";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { ApiError, apiErrorOf, errorBody } from "../api/errors.js";
+import { logFailure } from "../api/failures.js";
 import { DEVICE_CODE_MS, DEVICE_NAME_CHARS_MAX, DEVICE_POLL_MS, USER_CODE_TRIES_MAX } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
 import type { Rates } from "./rates.js";
@@ -258,7 +259,7 @@ function told(ports: TenancyPorts, work: (req: Request, res: Response) => Promis
     } catch (cause) {
       const { error, isExpected } = apiErrorOf(cause);
       const requestId = requestIdOf(res);
-      if (!isExpected) ports.logger.error({ error: cause, path: req.path, requestId }, "a request of OAuth failed");
+      if (!isExpected) logFailure(ports, cause, { path: req.path, requestId }, "a request of OAuth failed");
       const problem = error instanceof OAuthError ? error.problem : (PROBLEMS[error.code] ?? "invalid_request");
       res.set(error.headers);
       res.status(error.status).json({ error: problem, error_description: error.message, ...errorBody(error, requestId) });

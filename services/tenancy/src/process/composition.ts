@@ -8,7 +8,7 @@
  */
 
 import { fileURLToPath } from "node:url";
-import { type Logger, PerdureError, Secret } from "@perdure/base";
+import { type Logger, PerdureError, Secret, SummaryLog } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { openGrpcDoor, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
@@ -100,6 +100,7 @@ export async function startTenancy(
     clock,
     random,
     logger: logger.child({ component: "tenancy" }),
+    failures: new SummaryLog(logger.child({ component: "tenancy" }), clock),
     readLogs: readLogsOf(settings),
     onWanted: waker === undefined ? undefined : (id) => waker.wanted(id),
     sleepers,

@@ -1,7 +1,7 @@
 /** Tenancy on a real database with a clock that stands still, for the suites of this package and of those who speak with it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Clock, type Random, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type Clock, type Random, SummaryLog, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type AccountId, type EnvironmentId, newUserId, type Tenancy, type UserId } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { CloudClient } from "@perdure/cloud-client";
@@ -121,6 +121,7 @@ export async function openTestTenancy(
     }),
     rates: new Rates(database, clock, rates),
     calls: new CallRates(clock),
+    failures: new SummaryLog(silentLogger, clock),
     clock,
     random,
     logger,

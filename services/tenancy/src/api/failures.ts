@@ -1,0 +1,20 @@
+/** Why: what fails is logged once in full, but a database that is away fails every request alike, and clients that hang up are no failure. */
+import { type Logger, PerdureError, type SummaryLog } from "@perdure/base";
+
+export interface FailurePorts {
+  readonly logger: Logger;
+  readonly failures: SummaryLog;
+}
+
+/** `fields`: of the request; `message`: constant. */
+export function logFailure({ logger, failures }: FailurePorts, cause: unknown, fields: object, message: string): void {
+  if (isHungUp(cause)) return logger.debug(fields, "a client hung up before it had the answer");
+  const { code, detail } = PerdureError.from(cause);
+  if (code !== "STO0001" && code !== "OPS0004") return logger.error({ error: cause, ...fields }, message);
+  failures.warn(logger, { service: "tenancy", code }, { code, reason: detail, ...fields }, message);
+}
+
+/** What `pipeline` rejects with when the response closes before the end. */
+function isHungUp(cause: unknown): boolean {
+  return typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE";
+}
