@@ -5,6 +5,7 @@
  *     invoke    again, marked as a resubmission: its id tells the leader whether it has it. The first one names the epoch it was
  *               sent to, because over a connection that was given up it may arrive after the second
  *     accepted  not again: the caller attaches by id
+ *     edits     of a state, without the version that they replace: not again, since a handler may have written meanwhile
  *     others    again: each of them is idempotent (a copy has its id from the caller, a verb meets what it already did)
  */
 import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
@@ -83,9 +84,11 @@ export class RemotePartitions implements Partitions, Courier {
       const read = (tell: Tell, isRepetition: boolean) => {
         if (tell.case !== "answer") return reject(unexpected(tell));
         const answer = decodeAnswer(tell.value);
-        resolve(isRepetition && answer.kind === "alreadyCompleted" ? (OWN_DOING[command.kind] ?? answer) : answer);
+        resolve((isRepetition ? OWN_DOING[command.kind]?.[answer.kind] : undefined) ?? answer);
       };
-      this.#send(new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject));
+      const errand = new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject);
+      errand.isOnce = command.kind === "mutateState" && command.expectedVersion === undefined;
+      this.#send(errand);
     });
   }
 
@@ -338,6 +341,8 @@ class QuestionErrand extends Errand {
   readonly #reject: (error: PerdureError) => void;
   /** Whether a leader may have carried out the request before its answer was lost. */
   #isRepetition = false;
+  /** It must not be carried out twice. */
+  isOnce = false;
 
   constructor(
     road: Road,
@@ -363,6 +368,8 @@ class QuestionErrand extends Errand {
   }
 
   override broken(): void {
+    if (this.isOnce)
+      return this.failed("the partition's leader was lost before it answered: the request may have been carried out or not");
     this.#isRepetition = true;
     super.broken();
   }
@@ -373,12 +380,15 @@ class QuestionErrand extends Errand {
 }
 
 /**
- * Answers to commands that find their invocation completed after an earlier answer was lost: they may have completed it themselves. A
- * cancellation that was heeded was pending first; `done` would say that the invocation never began.
+ * Answers to commands that find what they may have brought about themselves, after an earlier answer was lost: an invocation that is completed,
+ * or gone because it had not begun or is not retained. A cancellation that was heeded was pending first; `done` says that the invocation
+ * never began.
  */
-const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: Answer } = {
-  kill: { kind: "done" },
-  cancel: { kind: "pending" },
+const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in Answer["kind"]]?: Answer } } = {
+  kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
+  cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
+  resume: { alreadyCompleted: { kind: "done" } },
+  purge: { notFound: { kind: "done" } },
 };
 
 function completionOf({ outcome, expiresAtMs }: CompletedTell): Completion {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { fromUtf8, silentLogger, systemClock } from "@perdure/base";
+import { fromUtf8, silentLogger, systemClock, utf8 } from "@perdure/base";
 import type { Completion } from "@perdure/control";
-import type { Invocation, Invoke } from "@perdure/partition";
+import { type Invocation, type Invoke, stateVersion } from "@perdure/partition";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
 import { DirectoryWatch, LeaderDirectory, Link, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
@@ -114,16 +114,9 @@ describe("a partition led in another process", () => {
     expect(await missing).toBe("not found");
   });
 
-  test.each([
-    ["kill", "done"],
-    ["cancel", "pending"],
-  ] as const)("a %s whose answer is lost is %s when it is repeated", async (kind, answer) => {
-    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
-    const { directory, links, partitions: direct } = gateway(leader);
-    const completed = anInvoke();
-    await call(direct, completed).outcome;
-    const link = links.get(leader.address) as Link;
-    /** Loses the first answer. */
+  /** A gateway to which the first answer of a leader that it asks directly is lost. */
+  function losingOneAnswer({ directory, links }: ReturnType<typeof gateway>, { address }: TestWorker): RemotePartitions {
+    const link = links.get(address) as Link;
     let lost = 0;
     const lossy = Object.create(link, {
       ask: {
@@ -141,9 +134,53 @@ describe("a partition led in another process", () => {
     }) as Link;
     const partitions = new RemotePartitions({ directory, link: () => lossy, clock: systemClock });
     opened.push(() => partitions.close());
-    expect(await partitions.submit({ kind, id: completed.id })).toEqual({ kind: answer });
-    expect(lost).toBe(2);
-    expect(await partitions.submit({ kind, id: completed.id })).toEqual({ kind: "alreadyCompleted" });
+    return partitions;
+  }
+
+  test.each([
+    ["kill", "done"],
+    ["cancel", "pending"],
+    ["resume", "done"],
+  ] as const)("a %s of what is completed, whose answer is lost, is %s when it is repeated", async (kind, answer) => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
+    const direct = gateway(leader);
+    const completed = anInvoke();
+    await call(direct.partitions, completed).outcome;
+    const command = { kind, id: completed.id, moveTo: undefined };
+    expect(await losingOneAnswer(direct, leader).submit(command)).toEqual({ kind: answer });
+    expect(await direct.partitions.submit(command)).toEqual({ kind: "alreadyCompleted" });
+  });
+
+  test.each(["kill", "cancel", "purge"] as const)("a %s that leaves nothing, and whose answer is lost, is done", async (kind) => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
+    const direct = gateway(leader);
+    const invoke = anInvoke(kind === "purge" ? {} : { executionTimeMs: Date.now() + 3_600_000 });
+    const { accepted, outcome } = call(direct.partitions, invoke);
+    await (kind === "purge" ? outcome : accepted);
+    expect(await losingOneAnswer(direct, leader).submit({ kind, id: invoke.id })).toEqual({ kind: "done" });
+    expect(await direct.partitions.submit({ kind, id: invoke.id })).toEqual({ kind: "notFound" });
+  });
+
+  test("an edit of a state is repeated only when it names the version that it replaces", async () => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
+    const direct = gateway(leader);
+    const { id } = anInvoke();
+    const edit = (value: string, expectedVersion: string | undefined) =>
+      ({
+        kind: "mutateState",
+        id,
+        service: "Counter",
+        key: "k",
+        exclusive: true,
+        expectedVersion,
+        entries: [{ key: "n", value: utf8(value) }],
+      }) as const;
+    expect(await direct.partitions.describe(id)).toBeUndefined(); // The leader is known then.
+    const unversioned = losingOneAnswer(direct, leader).submit(edit("1", undefined));
+    await expect(unversioned).rejects.toThrow(/STO0002.*may have been carried out or not/);
+    const version = stateVersion([["n", utf8("1")]]);
+    expect(await losingOneAnswer(direct, leader).submit(edit("2", version))).toEqual({ kind: "done" });
+    expect(await direct.partitions.submit(edit("3", version))).toEqual({ kind: "versionMismatch" });
   });
 
   test("names the invocation that was there before", async () => {

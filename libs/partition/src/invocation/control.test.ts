@@ -324,6 +324,12 @@ describe("resume", () => {
     },
   );
 
+  test("is done again when it is asked twice and the first one moved the invocation", () => {
+    const partition = inStatus("paused");
+    for (let i = 0; i < 2; i++) expect(answer(partition, { kind: "resume", id: ID, moveTo: elsewhere })).toBe("done");
+    expect(partition.invocation(ID)).toMatchObject({ status: "invoked", pinned: { deploymentId: elsewhere } });
+  });
+
   test("cannot move one that runs, nor one that was never pinned", () => {
     expect(answer(inStatus("invoked"), { kind: "resume", id: ID, moveTo: elsewhere })).toBe("stillRunning");
     const partition = inStatus("invoked");

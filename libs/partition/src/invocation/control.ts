@@ -139,7 +139,8 @@ export function resume(view: PartitionView, command: Resume, out: Transition): v
   if (invocation === undefined) return reply(out, "notFound");
   switch (invocation.status) {
     case "invoked":
-      if (command.moveTo !== undefined) return reply(out, "stillRunning");
+      // One that was moved there already is asked to move again when the answer was lost.
+      if (command.moveTo !== undefined && command.moveTo !== invocation.pinned?.deploymentId) return reply(out, "stillRunning");
       out.effect({ kind: "retryNow", id: command.id, run: invocation.run });
       return reply(out, "done");
     case "ready":

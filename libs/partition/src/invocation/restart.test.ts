@@ -161,6 +161,13 @@ describe("restarting as new", () => {
     expect(effects).toEqual([{ kind: "reply", answer: { kind: "accepted" } }]);
   });
 
+  test("asked for twice is accepted twice, also when the first one's source is purged meanwhile", () => {
+    const partition = source();
+    partition.play(restart());
+    partition.play({ kind: "purge", id: ID });
+    expect(partition.play(restart()).effects).toEqual([{ kind: "reply", answer: { kind: "accepted" } }]);
+  });
+
   test("waits for the object like everybody else", () => {
     const partition = source({ target: objectTarget("k") });
     const holder = anId(7);

@@ -14,6 +14,7 @@ import type { PartitionView } from "../view.js";
 import { begin } from "./start.js";
 
 export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Transition): void {
+  if (view.invocation(command.newId) !== undefined) return out.effect({ kind: "reply", answer: { kind: "accepted" } }); // Asked twice.
   const source = view.invocation(command.id);
   if (source === undefined) return out.effect({ kind: "reply", answer: { kind: "notFound" } });
   if (source.status === "scheduled" || source.status === "inboxed")
@@ -23,7 +24,6 @@ export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Tr
     return out.effect({ kind: "reply", answer: { kind: "notRestartable", reason: "workflow" } });
   }
   if (source.journal.length === 0) return out.effect({ kind: "reply", answer: { kind: "journalGone" } });
-  if (view.invocation(command.newId) !== undefined) return out.effect({ kind: "reply", answer: { kind: "accepted" } }); // Asked twice.
   const copied = copyPrefix(view, source, command.from);
   if (copied === undefined) return out.effect({ kind: "reply", answer: { kind: "notRestartable", reason: "incompletePrefix" } });
 

@@ -21,7 +21,7 @@ export function stateVersion(entries: Iterable<readonly [string, Uint8Array]>): 
   return hash.digest("base64url");
 }
 
-/** Applies the edit unless the state has moved on; tells whether it did. */
+/** Applies the edit unless the state has moved on; tells whether the state is as wanted, also because the same edit was made before. */
 export function replaceState(
   view: PartitionView,
   service: string,
@@ -31,7 +31,10 @@ export function replaceState(
   out: Transition,
 ): boolean {
   const present = view.stateOf(service, key);
-  if (expectedVersion !== undefined && expectedVersion !== stateVersion(present)) return false;
+  if (expectedVersion !== undefined) {
+    const version = stateVersion(present);
+    if (version !== expectedVersion) return version === stateVersion(entries.map(({ key: name, value }) => [name, value]));
+  }
   const kept = new Set(entries.map((entry) => entry.key));
   for (const stateKey of present.keys()) {
     if (!kept.has(stateKey)) out.mutate({ kind: "deleteState", service, key, stateKey });
