@@ -85,7 +85,7 @@ class ProcessProvisioner implements Provisioner {
       ownDomains,
       tracingEndpoint,
     };
-    this.#shares = options.cgroup === undefined ? niceShares : cgroupShares(options.cgroup);
+    this.#shares = this.#openShares(options.cgroup);
     this.#onDispose = options.onDispose ?? "stop";
     this.#free = new Ports(options.ports);
     makePrivateFolder(this.#directory);
@@ -181,6 +181,14 @@ class ProcessProvisioner implements Provisioner {
       this.#free.giveBack(adminPort);
     }
     return { ingressPort: await this.#free.take(), adminPort: await this.#free.take() };
+  }
+
+  /** Throws OPS0001. */
+  #openShares(cgroup: string | undefined): Shares {
+    if (cgroup !== undefined) return cgroupShares(cgroup);
+    const message = "the kernel bounds no runtime's memory; 'provisioner.cgroup' gives each a control group";
+    if (process.platform === "linux") this.#ports.logger.warn({}, message);
+    return niceShares;
   }
 
   /** Throws OPS0001. */

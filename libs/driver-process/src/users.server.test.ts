@@ -118,7 +118,10 @@ test(
     const warned: string[] = [];
     const before = open(undefined, {}, warned);
     expect(statusOf(await start(before, wish))["Uid"]).toMatch(/^0\t/);
-    expect(warned).toEqual(["all runtimes run as one user of the system; 'provisioner.uid-range' gives each its own"]);
+    expect(warned).toEqual([
+      "the kernel bounds no runtime's memory; 'provisioner.cgroup' gives each a control group",
+      "all runtimes run as one user of the system; 'provisioner.uid-range' gives each its own",
+    ]);
     await before[Symbol.asyncDispose]();
     const pid = await start(open(USERS), { ...wish, generation: wish.generation + 1 });
     expect(statusOf(pid)["Uid"]).toContain(`${USERS.first}`);

@@ -218,6 +218,7 @@ class Reconciler implements AsyncDisposable {
   async #end(environment: EnvironmentRecord, { erase }: { readonly erase: boolean }): Promise<void> {
     const { provisioner } = this.#ports;
     this.#askedAtMs.delete(environment.id);
+    this.#notBeforeMs.delete(environment.id);
     if (erase || provisioner.state(environment.id) !== undefined) await provisioner.remove(environment.id, { erase });
     if (environment.upstreamIngress !== undefined) await this.#setUpstream(environment, undefined);
   }
