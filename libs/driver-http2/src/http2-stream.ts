@@ -3,12 +3,14 @@
  * headers in one go. Node's core stream API is used as it is; its compat layer and promises would double the price of a call.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import { addAbortSignal } from "node:stream";
 import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
 import { clientFailure, errorCodeOf, lostFailure, resetFailure, unprocessedFailure } from "./failures.js";
 import { PENDING_WRITE_BYTES } from "./limits.js";
 
 const NO_OPTIONS = { endStream: false };
+const ABORTED = AbortSignal.abort();
 
 /** What a connection hears of its streams. */
 export interface StreamHost {
@@ -120,6 +122,8 @@ export class Http2EndpointStream implements EndpointStream {
     this.#pending = undefined;
     const stream = this.#stream;
     if (stream === undefined || stream.closed) return;
+    // `close` sends END_STREAM before the reset: half a request would look like a whole one. A signal resets with CANCEL at once.
+    if (!this.#requestEnded) return void addAbortSignal(ABORTED, stream);
     stream.close(constants.NGHTTP2_CANCEL);
     stream.resume(); // What has arrived already is thrown away, so that the stream can close.
   }

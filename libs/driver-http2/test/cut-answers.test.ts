@@ -99,3 +99,22 @@ describe("an answer that is cut", () => {
     expect(outcome).toMatchObject({ kind: "failed", failure: { kind: "reset" } });
   });
 });
+
+describe("a request that is given up", () => {
+  test.each([
+    ["before its end, is reset and never ended", false],
+    ["after its end, is reset", true],
+  ])("%s", async (_when, isEnded) => {
+    await using endpoint = await serveRaw((peer, streamId) => peer.headers(streamId));
+    await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+    const { stream, heard } = open(transport, endpoint.uri);
+    stream.write(utf8("half"));
+    if (isEnded) stream.end();
+    await heard.until(({ status }) => status === 200);
+    const [peer] = endpoint.peers;
+    stream.abort();
+    while (peer?.resets.size !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([peer.resets.get(1), peer.ended.has(1)]).toEqual([CANCEL, isEnded]);
+    expect(heard.over).toBe(false);
+  });
+});

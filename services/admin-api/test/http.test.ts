@@ -315,6 +315,30 @@ test("metrics are text in the exposition format", async () => {
   expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
 });
 
+test.each(["identity", "gzip"])("a stream that fails midway is reset over HTTP/2 (%s)", async (encoding) => {
+  const sql: Sql = async () => ({
+    kind: "rows",
+    chunks: (async function* () {
+      yield Buffer.from('{"rows":[');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      throw new Error("disk on fire");
+    })(),
+  });
+  await using http2 = await startHttp2Server(createTestAdminApi({ registry: await createTestRegistry(), sql }));
+  const session = connectHttp2(`http://127.0.0.1:${http2.port}`);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/query",
+    "content-type": "application/json",
+    "accept-encoding": encoding,
+  });
+  stream.on("error", () => undefined).resume();
+  stream.end(JSON.stringify({ query: "q" }));
+  await new Promise((resolve) => stream.once("close", resolve));
+  expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+  session.destroy();
+});
+
 test("everything works over HTTP/2 as well, and every stream is ended", async () => {
   // Disposing waits for the streams of the session: one that is left open fails the test.
   await using http2 = await startHttp2Server(

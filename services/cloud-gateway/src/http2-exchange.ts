@@ -73,7 +73,7 @@ export class Http2Exchange extends Exchange {
   }
 
   protected override cut(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.destroy(new Error("the answer broke off")); // Closing would end it as if it were whole.
   }
 
   override drop(): void {

@@ -87,6 +87,15 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     runtime.script = undefined;
   });
 
+  test.each([0, 50])("a runtime that breaks off amid an answer without a length is a broken answer, %i ms later", async (ms) => {
+    runtime.script = (_req, res) => {
+      res.writeHead(200);
+      res.write("half", () => setTimeout(() => res.destroy(), ms));
+    };
+    await expect(fixture.ask(http, "ingress", facts, { path: "/S/h", headers: bearer(key) })).rejects.toThrow();
+    runtime.script = undefined;
+  });
+
   test("a client that leaves takes its request to the runtime along", async () => {
     runtime.script = () => undefined; // Answers never.
     const before = runtime.aborted;
