@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import { connect } from "node:http2";
+import { connect, constants } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import {
@@ -93,6 +93,22 @@ describe("a remote port", () => {
     await begun.promise;
     session.socket.destroy();
     expect(await received.promise).toBe(false);
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test("does not pass half an answer on as a whole one", async () => {
+    const server = createServer((_request, response) => response.write("half", () => response.destroy()));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using port = await openRemotePort({ port: 0, target, credential: async () => "key_1" });
+    const session = connect(port.url).on("error", () => undefined);
+    const stream = session.request({ ":path": "/x" }).on("error", () => undefined);
+    stream.resume();
+    await new Promise((resolve) => stream.once("close", resolve));
+    expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+    session.destroy();
+    await expect(fetch(`${port.url}/x`).then((answer) => answer.text())).rejects.toThrow();
     server.closeAllConnections();
     server.close();
   });

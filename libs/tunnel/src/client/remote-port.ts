@@ -166,7 +166,7 @@ async function pass(
     });
     handleErrors(outgoing, (cause) => refuse(response, `${target.origin} does not answer: ${cause.message}`));
     outgoing.on("response", (answer) => {
-      handleErrors(answer, () => (response as ServerResponse).destroy());
+      handleErrors(answer, () => cut(response));
       if (request.httpVersionMajor === 2 && !isFinalStatus(answer.statusCode)) {
         refuse(response, `${target.origin} answers with a status that HTTP/2 does not have`);
         return void outgoing.destroy();
@@ -183,8 +183,13 @@ async function pass(
 }
 
 function refuse(response: Response, message: string): void {
-  if (response.headersSent) return void (response as ServerResponse).destroy();
+  if (response.headersSent) return cut(response);
   (response as ServerResponse).writeHead(502, { "content-type": "application/json" }).end(errorBody(502, message));
+}
+
+/** Without an error HTTP/2 streams are reset with NO_ERROR, and clients take what they have for the whole answer. */
+function cut(response: Response): void {
+  (response as ServerResponse).destroy(new Error("the answer broke off"));
 }
 
 function isLoopback(host: string): boolean {
