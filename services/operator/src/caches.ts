@@ -13,7 +13,7 @@ import { MANAGED_SELECTOR } from "./desired/labels.js";
 import type { OperatorMetrics } from "./metrics.js";
 
 export interface CachesOptions {
-  /** The operator's own: Secrets that environments refer to. */
+  /** The operator's own: Secrets that environments refer to, and notes. */
   readonly namespace: string;
   readonly resyncMs?: number;
   readonly idleMs?: number;
@@ -49,6 +49,8 @@ export class Caches {
   readonly volumeClaims: Reflector<KubeObject>;
   /** Of the operator's namespace; that something changed is enough. */
   readonly secrets: ObjectCache;
+  /** Of the operator's namespace: notes of environments that were deleted. */
+  readonly ownConfigMaps: ObjectCache;
   readonly #children = new Map<Resource, ObjectCache>();
 
   constructor(options: CachesOptions, ports: ReflectorPorts, metrics: Pick<OperatorMetrics, "watchRestarts" | "observed">) {
@@ -63,6 +65,7 @@ export class Caches {
     this.serviceDeployments = open<ServiceDeployment>({ resource: resources.serviceDeployments });
     this.cloudEnvironments = open<CloudEnvironment>({ resource: resources.cloudEnvironments });
     this.secrets = open<MetadataOnly>({ resource: resources.secrets, namespace, metadataOnly: true });
+    this.ownConfigMaps = open<MetadataOnly>({ resource: resources.configMaps, namespace, metadataOnly: true });
     const whole = WHOLE.map((resource) => open<KubeObject>({ resource, labels }));
     const [namespaces, statefulSets, deployments, replicaSets, volumeClaims] = whole;
     this.namespaces = namespaces as Reflector<KubeObject>;
@@ -72,7 +75,8 @@ export class Caches {
     this.volumeClaims = volumeClaims as Reflector<KubeObject>;
     for (const reflector of whole) this.#children.set(reflector.resource, reflector);
     for (const resource of METADATA) this.#children.set(resource, open<MetadataOnly>({ resource, labels, metadataOnly: true }));
-    metrics.observed.caches.push(...this.all());
+    // Metrics have one series for each kind: the ConfigMaps of environments.
+    metrics.observed.caches.push(...this.all().filter((cache) => cache !== this.ownConfigMaps));
     metrics.observed.environments = this.environments;
   }
 
@@ -82,7 +86,8 @@ export class Caches {
   }
 
   all(): readonly ObjectCache[] {
-    return [this.environments, this.serviceDeployments, this.cloudEnvironments, this.secrets, ...this.#children.values()];
+    const ofOwnNamespace = [this.secrets, this.ownConfigMaps];
+    return [this.environments, this.serviceDeployments, this.cloudEnvironments, ...ofOwnNamespace, ...this.#children.values()];
   }
 
   /** Names of environments one of whose parts has changed. `referring`: environments that refer to a Secret of this name. */

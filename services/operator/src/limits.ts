@@ -31,6 +31,9 @@ export const NEW_NAMESPACE_MS = 5_000;
 export const SECRET_COPIES_MAX = 4_096;
 /** Changes of parts come in bursts (a StatefulSet, its pods, its quota): one look at all of a burst instead of one, and a status, for each. */
 export const PARTS_SETTLE_MS = 300;
+/** Progress of a first start is written into the status after such a pause, and after one that is a multiple of the last one: nothing waits for it. */
+export const PROGRESS_STATUS_MS = 60_000;
+export const PROGRESS_STATUS_GROWTH = 3;
 /** A write that has no answer for so long is reported while it goes on: an API server waits up to 30 s for a webhook, and people look at the object after 5. */
 export const SLOW_ANSWER_MS = 3_000;
 export const SLOW_LOOK_MS = 1_000;
@@ -120,6 +123,8 @@ export const WAIT_RELEASE_MS = 30_000;
 export const PROGRESS_MS_MAX = 900_000;
 /** How often pods of workers that are not ready yet are looked at without any change: seldom, for a cell may make hundreds at once. */
 export const WAIT_UNREADY_MS = 60_000;
+/** Pods of a first start are not listed before: images are pulled and volumes made in that time. */
+export const START_LOOK_MS = 30_000;
 /** A loss of data that no worker could accept, or that all refuse, is tried again after this: data may come back, or a worker. */
 export const WAIT_LOSS_MS = 10_000;
 /** A database that refuses or does not answer is tried again after this, doubled each time: few environments wait for it, and those that run go on. */

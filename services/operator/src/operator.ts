@@ -21,16 +21,18 @@ import { Controller, type Named } from "./controller.js";
 import { Definitions } from "./definitions.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
 import { FrontChecks } from "./environment/front-checks.js";
-import { RetainedNotes } from "./environment/namespace-step.js";
 import { OwnWrites } from "./environment/own-writes.js";
 import type { EnvironmentPorts } from "./environment/ports.js";
 import { reconcileEnvironment } from "./environment/reconcile.js";
 import { RedisLooks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
+import { RetainedNotes } from "./environment/retained-notes.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
 import { SecretCopies } from "./environment/secret-copies.js";
 import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
+import { StartLooks } from "./environment/start-looks.js";
+import { StatusPacing } from "./environment/status-pacing.js";
 import { VolumeLooks } from "./environment/volume-looks.js";
 import { type ReportedKind, reportingFailures } from "./failure-reports.js";
 import { type FrontDoor, frontDoor } from "./front-door.js";
@@ -96,7 +98,9 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const redisLooks = new RedisLooks({ clock, logger });
   const volumeLooks = new VolumeLooks({ clock, door });
   const retention = new VolumeRetention(clock);
-  const notes = new RetainedNotes();
+  const notes = new RetainedNotes(caches.ownConfigMaps, cell.namespace);
+  const startLooks = new StartLooks(clock);
+  const statusPacing = new StatusPacing(clock);
   const secretCopies = new SecretCopies({ client, clock, watched: caches.secrets, namespace: cell.namespace });
   const onChange = (plural: string): void => onDefinition(plural);
   const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
@@ -119,6 +123,8 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     volumeLooks,
     retention,
     notes,
+    startLooks,
+    statusPacing,
     secretCopies,
     definitions,
   };
@@ -163,6 +169,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     turns.clear();
     secretTurns.clear();
     secretCopies.clear();
+    statusPacing.clear();
     const all = [...caches.environments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
     await Promise.all([environments.run(all, signal), more.run(signal)]);
     metrics.volumes.clear();

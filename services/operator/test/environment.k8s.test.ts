@@ -68,7 +68,6 @@ test(
   "secrets/postgres",
   "secrets/postgres-role",
   "secrets/redis-auth",
-  "secrets/redis-auth-copy",
   "secrets/signing-key",
   "serviceaccounts/front",
   "serviceaccounts/redis",

@@ -9,6 +9,8 @@ export interface Kubelet extends AsyncDisposable {
   placePods(addressOf: (pod: KubeObject) => Promise<string | undefined>): void;
   /** Pods for which this is true crash again and again, and never become ready. */
   breakPods(isBroken: (pod: KubeObject) => boolean): void;
+  /** Pods for which this is true have not started: nothing is reported about them. */
+  holdStarts(isHeld: (pod: KubeObject) => boolean): void;
   /** While held, pods that are to end do not. */
   holdEnds(isHeld: boolean): void;
   pods(namespace: string): readonly KubeObject[];
@@ -19,6 +21,7 @@ export async function playKubelet(client: KubernetesClient, ports: Omit<Reflecto
   const pods = new Reflector<KubeObject>({ resource: resources.pods }, { ...ports, client });
   let isBroken: (pod: KubeObject) => boolean = () => false;
   let addressOf: (pod: KubeObject) => Promise<string | undefined> = async () => undefined;
+  let isHeldBack: (pod: KubeObject) => boolean = () => false;
   let areEndsHeld = false;
   const under = new Set<Promise<void>>();
   const failures: unknown[] = [];
@@ -39,7 +42,7 @@ export async function playKubelet(client: KubernetesClient, ports: Omit<Reflecto
       if (!areEndsHeld) await removePod(client, pod);
       return;
     }
-    if (isReady(pod)) return;
+    if (isReady(pod) || isHeldBack(pod)) return;
     const isWell = !isBroken(pod);
     const { containers } = pod["spec"] as { readonly containers: readonly { readonly name: string; readonly image: string }[] };
     const state = isWell
@@ -73,6 +76,10 @@ export async function playKubelet(client: KubernetesClient, ports: Omit<Reflecto
     },
     breakPods(broken) {
       isBroken = broken;
+      for (const pod of pods.values()) look(pod);
+    },
+    holdStarts(isHeld) {
+      isHeldBack = isHeld;
       for (const pod of pods.values()) look(pod);
     },
     holdEnds(isHeld) {

@@ -21,9 +21,21 @@ interface SecretObject extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-async function passwordOf(namespace: string, secret = "redis-auth"): Promise<string | undefined> {
-  const found = await world.client.find<SecretObject>(resources.secrets, secret, namespace);
+async function passwordOf(namespace: string): Promise<string | undefined> {
+  const found = await world.client.find<SecretObject>(resources.secrets, "redis-auth", namespace);
   return found?.data?.["password"];
+}
+
+/** The copy is in the Secret of the signing key. */
+async function copyOf(namespace: string): Promise<string | undefined> {
+  const found = await world.client.find<SecretObject>(resources.secrets, "signing-key", namespace);
+  return found?.data?.["redis-auth.password"];
+}
+
+async function removeCopy(namespace: string): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/secrets/signing-key`;
+  const body = { data: { "redis-auth.password": null, "redis-auth.url": null } };
+  expect(await world.kubernetes.ask({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
 }
 
 /** Pods are replaced when one of these changes. */
@@ -53,7 +65,7 @@ test(
     const { name } = made.metadata;
     const ready = await world.untilReady(made);
     const password = await passwordOf(name);
-    expect(await passwordOf(name, "redis-auth-copy")).toBe(password);
+    expect(await copyOf(name)).toBe(password);
     const templates = await templatesOf(name);
     const path = `/api/v1/namespaces/${name}/secrets/redis-auth`;
     const change = () => world.kubernetes.ask({ method: "PATCH", path, body: { data: { password: "YW5vdGhlcg==" } } });
@@ -73,6 +85,25 @@ test(
 );
 
 test(
+  "an environment of an earlier operator, whose copy is in a Secret of its own, is restored from that one and gets a copy beside its signing key",
+  async () => {
+    const made = await world.create();
+    const { name } = made.metadata;
+    await world.untilReady(made);
+    const password = await passwordOf(name);
+    const { data } = await world.client.get<SecretObject>(resources.secrets, "redis-auth", name);
+    const metadata = { name: "redis-auth-copy", namespace: name };
+    await world.client.create({ apiVersion: "v1", kind: "Secret", metadata, data } as KubeObject);
+    await removeCopy(name);
+    await remove(name, "redis-auth");
+    await lookAgain(made);
+    await eventually(async () => (await passwordOf(name)) === password);
+    await eventually(async () => (await copyOf(name)) === password);
+  },
+  TEST_MS,
+);
+
+test(
   "when the copy is gone as well the environment says RedisPasswordLost and nothing is replaced, until the Secret is restored or a new password is asked for",
   async () => {
     const made = await world.create();
@@ -82,7 +113,7 @@ test(
     const templates = await templatesOf(name);
     const lose = async (): Promise<void> => {
       await remove(name, "redis-auth");
-      await remove(name, "redis-auth-copy");
+      await removeCopy(name);
       await lookAgain(made);
       const lost = await world.until(name, (one) => conditionOf(one, "Accepted")?.reason === "RedisPasswordLost");
       expect(conditionOf(lost, "Ready")).toMatchObject({ status: "False", reason: "RedisPasswordLost" });
@@ -103,7 +134,7 @@ test(
     await world.untilReady(rotated);
     const password = await passwordOf(name);
     expect(password).not.toBe(old.data?.["password"]);
-    expect(await passwordOf(name, "redis-auth-copy")).toBe(password);
+    expect(await copyOf(name)).toBe(password);
     await eventually(async () => (await templatesOf(name)) !== templates);
 
     // The annotation stays; the Secret that goes then is no rotation.

@@ -9,9 +9,10 @@ import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import { FakeDatabase, unavailable } from "../../test/fake-database.js";
 import { DATABASE_BACKOFF } from "../limits.js";
 import { DATABASE_CONDITION, POSTGRES_ROLE } from "./database-step.js";
+import { noteNameOf } from "./retained-notes.js";
 import { SecretTurns } from "./secret-turns.js";
 import { ensureSecrets } from "./secrets.js";
-import { FINALIZER, noteNameOf, teardown } from "./teardown.js";
+import { FINALIZER, teardown } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
 const ID = "env_0123456789";
@@ -62,7 +63,7 @@ function aCluster() {
   };
   const remove = (changes: Partial<Environment["spec"]>) => {
     const environment = environmentWith({ environmentId: ID, ...changes }, { finalizers: [FINALIZER] });
-    return teardown(environment, { client, cell, databases }, SIGNAL);
+    return teardown(environment, { client, cell, databases, notes: { noteWritten: () => {} } }, SIGNAL);
   };
   const forget = (name: string) => there.delete(keyOf(name, NAMESPACE));
   return { cluster, clock, database, put, read, pass, remove, forget, there, client };

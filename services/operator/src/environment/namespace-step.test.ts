@@ -5,9 +5,9 @@ import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import type { Applier } from "../applier.js";
 import { ADOPT_ANNOTATION } from "../desired/labels.js";
-import { ensureNamespace, RetainedNotes } from "./namespace-step.js";
+import { ensureNamespace } from "./namespace-step.js";
 import { step } from "./outcome.js";
-import { noteNameOf } from "./teardown.js";
+import { noteNameOf, RetainedNotes } from "./retained-notes.js";
 
 const SIGNAL = new AbortController().signal;
 const NOTE_UID = "uid-of-the-note";
@@ -32,7 +32,7 @@ function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
     create: async ({ kind }: KubeObject) => told.push(`create ${kind}`) > 0,
   } as unknown as Applier;
   const look = async (environment: Environment) => {
-    const notes = new RetainedNotes();
+    const notes = new RetainedNotes({ get: () => note, onChange: () => {} }, OPERATOR_NAMESPACE);
     const secretCopies = { noteNew: (namespace: string) => void told.push(`new ${namespace}`) };
     const ports = { client, applier, cell, cached: undefined, notes, secretCopies };
     const { observation } = await step("NamespaceReady", () => ensureNamespace(environment, ports, SIGNAL));

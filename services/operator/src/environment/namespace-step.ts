@@ -8,8 +8,8 @@ import { ADOPT_ANNOTATION } from "../desired/labels.js";
 import { namespaceOf, secretsBinding } from "../desired/namespace.js";
 import { WAIT_REFERENCE_MS, WAIT_TERMINATING_MS } from "../limits.js";
 import { bad, good, type Outcome } from "./outcome.js";
+import { noteNameOf, type RetainedNote, type RetainedNotes } from "./retained-notes.js";
 import type { SecretCopies } from "./secret-copies.js";
-import { noteNameOf } from "./teardown.js";
 
 const TYPE = "NamespaceReady";
 
@@ -19,26 +19,8 @@ interface NamespacePorts {
   readonly cell: Cell;
   /** Our copy of it. */
   readonly cached: KubeObject | undefined;
-  readonly notes: RetainedNotes;
+  readonly notes: Pick<RetainedNotes, "mayExist">;
   readonly secretCopies: Pick<SecretCopies, "noteNew">;
-}
-
-/** Environments of which it is known that no earlier one of their id left a note: only a deletion writes one, and the earlier one's is over. */
-export class RetainedNotes {
-  /** Uids by name. */
-  readonly #without = new Map<string, string>();
-
-  isWithout({ metadata: { name, uid } }: Environment): boolean {
-    return uid !== undefined && this.#without.get(name) === uid;
-  }
-
-  noteWithout({ metadata: { name, uid } }: Environment): void {
-    if (uid !== undefined) this.#without.set(name, uid);
-  }
-
-  forget(name: string): void {
-    this.#without.delete(name);
-  }
 }
 
 export async function ensureNamespace(environment: Environment, ports: NamespacePorts, signal: AbortSignal): Promise<Outcome> {
@@ -72,28 +54,22 @@ function refusedBy(found: KubeObject | undefined, { spec }: Environment): Outcom
   return bad(TYPE, "Terminating", `namespace ${name} is going`, WAIT_TERMINATING_MS);
 }
 
-interface Note extends KubeObject {
-  readonly data?: { readonly uid?: string; readonly snapshotId?: string };
-}
-
 /** What an earlier environment of this id left; undefined when there is nothing, or data of this one by now. */
 async function noteOf(
   environment: Environment,
   { client, cell, notes }: NamespacePorts,
   signal: AbortSignal,
-): Promise<Note | undefined> {
-  if (environment.status?.data?.present === true || notes.isWithout(environment)) return undefined;
-  const note = await client.find<Note>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
+): Promise<RetainedNote | undefined> {
+  if (environment.status?.data?.present === true || !notes.mayExist(environment)) return undefined;
+  const note = await client.find<RetainedNote>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
   const uid = note?.data?.uid;
-  if (uid !== undefined && uid !== environment.metadata.uid) return note;
-  notes.noteWithout(environment);
-  return undefined;
+  return uid !== undefined && uid !== environment.metadata.uid ? note : undefined;
 }
 
 /** Data of an earlier environment of this id is taken over only on purpose; looked at until there is data of this one. */
 async function retainedData(
   environment: Environment,
-  note: Note | undefined,
+  note: RetainedNote | undefined,
   { client, cell }: NamespacePorts,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {

@@ -9,13 +9,15 @@ import type { OperatorMetrics } from "../metrics.js";
 import type { LossDoor, WorkerDoor } from "../worker-door.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import type { FrontChecks } from "./front-checks.js";
-import type { RetainedNotes } from "./namespace-step.js";
 import type { OwnWrites } from "./own-writes.js";
 import type { RedisLooks } from "./redis-looks.js";
 import type { ReleaseTurns } from "./release.js";
+import type { RetainedNotes } from "./retained-notes.js";
 import type { VolumeRetention } from "./retained-volumes.js";
 import type { SecretCopies } from "./secret-copies.js";
 import type { SecretTurns } from "./secret-turns.js";
+import type { StartLooks } from "./start-looks.js";
+import type { StatusPacing } from "./status-pacing.js";
 import type { VolumeLooks } from "./volume-looks.js";
 
 export interface EnvironmentPorts {
@@ -37,6 +39,8 @@ export interface EnvironmentPorts {
   readonly volumeLooks: VolumeLooks;
   readonly retention: VolumeRetention;
   readonly notes: RetainedNotes;
+  readonly startLooks: StartLooks;
+  readonly statusPacing: StatusPacing;
   readonly secretCopies: SecretCopies;
   readonly definitions: Pick<Definitions, "outdated">;
 }

@@ -23,6 +23,7 @@ test("a status is told of the very object that was looked at: a later one of its
     metrics: { readiness: { look: () => {} } },
     events: { tell: async () => {} },
     definitions: { outdated: () => [] },
+    statusPacing: { holdMs: () => undefined, noteWritten: () => {} },
   } as unknown as EnvironmentPorts;
   await reconcileEnvironment(environment.metadata.name, ports, new AbortController().signal);
   expect(written).toMatchObject([

@@ -27,7 +27,8 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.metrics.snapshots.forget(name);
     ports.volumeLooks.forget(name);
     ports.retention.forget(name);
-    ports.notes.forget(name);
+    ports.startLooks.forget(name);
+    ports.statusPacing.forget(name);
     ports.secretCopies.forget(name);
     ports.metrics.volumes.forget(name);
     return { kind: "ok" };
@@ -42,8 +43,8 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
   return new Pass(environment, rest, ports, signal).run();
 }
 async function remove(environment: Environment, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
-  const { client, cell, databases, events } = ports;
-  const result = await teardown(environment, { client, cell, databases }, signal);
+  const { client, cell, databases, events, notes } = ports;
+  const result = await teardown(environment, { client, cell, databases, notes }, signal);
   if (result.kind === "gone") {
     ports.applier.forgetNamespace(objectNameOf(environment.spec.environmentId));
     return { kind: "ok" };

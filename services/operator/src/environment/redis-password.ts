@@ -1,17 +1,21 @@
 /**
  * Why: Redis and the workers that run have been given the password at their start, so a Secret that vanishes must not become a new password: that
- * would replace all of their pods. The password has a copy in a second Secret, and the status records its fingerprint: the operator restores what is
- * missing or changed, and stops with `RedisPasswordLost` when it cannot. A new value of the annotation requests a new password.
+ * would replace all of their pods. The Secret with the signing key holds a copy of it, and the status records its fingerprint: the operator restores
+ * what is missing or changed, and stops with `RedisPasswordLost` when it cannot. A new value of the annotation requests a new password.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type Environment, type EnvironmentStatus, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH, redisHost } from "../desired/redis.js";
+import { SIGNING_KEY } from "../desired/workers.js";
 import type { SecretData, SecretStore } from "./secret-store.js";
 
 /** Each new value requests a new password. */
 export const ROTATE_PASSWORD_ANNOTATION = "perdure.dev/rotate-redis-password";
-export const REDIS_AUTH_COPY = "redis-auth-copy";
+/** Earlier operators kept the copy in a Secret of its own, which is read when the other one does not hold it. */
+const EARLIER_COPY = "redis-auth-copy";
+/** Before the keys of the copy. No pod is given them: what is mounted of that Secret is named. */
+const COPY_PREFIX = "redis-auth.";
 const PASSWORD = "password";
 /** Value of the annotation that the password was made for. */
 const ROTATION = "rotation";
@@ -42,30 +46,45 @@ export async function ensureRedisPassword(
   if (isAsked && recorded !== undefined) {
     const made = make();
     await store.write(REDIS_AUTH, made, KEPT);
-    return withCopy(made, recorded, store);
+    return resultOf(made);
   }
   if (recorded === undefined || isAsRecorded(stored, recorded, wanted)) {
-    return withCopy(await store.ensure(REDIS_AUTH, KEPT, make), recorded, store);
+    return resultOf(await store.ensure(REDIS_AUTH, KEPT, make));
   }
-  const copy = await store.read(REDIS_AUTH_COPY);
-  if (copy !== undefined && fingerprintOf(copy) === recorded.fingerprint) {
+  const copy = await copyOf(recorded, store);
+  if (copy !== undefined) {
     await store.write(REDIS_AUTH, copy, KEPT);
-    return { ...(await withCopy(copy, recorded, store)), isRestored: true };
+    return { ...resultOf(copy), isRestored: true };
   }
   if (isInUse) return { kind: "lost", message: lostMessage(stored) };
-  return withCopy(await store.ensure(REDIS_AUTH, KEPT, make), recorded, store);
+  return resultOf(await store.ensure(REDIS_AUTH, KEPT, make));
 }
 
-/** Recorded is what has a copy, so a pass without any change reads one Secret. */
-async function withCopy(
-  data: SecretData,
-  recorded: RecordedPassword,
-  store: SecretStore,
-): Promise<Extract<PasswordResult, { readonly kind: "ready" }>> {
-  const fingerprint = fingerprintOf(data);
-  if (fingerprint !== recorded?.fingerprint) await store.keep(REDIS_AUTH_COPY, data, KEPT);
+function resultOf(data: SecretData): Extract<PasswordResult, { readonly kind: "ready" }> {
   const rotation = data[ROTATION];
-  return { kind: "ready", data, record: { fingerprint, ...(rotation === undefined ? {} : { rotation }) }, isRestored: false };
+  const record = { fingerprint: fingerprintOf(data), ...(rotation === undefined ? {} : { rotation }) };
+  return { kind: "ready", data, record, isRestored: false };
+}
+
+/** What the recorded password was copied to; undefined when no copy holds that password. */
+async function copyOf({ fingerprint }: NonNullable<RecordedPassword>, store: SecretStore): Promise<SecretData | undefined> {
+  const ofKey = Object.entries((await store.read(SIGNING_KEY)) ?? {}).filter(([key]) => key.startsWith(COPY_PREFIX));
+  const copy = Object.fromEntries(ofKey.map(([key, value]) => [key.slice(COPY_PREFIX.length), value]));
+  if (fingerprintOf(copy) === fingerprint) return copy;
+  const earlier = await store.read(EARLIER_COPY);
+  return earlier !== undefined && fingerprintOf(earlier) === fingerprint ? earlier : undefined;
+}
+
+/**
+ * The Secret of the signing key with a copy of the password; the very same object when it has that already. One Secret holds both, so that a new
+ * environment needs one write less. `password` is undefined for an external Redis, whose URL its Secret has.
+ */
+export function withPasswordCopy(signingKey: SecretData, password: SecretData | undefined): SecretData {
+  const others = Object.entries(signingKey).filter(([key]) => !key.startsWith(COPY_PREFIX));
+  const copy = Object.entries(password ?? {}).map(([key, value]) => [`${COPY_PREFIX}${key}`, value] as const);
+  const isThere = copy.every(([key, value]) => signingKey[key] === value);
+  const isAll = others.length + copy.length === Object.keys(signingKey).length;
+  return isThere && isAll ? signingKey : Object.fromEntries([...others, ...copy]);
 }
 
 /** An operator that ended between writing a rotation and recording it leaves a password with the number of its rotation. */
@@ -93,5 +112,5 @@ export function fingerprintOf(data: SecretData): string {
 
 function lostMessage(stored: SecretData | undefined): string {
   const what = stored === undefined ? "is missing" : "holds another password than Redis and the workers run with";
-  return `Secret ${REDIS_AUTH} ${what}, and so is its copy; restore it (redis-0 has it as REDIS_PASSWORD), or make a new password with the annotation ${ROTATE_PASSWORD_ANNOTATION}, which replaces all pods`;
+  return `Secret ${REDIS_AUTH} ${what}, and Secret ${SIGNING_KEY} has no copy of it; restore it (redis-0 has it as REDIS_PASSWORD), or make a new password with the annotation ${ROTATE_PASSWORD_ANNOTATION}, which replaces all pods`;
 }

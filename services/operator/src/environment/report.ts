@@ -77,11 +77,13 @@ export async function report(
   });
   ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
   if (isReady || isLeaving || environment.spec.suspended) ports.secretTurns.end(metadata.name);
-  if (hashOf(status) !== hashOf(before)) {
+  const heldMs = ports.statusPacing.holdMs(environment, status);
+  if (hashOf(status) !== hashOf(before) && heldMs === undefined) {
     // By UID: a later object of the same name is another one.
     const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };
     const applied = { apiVersion, kind, metadata: own, status };
     ports.writes.note(await client.apply(applied, { manager: STATUS_MANAGER, force: true, subresource: "status", signal }));
+    ports.statusPacing.noteWritten(environment);
     const wasReady = before?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
     if (isReady && !wasReady) {
       const note = `environment answers at ${status.host ?? ""}`;
@@ -90,7 +92,9 @@ export async function report(
     await tellOfKeys(environment, status, events);
     await warnOfNew(environment, now, events);
   }
-  const waits = [rest?.againMs, secrets?.againMs, ...outcomes.map((outcome) => outcome.againMs)].filter((ms) => ms !== undefined);
+  const waits = [heldMs, rest?.againMs, secrets?.againMs, ...outcomes.map((outcome) => outcome.againMs)].filter(
+    (ms) => ms !== undefined,
+  );
   const againMs = Math.min(...waits);
   return Number.isFinite(againMs) ? { kind: "wait", againMs } : { kind: "ok" };
 }

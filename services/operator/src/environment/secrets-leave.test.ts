@@ -18,12 +18,14 @@ import { Applier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { SECRETS_BINDING } from "../desired/namespace.js";
 import { SECRET_TRUST_MS, WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
-import { RetainedNotes } from "./namespace-step.js";
 import type { EnvironmentPorts } from "./ports.js";
 import { reconcileEnvironment } from "./reconcile.js";
+import { RetainedNotes } from "./retained-notes.js";
 import { VolumeRetention } from "./retained-volumes.js";
 import { SecretCopies } from "./secret-copies.js";
 import { SecretTurns } from "./secret-turns.js";
+import { StartLooks } from "./start-looks.js";
+import { StatusPacing } from "./status-pacing.js";
 import { FINALIZER } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
@@ -93,7 +95,9 @@ function aCluster(changes: Partial<Cell> = {}) {
     metrics: { readiness: { look: () => {} }, snapshots: { look: () => {} }, volumes: { look: () => {} } },
     events: { tell: async () => {} },
     writes: { fresh: () => known, note: () => {} },
-    notes: new RetainedNotes(),
+    notes: new RetainedNotes({ get: () => undefined, onChange: () => {} }, OPERATOR_NAMESPACE),
+    startLooks: new StartLooks(clock),
+    statusPacing: new StatusPacing(clock),
     secretCopies,
     turns: { forget: () => {} },
     secretTurns: new SecretTurns(1),

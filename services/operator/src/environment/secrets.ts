@@ -19,9 +19,9 @@ import { ensureGrpcTls } from "./grpc-tls.js";
 import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
 import type { Outcome } from "./outcome.js";
-import { ensureRedisPassword, type PasswordResult, type RecordedPassword } from "./redis-password.js";
+import { ensureRedisPassword, type PasswordResult, type RecordedPassword, withPasswordCopy } from "./redis-password.js";
 import type { SecretClient } from "./secret-copies.js";
-import { readSecret, SecretStore } from "./secret-store.js";
+import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
 
 export interface SecretRef {
@@ -107,7 +107,12 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
   const password = await ensureRedis(environment, given.redisUrl, ports, store);
   if (password.kind === "lost") return { kind: "passwordLost", message: password.message };
   const redis = password.data;
-  const { key, publicKeys, againMs } = await ensureSigningKey(environment, given.signingKey, ports, store);
+  const { key, publicKeys, againMs } = await ensureSigningKey(
+    environment,
+    { given: given.signingKey, redisPassword: given.redisUrl === undefined ? redis : undefined },
+    ports,
+    store,
+  );
   const bundle = authorities.map((each) => each.reveal().trimEnd()).join("\n");
   if (authorities.length > 0) await store.keep(TRUSTED_CAS, { [BUNDLE]: `${bundle}\n` }, { isOwned: true });
   if (tunnelToken !== undefined) await store.keep(TUNNEL_TOKEN, { [TOKEN_KEY]: tunnelToken.reveal() }, { isOwned: true });
@@ -196,17 +201,21 @@ interface SigningKey {
 /** Outlives the environment: services know it by this key. One that is given is changed by whoever gave it. */
 async function ensureSigningKey(
   { metadata }: Environment,
-  given: Secret | undefined,
+  { given, redisPassword }: { readonly given: Secret | undefined; readonly redisPassword: SecretData | undefined },
   { cell, clock }: SecretPorts,
   store: SecretStore,
 ): Promise<SigningKey> {
   if (given !== undefined) {
-    await store.keep(SIGNING_KEY, { "current.pem": given.reveal() }, { isOwned: false });
+    const kept = withPasswordCopy({ "current.pem": given.reveal() }, redisPassword);
+    await store.keep(SIGNING_KEY, kept, { isOwned: false });
     return { key: given, publicKeys: [publicKeyOf(given, clock)], againMs: undefined };
   }
-  const before = await store.ensure(SIGNING_KEY, { isOwned: false }, () => ({ "current.pem": newSigningKey().reveal() }));
+  const make = () => withPasswordCopy({ "current.pem": newSigningKey().reveal() }, redisPassword);
+  const before = await store.ensure(SIGNING_KEY, { isOwned: false }, make);
   const wish = metadata.annotations?.[ROTATE_ANNOTATION];
-  const { data, againMs } = rotated(before, wish, { nowMs: clock.nowMs(), overlapMs: cell.keyOverlapMs, newKey: newSigningKey });
+  const options = { nowMs: clock.nowMs(), overlapMs: cell.keyOverlapMs, newKey: newSigningKey };
+  const { data: keys, againMs } = rotated(before, wish, options);
+  const data = withPasswordCopy(keys, redisPassword);
   if (data !== before) await store.write(SIGNING_KEY, data, { isOwned: false });
   return { key: currentKeyOf(data), publicKeys: publicKeysOf(data, clock), againMs };
 }

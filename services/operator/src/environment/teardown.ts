@@ -20,6 +20,7 @@ import { removeFinalizer } from "../finalizer.js";
 import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import { fingerprintOf } from "./key-loss.js";
+import { noteNameOf, type RetainedNote, type RetainedNotes } from "./retained-notes.js";
 import { keepVolumes, releaseVolumes } from "./retained-volumes.js";
 import { readSecret } from "./secret-store.js";
 import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from "./snapshots.js";
@@ -34,6 +35,7 @@ interface TeardownPorts {
   readonly client: KubernetesClient;
   readonly cell: Cell;
   readonly databases: EnvironmentDatabases;
+  readonly notes: Pick<RetainedNotes, "noteWritten">;
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
@@ -73,7 +75,7 @@ export async function teardown(environment: Environment, ports: TeardownPorts, s
 
 /** Namespace, volumes and rows of this id are what an earlier environment left (`RetainedData`): this one never took them over. */
 async function hasOthersData(environment: Environment, { client, cell }: TeardownPorts, signal: AbortSignal): Promise<boolean> {
-  const kept = await client.find<Note>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
+  const kept = await client.find<RetainedNote>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
   return kept?.data?.uid !== undefined && kept.data.uid !== environment.metadata.uid;
 }
 
@@ -166,8 +168,6 @@ async function stop(
 
 // ── data ─────────────────────────────────────────────────────────────────────────────────────────
 
-export const noteNameOf = (environment: Environment): string => `retained-${environment.metadata.name}`;
-
 async function retain(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<void> {
   const { claims, volumes } = await keepVolumes(environment, ports.client, signal);
   await note(environment, { volumeClaims: claims.join(","), volumes: volumes.join(",") }, ports, signal);
@@ -205,7 +205,7 @@ async function finalSnapshot(environment: Environment, ports: TeardownPorts, sig
 async function note(
   environment: Environment,
   where: Readonly<Record<string, string>>,
-  { client, cell }: TeardownPorts,
+  { client, cell, notes }: TeardownPorts,
   signal: AbortSignal,
 ): Promise<void> {
   const publicKeys = environment.status?.signingKey?.publicKeys ?? [];
@@ -221,6 +221,7 @@ async function note(
   const { apiVersion, kind } = resources.configMaps;
   const labels = { "app.kubernetes.io/component": "retained", "app.kubernetes.io/part-of": "perdure" };
   const metadata = { name: noteNameOf(environment), namespace: cell.namespace, labels };
+  notes.noteWritten(environment);
   await client.apply({ apiVersion, kind, metadata, data }, { manager: MANAGER, force: true, signal });
 }
 
@@ -241,10 +242,6 @@ async function removeDatabase(
   if (attempt.kind === "done") return undefined;
   const { code, detail } = attempt.error;
   return waiting(code === "STO0001" ? "DatabaseUnavailable" : "DatabaseRefused", `${code}: ${detail}`, attempt.againMs);
-}
-
-interface Note extends KubeObject {
-  readonly data?: { readonly uid?: string };
 }
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────

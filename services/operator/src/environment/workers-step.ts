@@ -17,6 +17,7 @@ import { type Draining, nextScaling } from "./draining.js";
 import { type Rollout, workersOutcome } from "./observe.js";
 import { isGood, type Outcome } from "./outcome.js";
 import { nextPartition, type RollingSet, troubleOutcome } from "./rollout.js";
+import type { StartLooks } from "./start-looks.js";
 import { type WorkerPod, workerPods } from "./worker-pods.js";
 
 interface WorkersPorts {
@@ -27,6 +28,7 @@ interface WorkersPorts {
   readonly clock: Clock;
   readonly events: EventRecorder;
   readonly door: WorkerDoor;
+  readonly startLooks: StartLooks;
 }
 
 export interface WorkersSeen {
@@ -42,7 +44,7 @@ export async function workersStep(
   ports: WorkersPorts,
   signal: AbortSignal,
 ): Promise<WorkersSeen> {
-  const { applier, caches, cell, client, clock, door, events } = ports;
+  const { applier, caches, cell, client, clock, door, events, startLooks } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
   const set = caches.statefulSets.get("worker", namespace) as (RollingSet & Rollout) | undefined;
   let listed: Promise<readonly WorkerPod[]> | undefined;
@@ -66,10 +68,12 @@ export async function workersStep(
   const seen = workersOutcome(set, { wanted, isCurrent, isResting: environment.spec.suspended });
   // Without pods none is in trouble.
   const isWorthLook = !isGood(seen) && (set?.status?.replicas ?? 0) > 0;
-  const trouble = isWorthLook ? troubleOutcome(environment, await pods(), partition) : undefined;
+  const look = isWorthLook
+    ? await startLooks.look(environment, async () => troubleOutcome(environment, await pods(), partition))
+    : undefined;
   const isDraining = scaling?.draining !== undefined;
   // Trouble may begin later, and a StatefulSet does not tell of it.
-  const outcome = trouble ?? (isGood(seen) ? seen : { againMs: WAIT_UNREADY_MS, ...seen });
+  const outcome = look?.trouble ?? (isGood(seen) ? seen : { againMs: look?.againMs ?? WAIT_UNREADY_MS, ...seen });
   return { outcome: isDraining ? { ...outcome, againMs: WAIT_DRAIN_MS } : outcome, draining: scaling?.draining };
 }
 

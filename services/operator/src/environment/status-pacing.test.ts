@@ -1,0 +1,102 @@
+import { beforeEach, expect, test } from "@jest/globals";
+import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import { VirtualClock } from "@perdure/testkit";
+import { environmentWith } from "../../test/an-environment.js";
+import { PROGRESS_STATUS_GROWTH, PROGRESS_STATUS_MS, START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
+import { bad } from "./outcome.js";
+import { StartLooks } from "./start-looks.js";
+import { StatusPacing } from "./status-pacing.js";
+
+const NAME = environmentWith().metadata.name;
+let clock: VirtualClock;
+beforeEach(() => {
+  clock = new VirtualClock();
+});
+
+const condition = (type: string, reason: string, status: "True" | "False" = "False") =>
+  ({ type, status, reason, message: `${reason} of ${type}`, lastTransitionTime: "", observedGeneration: 1 }) as const;
+
+/** Of a first start: the storage and what holds the environment up. */
+function starting(storage: string, ready: string, more: Partial<EnvironmentStatus> = {}): EnvironmentStatus {
+  return { phase: "Provisioning", conditions: [condition("StorageReady", storage), condition("Ready", ready)], ...more };
+}
+const FIRST = starting("VolumePending", "VolumePending");
+const STORED = starting("Ready", "RollingOut");
+const withStatus = (status: EnvironmentStatus | undefined): Environment =>
+  ({ ...environmentWith(), ...(status === undefined ? {} : { status }) }) as Environment;
+
+test("the first status is written at once, and progress of the first start after pauses that grow", () => {
+  const pacing = new StatusPacing(clock);
+  const before = withStatus(FIRST);
+  expect(pacing.holdMs(withStatus(undefined), FIRST)).toBeUndefined();
+  expect(pacing.holdMs(before, STORED)).toBeUndefined(); // An earlier leader wrote: nothing is known of when.
+  pacing.noteWritten(withStatus(undefined));
+  expect(pacing.holdMs(before, STORED)).toBe(PROGRESS_STATUS_MS);
+  expect(pacing.holdMs(before, FIRST)).toBeUndefined(); // Nothing to write.
+  clock.advanceBy(PROGRESS_STATUS_MS - 1);
+  expect(pacing.holdMs(before, STORED)).toBe(1);
+  clock.advanceBy(1);
+  expect(pacing.holdMs(before, STORED)).toBeUndefined();
+  pacing.noteWritten(before);
+  expect(pacing.holdMs(withStatus(STORED), starting("Ready", "GatewayLag"))).toBe(PROGRESS_STATUS_MS * PROGRESS_STATUS_GROWTH);
+});
+
+test.each<[string, EnvironmentStatus]>([
+  ["readiness", starting("Ready", "Ready", { phase: "Running", version: { current: "1.4.0" } } as Partial<EnvironmentStatus>)],
+  ["trouble", starting("Ready", "CrashLoop")],
+  ["a start that takes too long", starting("Ready", "DeadlineExceeded")],
+  ["a changed spec", { ...STORED, observedGeneration: 2 }],
+  ["a password that is recorded", { ...STORED, redisAuth: { fingerprint: "other" } }],
+])("%s is written at once", (_, status) => {
+  const pacing = new StatusPacing(clock);
+  pacing.noteWritten(withStatus(undefined));
+  expect(pacing.holdMs(withStatus(FIRST), status)).toBeUndefined();
+});
+
+test("what was ready once, and another environment of the same name, are written at once", () => {
+  const pacing = new StatusPacing(clock);
+  pacing.noteWritten(withStatus(undefined));
+  const another = environmentWith({}, { uid: "another" });
+  expect(pacing.holdMs({ ...another, status: FIRST } as Environment, STORED)).toBeUndefined();
+  const version = { current: "1.4.0" } as EnvironmentStatus["version"];
+  expect(pacing.holdMs(withStatus({ ...FIRST, version }), { ...STORED, version })).toBeUndefined();
+});
+
+test("pods of a first start are listed when it takes long, then once a minute, sooner while something is wrong", async () => {
+  const looks = new StartLooks(clock);
+  const creationTimestamp = new Date(clock.nowMs()).toISOString();
+  const environment = environmentWith({}, { creationTimestamp });
+  let listed = 0;
+  let trouble = undefined as ReturnType<typeof bad> | undefined;
+  const look = () =>
+    looks.look(environment, async () => {
+      listed++;
+      return trouble;
+    });
+  expect(await look()).toEqual({ trouble: undefined, againMs: START_LOOK_MS });
+  clock.advanceBy(START_LOOK_MS);
+  expect(await look()).toEqual({ trouble: undefined, againMs: WAIT_UNREADY_MS });
+  clock.advanceBy(WAIT_UNREADY_MS - 1);
+  expect(await look()).toEqual({ trouble: undefined, againMs: 1 });
+  expect(listed).toBe(1);
+  trouble = bad("WorkersReady", "CrashLoop", "worker-0 crashes");
+  clock.advanceBy(1);
+  expect((await look()).trouble).toBe(trouble);
+  expect(await look()).toEqual({ trouble, againMs: WAIT_TROUBLE_MS });
+  expect(listed).toBe(2);
+  trouble = undefined;
+  clock.advanceBy(WAIT_TROUBLE_MS);
+  expect((await look()).trouble).toBeUndefined();
+});
+
+test("pods of an environment that was ready once are listed whenever it is not ready", async () => {
+  const looks = new StartLooks(clock);
+  const environment = withStatus({ version: { current: "1.4.0" } } as EnvironmentStatus);
+  let listed = 0;
+  for (let n = 0; n < 2; n++)
+    await looks.look(environment, async () => {
+      listed++;
+      return undefined;
+    });
+  expect([listed, NAME]).toEqual([2, environment.metadata.name]);
+});

@@ -1,0 +1,65 @@
+/**
+ * Why: the pods of a new environment become ready one after the other, and a status for each step is a request to the API server that nothing waits
+ * for. The first status and the one that says `Ready` are written at once, as is everything that needs a person; progress in between is
+ * written after pauses that grow.
+ */
+import type { Clock } from "@perdure/base";
+import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import { hashOf } from "../desired/runtime-config.js";
+import { PROGRESS_STATUS_GROWTH, PROGRESS_STATUS_MS } from "../limits.js";
+
+/** Reasons of conditions that say how far a start is. */
+const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "GatewayLag", "FrontUnreachable", "Ready"]);
+
+interface Written {
+  readonly uid: string | undefined;
+  readonly count: number;
+  /** Of the last one, monotonic. */
+  readonly atMs: number;
+}
+
+export class StatusPacing {
+  readonly #clock: Clock;
+  /** By the name of the environment; those that are gone or were ready once are forgotten. */
+  readonly #written = new Map<string, Written>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until this status is written; undefined: now, if it differs at all. */
+  holdMs(environment: Environment, status: EnvironmentStatus): number | undefined {
+    const { name, uid } = environment.metadata;
+    const last = this.#written.get(name);
+    if (last === undefined || last.uid !== uid || !isProgressOnly(environment.status, status)) return undefined;
+    const pauseMs = PROGRESS_STATUS_MS * PROGRESS_STATUS_GROWTH ** (last.count - 1);
+    const leftMs = last.atMs + pauseMs - this.#clock.monotonicMs();
+    return leftMs > 0 ? leftMs : undefined;
+  }
+
+  noteWritten({ metadata: { name, uid }, status: before }: Environment): void {
+    if (before?.version?.current !== undefined) return this.forget(name);
+    const last = this.#written.get(name);
+    const count = last !== undefined && last.uid === uid ? last.count + 1 : 1;
+    this.#written.set(name, { uid, count, atMs: this.#clock.monotonicMs() });
+  }
+
+  forget(name: string): void {
+    this.#written.delete(name);
+  }
+
+  /** Another leader may have written since. */
+  clear(): void {
+    this.#written.clear();
+  }
+}
+
+/** Whether all that is new is how far the first start of an environment is. */
+function isProgressOnly(before: EnvironmentStatus | undefined, now: EnvironmentStatus): boolean {
+  if (before === undefined || before.version?.current !== undefined || now.version?.current !== undefined) return false;
+  return hashOf(before) !== hashOf(now) && hashOf(withoutProgress(before)) === hashOf(withoutProgress(now));
+}
+
+function withoutProgress({ workers: _, conditions = [], ...status }: EnvironmentStatus): object {
+  return { ...status, conditions: conditions.map((one) => (PROGRESS.has(one.reason) ? one.type : one)) };
+}
