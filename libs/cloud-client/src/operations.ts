@@ -173,6 +173,8 @@ export const accountOperations = {
               workerId: z.string().optional(),
               connectedAt: unixSeconds,
               inFlight: z.number(),
+              /** Of `tunnel://`, that the client declared; absent when it declared none. */
+              ports: z.array(z.number()).readonly().optional(),
             }),
           ),
         }),

@@ -62,6 +62,8 @@ export interface TunnelConnection {
   readonly workerId: string | undefined;
   readonly connectedAtMs: number;
   readonly inFlight: number;
+  /** Ports of `tunnel://` that its client serves; undefined when the client declares none, or the relay is of an earlier release. */
+  readonly ports?: readonly number[] | undefined;
 }
 
 /** For the audit log: a tunnel was opened or closed, or refused to somebody who named an environment that exists. */

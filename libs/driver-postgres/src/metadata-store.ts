@@ -49,11 +49,17 @@ export async function openPostgresMetadataStore(options: PostgresOptions, logger
   return new Store(pool, options.environment, listener);
 }
 
-export async function migrateDatabase(url: string, logger: Logger): Promise<void> {
+/** `more`: after the migrations, on the same connection. Rejects with META0010 when the database is newer, STO0001 when it fails. */
+export async function migrateDatabase(
+  url: string,
+  logger: Logger,
+  more: (client: pg.Client) => Promise<void> = async () => {},
+): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   try {
     await client.connect();
     await migrate(client, logger);
+    await more(client);
   } catch (cause) {
     throw failure(cause);
   } finally {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { EnvironmentId } from "@perdure/cloud";
 import { Home } from "./home.js";
 import { SmallCloud } from "./small-cloud.js";
 
@@ -168,6 +169,31 @@ describe("in an environment", () => {
       expect(await home.json(["tunnels", "list"])).toEqual({ tunnels: [] });
       expect(await says("env", "logs", "--since", "1h")).toContain("environment");
       expect(await refusal("usage", "--from", "yesterday")).toMatch(/^2 /);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "tunnels are listed with the ports that their clients declared",
+    async () => {
+      const { environmentId } = await home.json<{ environmentId: EnvironmentId }>(["env", "describe", "work"]);
+      const one = {
+        environmentId,
+        name: "laptop",
+        clientVersion: "perdure/0.1.0",
+        workerId: undefined,
+        connectedAtMs: 1,
+        inFlight: 0,
+      };
+      const connections = [
+        { ...one, id: "a", ports: [9080, 9081] },
+        { ...one, id: "b" },
+      ];
+      const report = { relay: "r1", atMs: 0, connections };
+      await cloud.tenancy.ports.database.change((tables) => tables.tunnels.replace(report, Date.now()));
+      const { tunnels } = await home.json<{ tunnels: { connections: { ports?: number[] }[] }[] }>(["tunnels", "list", "work"]);
+      expect(tunnels.map((tunnel) => tunnel.connections.map(({ ports }) => ports))).toEqual([[[9080, 9081], undefined]]);
+      expect(await says("tunnels", "list", "work")).toMatch(/PORTS[\s\S]*laptop +r1 +9080, 9081 [\s\S]*laptop +r1 +any /);
     },
     TEST_MS,
   );

@@ -90,8 +90,13 @@ describe("perdure link", () => {
       expect(await pasted(home, String(ready?.["call"]))).toMatch(/^"Hello /);
       expect(calls).toBeGreaterThan(0);
 
-      const { tunnels } = await home.json<{ tunnels: { name: string; connections: unknown[] }[] }>(["tunnels", "list", "dev"]);
-      expect(tunnels.map(({ name, connections }) => [name, connections.length])).toEqual([["laptop", 1]]);
+      const { tunnels } = await home.json<{ tunnels: { name: string; connections: { ports?: number[] }[] }[] }>([
+        "tunnels",
+        "list",
+        "dev",
+      ]);
+      expect(tunnels).toMatchObject([{ name: "laptop", connections: [{ ports: [endpoint.port] }] }]);
+      expect(tunnels[0]?.connections).toHaveLength(1);
       linked.signal("SIGINT");
       expect((await linked.ended).exitCode).toBe(0);
       expect(linked.said).not.toMatch(/eyJ[\w-]+\.[\w-]+\.[\w-]+/);

@@ -142,11 +142,11 @@ test(
     await cloud.world.people.tenancy.reportTunnels({
       relay: "relay-1",
       atMs: Date.now(),
-      connections: [{ ...one, id: "a", inFlight: 3 }],
+      connections: [{ ...one, id: "a", inFlight: 3, ports: [9080, 9081] }],
     });
     const row = page.getByRole("row", { name: /laptop/ });
     await row.getByText("relay-1").waitFor();
-    expect(await row.getByRole("cell").nth(2).textContent()).toBe("3");
+    expect(await row.getByRole("cell").allTextContents()).toMatchObject({ 1: "9080, 9081", 3: "3" });
   },
   TEST_MS,
 );

@@ -239,7 +239,7 @@ describe("accounts, usage and the audit log", () => {
       relay: "r1",
       atMs: 0,
       connections: [
-        { ...one, id: "a" },
+        { ...one, id: "a", ports: [9080, 9081] },
         { ...one, id: "b" },
       ],
     });
@@ -279,5 +279,7 @@ describe("accounts, usage and the audit log", () => {
     const { tunnels } = await user.client.account(account, "ListTunnels", { environmentId });
     expect(tunnels).toHaveLength(1);
     expect(tunnels[0]?.connections.map(({ server: relay, id }) => `${relay}${id}`).sort()).toEqual(["r1a", "r1b", "r2a"]);
+    const declared = tunnels[0]?.connections.map(({ server, id, ports }) => [`${server}${id}`, ports]);
+    expect(Object.fromEntries(declared ?? [])).toEqual({ r1a: [9080, 9081], r1b: undefined, r2a: undefined });
   });
 });

@@ -170,6 +170,7 @@ class Relay implements TunnelRelay {
       workerId: facts.workerId,
       connectedAtMs,
       inFlight,
+      ports: facts.ports,
     }));
     const events = this.#audit.waiting;
     return { relay: this.#options.relay, atMs: this.#ports.clock.nowMs(), connections, events };

@@ -143,6 +143,8 @@ describe("a request through a tunnel", () => {
     const undeclared = await runtime.ask({ tenant, path: "t/http/localhost/1/discover" });
     expect(JSON.parse(undeclared.body)).toEqual({ code: 502, message: "tunnel 't' does not serve port 1" });
     expect(client.events.filter(({ kind }) => kind === "denied" || kind === "request")).toEqual([]);
+    await world.relay.report();
+    expect(world.tenancy.tunnels.get("r1")?.connections).toMatchObject([{ name: "t", ports: [2] }]);
   });
 
   test("is 503 with Retry-After when the tunnel has as many as it may have", async () => {

@@ -11,6 +11,7 @@ import { Listener } from "../listener.js";
 import { migrateDatabase } from "../metadata-store.js";
 import { clientOption } from "../observed-client.js";
 import { Accounts } from "./accounts.js";
+import { addColumns } from "./added-columns.js";
 import { ApiKeys } from "./api-keys.js";
 import { Attempts } from "./attempts.js";
 import { Audit } from "./audit.js";
@@ -76,9 +77,12 @@ export interface TenancyDatabase extends AsyncDisposable {
   onNews(listener: (news: TenancyNews) => void): () => void;
 }
 
+/** The tables of all programs, and what is tenancy's alone. Rejects with META0010 when the database is newer than this version, STO0001 when it fails. */
+export const migrateTenancyDatabase = (url: string, logger: Logger): Promise<void> => migrateDatabase(url, logger, addColumns);
+
 /** Migrates first. Rejects with META0010 when the database is newer than this version, STO0001 when it cannot be reached. */
 export async function openTenancyDatabase(url: string, logger: Logger, observer?: OperationObserver): Promise<TenancyDatabase> {
-  await migrateDatabase(url, logger);
+  await migrateTenancyDatabase(url, logger);
   const pool = new pg.Pool({
     connectionString: url,
     max: TENANCY_CONNECTIONS_MAX,

@@ -2,7 +2,7 @@
 export type { AccountRecord, MemberRecord, MemberWithUser } from "./accounts.js";
 export type { ApiKeyRecord } from "./api-keys.js";
 export type { AuditEntry, AuditFilter, AuditRecord } from "./audit.js";
-export { openTenancyDatabase, type TenancyDatabase, TenancyTables } from "./database.js";
+export { migrateTenancyDatabase, openTenancyDatabase, type TenancyDatabase, TenancyTables } from "./database.js";
 export type { DeviceCodeRecord, DeviceStatus } from "./device-codes.js";
 export type { EnvironmentRecord, NewEnvironment, SealedUpstream, Step, SuspendedFor } from "./environments.js";
 export type { InvitationRecord } from "./invitations.js";

@@ -301,13 +301,18 @@ describe("keys, usage and audit in PostgreSQL", () => {
 
   test("tunnels are what each relay said last", async () => {
     const environmentId = await anEnvironment(await anAccount());
-    const one = { environmentId, name: "t", id: "1", clientVersion: undefined, workerId: "w", connectedAtMs: 5, inFlight: 2 };
+    const made = { environmentId, name: "t", id: "1", clientVersion: undefined, workerId: "w", connectedAtMs: 5, inFlight: 2 };
+    const one: typeof made & { readonly ports?: readonly number[] } = made;
     const report = (...connections: (typeof one)[]) =>
       db.change((tables) => tables.tunnels.replace({ relay: "r1", atMs: 0, connections }, NOW_MS));
     await report(one, { ...one, id: "2", name: "a" });
-    await report({ ...one, inFlight: 3 });
+    await report({ ...one, inFlight: 3 }, { ...one, id: "2", ports: [9080, 443] }, { ...one, id: "3", ports: [] });
     const { environmentId: _, ...told } = one;
-    expect(await db.tables.tunnels.of(environmentId, NOW_MS)).toEqual([{ ...told, relay: "r1", inFlight: 3 }]);
+    expect(await db.tables.tunnels.of(environmentId, NOW_MS)).toEqual([
+      { ...told, relay: "r1", inFlight: 3 },
+      { ...told, relay: "r1", id: "2", ports: [9080, 443] },
+      { ...told, relay: "r1", id: "3", ports: [] },
+    ]);
     expect(await db.tables.tunnels.of(environmentId, NOW_MS + 1)).toEqual([]);
   });
 });

@@ -10,7 +10,11 @@ export interface TunnelRecord {
   readonly workerId: string | undefined;
   readonly connectedAtMs: number;
   readonly inFlight: number;
+  /** That its client declared; undefined when it declared none. */
+  readonly ports: readonly number[] | undefined;
 }
+
+type Row = Omit<TunnelRecord, "ports"> & { readonly ports: readonly number[] | null };
 
 export class Tunnels {
   readonly #session: Session;
@@ -30,18 +34,22 @@ export class Tunnels {
       one.workerId ?? null,
       one.connectedAtMs,
       one.inFlight,
+      one.ports ?? null,
     ]);
     const text = `INSERT INTO perdure_tunnels
-      SELECT $1, r->>0, r->>1, r->>2, r->>3, r->>4, (r->>5)::bigint, (r->>6)::int, $3::bigint
+      (relay, id, environment_id, name, client_version, worker_id, connected_at_ms, in_flight, seen_at_ms, ports)
+      SELECT $1, r->>0, r->>1, r->>2, r->>3, r->>4, (r->>5)::bigint, (r->>6)::int, $3::bigint,
+        CASE json_typeof(r->7) WHEN 'array' THEN ARRAY(SELECT p::int FROM json_array_elements_text(r->7) AS p) END
       FROM json_array_elements($2::json) AS r ON CONFLICT DO NOTHING`;
     await this.#session.write(text, [relay, JSON.stringify(rows), nowMs]);
   }
 
   /** Those heard of since. */
-  of(environmentId: EnvironmentId, seenSinceMs: number): Promise<TunnelRecord[]> {
+  async of(environmentId: EnvironmentId, seenSinceMs: number): Promise<TunnelRecord[]> {
     const text = `SELECT relay, id, name, client_version AS "clientVersion", worker_id AS "workerId",
-        connected_at_ms AS "connectedAtMs", in_flight AS "inFlight" FROM perdure_tunnels
+        connected_at_ms AS "connectedAtMs", in_flight AS "inFlight", ports FROM perdure_tunnels
       WHERE environment_id = $1 AND seen_at_ms >= $2 ORDER BY name, connected_at_ms, relay, id`;
-    return this.#session.rows(text, [environmentId, seenSinceMs]);
+    const rows = await this.#session.rows<Row>(text, [environmentId, seenSinceMs]);
+    return rows.map(({ ports, ...row }) => ({ ...row, ports: ports ?? undefined }));
   }
 }

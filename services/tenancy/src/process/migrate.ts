@@ -3,7 +3,7 @@
  * The programs would do it themselves as well; only one at a time does.
  */
 import { required } from "@perdure/cluster";
-import { migrateDatabase } from "@perdure/driver-postgres";
+import { migrateTenancyDatabase } from "@perdure/driver-postgres";
 import { runTask, type TaskSpec } from "@perdure/role";
 import { loadSettings, settings } from "./config.js";
 
@@ -13,7 +13,7 @@ const spec: TaskSpec<typeof settings> = {
   schema: settings,
   load: loadSettings,
   run: async ({ metadata }, { logger }) => {
-    await migrateDatabase(required("metadata.postgres-url", metadata.postgresUrl).reveal(), logger);
+    await migrateTenancyDatabase(required("metadata.postgres-url", metadata.postgresUrl).reveal(), logger);
     logger.info({}, "the database is up to date");
   },
 };

@@ -39,6 +39,7 @@ export function Tunnels() {
             }
             columns={[
               { name: "Tunnel", cell: ({ tunnel }) => <strong>{tunnel}</strong> },
+              { name: "Ports", cell: ({ ports }) => ports?.join(", ") ?? "any" },
               { name: "Connected", cell: ({ connectedAt }) => <Moment at={connectedAt * 1_000} /> },
               { name: "In flight", isNumber: true, cell: ({ inFlight }) => inFlight },
               {

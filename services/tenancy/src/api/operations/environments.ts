@@ -193,13 +193,14 @@ export const environmentHandlers: EnvironmentHandlers = {
       return {
         tunnels: [...byName].map(([name, connections]) => ({
           name,
-          connections: connections.map(({ id, relay, clientVersion, workerId, connectedAtMs, inFlight }) => ({
+          connections: connections.map(({ id, relay, clientVersion, workerId, connectedAtMs, inFlight, ports }) => ({
             id,
             server: relay,
             clientVersion,
             workerId,
             connectedAt: seconds(connectedAtMs),
             inFlight,
+            ports,
           })),
         })),
       };
