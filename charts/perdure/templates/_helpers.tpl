@@ -1,11 +1,11 @@
-{{/* Labels of everything in the release; call with a dict of root and component. */}}
+{{/* Labels of everything in the release; call with a dict of root and component, and of a pod its values' podLabels, which win over common ones. */}}
 {{- define "perdure.labels" -}}
 app.kubernetes.io/name: perdure
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-{{- with .root.Values.global.commonLabels }}
+{{- with merge (dict) (.podLabels | default dict) .root.Values.global.commonLabels }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}

@@ -1,6 +1,7 @@
-{{/* Those who watch; kubelets are let in by every implementation. */}}
+{{/* Those who watch, and the test of the release; kubelets are let in by every implementation. */}}
 {{- define "perdure.fromMonitoring" -}}
 - from:
+    {{- include "perdure.peer" (dict "root" . "component" "test") | nindent 4 }}
     - podSelector:
         matchLabels: {{- toYaml .Values.networkPolicy.monitoring.podLabels | nindent 10 }}
       {{- with .Values.networkPolicy.monitoring.namespaceLabels }}

@@ -32,11 +32,14 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- if ne (.values.topologySpread | default "none") "none" }}
 topologySpreadConstraints:
+  {{- /* Pods of one zone are on several of its nodes, too. */}}
+  {{- range eq .values.topologySpread "zone" | ternary (list "topology.kubernetes.io/zone" "kubernetes.io/hostname") (list "kubernetes.io/hostname") }}
   - maxSkew: 1
-    topologyKey: {{ eq .values.topologySpread "zone" | ternary "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+    topologyKey: {{ . }}
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
-      matchLabels: {{- include "perdure.selector" . | nindent 8 }}
+      matchLabels: {{- include "perdure.selector" $ | nindent 8 }}
+  {{- end }}
 {{- end }}
 {{- end -}}
 

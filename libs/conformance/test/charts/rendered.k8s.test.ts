@@ -1,10 +1,12 @@
 /** What the chart makes, whatever it is told: complete, closed, without secrets, and of one piece. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { namespaceRules, platformRules } from "@perdure/driver-kubernetes-environments";
 import { runHelm } from "@perdure/servers";
+import { parse } from "yaml";
+import { ROOT } from "../../src/index.js";
 import {
   CHART,
   containersIn,
@@ -226,6 +228,58 @@ test("labels, annotations of accounts and further objects are where the values s
   expect(named(objects, "ServiceAccount/perdure-tenancy").metadata.annotations).toBeUndefined();
 });
 
+test("pods have labels of their own, which win over common ones, and services inside have annotations", async () => {
+  const programs = { gateway: "gateway", tenancy: "tenancy", tunnelRelay: "tunnel-relay", operator: "operator" };
+  const sets = Object.keys(programs).flatMap((key) => [
+    `${key}.podLabels.team=${key}`,
+    `${key}.service.annotations.example\\.org/of=${key}`,
+  ]);
+  const objects = await render({ sets: [...sets, "global.commonLabels.team=all", "migrations.podLabels.team=jobs"] });
+  for (const [key, component] of Object.entries(programs)) {
+    const [workload] = workloadsIn(objects).filter(({ metadata }) => metadata.name === `perdure-${component}`);
+    expect(templateOf(workload as Rendered).metadata.labels["team"]).toBe(key);
+    expect([component, workload?.metadata.labels?.["team"]]).toEqual([component, "all"]);
+    expect(JSON.stringify(workload?.spec.selector)).not.toContain("team");
+    expect(named(objects, `Service/perdure-${component}`).metadata.annotations).toEqual({ "example.org/of": key });
+  }
+  expect(templateOf(named(objects, "Job/perdure-migrations")).metadata.labels["team"]).toBe("jobs");
+  await expect(render({ sets: ["gateway.podLabels.app\\.kubernetes\\.io/name=x"] })).rejects.toThrow(
+    "invalid propertyName 'app.kubernetes.io/name'",
+  );
+});
+
+test("pods are spread over zones and over the nodes of each, as far as possible", async () => {
+  const keysOf = (objects: readonly Rendered[], name: string): unknown => {
+    const spread = templateOf(named(objects, name)).spec["topologySpreadConstraints"] as
+      | readonly { readonly topologyKey: string; readonly whenUnsatisfiable: string; readonly labelSelector: object }[]
+      | undefined;
+    expect(new Set(spread?.map(({ whenUnsatisfiable }) => whenUnsatisfiable) ?? ["ScheduleAnyway"])).toEqual(
+      new Set(["ScheduleAnyway"]),
+    );
+    return spread?.map(({ topologyKey }) => topologyKey);
+  };
+  const [zone, node] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
+  for (const name of ["Deployment/perdure-gateway", "StatefulSet/perdure-tunnel-relay"])
+    expect(keysOf(of("minimal"), name)).toEqual([zone, node]);
+  const changed = await render({ sets: ["gateway.topologySpread=node", "tenancy.topologySpread=none"] });
+  expect(keysOf(changed, "Deployment/perdure-gateway")).toEqual([node]);
+  expect(keysOf(changed, "Deployment/perdure-tenancy")).toBeUndefined();
+});
+
+test.each([CHART, DEFINITIONS_CHART])("%s says where it comes from and whose it is, and its icon needs no network", (chart) => {
+  const about = parse(readFileSync(join(chart, "Chart.yaml"), "utf8")) as Readonly<Record<string, unknown>>;
+  expect(about).toMatchObject({
+    home: expect.stringMatching(/^https:/),
+    sources: [expect.stringMatching(/^https:/)],
+    maintainers: [{ name: expect.any(String) }],
+  });
+  expect((about["keywords"] as string[]).length).toBeGreaterThan(1);
+  expect(JSON.stringify(about["maintainers"])).not.toContain("@");
+  const mark = readFileSync(join(ROOT, "services/console/public/mark.svg"), "utf8").trim();
+  const [, encoded = ""] = (about["icon"] as string).split("data:image/svg+xml;base64,");
+  expect(Buffer.from(encoded, "base64").toString()).toBe(mark);
+});
+
 test("tenancy may do what its suite runs with, and no more", () => {
   const rights = of("minimal").filter(({ kind, metadata }) => /Role$/.test(kind) && /tenancy/.test(metadata.name));
   expect(rights.map((role) => [role.kind, role["rules"]])).toEqual([
@@ -260,8 +314,9 @@ describe("hooks", () => {
     expect(named(of("minimal"), "Job/perdure-predelete").spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 300 });
   });
 
-  test("can be left out", () => {
-    expect(of("loadbalancer").filter((object) => hookOf(object) !== undefined)).toEqual([]);
+  test("can be left out, but for the test, which runs on request only", () => {
+    const hooks = of("loadbalancer").map(hookOf);
+    expect(hooks.filter((hook) => hook !== undefined && hook !== "test")).toEqual([]);
   });
 });
 
