@@ -123,6 +123,8 @@ export const WAIT_RELEASE_MS = 30_000;
 export const PROGRESS_MS_MAX = 900_000;
 /** How often pods of workers that are not ready yet are looked at without any change: seldom, for a cell may make hundreds at once. */
 export const WAIT_UNREADY_MS = 60_000;
+/** A kubelet that works confirms within seconds that a pod has ended; later than this after its grace period, its node is gone or cut off. */
+export const NODE_LOST_MS = 60_000;
 /** Pods of a first start are not listed before: images are pulled and volumes made in that time. */
 export const START_LOOK_MS = 30_000;
 /** A loss of data that no worker could accept, or that all refuse, is tried again after this: data may come back, or a worker. */

@@ -100,6 +100,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const retention = new VolumeRetention(clock);
   const notes = new RetainedNotes(caches.ownConfigMaps, cell.namespace);
   const startLooks = new StartLooks(clock);
+  const redisStartLooks = new StartLooks(clock);
   const statusPacing = new StatusPacing(clock);
   const secretCopies = new SecretCopies({ client, clock, watched: caches.secrets, namespace: cell.namespace });
   const onChange = (plural: string): void => onDefinition(plural);
@@ -124,6 +125,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     retention,
     notes,
     startLooks,
+    redisStartLooks,
     statusPacing,
     secretCopies,
     definitions,

@@ -81,6 +81,8 @@ test(
     storage.holdSnapshots(false);
 
     await deletingAs(name, "Deleting");
+    const reason = /example\.org\/held in 1 resource instances/;
+    await world.until(name, (one) => reason.test(conditionOf(one, "Deleting")?.message ?? ""));
     await killed();
     const operations = [{ op: "remove", path: "/metadata/finalizers" }] as const;
     await world.client.patch(resources.configMaps, { name: "held", namespace: name }, operations);

@@ -124,6 +124,26 @@ test(
   TEST_MS,
 );
 
+test(
+  "a pod of Redis that does not start is a reason of its own, until it starts",
+  async () => {
+    const made = await world.create();
+    const { name } = made.metadata;
+    await world.untilReady(made);
+    world.kubelet.breakPods(({ metadata }) => metadata.name === "redis-0" && metadata.namespace === name);
+    try {
+      await world.client.delete(resources.pods, "redis-0", name, { gracePeriodSeconds: 0 });
+      const broken = await world.until(name, (one) => conditionOf(one, "StorageReady")?.reason === "CrashLoop");
+      expect(conditionOf(broken, "StorageReady")?.message).toMatch(/^redis-0: CrashLoopBackOff/);
+      expect(conditionOf(broken, "Ready")).toMatchObject({ status: "False", reason: "CrashLoop" });
+    } finally {
+      world.kubelet.breakPods(() => false);
+    }
+    await world.untilReady(made);
+  },
+  TEST_MS,
+);
+
 describe("what an environment refers to", () => {
   const secret = (name: string, data: Readonly<Record<string, string>>, type = "Opaque"): KubeObject => ({
     apiVersion: "v1",

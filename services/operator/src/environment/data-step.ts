@@ -7,8 +7,9 @@ import type { KubeObject } from "@perdure/driver-kubernetes";
 import { bundledRedis } from "../desired/redis.js";
 import { type BackupSeen, keepBackups } from "./backup.js";
 import { type Rollout, storageOutcome } from "./observe.js";
-import type { Outcome } from "./outcome.js";
+import { isGood, type Outcome } from "./outcome.js";
 import type { EnvironmentPorts } from "./ports.js";
+import { redisTrouble } from "./redis-pods.js";
 import { restoreVolume } from "./restore.js";
 import type { EnvironmentSecrets } from "./secrets.js";
 import { isFilling } from "./volume-looks.js";
@@ -46,7 +47,7 @@ export async function dataStep(
 async function bundled(
   environment: Environment,
   secrets: EnvironmentSecrets,
-  { applier, caches, client, cell }: EnvironmentPorts,
+  { applier, caches, client, cell, clock, redisStartLooks }: EnvironmentPorts,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const namespace = objectNameOf(environment.spec.environmentId);
@@ -59,7 +60,14 @@ async function bundled(
   const isNeeded = environment.spec.suspended && workersLeft > 0;
   const forRedis = isNeeded ? { ...environment, spec: { ...environment.spec, suspended: false } } : environment;
   for (const object of bundledRedis(forRedis, cell, secrets.redisHash)) await applier.apply(object, signal);
-  return storageOutcome(environment, set as (Rollout & KubeObject) | undefined);
+  const rollout = set as (Rollout & KubeObject) | undefined;
+  const outcome = storageOutcome(environment, rollout);
+  // Without pods none is in trouble.
+  if (isGood(outcome) || (rollout?.status?.replicas ?? 0) === 0) return outcome;
+  const find = () => redisTrouble(environment, client, clock.nowMs(), signal);
+  const { trouble, againMs } = await redisStartLooks.look(environment, find);
+  // Trouble may begin later, and a StatefulSet does not tell of it.
+  return trouble ?? { againMs, ...outcome };
 }
 
 const FILLING: Observation = {

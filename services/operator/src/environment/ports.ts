@@ -40,6 +40,8 @@ export interface EnvironmentPorts {
   readonly retention: VolumeRetention;
   readonly notes: RetainedNotes;
   readonly startLooks: StartLooks;
+  /** The same for pods of Redis. */
+  readonly redisStartLooks: StartLooks;
   readonly statusPacing: StatusPacing;
   readonly secretCopies: SecretCopies;
   readonly definitions: Pick<Definitions, "outdated">;

@@ -28,6 +28,7 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
     ports.volumeLooks.forget(name);
     ports.retention.forget(name);
     ports.startLooks.forget(name);
+    ports.redisStartLooks.forget(name);
     ports.statusPacing.forget(name);
     ports.secretCopies.forget(name);
     ports.metrics.volumes.forget(name);

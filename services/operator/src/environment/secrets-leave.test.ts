@@ -97,6 +97,7 @@ function aCluster(changes: Partial<Cell> = {}) {
     writes: { fresh: () => known, note: () => {} },
     notes: new RetainedNotes({ get: () => undefined, onChange: () => {} }, OPERATOR_NAMESPACE),
     startLooks: new StartLooks(clock),
+    redisStartLooks: new StartLooks(clock),
     statusPacing: new StatusPacing(clock),
     secretCopies,
     turns: { forget: () => {} },

@@ -43,6 +43,7 @@ const WARNED: ReadonlySet<string> = new Set([
   "CrashLoop",
   "ImagePull",
   "Unschedulable",
+  "NodeLost",
   "DataLossRefused",
   "DataLost",
   "SigningKeyLost",

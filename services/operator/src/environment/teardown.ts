@@ -17,7 +17,7 @@ import { type Component, selectorOf } from "../desired/labels.js";
 import { removalBinding } from "../desired/namespace.js";
 import { REDIS_CLAIM } from "../desired/redis.js";
 import { removeFinalizer } from "../finalizer.js";
-import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
+import { MESSAGE_CHARS_MAX, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import { fingerprintOf } from "./key-loss.js";
 import { noteNameOf, type RetainedNote, type RetainedNotes } from "./retained-notes.js";
@@ -246,6 +246,26 @@ async function removeDatabase(
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────
 
+/** What the namespace itself names as the reason that it is still there: finalizers of others, kinds that cannot be listed. */
+const HINDERED: ReadonlySet<string> = new Set([
+  "NamespaceFinalizersRemaining",
+  "NamespaceDeletionDiscoveryFailure",
+  "NamespaceDeletionGroupVersionParsingFailure",
+  "NamespaceDeletionContentFailure",
+]);
+
+interface Namespace extends KubeObject {
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+  };
+}
+
+export function goingMessage({ metadata: { name }, status }: Namespace): string {
+  const hindrances = (status?.conditions ?? []).filter((one) => one.status === "True" && HINDERED.has(one.type));
+  const messages = hindrances.map(({ message = "" }) => message).filter((message) => message !== "");
+  return [`namespace ${name} is going`, ...messages].join("; ").slice(0, MESSAGE_CHARS_MAX);
+}
+
 async function removeNamespace(
   environment: Environment,
   found: KubeObject,
@@ -253,7 +273,7 @@ async function removeNamespace(
   signal: AbortSignal,
 ): Promise<Teardown> {
   const { name, uid, deletionTimestamp } = found.metadata;
-  const going = waiting("Deleting", `namespace ${name} is going`, WAIT_TERMINATING_MS);
+  const going = waiting("Deleting", goingMessage(found), WAIT_TERMINATING_MS);
   if (deletionTimestamp !== undefined) return going;
   const leave = removalBinding(environment, cell);
   if (leave !== undefined) await client.apply(leave, { manager: MANAGER, force: true, signal });

@@ -20,7 +20,8 @@ export interface PodTrouble {
   readonly message: string;
 }
 
-interface Pod extends KubeObject {
+export interface Pod extends KubeObject {
+  readonly spec?: { readonly nodeName?: string };
   readonly status?: {
     readonly podIP?: string;
     readonly conditions?: readonly {
@@ -62,7 +63,7 @@ export function workerPodOf({ metadata, status = {} }: Pod): WorkerPod | undefin
     isReady: status.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true,
     isEnding: metadata.deletionTimestamp !== undefined,
     revision: metadata.labels?.["controller-revision-hash"],
-    trouble: troubleOf(status),
+    trouble: podTroubleOf(status),
   };
 }
 
@@ -74,7 +75,8 @@ const CRASHING: ReadonlySet<string> = new Set([
   "CreateContainerError",
 ]);
 
-function troubleOf({ conditions = [], containerStatuses = [] }: NonNullable<Pod["status"]>): PodTrouble | undefined {
+/** What keeps a pod from running, from its status. */
+export function podTroubleOf({ conditions = [], containerStatuses = [] }: NonNullable<Pod["status"]>): PodTrouble | undefined {
   for (const { state } of containerStatuses) {
     const { reason = "", message = "" } = state?.waiting ?? {};
     if (PULLING.has(reason)) return { reason: "ImagePull", message: `${reason} ${message}`.trim() };
