@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { group, loadConfig, printConfig } from "@perdure/role";
+import { makeCertificates } from "@perdure/testkit";
 import {
   metadataSettings,
   peerCredentialsOf,
@@ -72,6 +73,23 @@ describe("addresses of servers", () => {
     });
     expect(options.password?.reveal()).toBe("p@ss");
     expect(() => redisOptionsOf(load("--redis.url", "redis://r/x").values.redis, "")).toThrow("redis.url");
+  });
+
+  test("of Redis with TLS may name authorities, which are looked at", async () => {
+    const { trusted } = await makeCertificates();
+    const [file, empty, missing] = ["ca.pem", "empty.pem", "missing.pem"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const optionsWith = (url: string, ca: string) =>
+      redisOptionsOf(load("--redis.url", url, "--redis.ca-file", ca).values.redis, "perdure-test");
+    writeFileSync(file, trusted.authority);
+    writeFileSync(empty, "");
+    expect(optionsWith("rediss://r", file)).toMatchObject({ tls: {}, caFile: file });
+    expect(() => optionsWith("redis://r", file)).toThrow(/OPS0001.*rediss:/);
+    expect(() => optionsWith("rediss://r", empty)).toThrow(/OPS0001.*redis\.ca-file/);
+    expect(() => optionsWith("rediss://r", missing)).toThrow(/OPS0001.*no such file/);
   });
 
   test("of another kind are refused without showing them", () => {

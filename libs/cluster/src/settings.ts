@@ -1,4 +1,5 @@
 /** Every setting that only processes of a cluster have: where the others are, and how to prove who one is. */
+import { X509Certificate } from "node:crypto";
 import { PerdureError, Secret } from "@perdure/base";
 import type { MutualTls, PeerCredentials } from "@perdure/driver-grpc";
 import type { RedisNode, RedisOptions } from "@perdure/driver-redis";
@@ -74,6 +75,9 @@ export const redisSettings = group("Where partitions live.", {
     "redis://user:password@host:6379",
     "Redis 7; rediss:// encrypts. Of a Redis Cluster any of its nodes, and 'redis.cluster'.",
   ),
+  caFile: optionalText({
+    sentence: "PEM file with the authorities to trust for rediss://, instead of the system's; read for each new connection.",
+  }),
   nodes: addresses("Further nodes of a Redis Cluster, host:port, separated by commas."),
   cluster: custom(z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]).prefault(false), {
     sentence: "Whether the nodes are a Redis Cluster.",
@@ -145,7 +149,7 @@ export function required<T>(name: string, value: T | undefined): T {
 
 /** Throws OPS0001 when it is not known where Redis is. `name`: how Redis shows us in its list of clients. */
 export function redisOptionsOf(
-  { url, nodes, cluster, replicas, keyPrefix }: z.output<typeof redisSettings>,
+  { url, caFile, nodes, cluster, replicas, keyPrefix }: z.output<typeof redisSettings>,
   name: string,
 ): RedisOptions {
   const { protocol, hostname, port, username, password, pathname } = new URL(required("redis.url", url).reveal());
@@ -156,6 +160,7 @@ export function redisOptionsOf(
   });
   const database = pathname.slice(1);
   if (!/^\d*$/.test(database)) throw new PerdureError("OPS0001", "'redis.url' must end in the number of a database, or nothing");
+  if (caFile !== undefined) checkAuthorities(caFile, protocol);
   return {
     nodes: [first, ...further],
     cluster,
@@ -166,5 +171,18 @@ export function redisOptionsOf(
     ...(password === "" ? {} : { password: new Secret(decodeURIComponent(password)) }),
     ...(database === "" ? {} : { database: Number(database) }),
     ...(protocol === "rediss:" ? { tls: {} } : {}),
+    ...(caFile === undefined ? {} : { caFile }),
   };
+}
+
+/** What is wrong at the start is a mistake of the settings; later the file may be wrong for a moment. */
+function checkAuthorities(file: string, protocol: string): void {
+  if (protocol !== "rediss:")
+    throw new PerdureError("OPS0001", "'redis.ca-file' is for a 'redis.url' that begins with rediss://");
+  try {
+    new X509Certificate(readSettingFile("redis.ca-file", file));
+  } catch (cause) {
+    if (cause instanceof PerdureError) throw cause;
+    throw new PerdureError("OPS0001", `'redis.ca-file' has no certificate: ${(cause as Error).message}`, { cause });
+  }
 }

@@ -3,20 +3,29 @@
  * interrupted handshake), and an error nobody listens for ends the process. It also leaves a timer behind when it closes a socket
  * that is closed. Sockets are made here instead.
  */
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
-import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { type ConnectionOptions, connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
 import { handleErrors } from "@perdure/base";
 import { AbstractConnector } from "ioredis";
+
+/** `caFile` as in the driver's options: the client hands on what it is given. */
+export interface SocketTls extends ConnectionOptions {
+  readonly caFile?: string;
+}
 
 interface ConnectorOptions {
   readonly host?: string;
   readonly port?: number;
-  readonly tls?: ConnectionOptions;
+  readonly tls?: SocketTls;
 }
 
 export class SocketConnector extends AbstractConnector {
   readonly #options: ConnectorOptions;
   #socket: Socket | undefined;
+  /** With the authorities of the file, when it could be used last. */
+  #context: SecureContext | undefined;
 
   /** What the client was given: `host`, `port` and `tls`. */
   constructor(options: unknown) {
@@ -28,13 +37,27 @@ export class SocketConnector extends AbstractConnector {
     const { host, port, tls } = this.#options;
     this.connecting = true;
     const address = { host, port } as NetConnectOpts;
-    const socket = tls === undefined ? createConnection(address) : connectTls({ ...address, ...tls });
+    const socket = tls === undefined ? createConnection(address) : connectTls({ ...address, ...this.#trusting(tls) });
     // The first error is the client's to report; those after it say nothing new about a connection that is over.
     handleErrors(socket, (cause) => {
       this.firstError ??= cause;
     });
     this.#socket = socket;
     return Promise.resolve(socket);
+  }
+
+  /** A file that is being replaced may be missing or half written: what it was before holds then, and the next connection reads it again. */
+  #trusting({ caFile, ...tls }: SocketTls): ConnectionOptions {
+    if (caFile === undefined) return tls;
+    try {
+      const ca = readFileSync(caFile);
+      new X509Certificate(ca); // Throws for a part of a certificate, of which a context would say nothing.
+      this.#context = createSecureContext({ ...tls, ca });
+    } catch {
+      // Without any context the system's authorities would be trusted, which the file is there to prevent.
+      this.#context ??= createSecureContext({ ...tls, ca: [] });
+    }
+    return { ...tls, secureContext: this.#context };
   }
 
   override disconnect(): void {

@@ -5,7 +5,7 @@
  */
 import { backoffMs, invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
-import { SocketConnector } from "./connector.js";
+import { SocketConnector, type SocketTls } from "./connector.js";
 import { Folding, type Request, sizeOf } from "./folding.js";
 import {
   CLOSE_MS_MAX,
@@ -188,8 +188,9 @@ function isDemoted(cause: Error): boolean {
 }
 
 function connect(options: RedisOptions, role: string): Redis | Cluster {
-  const { nodes, database, username, password, tls, random } = options;
+  const { nodes, database, username, password, tls, caFile, random } = options;
   const retryAfterMs = (attempts: number): number => backoffMs(attempts, RETRY_BOUNDS, random);
+  const ofConnector: SocketTls = { ...tls, ...(caFile === undefined ? {} : { caFile }) };
   const client: ClientOptions = {
     connectTimeout: CONNECT_MS_MAX,
     socketTimeout: SILENCE_MS_MAX,
@@ -202,7 +203,7 @@ function connect(options: RedisOptions, role: string): Redis | Cluster {
     connectionName: `${options.name ?? "perdure"}-${role}`,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password: password.reveal() }),
-    ...(tls === undefined ? {} : { tls }),
+    ...(tls === undefined ? {} : { tls: ofConnector }),
   };
   if (options.cluster !== true) {
     const [{ host, port }] = nodes;

@@ -18,6 +18,8 @@ export interface RedisOptions {
   readonly database?: number;
   /** Encrypts, with what Node's TLS takes: `ca`, `cert`, `key`, `servername` … An empty object trusts the system's authorities. */
   readonly tls?: ConnectionOptions;
+  /** PEM file with the authorities to trust instead of the system's, with `tls`. Read for each new connection: authorities are renewed while processes run. */
+  readonly caFile?: string;
   /** Replicas that must have a commit before it counts, 0 for none. Only as good as `min-replicas-to-write` of the server. */
   readonly replicas?: number;
   /** How long a commit or a read waits for a Redis that is away before it fails with STO0001. Default 10 s. */
