@@ -31,9 +31,8 @@ export const NEW_NAMESPACE_MS = 5_000;
 export const SECRET_COPIES_MAX = 4_096;
 /** Changes of parts come in bursts (a StatefulSet, its pods, its quota): one look at all of a burst instead of one, and a status, for each. */
 export const PARTS_SETTLE_MS = 300;
-/** Progress of a first start is written into the status after such a pause, and after one that is a multiple of the last one: nothing waits for it. */
-export const PROGRESS_STATUS_MS = 60_000;
-export const PROGRESS_STATUS_GROWTH = 3;
+/** Progress of a first start is written into the status after such pauses, the last one again and again: nothing waits for it. */
+export const PROGRESS_STATUS_MS = [60_000, 180_000, 540_000] as const;
 /** A write that has no answer for so long is reported while it goes on: an API server waits up to 30 s for a webhook, and people look at the object after 5. */
 export const SLOW_ANSWER_MS = 3_000;
 export const SLOW_LOOK_MS = 1_000;

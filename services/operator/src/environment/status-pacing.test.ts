@@ -2,11 +2,12 @@ import { beforeEach, expect, test } from "@jest/globals";
 import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
-import { PROGRESS_STATUS_GROWTH, PROGRESS_STATUS_MS, START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
+import { PROGRESS_STATUS_MS, START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
 import { bad } from "./outcome.js";
 import { StartLooks } from "./start-looks.js";
 import { StatusPacing } from "./status-pacing.js";
 
+const [FIRST_MS, SECOND_MS] = PROGRESS_STATUS_MS;
 const NAME = environmentWith().metadata.name;
 let clock: VirtualClock;
 beforeEach(() => {
@@ -31,14 +32,14 @@ test("the first status is written at once, and progress of the first start after
   expect(pacing.holdMs(withStatus(undefined), FIRST)).toBeUndefined();
   expect(pacing.holdMs(before, STORED)).toBeUndefined(); // An earlier leader wrote: nothing is known of when.
   pacing.noteWritten(withStatus(undefined));
-  expect(pacing.holdMs(before, STORED)).toBe(PROGRESS_STATUS_MS);
+  expect(pacing.holdMs(before, STORED)).toBe(FIRST_MS);
   expect(pacing.holdMs(before, FIRST)).toBeUndefined(); // Nothing to write.
-  clock.advanceBy(PROGRESS_STATUS_MS - 1);
+  clock.advanceBy(FIRST_MS - 1);
   expect(pacing.holdMs(before, STORED)).toBe(1);
   clock.advanceBy(1);
   expect(pacing.holdMs(before, STORED)).toBeUndefined();
   pacing.noteWritten(before);
-  expect(pacing.holdMs(withStatus(STORED), starting("Ready", "GatewayLag"))).toBe(PROGRESS_STATUS_MS * PROGRESS_STATUS_GROWTH);
+  expect(pacing.holdMs(withStatus(STORED), starting("Ready", "GatewayLag"))).toBe(SECOND_MS);
 });
 
 test.each<[string, EnvironmentStatus]>([

@@ -6,7 +6,7 @@
 import type { Clock } from "@perdure/base";
 import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
 import { hashOf } from "../desired/runtime-config.js";
-import { PROGRESS_STATUS_GROWTH, PROGRESS_STATUS_MS } from "../limits.js";
+import { PROGRESS_STATUS_MS } from "../limits.js";
 
 /** Reasons of conditions that say how far a start is. */
 const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "GatewayLag", "FrontUnreachable", "Ready"]);
@@ -32,7 +32,7 @@ export class StatusPacing {
     const { name, uid } = environment.metadata;
     const last = this.#written.get(name);
     if (last === undefined || last.uid !== uid || !isProgressOnly(environment.status, status)) return undefined;
-    const pauseMs = PROGRESS_STATUS_MS * PROGRESS_STATUS_GROWTH ** (last.count - 1);
+    const pauseMs = PROGRESS_STATUS_MS[Math.min(last.count, PROGRESS_STATUS_MS.length) - 1] ?? 0;
     const leftMs = last.atMs + pauseMs - this.#clock.monotonicMs();
     return leftMs > 0 ? leftMs : undefined;
   }
