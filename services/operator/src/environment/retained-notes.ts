@@ -21,7 +21,10 @@ export class RetainedNotes {
   constructor(watched: Pick<ObjectCache, "get" | "onChange">, namespace: string) {
     this.#watched = watched;
     this.#namespace = namespace;
-    watched.onChange(({ metadata }) => this.#written.delete(metadata.name));
+    watched.onChange(({ metadata }, change) => {
+      // One that is deleted was there before the one that was written.
+      if (change !== "deleted") this.#written.delete(metadata.name);
+    });
   }
 
   /** Whether there may be a note about an earlier environment of this id; what it says is read from the API server. */
