@@ -45,6 +45,7 @@ test("the first status is written at once, and progress of the first start after
 test.each<[string, EnvironmentStatus]>([
   ["readiness", starting("Ready", "Ready", { phase: "Running", version: { current: "1.4.0" } } as Partial<EnvironmentStatus>)],
   ["trouble", starting("Ready", "CrashLoop")],
+  ["a front that refuses connections", starting("Ready", "FrontUnreachable")],
   ["a start that takes too long", starting("Ready", "DeadlineExceeded")],
   ["a changed spec", { ...STORED, observedGeneration: 2 }],
   ["a password that is recorded", { ...STORED, redisAuth: { fingerprint: "other" } }],

@@ -9,7 +9,7 @@ import { hashOf } from "../desired/runtime-config.js";
 import { PROGRESS_STATUS_MS } from "../limits.js";
 
 /** Reasons of conditions that say how far a start is. */
-const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "GatewayLag", "FrontUnreachable", "Ready"]);
+const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "GatewayLag", "Ready"]);
 
 interface Written {
   readonly uid: string | undefined;
