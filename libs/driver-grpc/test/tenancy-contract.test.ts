@@ -140,6 +140,7 @@ const tunnels: fc.Arbitrary<TunnelsReport> = fc.record(
         workerId: fc.option(text, absent),
         connectedAtMs: ms,
         inFlight: count,
+        ports: fc.option(fc.array(fc.nat({ max: 65_535 })), absent),
       }),
     ),
     events: fc.array(

@@ -270,7 +270,6 @@ test.each([CHART, DEFINITIONS_CHART])("%s says where it comes from and whose it 
   const about = parse(readFileSync(join(chart, "Chart.yaml"), "utf8")) as Readonly<Record<string, unknown>>;
   expect(about).toMatchObject({
     home: expect.stringMatching(/^https:/),
-    sources: [expect.stringMatching(/^https:/)],
     maintainers: [{ name: expect.any(String) }],
   });
   expect((about["keywords"] as string[]).length).toBeGreaterThan(1);

@@ -228,7 +228,7 @@ export function toTunnelsReport({ relay, atMs, connections, events = [] }: Tunne
 }
 
 function toConnection(connection: TunnelConnection): MessageInitShape<typeof proto.TunnelConnectionSchema> {
-  const { environmentId, name, id, clientVersion, workerId, connectedAtMs, inFlight } = connection;
+  const { environmentId, name, id, clientVersion, workerId, connectedAtMs, inFlight, ports } = connection;
   return {
     environmentId,
     name,
@@ -237,6 +237,7 @@ function toConnection(connection: TunnelConnection): MessageInitShape<typeof pro
     inFlight,
     ...given("clientVersion", clientVersion),
     ...given("workerId", workerId),
+    ...given("declaredPorts", ports === undefined ? undefined : { ports: [...ports] }),
   };
 }
 
@@ -279,6 +280,7 @@ function fromConnection(message: proto.TunnelConnection): TunnelConnection {
     workerId: message.workerId,
     connectedAtMs: Number(message.connectedAtMs),
     inFlight: message.inFlight,
+    ...given("ports", message.declaredPorts?.ports),
   };
 }
 
