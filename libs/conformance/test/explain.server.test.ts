@@ -50,7 +50,7 @@ describe("a suspended handler", () => {
   test("waits for a signal by its name", async () => {
     const { waits_for, sentence } = await untilStatus(await send("signalled"), "suspended");
     expect(leaves(waits_for.awaiting)).toMatchObject([{ kind: "signal", name: "approval" }]);
-    expect(sentence).toContain("the signal 'approval', which somebody must send");
+    expect(sentence).toContain("the signal 'approval', which a client or another handler must send");
   });
 
   test("waits for a workflow's promise", async () => {
@@ -92,7 +92,7 @@ describe("a suspended handler", () => {
       ["call", "Stuck/awaits"],
     ]);
     expect(explained.blocked_by).toEqual({ relation: "call", id: explained.chain[1]?.id });
-    expect(explained.sentence).toContain(`In the end it is ${explained.chain[1]?.id} (Stuck/awaits)`);
+    expect(explained.sentence).toContain(`The last invocation of this chain is ${explained.chain[1]?.id} (Stuck/awaits)`);
     expect(explained.sentence).toContain(String(probe.get(`awaits:${name}`)));
     expect(explained.deadlock).toBeNull();
   });
@@ -115,15 +115,17 @@ describe("an object's lock", () => {
       place: 2,
       place_is_least: false,
     });
-    expect(explained.sentence).toContain(`the object Knot/${key}, which ${holder} holds; 1 other stands before it`);
-    expect(explained.sentence).toContain(`In the end it is ${holder}`);
+    expect(explained.sentence).toContain(
+      `the lock of the object Knot/${key}, which ${holder} holds. 1 invocation is ahead of it in the queue.`,
+    );
+    expect(explained.sentence).toContain(`The last invocation of this chain is ${holder}`);
     expect((await explain(first)).waits_for).toMatchObject({ place: 1 });
     expect(explained.chain).toMatchObject([{ relation: "lock_holder", id: holder, status: "running" }]);
     probe.put(letGo(name), true);
     await world.ingress.outcome(second);
   });
 
-  test("whose queue somebody has paused says so, with and without a holder", async () => {
+  test("whose queue is paused says so, with and without a holder", async () => {
     const [name, key] = [newName(), newName()];
     const holder = (await world.ingress.send(["Knot", key, "hold"], name)).invocationId;
     await untilStatus(holder, "running");
@@ -144,7 +146,7 @@ describe("an object's lock", () => {
       waits_for: { kind: "object_lock", holder: null, queue_is_paused: true },
       chain: [],
     });
-    expect(left.sentence).toContain("somebody has paused the object's queue");
+    expect(left.sentence).toContain("The queue of the object is paused");
     expect((await world.admin.post(`${resumption}/resume`, undefined)).status).toBe(202);
     await world.ingress.outcome(id);
   });
@@ -246,21 +248,19 @@ describe("attempts that fail", () => {
       failure: { restate_code: "RT0007", doc: "perdure errors RT0007", code: 500, message: expect.stringContaining("on fire") },
     });
     expect(Date.parse(String(explained.waits_for["next_at"])) - Date.now()).toBeGreaterThan(3_000_000);
-    expect(explained.sentence).toMatch(
-      /^Its attempt 1 failed with RT0007 \[500\] "the printer is on fire"; the next one starts at /,
-    );
+    expect(explained.sentence).toMatch(/^Attempt 1 failed with RT0007 \[500\] "the printer is on fire"; the next one starts at /);
     expect(explained.remedies[0]?.request).toBe(`PATCH /invocations/${id}/resume`);
     await world.admin.invocation(id, "kill");
   });
 
-  test("pause when the policy says so; somebody must resume", async () => {
+  test("pause when the policy says so, until they are resumed", async () => {
     const { waits_for, sentence, remedies } = await untilStatus(await send("pauses"), "paused");
     expect(waits_for).toMatchObject({
       kind: "resume",
       paused: "after_failure",
       failure: { message: expect.stringContaining("no ink") },
     });
-    expect(sentence).toContain("it goes on when somebody resumes it");
+    expect(sentence).toContain("it continues when it is resumed");
     expect(remedies[0]?.request).toMatch(/^PATCH .*\/resume$/);
   });
 
@@ -310,7 +310,7 @@ describe("flow control", () => {
       levels: [{ name: "office/tenant", rule: "office/*", used: 1, limit: 1, waiting: 2, next_at: null, is_full: true }],
     });
     expect(explained.sentence).toContain(
-      "for a slot of 'office/tenant', where 1 of 1 run (rule 'office/*') and 2 wait, at place 2",
+      "for a slot of 'office/tenant', where 1 of 1 slots are in use (rule 'office/*') and 2 invocations wait, at position 2",
     );
     expect(explained.remedies[0]?.request).toBe("PUT /limits/rules");
     expect((await explain(second)).waits_for).toMatchObject({ place: 1 });
@@ -325,7 +325,7 @@ describe("flow control", () => {
     const [level] = explained.waits_for["levels"] as readonly { readonly name: string; readonly next_at: string }[];
     expect(level).toMatchObject({ name: "drip", is_full: true });
     expect(Date.parse(String(level?.next_at)) - Date.now()).toBeGreaterThan(3_000_000);
-    expect(explained.sentence).toContain("for the rate of 'drip' (rule 'drip')");
+    expect(explained.sentence).toContain("for the rate limit of 'drip' (rule 'drip')");
     await world.admin.invocation(explained.id, "kill");
   });
 
@@ -344,7 +344,7 @@ describe("flow control", () => {
     expect((answer.json as { phases: { phase: string }[] }).phases.map(({ phase }) => phase)).toContain("suspended");
   });
 
-  test("says that somebody has paused the queue", async () => {
+  test("says that the queue is paused", async () => {
     await rules({ pattern: "shut", limits: { concurrency: 1 } });
     const name = newName();
     const first = await sendScoped("shut", "works", name);
@@ -357,7 +357,7 @@ describe("flow control", () => {
       const found = await explain(second);
       return found.waits_for.kind === "paused_queue" && found;
     });
-    expect(explained.sentence).toContain("which somebody has paused");
+    expect(explained.sentence).toContain("which is paused");
     expect((await world.admin.post(`/vqueues/${queue?.["id"]}/resume`, undefined)).status).toBe(202);
     probe.put(letGo(name), true);
     await world.ingress.outcome(second);
@@ -403,13 +403,13 @@ describe("before and after", () => {
 });
 
 describe("what else may be missing", () => {
-  test("a pause that somebody asked for", async () => {
+  test("a pause by request", async () => {
     const id = await send("waitsAwake");
     await untilStatus(id, "running");
     await eventually("its pause", async () => (await world.admin.invocation(id, "pause")).status === 200);
     const { waits_for, sentence } = await untilStatus(id, "paused");
     expect(waits_for).toMatchObject({ kind: "resume", paused: "on_request", failure: null });
-    expect(sentence).toContain("because somebody asked for it");
+    expect(sentence).toContain("by request");
   });
 
   test("any deployment for the service", async () => {
@@ -440,7 +440,7 @@ describe("what else may be missing", () => {
     await world.admin.invocation(invocationId, "resume");
     const explained = await untilStatus(invocationId, "backing-off");
     expect(explained.deployment).toMatchObject({ state: "handler_removed", pinned: true });
-    expect(explained.sentence).toContain("does not list its handler any more");
+    expect(explained.sentence).toContain("no longer serves its handler");
   });
 });
 
@@ -455,7 +455,7 @@ describe("a server with few slots, and SDKs that do not say what they wait for",
     const waiting = (await small.ingress.send(["Stuck", "quick"], 1)).invocationId;
     const explained = await ask(waiting);
     expect([explained.status, explained.waits_for.kind]).toEqual(["ready", "invoker_slot"]);
-    expect(explained.sentence).toContain("for its invoker");
+    expect(explained.sentence).toContain("for a slot of its worker");
     expect(await small.admin.query("SELECT id, service, is_continuation FROM sys_slot_wait")).toEqual([
       { id: waiting, service: "Stuck", is_continuation: false },
     ]);

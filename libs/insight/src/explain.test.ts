@@ -201,7 +201,7 @@ describe("circles", () => {
       undefined,
       true,
     ],
-    ["somebody of whom nothing is stored", [[A, awaiting("any", call(D))]], undefined, true],
+    ["an invocation that is not stored", [[A, awaiting("any", call(D))]], undefined, true],
   ])("%s", async (_what, waits, ids, isCertain) => {
     const { deadlock } = await explained(waits);
     expect(deadlock).toEqual(ids === undefined ? undefined : { ids, isCertain });
@@ -248,24 +248,24 @@ describe("the chain", () => {
     expect(explain(root, found).chainIsCut).toBe(true);
   });
 
-  test("ends with somebody of whom nothing is stored", async () => {
+  test("ends with an invocation that is not stored", async () => {
     const explanation = await explained([[A, awaiting("any", call(B))]]);
     expect(explanation.chain.at(-1)).toEqual({ relation: "call", id: B, situation: undefined });
-    expect(sentenceOf(explanation, NOW_MS)).toContain(`In the end it is ${B}, of which nothing is stored`);
+    expect(sentenceOf(explanation, NOW_MS)).toContain(`The last invocation of this chain is ${B}, which is not stored`);
   });
 });
 
 describe("the sentence", () => {
   test("names a few, counts the rest, and says how they combine", async () => {
     const say = async (wait: Wait) => sentenceOf(await explained([[A, wait]]), NOW_MS);
-    expect(await say(awaiting("any", cancellation))).toContain("waits for being cancelled, and nothing else");
+    expect(await say(awaiting("any", cancellation))).toContain("waits for a cancellation only");
     expect(await say(awaiting("any", node("any", timer, awakeable), cancellation))).toContain(
       "the first of a timer that fires at",
     );
     expect(await say(awaiting("all", timer, timer, timer, awakeable, awakeable))).toMatch(/all of a timer .+ and 2 more\.$/);
     expect(await say(awaiting("any", node("all", timer, awakeable), awakeable))).toContain("a combination of");
     expect(await say(retrying)).toMatch(
-      /^Its attempt 2 failed with RT0007 \[500\] "no luck"; .+ \(in 5s\) \(3 more, then it fails\)\.$/,
+      /^Attempt 2 failed with RT0007 \[500\] "no luck"; .+ \(in 5s\) \(3 attempts left, then it fails\)\.$/,
     );
     const message = "Feature 'scope' is not supported by the negotiated protocol version: v6";
     expect(await say({ ...retrying, failure: { ...SOME_ERROR, code: 573, message } })).toMatch(
@@ -274,6 +274,49 @@ describe("the sentence", () => {
     const silent = { ...running([]), kind: "running", endpointAnswer: "headers" } as Wait;
     expect(await say(silent)).toMatch(/; its endpoint has sent response headers, and the SDK no message yet\.$/);
     expect(await say({ kind: "delayedStart", startsAtMs: Number.MAX_SAFE_INTEGER })).toContain("the end of time");
+  });
+
+  test.each<[string, Wait, string]>([
+    [
+      "paused by request",
+      { kind: "paused", failure: undefined },
+      "It has been paused for 10s by request; it continues when it is resumed.",
+    ],
+    [
+      "paused after a failure",
+      { kind: "paused", failure: SOME_ERROR },
+      'It has been paused for 10s after a failed attempt (RT0007 [500] "no luck"), by its retry policy or by request; it continues when it is resumed.',
+    ],
+    [
+      "waiting for a slot of the worker",
+      { kind: "invokerSlot" },
+      "It is ready to run and has waited for 10s for a slot of its worker: all slots are in use, or its endpoint accepts no more streams. It starts when another attempt ends.",
+    ],
+    [
+      "next in the queue of an object",
+      { kind: "objectLock", service: "O", key: "k", lock: { holder: undefined, isPaused: false, ahead: 0, aheadIsLeast: false } },
+      "It has waited for 10s for the lock of the object O/k. It is the next in the queue.",
+    ],
+    [
+      "in the paused queue of an object",
+      { kind: "objectLock", service: "O", key: "k", lock: { holder: undefined, isPaused: true, ahead: 2, aheadIsLeast: true } },
+      "It has waited for 10s for the lock of the object O/k. The queue of the object is paused: no invocation starts until the queue is resumed. At least 2 invocations are ahead of it in the queue.",
+    ],
+    [
+      "retrying without a limit",
+      { ...retrying, nextAtMs: undefined, attemptsLeft: undefined, failure: { ...SOME_ERROR, errorCode: "RT0010" } } as Wait,
+      'Attempt 2 failed with RT0010 [500] "no luck"; the next one starts as soon as the failed one has ended and a slot is free (its retry policy does not limit attempts). The connection to its endpoint failed.',
+    ],
+    [
+      "waiting for an awakeable or a signal",
+      awaiting("any", awakeable, { kind: "signal", name: "go" }),
+      "It has been suspended for 10s and waits for the first of the awakeable sign_1abc, which a client or another handler must complete or the signal 'go', which a client or another handler must send.",
+    ],
+  ])("uses the terms of the field: %s", async (_what, wait, sentence) => {
+    const explanation = await explained([[A, wait]]);
+    expect(sentenceOf(explanation, NOW_MS)).toBe(sentence);
+    for (const { effect } of remediesOf(explanation))
+      expect(effect).not.toMatch(/\b(?:somebody|nobody|goes on|asks?|asking|tells?)\b/);
   });
 
   test("offers the gentlest remedy first, and none to what is over", async () => {
@@ -345,6 +388,6 @@ test("a full scope is named with its rule, and that handlers which wait keep the
   const level = { name: "acme", rule: "acme", used: 2, limit: 2, waiting: 5, nextAtMs: undefined, isFull: true };
   const flow = { scope: "acme", limitKey: undefined, levels: [level], isQueuePaused: false, place: 3 };
   expect(sentenceOf(await explained([[A, { kind: "limit", flow }]]), NOW_MS)).toMatch(
-    /for a slot of 'acme', where 2 of 2 run \(rule 'acme'\) and 5 wait, at place 3 of its queue; it starts when one of them ends, suspends or is paused, or the rule allows more\. A handler that waits keeps its slot until it suspends\.$/,
+    /for a slot of 'acme', where 2 of 2 slots are in use \(rule 'acme'\) and 5 invocations wait, at position 3 of its queue; it starts when a running one ends, suspends or is paused, or the limit of the rule is raised\. A handler that waits keeps its slot until it suspends\.$/,
   );
 });

@@ -1,6 +1,6 @@
 /**
- * Why: one sentence that somebody who is woken at night understands: what the invocation waits for, since when, and what would move
- * it. It is made from the same values as the JSON, so the two never disagree.
+ * One sentence for an operator who is woken at night: what the invocation waits for, since when, and what would move it. The
+ * sentence is made from the same values as the JSON, so the two never disagree.
  */
 import { formatDuration, type InvocationId, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
 import { type AttemptError, targetText } from "@perdure/partition";
@@ -30,12 +30,12 @@ export function sentenceOf({ situation, chain, deadlock }: Explanation, nowMs: n
 function deadlockSentence(ids: readonly InvocationId[], isCertain: boolean): string {
   const circle = ids.length === 1 ? `${ids[0]} waits for itself` : `${ids.join(" waits for ")} waits for ${ids[0]}`;
   const verdict = isCertain ? "This is a deadlock" : "This looks like a deadlock";
-  return `${verdict}: ${circle}; none of them moves until one is cancelled or killed.`;
+  return `${verdict}: ${circle}. None of them continues until one is cancelled or killed.`;
 }
 
 function endSentence({ id, situation }: Link, nowMs: number): string {
-  if (situation === undefined) return `In the end it is ${id}, of which nothing is stored (any more).`;
-  return `In the end it is ${id} (${targetText(situation.invocation.facts.target)}): ${lowerFirst(ownSentence(situation, nowMs))}`;
+  if (situation === undefined) return `The last invocation of this chain is ${id}, which is not stored (any more).`;
+  return `The last invocation of this chain is ${id} (${targetText(situation.invocation.facts.target)}): ${lowerFirst(ownSentence(situation, nowMs))}`;
 }
 
 /** What one invocation waits for, without the chain. */
@@ -52,7 +52,7 @@ export function ownSentence(situation: Situation, nowMs: number): string {
     case "limit":
       return limitSentence(wait.flow, since, nowMs);
     case "invokerSlot":
-      return `It is ready to run and has waited ${since} for its invoker, which runs as many attempts as it may at one time, or as its endpoint takes; it starts when another attempt ends.`;
+      return `It is ready to run and has waited ${since} for a slot of its worker: all slots are in use, or its endpoint accepts no more streams. It starts when another attempt ends.`;
     case "running":
       return runningSentence(wait, since, nowMs);
     case "retry":
@@ -62,13 +62,13 @@ export function ownSentence(situation: Situation, nowMs: number): string {
     case "paused": {
       const why =
         wait.failure === undefined
-          ? "because somebody asked for it"
-          : `after a failed attempt (${failureText(wait.failure)}); its retry policy or somebody pauses it then`;
+          ? "by request"
+          : `after a failed attempt (${failureText(wait.failure)}), by its retry policy or by request`;
       const gone =
         route.kind === "found"
           ? ""
           : ` Before that, ${lowerFirst(routeProblem(route.kind, route.deploymentId, invocation.facts.target.service, invocation.facts.target.handler))}`;
-      return `It has been paused ${since} ${why}; it goes on when somebody resumes it.${gone}`;
+      return `It has been paused ${since} ${why}; it continues when it is resumed.${gone}`;
     }
     default:
       return unreachable(wait);
@@ -82,45 +82,45 @@ function completedSentence(wait: Wait & { kind: "completed" }, atMs: number): st
 }
 
 function lockSentence({ service, key, lock }: Wait & { kind: "objectLock" }, since: string): string {
-  const object = `the object ${service}/${key}`;
+  const wanted = `the lock of the object ${service}/${key}`;
   const held = lock.holder === undefined ? "" : `, which ${lock.holder} holds`;
   if (lock.isPaused) {
-    return `It has waited ${since} for ${object}${held}, and somebody has paused the object's queue; ${placeText(lock)}, and nobody starts until the queue is resumed.`;
+    return `It has waited ${since} for ${wanted}${held}. The queue of the object is paused: no invocation starts until the queue is resumed. ${placeText(lock)}.`;
   }
-  return `It has waited ${since} for ${object}${held}; ${placeText(lock)}, and starts when those before it are done.`;
+  return `It has waited ${since} for ${wanted}${held}. ${placeText(lock)}.`;
 }
 
 function placeText({ ahead, aheadIsLeast }: LockFacts): string {
-  if (ahead === 0 && !aheadIsLeast) return "it is next in line";
-  return `${aheadIsLeast ? "at least " : ""}${ahead} ${ahead === 1 ? "other stands" : "others stand"} before it`;
+  if (ahead === 0 && !aheadIsLeast) return "It is the next in the queue";
+  return `${aheadIsLeast ? "At least " : ""}${ahead} ${ahead === 1 ? "invocation is" : "invocations are"} ahead of it in the queue`;
 }
 
 function limitSentence(flow: FlowFacts, since: string, nowMs: number): string {
   const name = flow.limitKey === undefined ? flow.scope : `${flow.scope}/${flow.limitKey}`;
   if (flow.isQueuePaused)
-    return `It has waited ${since} in the queue of '${name}', which somebody has paused; it starts when the queue is resumed.`;
+    return `It has waited ${since} in the queue of '${name}', which is paused; it starts when the queue is resumed.`;
   const full = flow.levels.find(({ isFull }) => isFull);
-  const place = flow.place === undefined ? "" : `, at place ${flow.place} of its queue`;
+  const place = flow.place === undefined ? "" : `, at position ${flow.place} of its queue`;
   if (full === undefined) return `It has waited ${since} for a slot in '${name}'${place}.`;
   if (full.nextAtMs !== undefined) {
-    return `It has waited ${since} for the rate of '${full.name}' (rule '${full.rule}')${place}; the next one may start at ${moment(full.nextAtMs)} (${distance(full.nextAtMs, nowMs)}).`;
+    return `It has waited ${since} for the rate limit of '${full.name}' (rule '${full.rule}')${place}; the next invocation may start at ${moment(full.nextAtMs)} (${distance(full.nextAtMs, nowMs)}).`;
   }
-  return `It has waited ${since} for a slot of '${full.name}', where ${full.used} of ${full.limit ?? "?"} run (rule '${full.rule}') and ${full.waiting} wait${place}; it starts when one of them ends, suspends or is paused, or the rule allows more. A handler that waits keeps its slot until it suspends.`;
+  return `It has waited ${since} for a slot of '${full.name}', where ${full.used} of ${full.limit ?? "?"} slots are in use (rule '${full.rule}') and ${full.waiting} ${full.waiting === 1 ? "invocation waits" : "invocations wait"}${place}; it starts when a running one ends, suspends or is paused, or the limit of the rule is raised. A handler that waits keeps its slot until it suspends.`;
 }
 
 function runningSentence(wait: Wait & { kind: "running" }, since: string, nowMs: number): string {
   const where = wait.deploymentId === undefined ? "" : ` on ${wait.deploymentId}`;
   const attempt = wait.attempt > 1 ? ` in attempt ${wait.attempt}` : "";
-  const pause = wait.pauseRequested ? "; a pause was asked for and takes effect when this attempt stops" : "";
+  const pause = wait.pauseRequested ? "; a pause was requested and takes effect when this attempt stops" : "";
   return `It has been running${where}${attempt} ${since}${doing(wait, nowMs)}${pause}.`;
 }
 
 function doing({ awaiting, open, lastStep, endpointAnswer }: Wait & { kind: "running" }, nowMs: number): string {
-  // Said first: what the journal shows is of an earlier attempt then.
+  // First, because the journal shows an earlier attempt then.
   if (endpointAnswer === "nothing") return "; its endpoint has not sent response headers yet";
   if (endpointAnswer === "headers") return "; its endpoint has sent response headers, and the SDK no message yet";
   if (awaiting !== undefined) return ` and waits for ${awaitedText(awaiting, nowMs)}`;
-  if (open.length > 0) return `; without an answer so far: ${listed(open, nowMs, "and")}`;
+  if (open.length > 0) return `; no result yet of ${listed(open, nowMs, "and")}`;
   return lastStep === undefined ? "" : `; its last step is ${stepText(lastStep)}`;
 }
 
@@ -133,26 +133,26 @@ function retrySentence(wait: Wait & { kind: "retry" }, route: Situation["route"]
   const why = wait.failure === undefined ? "" : ` with ${failureText(wait.failure)}`;
   const when =
     wait.nextAtMs === undefined
-      ? "the next one starts as soon as the last one has wound up and a slot is free"
+      ? "the next one starts as soon as the failed one has ended and a slot is free"
       : `the next one starts at ${moment(wait.nextAtMs)} (${distance(wait.nextAtMs, nowMs)})`;
   const left =
     wait.attemptsLeft === undefined
-      ? "without end"
-      : `${wait.attemptsLeft} more, then ${wait.onExhausted === "kill" ? "it fails" : "it pauses"}`;
+      ? "its retry policy does not limit attempts"
+      : `${wait.attemptsLeft} ${wait.attemptsLeft === 1 ? "attempt" : "attempts"} left, then it ${wait.onExhausted === "kill" ? "fails" : "is paused"}`;
   const problem = problemOf(route, wait.failure);
-  return `Its attempt ${wait.attempts} failed${why}; ${when} (${left}).${problem}`;
+  return `Attempt ${wait.attempts} failed${why}; ${when} (${left}).${problem}`;
 }
 
-/** What the registry knows about why attempts fail. */
+/** Why attempts fail, as far as the registry and the error show it. */
 function problemOf(route: Situation["route"], failure: AttemptError | undefined): string {
   if (route.kind === "gone")
     return ` Its deployment ${route.deploymentId} was removed: no attempt will succeed until it is moved to another one.`;
   if (route.kind === "noService") return " No deployment serves it: no attempt will succeed until one is registered.";
-  if (route.kind === "handlerRemoved") return ` Deployment ${route.deploymentId} does not list its handler any more.`;
+  if (route.kind === "handlerRemoved") return ` Deployment ${route.deploymentId} no longer serves its handler.`;
   if (failure?.code === UNSUPPORTED_FEATURE && failure.message.includes("protocol version")) {
     return " Its SDK needs a newer service protocol for this: raise worker.invoker.max-protocol-version (to 7).";
   }
-  return failure?.errorCode === "RT0010" ? " Its endpoint does not answer." : "";
+  return failure?.errorCode === "RT0010" ? " The connection to its endpoint failed." : "";
 }
 
 /** Code of SDKs for what the negotiated protocol version cannot do (service-protocol §6.3). */
@@ -173,7 +173,7 @@ function routeProblem(
 
 function awaitedText(awaiting: AwaitNode, nowMs: number): string {
   const leaves = leavesOf(awaiting);
-  if (leaves.length === 0) return "being cancelled, and nothing else";
+  if (leaves.length === 0) return "a cancellation only";
   if (leaves.length === 1) return leafText(leaves[0] as AwaitLeaf, nowMs);
   const isFlat = awaiting.children.every(({ kind }) => kind !== "node");
   const outer = soleNode(awaiting);
@@ -192,7 +192,7 @@ function awaitedText(awaiting: AwaitNode, nowMs: number): string {
   }
 }
 
-/** SDKs wrap what the handler awaits into "that, or being cancelled"; the inner node is what people wrote. */
+/** SDKs wrap what the handler awaits into "that, or a cancellation"; the inner node is what the handler's code says. */
 function soleNode(node: AwaitNode): AwaitNode | undefined {
   const others = node.children.filter(({ kind }) => kind !== "cancellation");
   const only = others[0];
@@ -218,15 +218,15 @@ export function leafText(leaf: AwaitLeaf, nowMs: number): string {
     case "promise":
       return `the workflow promise '${leaf.name}', which a handler of this workflow must complete`;
     case "run":
-      return leaf.name === "" ? "a step of its own code" : `its own step '${leaf.name}'`;
+      return leaf.name === "" ? "an unnamed step" : `its step '${leaf.name}'`;
     case "answer":
-      return `the answer to its ${leaf.type}, which is on its way`;
+      return `the response to its ${leaf.type} command`;
     case "awakeable":
-      return `the awakeable ${leaf.id}, which somebody outside must complete`;
+      return `the awakeable ${leaf.id}, which a client or another handler must complete`;
     case "signal":
-      return `the signal '${leaf.name}', which somebody must send`;
+      return `the signal '${leaf.name}', which a client or another handler must send`;
     case "cancellation":
-      return "being cancelled";
+      return "a cancellation";
     case "unknown":
       return `completion ${leaf.completionId}`;
     default:
@@ -236,7 +236,7 @@ export function leafText(leaf: AwaitLeaf, nowMs: number): string {
 
 // ── what would move it ───────────────────────────────────────────────────────────────────────────
 
-/** What people can do about it, the gentlest first; empty when only time or others help. */
+/** What an operator can do, the least intrusive first. */
 export function remediesOf({ situation, deadlock }: Explanation): readonly Remedy[] {
   const { id, wait, route } = situation;
   const patch = (verb: string, effect: string): Remedy => ({ request: `PATCH /invocations/${id}/${verb}`, effect });
@@ -245,23 +245,23 @@ export function remediesOf({ situation, deadlock }: Explanation): readonly Remed
     case "retry":
       if (route.kind === "gone" || route.kind === "handlerRemoved") {
         remedies.push(
-          patch("pause", "stops the attempts, so that it can be moved"),
-          patch("resume?deployment=latest", "once paused: goes on with the latest deployment"),
+          patch("pause", "stops the attempts, so that the invocation can be moved"),
+          patch("resume?deployment=latest", "when it is paused: continues with the latest deployment"),
         );
       } else if (route.kind === "noService")
-        remedies.push({ request: "POST /deployments", effect: "registers a deployment that serves it" });
-      else remedies.push(patch("resume", "tries again at once, with all its attempts"));
+        remedies.push({ request: "POST /deployments", effect: "registers a deployment that serves its handler" });
+      else remedies.push(patch("resume", "retries immediately, with the full number of attempts"));
       break;
     case "paused":
       if (route.kind === "gone" || route.kind === "handlerRemoved")
-        remedies.push(patch("resume?deployment=latest", "goes on with the latest deployment"));
-      else remedies.push(patch("resume", "goes on where it stopped"));
+        remedies.push(patch("resume?deployment=latest", "continues with the latest deployment"));
+      else remedies.push(patch("resume", "continues where it stopped"));
       break;
     case "limit":
       remedies.push(
         wait.flow.isQueuePaused
           ? queueResumption({ service: situation.invocation.facts.target.service, ...placeOf(wait.flow), lockKey: undefined })
-          : { request: "PUT /limits/rules", effect: "a rule that allows more lets it start sooner" },
+          : { request: "PUT /limits/rules", effect: "a rule with a higher limit lets it start sooner" },
       );
       break;
     case "objectLock":
@@ -279,15 +279,19 @@ export function remediesOf({ situation, deadlock }: Explanation): readonly Remed
     const victim = deadlock.ids.at(-1) ?? id;
     remedies.unshift({
       request: `PATCH /invocations/${victim}/cancel`,
-      effect: "asks one of those that wait for each other to give up",
+      effect: "cancels one of the invocations that wait for each other",
     });
   }
-  if (wait.kind !== "completed") remedies.push(patch("cancel", "asks it to stop"), patch("kill", "ends it without asking"));
+  if (wait.kind !== "completed")
+    remedies.push(
+      patch("cancel", "requests its cancellation; its handler can run compensations"),
+      patch("kill", "terminates it immediately, without compensations"),
+    );
   return remedies;
 }
 
 function queueResumption(queue: VqueueIdentity): Remedy {
-  return { request: `POST /vqueues/${vqueueId(queue)}/resume`, effect: "lets the queue start its invocations again" };
+  return { request: `POST /vqueues/${vqueueId(queue)}/resume`, effect: "resumes the queue" };
 }
 
 function placeOf({ scope, limitKey }: FlowFacts): { readonly scope: string; readonly limitKey: string | undefined } {
@@ -304,7 +308,7 @@ function awaitRemedies(awaiting: AwaitNode): Remedy[] {
   return remedies;
 }
 
-// ── words ────────────────────────────────────────────────────────────────────────────────────────
+// ── texts ────────────────────────────────────────────────────────────────────────────────────────
 
 function failureText({ errorCode, code, message }: AttemptError): string {
   return `${errorCode} [${code}] ${quoted(message)}`;
@@ -315,7 +319,7 @@ function quoted(message: string): string {
   return `"${line.length > QUOTED_CHARS_MAX ? `${line.slice(0, QUOTED_CHARS_MAX)}…` : line}"`;
 }
 
-/** Whole seconds are enough for people, unless it is less than one. */
+/** Whole seconds are precise enough to read, from one second on. */
 function lasting(ms: number): string {
   const whole = Math.max(0, ms);
   return formatDuration(whole < 1000 ? whole : Math.floor(whole / 1000) * 1000);
