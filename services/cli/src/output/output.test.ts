@@ -2,9 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { Output, showBytes, showCount, showDuration, showTime, showWhen } from "./index.js";
 
-function terminal({ isJson = false, hasColour = false, isTTY = false } = {}) {
+function terminal({ isJson = false, hasColour = false, isTTY = false, columns = 0 } = {}) {
   const said = { out: "", err: "" };
-  const stdout = { write: (text: string) => (said.out += text), isTTY };
+  const stdout = { write: (text: string) => (said.out += text), isTTY: isTTY || columns > 0, columns };
   const stderr = { write: (text: string) => (said.err += text), isTTY };
   return { said, output: new Output({ stdout, stderr, isJson, hasColour, clock: systemClock }) };
 }
@@ -52,6 +52,36 @@ describe("output", () => {
     output.value("a\x1b[2J\r\nb");
     output.json({ a: "\x1b\x9b\x7f" });
     expect(said.out).toBe('a\x1b[2J\r\nb\n{\n  "a": "\\u001b\\u009b\\u007f"\n}\n');
+  });
+
+  test("rows are one line each on a terminal: long cells are cut, ids are not, and colours end", () => {
+    const rows = [
+      { id: "inv_12345", target: "Greeter/greet", remark: "\x1b[31mno luck at all\x1b[39m" },
+      { id: "inv_1", target: "G/g", remark: "" },
+    ];
+    const columns = [
+      { title: "ID", show: ({ id }: (typeof rows)[number]) => id },
+      { title: "TARGET", cutTo: 6, show: ({ target }: (typeof rows)[number]) => target },
+      { title: "DETAILS", cutTo: 8, show: ({ remark }: (typeof rows)[number]) => remark },
+    ];
+    const shown = (width: number, wraps = false): readonly string[] => {
+      const { said, output } = terminal({ columns: width });
+      output.table(columns, rows, "none", { wraps });
+      return said.out.split("\n").slice(0, -1);
+    };
+    expect(shown(80)[1]).toBe("inv_12345  Greeter/greet  \x1b[31mno luck at all\x1b[39m");
+    expect(shown(0)[1]).toBe(shown(80)[1]);
+    expect(shown(30)).toEqual([
+      "ID         TARGET    DETAILS",
+      "inv_12345  Greeter…  \x1b[31mno luck …\x1b[39m",
+      "inv_1      G/g",
+    ]);
+    expect(shown(20)).toEqual(
+      ["ID         TARGET  …", "inv_12345  Greet…  …", "inv_1      G/g"].map((line) =>
+        line.replace("Greet…  …", "Greet…  \x1b[31m…\x1b[39m"),
+      ),
+    );
+    expect(shown(20, true)[1]).toBe("inv_12345  Greet…  \x1b[31mno luck…\x1b[39m");
   });
 
   test("with --json there is JSON on stdout, and nothing for people but warnings", async () => {

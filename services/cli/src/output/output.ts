@@ -6,11 +6,13 @@ import { styleText } from "node:util";
 import type { Clock } from "@perdure/base";
 import { terminalJson, withoutControls } from "./controls.js";
 import { type Progress, silentProgress, startProgress } from "./progress.js";
-import { type Column, tableLines } from "./table.js";
+import { type Column, cut, tableLines } from "./table.js";
 
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
+  /** Characters per line of a terminal. */
+  readonly columns?: number | undefined;
 }
 
 export interface OutputOptions {
@@ -76,10 +78,17 @@ export class Output {
     this.#options.stdout.write(text);
   }
 
-  /** Rows by column; `empty` stands for none. */
-  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string): void {
+  /**
+   * Rows by column; `empty` is printed when there are none. On a terminal each row is one line: columns with `cutTo` are cut, then
+   * the end of the line, unless `wraps`. Nothing is cut where the output is no terminal.
+   */
+  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string, { wraps = false } = {}): void {
     if (rows.length === 0) return this.note(empty);
-    for (const line of tableLines(columns, rows, (title) => this.paint("dim", title))) this.print(line);
+    const { isTTY, columns: width } = this.#options.stdout;
+    const widthMax = isTTY === true && width !== undefined && width > 0 ? width : undefined;
+    for (const line of tableLines(columns, rows, (title) => this.paint("dim", title), widthMax)) {
+      this.print(widthMax === undefined || wraps ? line : cut(line, widthMax));
+    }
   }
 
   /** Names and values, one below the other. */

@@ -1,34 +1,77 @@
-/** Why: lists are read by column. The last column is never padded, so that lines can be copied. */
+/** Lists by column. The last column is never padded, so that lines can be copied; on a terminal, long cells are cut to its width. */
 import { stripVTControlCharacters } from "node:util";
 import { oneLine } from "./controls.js";
 
 export interface Column<Row> {
   readonly title: string;
-  /** What stands there; may be painted. */
+  /** The cell's text; may be painted. */
   readonly show: (row: Row) => string | undefined;
-  /** Numbers stand to the right. */
+  /** Numbers are aligned to the right. */
   readonly align?: "left" | "right";
+  /** Cells may be cut to so many characters when the terminal is too narrow; undefined: never (ids, names that other commands take). */
+  readonly cutTo?: number;
 }
 
 const GAP = "  ";
 const widthOf = (text: string): number => [...stripVTControlCharacters(text)].length;
 
-/** Lines of the table, titles first, without line ends. */
+/** Lines of the table, titles first, without line ends. `widthMax`: columns of the terminal; undefined: nothing is cut. */
 export function tableLines<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   title: (text: string) => string,
+  widthMax?: number,
 ): string[] {
   const cells = rows.map((row) => columns.map((column) => oneLine(column.show(row) ?? "–")));
-  const widths = columns.map((column, index) =>
-    cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] as string)), widthOf(column.title)),
+  const widths = fitted(
+    columns,
+    columns.map((column, index) =>
+      cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] as string)), widthOf(column.title)),
+    ),
+    widthMax,
   );
   const lineOf = (line: readonly string[]): string =>
     line
-      .map((cell, index) => padded(cell, index, columns, widths))
+      .map((cell, index) => padded(cut(cell, widths[index] as number), index, columns, widths))
       .join(GAP)
       .trimEnd();
   return [lineOf(columns.map((column) => title(column.title))), ...cells.map(lineOf)];
+}
+
+/** The widest columns that may be cut give way first, until the line fits or none of them can give more. */
+function fitted<Row>(
+  columns: readonly Column<Row>[],
+  natural: readonly number[],
+  widthMax: number | undefined,
+): readonly number[] {
+  const widths = [...natural];
+  let excess =
+    widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - (widthMax ?? Number.POSITIVE_INFINITY);
+  const floorOf = (index: number): number =>
+    Math.max(columns[index]?.cutTo ?? Number.POSITIVE_INFINITY, widthOf(columns[index]?.title ?? ""));
+  for (; excess > 0; excess--) {
+    const widest = widths.reduce<number | undefined>((best, width, index) => {
+      if (width <= floorOf(index)) return best;
+      return best === undefined || width > (widths[best] as number) ? index : best;
+    }, undefined);
+    if (widest === undefined) break;
+    (widths[widest] as number)--;
+  }
+  return widths;
+}
+
+const ESCAPE_OR_CHARACTER = /\x1b\[[0-9;]*m|[\s\S]/gu;
+
+/** At most `width` characters, the last one `…` when something was cut; escapes for colours are kept, so that they end. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let [kept, shown] = ["", 0];
+  for (const [piece] of text.matchAll(ESCAPE_OR_CHARACTER)) {
+    if (piece.startsWith("\x1b[")) kept += piece;
+    else if (++shown < width) kept += piece;
+    else if (shown === width) kept += "…";
+  }
+  return kept;
 }
 
 function padded<Row>(cell: string, index: number, columns: readonly Column<Row>[], widths: readonly number[]): string {

@@ -84,11 +84,15 @@ async function list(context: Context, flags: ListFlags): Promise<void> {
     output.table(
       [
         { title: "AT", show: ({ at }) => showTime(at) },
-        { title: "WHO", show: ({ actorKind, actorId }) => (actorKind === "system" ? `(${actorId})` : actorId) },
+        { title: "ACTOR", show: ({ actorKind, actorId }) => (actorKind === "system" ? `(${actorId})` : actorId) },
         { title: "ACTION", show: ({ action }) => action },
-        { title: "WHAT", show: ({ target, environmentId }) => target ?? environmentId },
+        { title: "TARGET", cutTo: 12, show: ({ target, environmentId }) => target ?? environmentId },
         { title: "FROM", show: ({ remoteAddress }) => remoteAddress },
-        { title: "DETAILS", show: ({ details }) => (Object.keys(details).length === 0 ? undefined : JSON.stringify(details)) },
+        {
+          title: "DETAILS",
+          cutTo: 12,
+          show: ({ details }) => (Object.keys(details).length === 0 ? undefined : JSON.stringify(details)),
+        },
       ],
       events,
       "Nothing was changed.",

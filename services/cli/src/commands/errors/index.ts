@@ -20,7 +20,7 @@ function list({ output }: Context): void {
     output.table(
       [
         { title: "CODE", show: ({ code }) => code },
-        { title: "", show: ({ title }) => title },
+        { title: "DESCRIPTION", cutTo: 20, show: ({ title }) => title },
       ],
       errors,
       "No codes.",

@@ -52,13 +52,13 @@ async function list(context: Context): Promise<void> {
     output.table(
       [
         { title: "ID", show: ({ id }) => id },
-        { title: "DOES", show: ({ operation }) => operation },
+        { title: "OPERATION", show: ({ operation }) => operation },
         { title: "STATE", show: ({ state }) => state },
         { title: "DONE", align: "right", show: (row) => `${row.done}/${row.matched}` },
         { title: "REFUSED", align: "right", show: ({ failed }) => String(failed) },
-        { title: "BEGUN", show: (row) => whenOf(row.started_at, nowMs) },
+        { title: "STARTED", show: (row) => whenOf(row.started_at, nowMs) },
         { title: "BY", show: (row) => row.started_by ?? "" },
-        { title: "WHY", show: ({ reason, filter }) => reason ?? firstLine(filter ?? "", 60) },
+        { title: "REASON", cutTo: 12, show: ({ reason, filter }) => reason ?? firstLine(filter ?? "", 60) },
       ],
       batches,
       "No batches run, and none has ended within a day.",

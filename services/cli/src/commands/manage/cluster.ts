@@ -32,7 +32,7 @@ async function status(context: Context): Promise<void> {
         { title: "VERSION", show: (row) => textOf(row, "version") ?? "?" },
         { title: "STATUS", show: (row) => painted(context, textOf(row, "status")) },
         { title: "STARTED", show: (row) => whenOf(textOf(row, "started_at"), nowMs) ?? "?" },
-        { title: "LEADS", show: (row) => leadsText(row, partitions) },
+        { title: "LEADS", cutTo: 12, show: (row) => leadsText(row, partitions) },
       ],
       nodes,
       "No worker is on the list of workers.",

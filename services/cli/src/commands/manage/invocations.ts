@@ -80,9 +80,9 @@ async function list(context: Context, flags: ListFlags): Promise<void> {
       [
         { title: "ID", show: (row) => textOf(row, "id") },
         { title: "STATUS", show: (row) => painted(context, row) },
-        { title: "MADE", show: (row) => whenOf(textOf(row, "created_at"), nowMs) },
-        { title: "TARGET", show: (row) => textOf(row, "target") },
-        { title: "", show: (row) => remarkOf(row, nowMs) ?? "" },
+        { title: "CREATED", show: (row) => whenOf(textOf(row, "created_at"), nowMs) },
+        { title: "TARGET", cutTo: 12, show: (row) => textOf(row, "target") },
+        { title: "DETAILS", cutTo: 12, show: (row) => remarkOf(row, nowMs) ?? "" },
       ],
       rows,
       asksForCompleted ? "No invocations." : "No invocations that are not completed. --all shows those too.",

@@ -4,6 +4,8 @@
 export const LIST_ROWS_DEFAULT = 50;
 /** Most rows a list asks for; more are a matter of `perdure sql`. */
 export const LIST_ROWS_MAX = 10_000;
+/** Characters to which `sql` cuts cells where the terminal is too narrow: the id of an invocation stays whole. */
+export const SQL_CELL_CHARS = 40;
 /** Pause between two looks of `watch` and `logs --follow`: quick for people, cheap for the server. */
 export const LOOK_PAUSE_MS = 400;
 /** The longest pause when nothing changes for long: a wait of days needs no four looks a second. */

@@ -92,6 +92,7 @@ async function list(context: Context, workflow: string, key: string | undefined,
         },
         {
           title: "VALUE",
+          cutTo: 12,
           show: (row) => textOf(row, "completion_failure") ?? textOf(row, "completion_success_value_utf8") ?? "",
         },
       ],

@@ -96,7 +96,7 @@ async function list(context: Context): Promise<void> {
     output.table(
       [
         { title: "PATTERN", show: (row) => textOf(row, "pattern") },
-        { title: "AT ONCE", align: "right", show: (row) => textOf(row, "concurrency") ?? "any" },
+        { title: "CONCURRENCY", align: "right", show: (row) => textOf(row, "concurrency") ?? "any" },
         {
           title: "RATE",
           show: (row) =>
@@ -105,7 +105,8 @@ async function list(context: Context): Promise<void> {
         { title: "WEIGHT", align: "right", show: (row) => textOf(row, "weight") },
         { title: "PRIORITY", align: "right", show: (row) => textOf(row, "priority") },
         {
-          title: "",
+          title: "DESCRIPTION",
+          cutTo: 12,
           show: (row) =>
             [row["disabled"] === true ? "disabled" : "", textOf(row, "description") ?? ""].filter(Boolean).join(": "),
         },
@@ -228,10 +229,10 @@ async function usage(context: Context): Promise<void> {
           title: "LIMIT KEY",
           show: (row) => [textOf(row, "l1"), textOf(row, "l2")].filter((part) => part !== undefined).join("/"),
         },
-        { title: "RUN", align: "right", show: (row) => textOf(row, "usage") },
-        { title: "MAY", align: "right", show: (row) => textOf(row, "concurrency_limit") ?? "any" },
-        { title: "QUEUES WAIT", align: "right", show: (row) => textOf(row, "num_waiters") },
-        { title: "BY RULE", show: (row) => textOf(row, "rule_pattern") },
+        { title: "RUNNING", align: "right", show: (row) => textOf(row, "usage") },
+        { title: "LIMIT", align: "right", show: (row) => textOf(row, "concurrency_limit") ?? "any" },
+        { title: "QUEUES WAITING", align: "right", show: (row) => textOf(row, "num_waiters") },
+        { title: "RULE", show: (row) => textOf(row, "rule_pattern") },
       ],
       rows,
       "No scope is in use.",
@@ -262,20 +263,20 @@ async function listQueues(context: Context, limit: number): Promise<void> {
     output.table(
       [
         { title: "ID", show: (row) => textOf(row, "id") },
-        { title: "WAIT", align: "right", show: (row) => textOf(row, "num_inbox") ?? "0" },
+        { title: "WAITING", align: "right", show: (row) => textOf(row, "num_inbox") ?? "0" },
         {
-          title: "FOR",
+          title: "WAITS FOR",
           show: (row) =>
             row["queue_is_paused"] === true
               ? output.paint("magenta", "paused")
               : (textOf(row, "blocked_on") ?? whenOf(textOf(row, "scheduled_at"), clock.nowMs())),
         },
-        { title: "OF", show: (row) => textOf(row, "lock_name") ?? textOf(row, "service_name") },
+        { title: "SERVICE OR LOCK", show: (row) => textOf(row, "lock_name") ?? textOf(row, "service_name") },
         {
           title: "SCOPE",
           show: (row) => [textOf(row, "scope"), textOf(row, "limit_key")].filter((part) => part !== undefined).join(" "),
         },
-        { title: "FIRST", show: (row) => textOf(row, "head_entry_id") },
+        { title: "HEAD", show: (row) => textOf(row, "head_entry_id") },
       ],
       rows,
       "Nothing waits in a queue.",
@@ -295,7 +296,7 @@ async function describeQueue(context: Context, id: string, limit: number): Promi
   output.result({ id, entries }, () =>
     output.table(
       [
-        { title: "WHO", show: (row) => textOf(row, "entry_id") },
+        { title: "INVOCATION", show: (row) => textOf(row, "entry_id") },
         { title: "STAGE", show: (row) => textOf(row, "stage") },
         { title: "STATUS", show: (row) => textOf(row, "status") },
         { title: "LOCK", show: (row) => (row["has_lock"] === true ? "has it" : "") },

@@ -126,8 +126,8 @@ async function list(context: Context, query: { service?: string; status?: string
         { title: "NEXT", show: (row) => whenOf(row.next_at, nowMs) },
         { title: "LAST", show: (row) => whenOf(row.last_fired_at, nowMs) },
         { title: "FIRED", align: "right", show: (row) => String(row.fired_count) },
-        { title: "TIMETABLE", show: ({ cron, zone }) => `${cron} (${zone})` },
-        { title: "TARGET", show: targetOf },
+        { title: "CRON", show: ({ cron, zone }) => `${cron} (${zone})` },
+        { title: "TARGET", cutTo: 12, show: targetOf },
       ],
       schedules,
       "No schedules. Make one: perdure schedules create nightly '30 2 * * *' Reports/build",
@@ -244,7 +244,7 @@ async function next(context: Context, name: string, count: number): Promise<void
     output.table(
       [
         { title: "UTC", show: ({ at }) => at },
-        { title: "IN ITS ZONE", show: ({ local }) => local },
+        { title: "LOCAL TIME", show: ({ local }) => local },
         { title: "", show: ({ at }) => whenOf(at, nowMs) },
       ],
       times,

@@ -68,7 +68,7 @@ async function list(context: Context): Promise<void> {
         { title: "REVISION", align: "right", show: ({ revision }) => String(revision) },
         { title: "DEPLOYMENT", show: (row) => row.deployment_id },
         { title: "PUBLIC", show: (row) => (row.public ? "yes" : "no") },
-        { title: "HANDLERS", show: ({ handlers }) => handlers.map(({ name }) => name).join(", ") },
+        { title: "HANDLERS", cutTo: 12, show: ({ handlers }) => handlers.map(({ name }) => name).join(", ") },
       ],
       [...services].sort((a, b) => (a.name < b.name ? -1 : 1)),
       "No services. Register the endpoint that serves yours: perdure deployments register http://localhost:9080",

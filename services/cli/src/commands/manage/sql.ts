@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { USAGE } from "../../errors.js";
 import { action, adminOf, asCliError } from "./connect.js";
-import { HISTORY_LINES_MAX } from "./limits.js";
+import { HISTORY_LINES_MAX, SQL_CELL_CHARS } from "./limits.js";
 import { textOf } from "./texts.js";
 
 export function registerSql(program: Command, context: Context): void {
@@ -38,8 +38,13 @@ async function run(context: Context, argument: string | undefined, isCsv: boolea
 }
 
 function show({ output }: Context, rows: readonly Row[]): void {
-  const columns = columnsOf(rows).map((name) => ({ title: name, show: (row: Row) => textOf(row, name), ...alignOf(rows, name) }));
-  output.table(columns, rows, "No rows.");
+  const columns = columnsOf(rows).map((name) => ({
+    title: name,
+    cutTo: SQL_CELL_CHARS,
+    show: (row: Row) => textOf(row, name),
+    ...alignOf(rows, name),
+  }));
+  output.table(columns, rows, "No rows.", { wraps: true });
   if (rows.length > 0) output.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
 }
 

@@ -63,7 +63,7 @@ async function list(context: Context, reference: string | undefined): Promise<vo
         { title: "SERVER", show: ({ server }) => server },
         { title: "PORTS", show: ({ ports }) => ports?.join(", ") ?? "any" },
         { title: "CLIENT", show: ({ clientVersion }) => clientVersion },
-        { title: "SINCE", show: ({ connectedAt }) => showWhen(connectedAt * 1_000, clock.nowMs()) },
+        { title: "CONNECTED", show: ({ connectedAt }) => showWhen(connectedAt * 1_000, clock.nowMs()) },
         { title: "REQUESTS", show: ({ inFlight }) => String(inFlight), align: "right" },
       ],
       rows,
