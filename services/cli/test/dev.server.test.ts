@@ -1,6 +1,6 @@
 /** `perdure dev` as people run it: in an empty folder, in a project, beside a service that runs; with crashes, reloads and Ctrl-C. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -111,7 +111,7 @@ describe("in an empty folder", () => {
   beforeAll(async () => {
     // What the template needs is in npm's cache afterwards, as it is on a machine where somebody has worked before.
     using warm = await Home.make({});
-    const manifest = templateOf(warm.path).get("package.json") ?? "";
+    const manifest = templateOf(warm.path, 0).get("package.json") ?? "";
     warm.write("package.json", manifest);
     const env = { ...process.env, ...npmEnvironment() };
     execFileSync("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"], {
@@ -221,6 +221,89 @@ describe("in a project", () => {
     TEST_MS,
   );
 });
+
+describe("a service that", () => {
+  test(
+    "ignores PORT is found at a usual port, which is named",
+    async () => {
+      writeProject("app", "PORT=8787 node main.mjs", "Hello");
+      const port = await freePort();
+      const perdure = dev("app", "--port", String(port));
+      expect(await event(perdure, "elsewhere")).toMatchObject({
+        url: "http://localhost:8787",
+        message: `Your service listens at http://localhost:8787, not at port ${port} (--port)`,
+        advice: expect.stringContaining("perdure dev --port 8787"),
+      });
+    },
+    TEST_MS,
+  );
+
+  test(
+    "has no reload of its own is restarted when a source file changes, also after it crashed",
+    async () => {
+      home.write("app/pyproject.toml", "");
+      home.write("app/main.py", "import time\nprint('first', flush=True)\ntime.sleep(600)\n");
+      // 'uv run main.py' without uv.
+      home.write("bin/uv", '#!/bin/sh\nshift\nexec python3 "$@"\n');
+      chmodSync(join(home.path, "bin/uv"), 0o755);
+      const perdure = home.start(
+        ["dev", "--json", "--ingress-port", "0", "--admin-port", "0", "--port", String(await freePort())],
+        {
+          folder: "app",
+          env: { PATH: `${join(home.path, "bin")}:${process.env["PATH"]}` },
+        },
+      );
+      running = perdure;
+      await perdure.until(/"line":"first"/);
+      home.write("app/main.py", "print('second', flush=True)\nraise SystemExit('broken')\n");
+      await perdure.until(/"line":"second"/);
+      await event(perdure, "crashed");
+      home.write("app/main.py", "import time\nprint('third', flush=True)\ntime.sleep(600)\n");
+      await perdure.until(/"line":"third"/);
+      expect(await event(perdure, "restarting", 2)).toMatchObject({ path: "main.py" });
+    },
+    TEST_MS,
+  );
+
+  test(
+    "does not come back after a change is reported as gone, and as back once it is mended",
+    async () => {
+      writeProject("app", "node --watch main.mjs", "Hello");
+      const perdure = dev("app", "--port", String(await freePort()));
+      await event(perdure, "registered");
+      const source = home.read("app/main.mjs");
+      home.write("app/main.mjs", `${source}(`);
+      expect(await event(perdure, "gone")).toMatchObject({ advice: expect.stringContaining("Nothing is lost") });
+      home.write("app/main.mjs", source);
+      await event(perdure, "reloaded");
+    },
+    TEST_MS,
+  );
+});
+
+test(
+  "a second one on the same data is refused with the process and the addresses of the first",
+  async () => {
+    writeProject("app", "node main.mjs", "Hello");
+    const perdure = dev("app", "--port", String(await freePort()));
+    const { ingressUrl } = await event(perdure, "server");
+    const second = await home.run(["dev", "--no-start", "--ingress-port", "0", "--admin-port", "0"], { folder: "app" });
+    expect([second.exitCode, second.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(
+          `Another perdure dev uses the data in .*/app/\\.perdure: process \\d+, calls at ${ingressUrl}, management at http`,
+        ),
+      ),
+    ]);
+    expect(second.stderr).toContain("perdure dev --data <folder>");
+    expect(second.stdout + second.stderr).not.toContain("--base-dir");
+    perdure.signal("SIGINT");
+    await perdure.ended;
+    expect(home.has("app/.perdure/dev.json")).toBe(false);
+  },
+  TEST_MS,
+);
 
 describe("in a folder that is not ready", () => {
   test(

@@ -7,9 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Listener, SdkEndpoint } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { isForeign } from "./foreign.js";
+import { LOST_LOOKS_MAX } from "./limits.js";
 import { holderOf, isPortFree, listeningInodes } from "./ports.js";
 import { type Found, type Probed, probe } from "./probe.js";
 import { contentOf, installOf, isEmptyFolder, startOf, startText } from "./project.js";
+import { changeBetween, sourcesIn } from "./sources.js";
 import { templateOf, writeTemplate } from "./template.js";
 import { Sights } from "./watcher.js";
 
@@ -82,6 +84,16 @@ describe("what a row of looks means", () => {
       (one) => sights.next(one)?.kind,
     );
     expect(kinds).toEqual([undefined, "appeared", undefined, "gone", undefined, "reloaded", "changed", "gone", "changed"]);
+  });
+
+  test("a connection that broke is gone after some looks, and once", () => {
+    const sights = new Sights();
+    sights.next(found("a"));
+    sights.reloaded();
+    const kinds = Array.from({ length: 2 * LOST_LOOKS_MAX }, () => sights.next(silent)?.kind);
+    expect(kinds.filter((kind) => kind !== undefined)).toEqual(["gone"]);
+    expect(kinds[LOST_LOOKS_MAX - 1]).toBe("gone");
+    expect(sights.next(found("a"))?.kind).toBe("reloaded");
   });
 
   test("a restart that no look saw is a reload too", () => {
@@ -192,13 +204,45 @@ describe("a folder", () => {
     expect([installOf(folder), installOf(join(folder, "package"))]).toEqual([undefined, undefined]);
   });
 
+  test.each([
+    [[["main.py", ""]], [".py"]],
+    [
+      [
+        ["go.mod", ""],
+        ["main.go", ""],
+      ],
+      [".go"],
+    ],
+    [[["Cargo.toml", ""]], [".rs"]],
+    [[["package.json", '{"scripts":{"dev":"x"}}']], []],
+    [[["deno.json", '{"tasks":{"dev":"x"}}']], []],
+  ] as const)("with %j is restarted when files with %j change", (files, extensions) => {
+    write(...files);
+    expect(startOf(folder)?.restartsOn).toEqual(extensions);
+  });
+
+  test("has sources, without those of dependencies, whose changes are seen", () => {
+    write(["main.py", "1"], ["pkg/a.py", "1"], ["notes.txt", "1"], [".venv/lib/b.py", "1"], ["__pycache__/c.py", "1"]);
+    const before = sourcesIn(folder, [".py"]);
+    expect([...before.keys()].sort()).toEqual(["main.py", join("pkg", "a.py")]);
+    expect(changeBetween(before, sourcesIn(folder, [".py"]))).toBeUndefined();
+    write(["pkg/a.py", "22"], ["notes.txt", "22"]);
+    expect(changeBetween(before, sourcesIn(folder, [".py"]))).toBe(join("pkg", "a.py"));
+    rmSync(join(folder, "main.py"));
+    write(["pkg/a.py", "1"]);
+    expect(changeBetween(new Map([["main.py", "x"]]), new Map())).toBe("main.py");
+    expect(sourcesIn(join(folder, "none"), [".py"]).size).toBe(0);
+  });
+
   test("gets the template without losing what is in it", () => {
     write([".gitignore", "mine\n"]);
-    expect(writeTemplate(folder)).toEqual(["package.json", "src/service.ts"]);
+    expect(writeTemplate(folder, 8081)).toEqual(["package.json", "src/service.ts"]);
+    expect(readFileSync(join(folder, "src/service.ts"), "utf8")).toContain("curl localhost:8081/Greeter/greet");
+    expect(templateOf(folder, 0).get("src/service.ts")).toContain("curl localhost:<ingress port>/Greeter/greet");
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("mine\n");
     const start = startOf(folder);
     expect(start === undefined ? undefined : startText(start)).toBe("npm run --silent dev");
-    expect(JSON.parse(templateOf("/home/ann/My Shop!").get("package.json") ?? "")).toMatchObject({
+    expect(JSON.parse(templateOf("/home/ann/My Shop!", 8080).get("package.json") ?? "")).toMatchObject({
       name: "my-shop",
       dependencies: { "@restatedev/restate-sdk": expect.any(String) },
     });

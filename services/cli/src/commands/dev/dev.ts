@@ -1,6 +1,6 @@
 /**
- * Why: `perdure dev` is the loop of everybody who writes services: a server, their service, both known to each other, for as long as
- * they work on it. It starts what is missing, finds what runs, and stops what it started.
+ * `perdure dev`: a server and the developer's service, known to each other, for as long as they work on it. It starts what is missing,
+ * discovers a service that runs already, and stops what it started.
  */
 import { dirname, resolve } from "node:path";
 import { AdminClient } from "@perdure/admin-client";
@@ -12,12 +12,14 @@ import { pause } from "../manage/pause.js";
 import { App } from "./app.js";
 import { Child, exitText } from "./child.js";
 import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "./endpoint.js";
-import { foreignPorts } from "./foreign.js";
-import { SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
+import { foreignPorts, reportElsewhere } from "./foreign.js";
+import { removeHolder, writeHolder } from "./holder.js";
+import { ELSEWHERE_LOOKS, SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
 import { isPortFree } from "./ports.js";
 import { contentOf, type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
-import { Report } from "./report.js";
+import { NOTHING_IS_LOST, Report } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
+import { watchSources } from "./sources.js";
 import { NODE_MIN, writeTemplate } from "./template.js";
 
 export interface DevOptions {
@@ -61,6 +63,7 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
       install === undefined ? undefined : installPackages(context, report, folder, install),
     ]);
     server = started;
+    writeHolder(data, server);
     report.good(
       "server",
       `The server runs: calls at ${server.ingressUrl}, management at ${server.adminUrl}, the console at ${new URL("/ui/", server.adminUrl).href}, data in ${options.data}`,
@@ -71,15 +74,23 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
       },
     );
     sayHowToReach(context, report, server);
-    app = await startApp(context, report, folder, options, portsOf(options, server));
-    await Promise.race([serve(context, report, options, server, transport, app), untilServerEnds(context, server)]);
+    const startedApp = await startApp(context, report, folder, options, portsOf(options, server));
+    app = startedApp?.app;
+    await Promise.race([
+      serve(context, report, folder, options, server, transport, app),
+      untilServerEnds(context, server),
+      ...(startedApp === undefined || startedApp.restartsOn.length === 0
+        ? []
+        : [restartOnChange(context, report, folder, startedApp)]),
+    ]);
   } finally {
-    // Whoever takes calls goes first; then nobody misses the service.
+    // The server first: it must not call a service that has stopped.
     const running = server ?? (await settled(starting));
     if (context.signal.aborted) report.say("stopping", "Stopping …");
     await running?.child.stop();
+    if (server !== undefined) removeHolder(data);
     await app?.stop();
-    if (context.signal.aborted) report.say("stopped", "Stopped. What was running goes on at the next start.");
+    if (context.signal.aborted) report.say("stopped", "Stopped. Invocations that are not completed continue at the next start.");
   }
 }
 
@@ -125,7 +136,7 @@ async function prepareFolder(context: Context, report: Report, folder: string, o
     report.say("empty", "This folder is empty. `perdure dev --yes` writes a small TypeScript service into it.");
     return false;
   }
-  const written = writeTemplate(folder);
+  const written = writeTemplate(folder, options.serverPorts.ingress);
   report.good("written", `Written: ${written.join(", ")}`, { files: written });
   report.say("hint", nodeHint());
   return true;
@@ -178,13 +189,17 @@ async function installPackages(context: Context, report: Report, folder: string,
   const exit = await child.exited;
   context.signal.removeEventListener("abort", stop);
   if (context.signal.aborted)
-    report.bad("not-installed", "The packages are not installed: it was stopped", `Run '${command} install', then perdure dev.`);
+    report.bad(
+      "not-installed",
+      "The packages are not installed: their installation was stopped",
+      `Run '${command} install', then perdure dev.`,
+    );
   context.signal.throwIfAborted();
   if (exit.code !== 0)
     context.fail(
       FAILED,
       `${command} install ended with ${exitText(exit)}`,
-      "What it said is above. Run it again, then perdure dev.",
+      "Its messages are above. Run it again, then perdure dev.",
     );
 }
 
@@ -203,16 +218,22 @@ function portsOf(
   return USUAL_PORTS.filter((usual) => !ours.includes(usual) && !foreign.includes(usual));
 }
 
+interface StartedApp extends Pick<Start, "restartsOn"> {
+  readonly app: App;
+}
+
 async function startApp(
   context: Context,
   report: Report,
   folder: string,
   options: Surroundings,
   ports: readonly number[],
-): Promise<App | undefined> {
+): Promise<StartedApp | undefined> {
   const start = await whatToStart(context, report, folder, options, ports);
   if (start === undefined) return undefined;
-  report.say("starting", `Starting: ${startText(start)} (${start.because})`, { command: startText(start) });
+  const { restartsOn } = start;
+  const reload = restartsOn.length === 0 ? "" : `; it is restarted when a ${restartsOn.join(" or ")} file changes`;
+  report.say("starting", `Starting: ${startText(start)} (${start.because})${reload}`, { command: startText(start) });
   const app = new App(
     context,
     { command: start.command, args: start.args, cwd: folder, env: appEnvironment(context, options.appPort) },
@@ -220,17 +241,22 @@ async function startApp(
       line: (text) => report.line("app", text),
       ended: (how, again) => {
         const next =
-          again === undefined ? "Start it again by hand, or press Ctrl-C." : `It is started again in ${again / 1000} s.`;
-        report.bad(
-          "crashed",
-          `The service: ${how}`,
-          `Nothing is lost: what it was doing waits, and goes on when it is back. ${next}`,
-        );
+          again !== undefined
+            ? `It is started again in ${again / 1000} s.`
+            : `Start it again by hand${restartsOn.length === 0 ? "" : ", change a file"}, or press Ctrl-C.`;
+        report.bad("crashed", `The service: ${how}`, `${NOTHING_IS_LOST} ${next}`);
       },
     },
   );
   await startedOrAdvised(context, start.command, () => app.start());
-  return app;
+  return { app, restartsOn };
+}
+
+function restartOnChange(context: Context, report: Report, folder: string, { app, restartsOn }: StartedApp): Promise<never> {
+  return watchSources(context, folder, restartsOn, async (path) => {
+    report.say("restarting", `${path} has changed: the service is restarted`, { path });
+    await app.restart();
+  });
 }
 
 async function startedOrAdvised<T>(context: Context, command: string, start: () => Promise<T>): Promise<T> {
@@ -255,7 +281,7 @@ async function whatToStart(
   ports: readonly number[],
 ): Promise<Start | undefined> {
   const [command, ...args] = options.command;
-  if (command !== undefined) return { command, args, because: "as you said", isCertain: true };
+  if (command !== undefined) return { command, args, because: "the command given", isCertain: true, restartsOn: [] };
   if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // It runs already.
   const start = startOf(folder);
   if (start === undefined) {
@@ -268,7 +294,7 @@ async function whatToStart(
       );
     report.say(
       "waiting",
-      `Start your service; it is looked for at port ${ports.join(", ")}. Or: perdure dev -- <command that starts it>`,
+      `Start your service; perdure dev expects it at port ${ports.join(", ")}. Or: perdure dev -- <command that starts it>`,
       { ports },
     );
     return undefined;
@@ -279,13 +305,17 @@ async function whatToStart(
     (await context.prompts.confirm(`Start your service with '${startText(start)}' (${start.because})?`, "--yes"))
   )
     return start;
-  report.say("waiting", `Start your service, perhaps with: ${startText(start)}. It is looked for at port ${ports.join(", ")}.`, {
-    ports,
-  });
+  report.say(
+    "waiting",
+    `Start your service, perhaps with: ${startText(start)}. perdure dev expects it at port ${ports.join(", ")}.`,
+    {
+      ports,
+    },
+  );
   return undefined;
 }
 
-/** Our Node first: it runs TypeScript as it is. */
+/** Perdure's Node first: it runs TypeScript as it is. */
 function appEnvironment({ output }: Context, port: number | undefined): NodeJS.ProcessEnv {
   const own = dirname(process.execPath);
   return {
@@ -301,6 +331,7 @@ function appEnvironment({ output }: Context, port: number | undefined): NodeJS.P
 async function serve(
   context: Context,
   report: Report,
+  folder: string,
   options: Surroundings,
   server: DevServer,
   transport: NodeTransport,
@@ -316,32 +347,47 @@ async function serve(
     refused: (url, error) => report.refused(url, error),
     gone: (url, why) => report.gone(url, why),
   };
-  const urls = await firstEndpoints(context, report, portsOf(options, server));
+  const urls = await firstEndpoints(context, report, folder, options, server);
   return await Promise.race(urls.map((url) => watchEndpoint(context, admin, url, events)));
 }
 
 /** Addresses of those that serve handlers, as soon as there is one. */
-async function firstEndpoints(context: Context, report: Report, ports: readonly number[]): Promise<readonly string[]> {
+async function firstEndpoints(
+  context: Context,
+  report: Report,
+  folder: string,
+  options: Surroundings,
+  server: DevServer,
+): Promise<readonly string[]> {
+  const ports = portsOf(options, server);
+  let isElsewhere = false;
   for (let looks = 1; ; looks++) {
     const found = await findEndpoints(ports);
     if (found.length > 0) return found.map(({ url }) => url);
+    if (options.port !== undefined && !isElsewhere && looks % ELSEWHERE_LOOKS === 0)
+      isElsewhere = await reportElsewhere(report, folder, options.port, portsOf({ ...options, port: undefined }, server));
     if (looks === SEARCH_LOOKS_QUICK) {
-      report.say("waiting", `No service yet at port ${ports.join(", ")}. Listens it elsewhere? perdure dev --port <port>`, {
-        ports,
-      });
+      report.say(
+        "waiting",
+        `No service responds at port ${ports.join(", ")} yet. If it listens at another one: perdure dev --port <port>`,
+        {
+          ports,
+        },
+      );
     }
     await pause(context, looks < SEARCH_LOOKS_QUICK ? SEARCH_PAUSE_MS : SEARCH_PAUSE_MS * 5);
   }
 }
 
-const USUAL_DOORS = { ingress: "8080", admin: "9070" } as const;
+const USUAL_PORTS_OF_SERVER = { ingress: "8080", admin: "9070" } as const;
 
-/** Other commands must mean this server, and may not. */
+/** Other commands may be set to another server. */
 function sayHowToReach(context: Context, report: Report, { adminUrl, ingressUrl }: DevServer): void {
-  const isUsual = new URL(adminUrl).port === USUAL_DOORS.admin && new URL(ingressUrl).port === USUAL_DOORS.ingress;
+  const isUsual =
+    new URL(adminUrl).port === USUAL_PORTS_OF_SERVER.admin && new URL(ingressUrl).port === USUAL_PORTS_OF_SERVER.ingress;
   if (!isUsual)
     return report.say("hint", `For other commands: export PERDURE_ADMIN_URL=${adminUrl} PERDURE_INGRESS_URL=${ingressUrl}`);
   const chosen = context.variables.find("PERDURE_ENVIRONMENT", "RESTATE_ENVIRONMENT")?.value ?? context.official.activeName();
   if (chosen === undefined || chosen === LOCAL) return;
-  report.say("hint", `Other commands are about the environment '${chosen}'; for this server add --env ${LOCAL}`);
+  report.say("hint", `Other commands use the environment '${chosen}'; for this server add --env ${LOCAL}`);
 }

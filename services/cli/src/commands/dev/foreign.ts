@@ -1,6 +1,6 @@
 /**
- * Which services at the usual ports belong to other projects. A service that another project left running must not become
- * part of this one without a question.
+ * Whose services listen at the usual ports. One that another project left running must not become part of this one without a prompt;
+ * one of this project that ignores `--port` is named.
  */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
@@ -43,6 +43,23 @@ export function isForeign(holder: Holder | undefined, folder: string): boolean {
   if (its === own || its.startsWith(own + sep)) return false;
   // A workspace starts programs from its root; the root of the file system or a home directory is no project.
   return isEmptyFolder(folder) || !own.startsWith(its + sep) || its === sep || its === process.env["HOME"];
+}
+
+/** Reports a service of this folder that listens at one of `ports` instead of at `port`; whether there is one. */
+export async function reportElsewhere(report: Report, folder: string, port: number, ports: readonly number[]): Promise<boolean> {
+  for (const { url } of await findEndpoints(ports.filter((other) => other !== port))) {
+    const at = Number(new URL(url).port);
+    const holder = holderOf(at);
+    if (holder === undefined || isForeign(holder, folder)) continue;
+    report.bad(
+      "elsewhere",
+      `Your service listens at ${url}, not at port ${port} (--port)`,
+      `Its code does not use the variable PORT, which --port sets. Use it there, or run: perdure dev --port ${at}`,
+      { url, port },
+    );
+    return true;
+  }
+  return false;
 }
 
 function servicesOf(probed: Seen["probed"]): string {

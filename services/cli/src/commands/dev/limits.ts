@@ -12,6 +12,12 @@ export const LOOK_PAUSE_MS = 1_000;
 export const SEARCH_PAUSE_MS = 300;
 /** After so many looks in vain the search is as slow as the looks at one that answers. */
 export const SEARCH_LOOKS_QUICK = 200;
+/** A connection that broke is reported after so many looks in vain: a reload of the service's own tool is over by then. */
+export const LOST_LOOKS_MAX = 10;
+/** Once in so many looks a service is looked for at the usual ports although `--port` names another one. */
+export const ELSEWHERE_LOOKS = 10;
+/** Entries of the project that are looked at for changes once a second. */
+export const SOURCE_ENTRIES_MAX = 2_000;
 /** How often a service that crashes is started again in a row; what crashes that often needs a person. */
 export const RESTARTS_MAX = 5;
 /** Bounds of the random pauses before them. */

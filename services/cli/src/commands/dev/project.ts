@@ -11,6 +11,8 @@ export interface Start {
   readonly because: string;
   /** Whether the file says how to start it; otherwise this is only what is usual, and people are told instead. */
   readonly isCertain: boolean;
+  /** Extensions of source files after whose change it must be restarted (`.py`); empty when its command does that itself, or may. */
+  readonly restartsOn: readonly string[];
 }
 
 /** What a new repository has before anything is in it. */
@@ -52,35 +54,45 @@ const packageShape = z.looseObject({
   devDependencies: texts,
 });
 
-/** How to start what is in this folder; undefined when nobody knows. */
+/** How to start what is in this folder; undefined when no file says so. */
 export function startOf(folder: string): Start | undefined {
   const has: Has = (name) => existsSync(join(folder, name));
   if (has("package.json")) {
     const script = scriptIn(readFileSync(join(folder, "package.json"), "utf8"));
-    if (script !== undefined) return { ...runScript(script, has), isCertain: true };
+    if (script !== undefined) return { ...runScript(script, has), isCertain: true, restartsOn: [] };
   }
   const deno = ["deno.json", "deno.jsonc"].find(has);
   if (deno !== undefined) {
     const script = scriptIn(readFileSync(join(folder, deno), "utf8"), "tasks");
-    if (script !== undefined) return start("deno", ["task", script.name], `task '${script.name}' of ${deno}`, true);
+    if (script !== undefined) return start("deno", ["task", script.name], `task '${script.name}' of ${deno}`, true, []);
   }
-  if (has("__main__.py") && has("pyproject.toml")) return start("uv", ["run", "."], "pyproject.toml and __main__.py", true);
+  if (has("__main__.py") && has("pyproject.toml"))
+    return start("uv", ["run", "."], "pyproject.toml and __main__.py", true, PYTHON);
   const python = ["main.py", "app.py", "service.py", "example.py", "src/main.py", "src/app.py"].find(has);
   if (python !== undefined) {
     if (has("uv.lock") || has("pyproject.toml"))
-      return start("uv", ["run", python], `${has("uv.lock") ? "uv.lock" : "pyproject.toml"} and ${python}`, true);
-    return start("python3", [python], python, has("requirements.txt"));
+      return start("uv", ["run", python], `${has("uv.lock") ? "uv.lock" : "pyproject.toml"} and ${python}`, true, PYTHON);
+    return start("python3", [python], python, has("requirements.txt"), PYTHON);
   }
-  if (has("go.mod") && has("main.go")) return start("go", ["run", "."], "go.mod", true);
-  if (has("Cargo.toml")) return start("cargo", ["run"], "Cargo.toml", true);
+  if (has("go.mod") && has("main.go")) return start("go", ["run", "."], "go.mod", true, [".go"]);
+  if (has("Cargo.toml")) return start("cargo", ["run"], "Cargo.toml", true, [".rs"]);
   const gradle = ["build.gradle.kts", "build.gradle"].find(has);
-  if (gradle !== undefined) return start(has("gradlew") ? "./gradlew" : "gradle", ["run", "--console=plain"], gradle, false);
-  if (has("pom.xml")) return start(has("mvnw") ? "./mvnw" : "mvn", ["-q", "compile", "exec:java"], "pom.xml", false);
+  if (gradle !== undefined) return start(has("gradlew") ? "./gradlew" : "gradle", ["run", "--console=plain"], gradle, false, JVM);
+  if (has("pom.xml")) return start(has("mvnw") ? "./mvnw" : "mvn", ["-q", "compile", "exec:java"], "pom.xml", false, JVM);
   return undefined;
 }
 
-function start(command: string, args: readonly string[], because: string, isCertain: boolean): Start {
-  return { command, args, because, isCertain };
+const PYTHON = [".py"];
+const JVM = [".java", ".kt"];
+
+function start(
+  command: string,
+  args: readonly string[],
+  because: string,
+  isCertain: boolean,
+  restartsOn: readonly string[],
+): Start {
+  return { command, args, because, isCertain, restartsOn };
 }
 
 /** `dev` before `start`; undefined when it has neither, or is no package.json. */
@@ -111,7 +123,7 @@ function managerOf(has: Has): "npm" | "pnpm" | "yarn" | "bun" {
   return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
 }
 
-function runScript({ name }: { name: string }, has: Has): Omit<Start, "isCertain"> {
+function runScript({ name }: { name: string }, has: Has): Omit<Start, "isCertain" | "restartsOn"> {
   const manager = managerOf(has);
   return {
     command: manager,

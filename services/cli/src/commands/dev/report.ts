@@ -1,10 +1,12 @@
-/** Why: whoever develops reads three things: what is served, how to call it, and what just happened to it. */
+/** What a developer reads: what is served, how to call it, and what just happened to it. */
 import type { AdminApiError, RegistrationView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { asCliError } from "../manage/connect.js";
 import { curlOf } from "../manage/services.js";
 import { spanText } from "../manage/timeline-lines.js";
 import type { Sight } from "./watcher.js";
+
+export const NOTHING_IS_LOST = "Nothing is lost: its invocations wait, and continue when it is back.";
 
 export class Report {
   readonly #context: Context;
@@ -64,7 +66,7 @@ export class Report {
       ...doors,
     };
     if (why === "reloaded") return this.good(why, `${names} at ${url} is back, and registered again`, facts);
-    const what = why === "appeared" ? "is registered" : "serves something else now, and is registered again";
+    const what = why === "appeared" ? "is registered" : "has changed, and is registered again";
     this.good(why === "appeared" ? "registered" : "changed", `${names} at ${url} ${what} (${deployment.id})`, facts);
     if (output.isJson) return;
     for (const service of deployment.services) {
@@ -75,7 +77,12 @@ export class Report {
     }
     if (this.#isReady) return;
     this.#isReady = true;
-    output.print(output.paint("dim", `  Ready after ${spanText(tookMs)}. Ctrl-C ends it; what runs goes on at the next start.`));
+    output.print(
+      output.paint(
+        "dim",
+        `  Ready after ${spanText(tookMs)}. Ctrl-C stops it; invocations that are not completed continue at the next start.`,
+      ),
+    );
   }
 
   refused(url: string, error: AdminApiError): void {
@@ -86,11 +93,6 @@ export class Report {
   }
 
   gone(url: string, why: string): void {
-    this.bad(
-      "gone",
-      `The service at ${url} does not answer: ${why}`,
-      "Nothing is lost: what it was doing waits, and goes on when it is back.",
-      { url },
-    );
+    this.bad("gone", `The service at ${url} does not answer: ${why}`, NOTHING_IS_LOST, { url });
   }
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Context } from "../../context.js";
 import { CliError, FAILED } from "../../errors.js";
 import { Child, exitText } from "./child.js";
+import { lockedError } from "./holder.js";
 import { SERVER_READY_MS_MAX } from "./limits.js";
 import { holderOf, isPortFree } from "./ports.js";
 import { entryOf, textOf } from "./server-log.js";
@@ -23,7 +24,7 @@ export interface DevServer {
 /** Beside the bundle of the command line. */
 const PROGRAM = fileURLToPath(new URL("../../standalone/dist/main.mjs", import.meta.url));
 
-/** Variables that are ours; the server would take them for settings of its own that it does not know. */
+/** Variables of the command line; the server would refuse them as unknown settings. */
 const OURS =
   /^(?:PERDURE|RESTATE)_(?:ENVIRONMENT|ACCOUNT|API_KEY|API_URL|AUTH_TOKEN|ADMIN_URL|INGRESS_URL|HOST|HOST_SCHEME|CONFIG_HOME|CLI_.*|NODE|NODE_OPTIONS)$/;
 
@@ -45,7 +46,7 @@ export async function requirePorts(context: Context, { ingress, admin }: ServerP
   }
 }
 
-/** Resolves when both doors answer; rejects with what it said last when it ends instead. */
+/** Resolves when both ports respond; rejects when it ends instead, after the lines that say why, or with who has locked the data. */
 export async function startServer(
   context: Context,
   { ports, data, bind }: { readonly ports: ServerPorts; readonly data: string; readonly bind: string },
@@ -54,6 +55,9 @@ export async function startServer(
   if (!existsSync(PROGRAM)) context.fail(FAILED, "The server is not built", "Run: make build");
   makeDataFolder(data);
   const doors = Promise.withResolvers<{ ingress: string; admin: string }>();
+  /** Lines of a server that cannot start; held back, because it names flags that `perdure dev` does not have. */
+  const startErrors: string[] = [];
+  let isStarting = true;
   const child = await Child.start({
     command: process.execPath,
     args: [PROGRAM, "server", "--base-dir", data],
@@ -64,6 +68,7 @@ export async function startServer(
       const entry = entryOf(line);
       if (entry?.msg === "ready" && entry.ingress !== undefined && entry.admin !== undefined)
         doors.resolve({ ingress: entry.ingress, admin: entry.admin });
+      else if (entry === undefined && isStarting) startErrors.push(line);
       else if (entry === undefined || entry.level === "error" || entry.level === "warn") onTrouble(textOf(line, entry));
     },
   });
@@ -71,14 +76,17 @@ export async function startServer(
   const timer = context.clock.setTimer(SERVER_READY_MS_MAX, () => patience.resolve("late"));
   const outcome = await Promise.race([doors.promise, child.exited, patience.promise, aborted(context.signal)]);
   timer.cancel();
+  isStarting = false;
   if (outcome === "aborted") {
     await child.stop();
     throw context.signal.reason;
   }
   if (outcome === "late" || "code" in outcome) {
     await child.stop();
+    if (startErrors.some((line) => line.includes("RT0005"))) throw lockedError(data);
+    for (const line of startErrors) onTrouble(line);
     const why = outcome === "late" ? "was not ready in time" : `ended with ${exitText(outcome)}`;
-    throw new CliError(FAILED, `The server ${why}`, "What it said is above. Its data: see --data.");
+    throw new CliError(FAILED, `The server ${why}`, "Its messages are above. Its data: see --data.");
   }
   return { child, ingressUrl: outcome.ingress.replace(/\/$/, ""), adminUrl: outcome.admin.replace(/\/$/, "") };
 }

@@ -8,11 +8,11 @@ const SDK = { name: "@restatedev/restate-sdk", version: "^1.17.2" };
 /** Older ones do not run TypeScript as it is. */
 export const NODE_MIN = "22.18";
 
-const SERVICE = `/**
+const serviceText = (ingressPort: number): string => `/**
  * A durable service: each step is stored before the next one starts, so a crash in between repeats nothing that is done.
  * It needs Node ${NODE_MIN} or later, which runs TypeScript as it is; \`perdure dev\` runs it with the Node that Perdure brings.
  *
- *   curl localhost:8080/Greeter/greet --json '"Ann"'
+ *   curl localhost:${ingressPort === 0 ? "<ingress port>" : ingressPort}/Greeter/greet --json '"Ann"'
  */
 import { type Context, handlers, serde, serve, service } from ${JSON.stringify(SDK.name)};
 
@@ -25,7 +25,7 @@ const greeter = service({
     greet: handlers.handler({ input: nameSerde }, async (ctx: Context, name: string): Promise<string> => {
       // Runs once, however often the handler is tried: its result is in the journal.
       const number = await ctx.run("choose a number", () => Math.ceil(Math.random() * 100));
-      // A durable timer: it goes on after a restart of service and server.
+      // A durable timer: it continues after a restart of service and server.
       await ctx.sleep({ seconds: 1 });
       return \`Hello \${name}, your number is \${number}.\`;
     }),
@@ -35,8 +35,8 @@ const greeter = service({
 serve({ services: [greeter], port: Number(process.env.PORT ?? 9080) });
 `;
 
-/** Files by path; `folder` gives the package its name. */
-export function templateOf(folder: string): ReadonlyMap<string, string> {
+/** Files by path; `folder` gives the package its name. `ingressPort` 0: the server takes a free one. */
+export function templateOf(folder: string, ingressPort: number): ReadonlyMap<string, string> {
   const manifest = {
     name: nameOf(basename(folder)),
     version: "0.1.0",
@@ -48,7 +48,7 @@ export function templateOf(folder: string): ReadonlyMap<string, string> {
   };
   return new Map([
     ["package.json", `${JSON.stringify(manifest, undefined, 2)}\n`],
-    ["src/service.ts", SERVICE],
+    ["src/service.ts", serviceText(ingressPort)],
     [".gitignore", "node_modules/\n.perdure/\n"],
   ]);
 }
@@ -62,9 +62,9 @@ function nameOf(folder: string): string {
 }
 
 /** Never over a file that is there. Resolves with the paths written. */
-export function writeTemplate(folder: string): readonly string[] {
+export function writeTemplate(folder: string, ingressPort: number): readonly string[] {
   const written: string[] = [];
-  for (const [path, text] of templateOf(folder)) {
+  for (const [path, text] of templateOf(folder, ingressPort)) {
     if (path.includes("/")) mkdirSync(join(folder, path, ".."), { recursive: true });
     try {
       writeFileSync(join(folder, path), text, { flag: "wx" });

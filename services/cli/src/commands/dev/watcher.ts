@@ -2,6 +2,7 @@
  * Why: people change their code all the time; the server has to know what it serves now. One look a second, on this machine, at one
  * address: registered when it appears, again when it comes back or serves something else, and told when it is gone.
  */
+import { LOST_LOOKS_MAX } from "./limits.js";
 import type { Found, Probed } from "./probe.js";
 
 export type Sight =
@@ -15,7 +16,9 @@ export type Sight =
 
 /** What a row of looks means. Pure: it is told what was seen. */
 export class Sights {
-  #state: "never" | "there" | "away" = "never";
+  /** `lost`: its connection broke, which a reload does as well; `away`: reported as gone. */
+  #state: "never" | "there" | "lost" | "away" = "never";
+  #looksLost = 0;
   #fingerprint: string | undefined;
 
   get isThere(): boolean {
@@ -25,9 +28,10 @@ export class Sights {
   /** Undefined when nothing is new. */
   next(probed: Probed): Sight | undefined {
     if (!serves(probed)) {
-      if (this.#state !== "there") return undefined;
+      const isGone = this.#state === "there" || (this.#state === "lost" && ++this.#looksLost >= LOST_LOOKS_MAX);
+      if (!isGone) return undefined;
       this.#state = "away";
-      return { kind: "gone", why: probed.kind === "other" ? probed.why : "nobody listens there" };
+      return { kind: "gone", why: probed.kind === "other" ? probed.why : "no program listens there" };
     }
     const before = this.#state;
     const fingerprint = probed.kind === "found" ? probed.fingerprint : undefined;
@@ -36,12 +40,14 @@ export class Sights {
     this.#fingerprint = fingerprint;
     if (before === "never") return { kind: "appeared", found: probed };
     if (isOther) return { kind: "changed", found: probed };
-    return before === "away" ? { kind: "reloaded", found: probed } : undefined;
+    return before !== "there" ? { kind: "reloaded", found: probed } : undefined;
   }
 
-  /** Its process was replaced although no look found it away. */
+  /** Its connection broke although no look found it away. */
   reloaded(): void {
-    if (this.#state === "there") this.#state = "away";
+    if (this.#state !== "there") return;
+    this.#state = "lost";
+    this.#looksLost = 0;
   }
 }
 

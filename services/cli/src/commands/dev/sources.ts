@@ -1,0 +1,85 @@
+/**
+ * Source files of a service whose runtime does not reload them (Python, Go, Rust, the JVM): `perdure dev` restarts it when one changes.
+ * Modification times are read once a second, because recursive file watchers also follow dependencies and run out of handles there.
+ */
+import { type Dirent, readdirSync, statSync } from "node:fs";
+import { extname, join } from "node:path";
+import type { Context } from "../../context.js";
+import { pause } from "../manage/pause.js";
+import { LOOK_PAUSE_MS, SOURCE_ENTRIES_MAX } from "./limits.js";
+
+/** Modification time and size by path, relative to the folder. */
+export type Sources = ReadonlyMap<string, string>;
+
+/** Folders of dependencies and of what is built; hidden ones are skipped as well. */
+const SKIPPED: ReadonlySet<string> = new Set([
+  "node_modules",
+  "__pycache__",
+  "venv",
+  "target",
+  "build",
+  "dist",
+  "vendor",
+  "bin",
+  "obj",
+]);
+
+/** Files with one of these extensions (`.py`); at most SOURCE_ENTRIES_MAX entries of the folder are read, in the order of their names. */
+export function sourcesIn(folder: string, extensions: readonly string[]): Sources {
+  const sources = new Map<string, string>();
+  const folders = [""];
+  let entriesLeft = SOURCE_ENTRIES_MAX;
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    for (const entry of entriesOf(join(folder, at))) {
+      if (entriesLeft-- === 0) return sources;
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) {
+        if (!entry.name.startsWith(".") && !SKIPPED.has(entry.name)) folders.push(path);
+      } else if (extensions.includes(extname(entry.name))) {
+        const stat = statSync(join(folder, path), { throwIfNoEntry: false });
+        if (stat !== undefined) sources.set(path, `${stat.mtimeMs} ${stat.size}`);
+      }
+    }
+  }
+  return sources;
+}
+
+/** A folder may be deleted meanwhile, or be closed to this user. */
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (cause) {
+    if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes((cause as NodeJS.ErrnoException).code ?? "")) return [];
+    throw cause;
+  }
+}
+
+/** Path of one file that was added, changed or deleted; undefined when both are alike. */
+export function changeBetween(before: Sources, after: Sources): string | undefined {
+  for (const [path, stamp] of after) if (before.get(path) !== stamp) return path;
+  for (const path of before.keys()) if (!after.has(path)) return path;
+  return undefined;
+}
+
+/** Calls `changed` with one path once files have changed and then been still for one look; rejects when the signal fires. */
+export async function watchSources(
+  context: Context,
+  folder: string,
+  extensions: readonly string[],
+  changed: (path: string) => Promise<void>,
+): Promise<never> {
+  let last = sourcesIn(folder, extensions);
+  let pending: string | undefined;
+  for (;;) {
+    await pause(context, LOOK_PAUSE_MS);
+    const next = sourcesIn(folder, extensions);
+    const path = changeBetween(last, next);
+    last = next;
+    if (path !== undefined) pending = path;
+    else if (pending !== undefined) {
+      const first = pending;
+      pending = undefined;
+      await changed(first);
+    }
+  }
+}
