@@ -226,7 +226,10 @@ describe("refusals to start", () => {
 
   test.each(["ingress", "admin"])("RT0004 when the port of %s is taken, before any data is touched", async (door) => {
     const refused = start(`--${door}.bind-port=${taken}`);
-    await expect(refused).rejects.toMatchObject({ code: "RT0004", detail: expect.stringContaining(`127.0.0.1:${taken}`) });
+    await expect(refused).rejects.toMatchObject({
+      code: "RT0004",
+      detail: expect.stringContaining(`127.0.0.1:${taken} (${door}.bind-port): in use by process ${process.pid} (`),
+    });
     expect(readdirSync(folder)).toEqual([]);
   });
 

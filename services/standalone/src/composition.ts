@@ -95,8 +95,8 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const { isSuspended } = doorGuards;
   const tunnels = await lifecycle.prepare(() => tunnelsOf(settings));
   // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
-  await lifecycle.prepare(() => checkAddress(settings.ingress));
-  await lifecycle.prepare(() => checkAddress(settings.admin));
+  await lifecycle.prepare(() => checkAddress(settings.ingress, "ingress.bind-port"));
+  await lifecycle.prepare(() => checkAddress(settings.admin, "admin.bind-port"));
   await lifecycle.prepare(() => recordScopesOf(settings));
 
   const directories = directoriesOf(settings);

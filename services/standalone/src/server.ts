@@ -4,8 +4,6 @@ import { startStandalone } from "./composition.js";
 import { directoriesOf, loadSettings, type Settings, settings as schema } from "./config.js";
 
 const ADVICE: Advice = {
-  RT0004:
-    "Stop the program that uses the address, or choose another one: ingress.bind-port, admin.bind-port. Ports below 1024 may need more rights.",
   RT0005:
     "Stop the other process, or give this one a directory of its own: --base-dir, --node-name or worker.storage-rocksdb.path.",
   RT0009: "Move the directory away, or set worker.storage-rocksdb.path to another one. Nothing in it was changed.",

@@ -1,7 +1,8 @@
-/** Why: the addresses people reach the server at: checked before anything else starts, bound when there is somebody to answer. */
+/** The addresses that clients reach a process at: checked before anything else starts, bound when requests can be answered. */
 import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
 import type { Part } from "../lifecycle.js";
+import { holderOf } from "../port-holder.js";
 
 /** An address as the settings have it; without `bindAddress`, or with `*`, every address of the machine. */
 export interface DoorSettings {
@@ -24,17 +25,25 @@ export function isBeyondLoopback(settings: DoorSettings): boolean {
   return host === undefined || !/^(localhost|127(\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
 }
 
-/** Binds and lets go again; rejects with RT0004. The door itself is bound later and has the last word. */
-export function checkAddress(settings: DoorSettings): Promise<void> {
+/**
+ * Binds and closes again; rejects with RT0004, which names `setting` (`ingress.bind-port`) and, where the system shows it, the process
+ * that uses the address. The port itself is bound later, and may still be refused then.
+ */
+export function checkAddress(settings: DoorSettings, setting: string): Promise<void> {
   if (settings.bindPort === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once("error", (cause: Error) => {
-      const { host = "*", port } = listenOn(settings);
-      reject(new PerdureError("RT0004", `cannot listen on ${host}:${port}: ${cause.message}`, { cause }));
-    });
+    probe.once("error", (cause) => reject(listenError(cause, listenOn(settings), setting)));
     probe.listen(listenOn(settings), () => probe.close(() => resolve()));
   });
+}
+
+/** RT0004 for an address that cannot be bound. `setting`: where the port is set, when that is known. */
+export function listenError(cause: NodeJS.ErrnoException, { host = "*", port }: ListenAddress, setting?: string): PerdureError {
+  const holder = cause.code === "EADDRINUSE" ? holderOf(port) : undefined;
+  const why = holder === undefined ? cause.message : `in use by process ${holder.pid} (${holder.command})`;
+  const where = setting === undefined ? "" : ` (${setting})`;
+  return new PerdureError("RT0004", `cannot listen on ${host}:${port}${where}: ${why}`, { cause });
 }
 
 /** A bound door as a part of the process. */

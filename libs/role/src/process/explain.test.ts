@@ -9,7 +9,7 @@ test("a failed start is explained: the code, what happened, what to do, where to
       "",
       "  cannot listen on *:8080: address already in use",
       "",
-      "What to do: Stop the program that uses the address, or choose another one. Ports below 1024 may need more rights.",
+      "What to do: Stop the program that uses the address, or set another port. Ports below 1024 may need more rights.",
       "More: perdure errors RT0004",
     ].join("\n"),
   );

@@ -7,7 +7,7 @@ export type Advice = Readonly<Partial<Record<ErrorCode, string>>>;
 function commonAdvice(program: string): Advice {
   return {
     RT0002: `Correct the settings; '${program} --print-config' shows every setting with its meaning.`,
-    RT0004: "Stop the program that uses the address, or choose another one. Ports below 1024 may need more rights.",
+    RT0004: "Stop the program that uses the address, or set another port. Ports below 1024 may need more rights.",
     META0005: "Restore the metadata from a backup, or move it away and register the deployments again.",
     META0010: "Start the version that wrote the data, or a newer one. Nothing in it was changed.",
     OPS0001: `Correct the setting; '${program} --print-config' shows every setting with its meaning.`,

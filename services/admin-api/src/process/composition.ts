@@ -51,7 +51,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
     url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),
     redis: redisOptionsOf(settings.redis, "perdure-admin"),
   }));
-  await lifecycle.prepare(() => checkAddress(settings.admin));
+  await lifecycle.prepare(() => checkAddress(settings.admin, "admin.bind-port"));
 
   // Until the API itself is there, its port says what is waited for.
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };

@@ -20,8 +20,8 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
   const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
   const forwarding = await lifecycle.prepare(() => forwardingOf(settings));
   const certificates = await openPublicCertificate(settings.publicTls, ports);
-  await lifecycle.prepare(() => checkAddress(settings.ingress));
-  await lifecycle.prepare(() => checkAddress(settings.admin));
+  await lifecycle.prepare(() => checkAddress(settings.ingress, "ingress.bind-port"));
+  await lifecycle.prepare(() => checkAddress(settings.admin, "admin.bind-port"));
 
   observeCertificate(metrics, "perdure_cloud_gateway_tls_cert_expiry_seconds", certificates);
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };

@@ -20,7 +20,7 @@ export async function startGateway(settings: Settings, ports: ProcessPorts): Pro
   const tls = await openPeerCredentials(settings.tls, ports);
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
   const seeds = await lifecycle.prepare(() => required("worker.addresses", settings.worker.addresses));
-  await lifecycle.prepare(() => checkAddress(settings.ingress));
+  await lifecycle.prepare(() => checkAddress(settings.ingress, "ingress.bind-port"));
 
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));

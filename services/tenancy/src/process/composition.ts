@@ -72,7 +72,7 @@ export async function startTenancy(
     url: required("metadata.postgres-url", settings.metadata.postgresUrl).reveal(),
     ring: ringOf(settings),
   }));
-  await lifecycle.prepare(() => checkAddress(settings.api));
+  await lifecycle.prepare(() => checkAddress(settings.api, "api.bind-port"));
 
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));

@@ -21,8 +21,8 @@ export async function startTunnelRelay(settings: Settings, ports: ProcessPorts):
   const certificates = await openPublicCertificate(settings.publicTls, ports);
   const peersCa = await openPeersCa(settings, ports);
   const options = await lifecycle.prepare(() => ({ ...optionsOf(settings), peersCa: () => peersCa?.current.certificate }));
-  await lifecycle.prepare(() => checkAddress(settings.tunnels));
-  await lifecycle.prepare(() => checkAddress(settings.proxy));
+  await lifecycle.prepare(() => checkAddress(settings.tunnels, "tunnels.bind-port"));
+  await lifecycle.prepare(() => checkAddress(settings.proxy, "proxy.bind-port"));
 
   observeCertificate(metrics, "perdure_tunnel_tls_cert_expiry_seconds", certificates);
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };

@@ -8,7 +8,6 @@ import { Listener, SdkEndpoint } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { isForeign } from "./foreign.js";
 import { LOST_LOOKS_MAX } from "./limits.js";
-import { holderOf, isPortFree, listeningInodes } from "./ports.js";
 import { type Found, type Probed, probe } from "./probe.js";
 import { contentOf, installOf, isEmptyFolder, startOf, startText } from "./project.js";
 import { changeBetween, sourcesIn } from "./sources.js";
@@ -275,30 +274,5 @@ describe("a service at a usual port", () => {
     expect(isForeign(undefined, join(folder, "empty"))).toBe(true);
     expect(isForeign(undefined, join(folder, "workspace/app"))).toBe(false);
     expect(isForeign({ pid: 1, command: "", folder: "/" }, join(folder, "workspace/app"))).toBe(true);
-  });
-});
-
-describe("a port", () => {
-  test("that is taken has a holder with a name", async () => {
-    const listener = await Listener.open(createServer(), 0);
-    expect(await isPortFree(listener.port)).toBe(false);
-    expect(holderOf(listener.port)).toMatchObject({
-      pid: process.pid,
-      command: expect.stringContaining("node"),
-      folder: process.cwd(),
-    });
-    await listener.close();
-    expect(await isPortFree(listener.port)).toBe(true);
-    expect(holderOf(listener.port)).toBeUndefined();
-  });
-
-  test("is found in the system's table among those that listen", () => {
-    const table = [
-      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
-      "   0: 0100007F:2378 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 x",
-      "   1: 0100007F:2378 0100007F:9999 01 00000000:00000000 00:00000000 00000000  1000        0 4343 1 x",
-      "   2: 0100007F:9999 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4444 1 x",
-    ].join("\n");
-    expect(listeningInodes(table, 0x2378)).toEqual(["4242"]);
   });
 });

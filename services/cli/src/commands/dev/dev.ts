@@ -5,6 +5,7 @@
 import { dirname, resolve } from "node:path";
 import { AdminClient } from "@perdure/admin-client";
 import { type NodeTransport, nodeTransport } from "@perdure/admin-client/node";
+import { isPortFree } from "@perdure/role/port-holder";
 import { type Context, USER_AGENT } from "../../context.js";
 import { LOCAL } from "../../environment.js";
 import { CliError, FAILED } from "../../errors.js";
@@ -15,7 +16,6 @@ import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "
 import { foreignPorts, reportElsewhere } from "./foreign.js";
 import { removeHolder, writeHolder } from "./holder.js";
 import { ELSEWHERE_LOOKS, SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
-import { isPortFree } from "./ports.js";
 import { contentOf, type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
 import { NOTHING_IS_LOST, Report } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";

@@ -4,9 +4,9 @@
  */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
+import { type Holder, holderOf } from "@perdure/role/port-holder";
 import type { Context } from "../../context.js";
 import { findEndpoints, type Seen } from "./endpoint.js";
-import { type Holder, holderOf } from "./ports.js";
 import { isEmptyFolder } from "./project.js";
 import type { Report } from "./report.js";
 

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { holderOf, isPortFree } from "@perdure/role/port-holder";
 import type { Context } from "../../context.js";
 import { CliError, FAILED } from "../../errors.js";
 import { Child, exitText } from "./child.js";
 import { lockedError } from "./holder.js";
 import { SERVER_READY_MS_MAX } from "./limits.js";
-import { holderOf, isPortFree } from "./ports.js";
 import { entryOf, textOf } from "./server-log.js";
 
 export interface ServerPorts {

@@ -1,4 +1,4 @@
-/** Why: "address already in use" helps nobody; who uses it, and what to do, does. */
+/** Which process listens at a port, for errors that say more than "address already in use". */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -20,13 +20,13 @@ export async function isPortFree(port: number): Promise<boolean> {
 function canListen(port: number, host: string | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    // No IPv6 here is no reason against the port.
+    // A machine without IPv6 does not make the port unusable.
     handleErrors(server, ({ code }: NodeJS.ErrnoException) => resolve(code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT"));
     server.listen({ port, exclusive: true, ...(host === undefined ? {} : { host }) }, () => server.close(() => resolve(true)));
   });
 }
 
-/** Who listens there, as far as the system tells us; other users' programs it does not. */
+/** The process that listens there; undefined when the system does not show it, as for processes of other users. */
 export function holderOf(port: number): Holder | undefined {
   return process.platform === "linux" ? holderByProc(port) : holderByLsof(port);
 }
@@ -82,7 +82,7 @@ function linkOrEmpty(path: string): string {
   }
 }
 
-/** Processes end while we look, and those of others are closed to us. */
+/** Processes may end meanwhile, and those of other users cannot be read. */
 function unreadable<T>(cause: unknown, nothing: T): T {
   if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes((cause as NodeJS.ErrnoException).code ?? "")) return nothing;
   throw cause;
