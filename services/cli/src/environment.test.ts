@@ -81,7 +81,7 @@ describe("which environment", () => {
     expect(select("local", { RESTATE_HOST: "box", RESTATE_ADMIN_URL: "http://x:1/pfx/" }).environment.adminUrl).toBe(
       "http://x:1/pfx",
     );
-    expect(() => select("local", { RESTATE_ADMIN_URL: "ftp://x" })).toThrow("no URL");
+    expect(() => select("local", { RESTATE_ADMIN_URL: "ftp://x" })).toThrow("not a URL");
   });
 });
 

@@ -58,7 +58,7 @@ export function selectEnvironment(asked: string | undefined, ports: SelectionPor
     fail(
       FAILED,
       `There is no environment '${name}' here (${chosenBy})`,
-      `Known are ${[...new Set(names)].join(", ")}. One of the cloud becomes known by: perdure env configure ${name}`,
+      `Known environments: ${[...new Set(names)].join(", ")}. Add one of the cloud: perdure env configure ${name}`,
     );
   }
   const admin = addressOf("admin", profile, variables);

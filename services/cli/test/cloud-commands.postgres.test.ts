@@ -61,7 +61,7 @@ test(
     expect(await says("env", "describe")).toMatch(/Description +for a test/);
     expect(await says("env", "suspend")).toContain("suspended");
     expect(await home.json(["env", "describe", "life"])).toMatchObject({ status: "SUSPENDED", suspendedFor: "user" });
-    expect(await says("env", "resume", "Ada/life")).toContain("goes on");
+    expect(await says("env", "resume", "Ada/life")).toContain("is resumed");
     expect(await home.json(["env", "update", "life", "--rename", "life-2", "--cors-origin", "https://a.example"])).toMatchObject({
       name: "life-2",
       corsOrigins: ["https://a.example"],
@@ -96,7 +96,7 @@ test(
     } finally {
       cloud.provisioner.onApply = onApply;
     }
-    expect(await says("env", "resume", "hopeless")).toContain("goes on");
+    expect(await says("env", "resume", "hopeless")).toContain("is resumed");
   },
   TEST_MS,
 );
@@ -230,7 +230,7 @@ test(
     await says("env", "create", "shared");
     const { keyId } = await other.json<{ keyId: string }>(["keys", "create", "Ada/shared"]);
     expect(await says("keys", "list", "shared")).toMatch(new RegExp(`${keyId} .*${otherEmail} `));
-    expect(await says("members", "remove", otherEmail, "--yes")).toContain("no member any more");
+    expect(await says("members", "remove", otherEmail, "--yes")).toContain("no longer a member");
     expect(await says("keys", "list", "shared")).not.toContain(keyId);
     expect((await other.run(["env", "list", "--account", "Ada"])).exitCode).toBe(1);
     expect(await says("members", "invite", "c@perdure.test")).toMatch(/\S+/);

@@ -235,7 +235,7 @@ describe("calls", () => {
   );
 
   test(
-    "report the invocation and its failure when they take long, and how to go on after Ctrl-C",
+    "report the invocation and its failure when they take long, and how to follow it after Ctrl-C",
     async () => {
       failuresLeft = 1_000;
       const call = home.start(["call", "Desk/flaky"]);
@@ -243,7 +243,7 @@ describe("calls", () => {
       call.signal("SIGINT");
       const { exitCode, stderr } = await call.ended;
       const id = /perdure invocations cancel (inv_\w+)/.exec(stderr)?.[1] as string;
-      expect([exitCode, stderr]).toEqual([130, expect.stringContaining(`${id} goes on in the server`)]);
+      expect([exitCode, stderr]).toEqual([130, expect.stringContaining(`${id} continues in the server`)]);
       failuresLeft = 0;
       await untilStatus(id, "completed");
     },
@@ -257,7 +257,7 @@ describe("calls", () => {
       "[418] I am a teapot",
       "perdure invocations describe inv_",
     );
-    expectFailure(await home.run(["call", "Desk/refuse", "teapot"]), 2, "no JSON", `'"teapot"'`);
+    expectFailure(await home.run(["call", "Desk/refuse", "teapot"]), 2, "not valid JSON", `'"teapot"'`);
     expectFailure(await home.run(["call", "Nobody/home"]), 1, "'Nobody' not found");
     expectFailure(await home.run(["call", "nothing"]), 2, "names no handler");
   });
@@ -322,7 +322,7 @@ describe("invocations", () => {
       const { stdout } = await home.run(["explain", id]);
       expect(stdout).toMatch(/^Desk\/work {2}suspended\n/);
       expect(stdout).toContain(`perdure invocations cancel ${id}`);
-      expect((await home.run(["invocations", "cancel", id])).stdout).toMatch(/is (cancelled|asked to stop)/);
+      expect((await home.run(["invocations", "cancel", id])).stdout).toMatch(/is (cancelled|being cancelled)/);
       await untilStatus(id, "completed");
       const restarted = await home.json<{ new_invocation_id: string }>(["invocations", "restart", id, "--from", "1"]);
       await untilStatus(restarted.new_invocation_id, "suspended");
@@ -381,7 +381,7 @@ describe("what handlers keep and wait for", () => {
       await home.json(["state", "set", "Cart", "carl", "note", "a 'text'", "--raw"]);
       expectFailure(await home.run(["state", "set", "Cart", "carl", "sum", "1", "--expect", version]), 1, "has version");
       expect((await home.run(["state", "get", "Cart", "carl", "note"])).stdout).toBe("a 'text'\n");
-      expectFailure(await home.run(["state", "edit", "Cart", "carl"]), 2, "nobody here who could edit");
+      expectFailure(await home.run(["state", "edit", "Cart", "carl"]), 2, "cannot open an editor");
       expectFailure(await home.run(["state", "clear", "Cart", "carl", "nothing"]), 1, "It has: note, sum");
       expect(await home.json(["state", "clear", "Cart", "carl", "note", "-y"])).toMatchObject({ state: { sum: 42 } });
       expect(await home.json(["state", "list", "Cart"])).toMatchObject({
@@ -397,7 +397,10 @@ describe("what handlers keep and wait for", () => {
       const id = await send("Cart/dora/hold", "600000");
       await untilStatus(id, "suspended");
       const waiting = await home.run(["state", "set", "Cart", "dora", "sum", "7"]);
-      expect([waiting.exitCode, waiting.stderr]).toEqual([0, expect.stringContaining("waits behind what runs on Cart/dora")]);
+      expect([waiting.exitCode, waiting.stderr]).toEqual([
+        0,
+        expect.stringContaining("waits for invocations that run on Cart/dora"),
+      ]);
       await home.run(["invocations", "kill", id]);
       await eventually(
         "it is applied",

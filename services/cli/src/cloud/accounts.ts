@@ -12,9 +12,9 @@ export async function chooseAccount(context: Context, client: CloudClient, asked
   const inUse = context.session.login?.accountId;
   const found = accounts.find((account) => account.accountId === inUse) ?? (accounts.length === 1 ? accounts[0] : undefined);
   if (found !== undefined) return found;
-  if (accounts.length === 0) return context.fail(FAILED, "You are in no account", "Make one: perdure account create NAME");
+  if (accounts.length === 0) return context.fail(FAILED, "You are in no account", "Create one: perdure account create NAME");
   const choices = accounts.map(({ accountId, name, role }) => ({ value: accountId, label: name, hint: role }));
-  const instead = `Name one of ${shown(accounts)} with --account, or choose it for good: perdure account use NAME`;
+  const instead = `Name one of ${shown(accounts)} with --account, or choose a default: perdure account use NAME`;
   const chosen = await context.prompts.choose("Which account?", choices, instead);
   return accountNamed(context, accounts, chosen);
 }

@@ -18,7 +18,7 @@ export interface CloudEnvironment {
   readonly environmentId: EnvironmentId;
 }
 
-export const ENVIRONMENT_ARGUMENT = "[ACCOUNT/]ENV by id or name; the environment in use when there is none";
+export const ENVIRONMENT_ARGUMENT = "[ACCOUNT/]ENV by id or name; by default the environment in use";
 
 /**
  * `reference`: `[ACCOUNT/]ENV`, each by id or name; the name of a profile will do. Without one it is the environment in use. Ends
@@ -38,7 +38,7 @@ export async function chooseEnvironment(context: Context, client: CloudClient, r
   return context.fail(
     FAILED,
     `The account '${account.name}' has no environment '${asked}'`,
-    `It has ${names === "" ? "none" : names}. Make it: perdure env create ${asked}`,
+    `It has ${names === "" ? "none" : names}. Create it: perdure env create ${asked}`,
   );
 }
 
@@ -85,7 +85,9 @@ export function environmentInUse(context: Context): CloudEnvironment {
   const { name, chosenBy, accountId, environmentId } = context.environment();
   const target = targetOf(accountId, environmentId);
   const advice = "Name one: --env NAME, or use it: perdure env use NAME. What there is: perdure env list";
-  return target ?? context.fail(FAILED, `The environment in use, '${name}' (${chosenBy}), is none of the cloud`, advice);
+  return (
+    target ?? context.fail(FAILED, `The environment in use, '${name}' (${chosenBy}), is not an environment of the cloud`, advice)
+  );
 }
 
 function targetOf(account: string | undefined, environment: string | undefined): CloudEnvironment | undefined {
@@ -124,10 +126,10 @@ export async function untilActive(
     if (facts.status === "ACTIVE") return facts;
     if (facts.status === "FAILED") {
       const advice = `Try again: perdure env resume ${facts.name}`;
-      context.fail(FAILED, `The environment could not be made: ${facts.failure ?? "no reason was given"}`, advice);
+      context.fail(FAILED, `The environment could not be created: ${facts.failure ?? "no reason was given"}`, advice);
     }
     if (context.clock.monotonicMs() > deadlineMs) {
-      context.fail(FAILED, `The environment is still ${facts.status}`, `Look again later: perdure env describe ${facts.name}`);
+      context.fail(FAILED, `The environment is still ${facts.status}`, `Check again later: perdure env describe ${facts.name}`);
     }
     progress.step(`${facts.name}: ${WAITS[facts.status] ?? facts.status}`);
     await pause(ACTIVE_POLL_MS, context);

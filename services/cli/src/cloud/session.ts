@@ -182,7 +182,7 @@ function urlOriginOf(text: string): string | undefined {
 export function originOf(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return fail(USAGE, `${name} is '${text}', which is no URL`, "It must begin with https:// or http://");
+    return fail(USAGE, `${name} is '${text}', which is not a URL`, "It must begin with https:// or http://");
   }
   return url.origin;
 }

@@ -13,17 +13,17 @@ export function register(program: Command, context: Context): void {
   const account = program.command("account").helpGroup("Cloud:").description("your accounts");
   account
     .command("list")
-    .description("the accounts you are in")
+    .description("list your accounts")
     .action(() => list(context));
   account
     .command("create")
-    .description("make an account that you own, and use it")
+    .description("create an account that you own, and use it")
     .argument("<name>")
     .option("--description <text>")
     .action((name: string, flags: { description?: string }) => create(context, name, flags.description));
   account
     .command("use")
-    .description("use this account where none is named")
+    .description("use this account by default")
     .argument("<account>", "id or name")
     .action((name: string) => use(context, name));
   account
@@ -38,7 +38,7 @@ export function register(program: Command, context: Context): void {
     .action((flags: UpdateFlags) => update(context, flags));
   account
     .command("plan")
-    .description("put the account in use on another plan")
+    .description("change the plan of the account in use")
     .argument("<plan>", "its id: free, team …")
     .action((planId: string) => changePlan(context, planId));
   account
@@ -62,7 +62,7 @@ async function list(context: Context): Promise<void> {
         { title: "ID", show: ({ accountId }) => accountId },
       ],
       accounts,
-      "You are in no account. Make one: perdure account create NAME",
+      "You are in no account. Create one: perdure account create NAME",
     ),
   );
 }
@@ -73,7 +73,7 @@ async function create(context: Context, name: string, description: string | unde
   const { accountId } = await client.user("CreateAccount", body, { signal: context.signal });
   await keep(context, accountId);
   context.output.result({ accountId, name }, () =>
-    context.output.print(`Made the account '${name}' (${accountId}); it is in use.`),
+    context.output.print(`Created the account '${name}' (${accountId}); it is in use.`),
   );
 }
 

@@ -28,20 +28,20 @@ interface ExportFlags extends FilterFlags {
 }
 
 export function register(program: Command, context: Context): void {
-  const audit = program.command("audit").helpGroup("Cloud:").description("who changed what in the account in use");
+  const audit = program.command("audit").helpGroup("Cloud:").description("changes in the account in use");
   const filtered = (command: Command): Command =>
     command
-      .option("--environment <environment>", "only about this one: [ACCOUNT/]ENV")
-      .option("--actor <id>", "only by this one: user_…")
-      .option("--action <name>", "only these: environment.create …")
+      .option("--environment <environment>", "one environment: [ACCOUNT/]ENV")
+      .option("--actor <id>", "one actor: user_…")
+      .option("--action <name>", "one action: environment.create …")
       .option("--from <time>", "duration or date", timeBefore(context.clock))
       .option("--to <time>", "duration or date", timeBefore(context.clock));
   filtered(audit.command("list", { isDefault: true }).description("changes, newest first"))
-    .option("--limit <n>", "at most so many", wholeNumber(1, AUDIT_EVENTS_MAX), 50)
+    .option("--limit <n>", "maximum number of rows", wholeNumber(1, AUDIT_EVENTS_MAX), 50)
     .action((flags: ListFlags) => list(context, flags));
-  filtered(audit.command("export").description("all of them as a file, newest first"))
+  filtered(audit.command("export").description("export all changes to a file, newest first"))
     .addOption(new Option("--format <format>").choices(["jsonl", "ndjson", "csv"]).default("jsonl").argParser(formatOf))
-    .option("-o, --out <file>", "where to (default: stdout)")
+    .option("-o, --out <file>", "file (default: stdout)")
     .action((flags: ExportFlags) => exportAll(context, flags));
 }
 

@@ -20,14 +20,14 @@ export function register(program: Command, context: Context): void {
   program
     .command("dev")
     .helpGroup("This machine:")
-    .description("run a server and your service, known to each other; in an empty folder, begin a service")
-    .argument("[command...]", "what starts your service, behind --; found out when it is left out")
-    .option("-p, --port <port>", "where your service listens; the usual ports when it is left out", wholeNumber(1, 65_535))
-    .option("--ingress-port <port>", "where handlers are called; 0 takes a free one", port, 8080)
-    .option("--admin-port <port>", "where management is; 0 takes a free one", port, 9070)
-    .option("--bind <address>", "on which address of this machine", "127.0.0.1")
+    .description("run a server with your service registered in it; in an empty folder, write a service")
+    .argument("[command...]", "command that starts your service, after --; detected from the folder by default")
+    .option("-p, --port <port>", "port of your service; the usual ports by default", wholeNumber(1, 65_535))
+    .option("--ingress-port <port>", "port of the ingress; 0: a free one", port, 8080)
+    .option("--admin-port <port>", "port of the management API; 0: a free one", port, 9070)
+    .option("--bind <address>", "address to listen on", "127.0.0.1")
     .option("--data <folder>", "where the server keeps its data", ".perdure")
-    .option("--no-start", "do not start what is in this folder; find what runs")
+    .option("--no-start", "only discover running services; do not start the project of this folder")
     .addHelpText(
       "after",
       "\nExamples:\n  perdure dev\n  perdure dev --port 3000 -- npm run dev\n  mkdir hello && cd hello && perdure dev --yes",

@@ -17,26 +17,26 @@ export function register(program: Command, context: Context): void {
     .action(() => list(context));
   env
     .command("create")
-    .description("make an environment, wait until it is ready, and give it a profile here")
+    .description("create an environment, wait until it is ready, and write a profile for it")
     .argument("<name>", "a-z, 0-9 and '-'; at most 40")
     .option("--region <region>", "where it runs", "us")
     .option("--description <text>")
     .option("--no-wait", "do not wait until it is ready")
-    .option("--no-configure", "do not give it a profile here")
-    .option("--use", "use it from now on")
+    .option("--no-configure", "do not write a profile")
+    .option("--use", "use it by default")
     .action((name: string, flags: CreateFlags) => create(context, name, flags));
   env
     .command("configure")
-    .description("give an environment of the cloud a profile here, for this and for the 'restate' command line, and use it")
+    .description("write a profile for an environment of the cloud, for this and for the 'restate' command line, and use it")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .option("--name <profile>", "name of the profile (default: that of the environment)")
-    .option("--api-key <key>", "keep this key in the profile, so that it needs no login; '-' reads it from stdin")
-    .option("--with-key", "make a key for the profile")
-    .option("--no-use", "do not use it from now on")
+    .option("--api-key <key>", "store this key in the profile, which then needs no login; '-' reads it from stdin")
+    .option("--with-key", "create a key for the profile")
+    .option("--no-use", "do not use it by default")
     .action((environment: string | undefined, flags: ConfigureFlags) => configure(context, environment, flags));
   env
     .command("use")
-    .description("use this environment where none is named; 'local' is the server on this machine")
+    .description("use this environment by default; 'local' is the server on this machine")
     .argument("<profile>")
     .action((name: string) => use(context, name));
   env
@@ -45,47 +45,47 @@ export function register(program: Command, context: Context): void {
     .action(() => current(context));
   env
     .command("describe")
-    .description("everything about one")
+    .description("show an environment")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => describe(context, environment));
   env
     .command("update")
-    .description("change its name, its description, who may call it from browsers, or what handlers see of callers")
+    .description("change name, description, CORS origins, or the handling of authorization headers")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .option("--rename <name>")
     .option("--description <text>")
     .option("--cors-origin <origin...>", "origins that browsers may call the ingress from; '*' for any, 'none' for none")
     .addOption(
-      new Option("--foreign-authorization <what>", "what becomes of authorization headers of other systems").choices(FORWARDING),
+      new Option("--foreign-authorization <what>", "what happens to authorization headers of other systems").choices(FORWARDING),
     )
     .action((environment: string | undefined, flags: UpdateFlags) => update(context, environment, flags));
   env
     .command("suspend")
-    .description("stop it; its data stay")
+    .description("suspend an environment; its data are kept")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => suspend(context, environment));
   env
     .command("resume")
-    .description("let it go on")
+    .description("resume an environment")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => resume(context, environment));
   env
     .command("delete")
-    .description("delete it and, some days later, its data")
+    .description("delete an environment and, some days later, its data")
     .argument("<environment>", ENVIRONMENT_ARGUMENT)
     .action((environment: string) => destroy(context, environment));
   env
     .command("undelete")
-    .description("take a deletion back while the data are there")
+    .description("undo a deletion while the data exist")
     .argument("<environment>", ENVIRONMENT_ARGUMENT)
-    .option("--rename <name>", "when its name was taken meanwhile")
+    .option("--rename <name>", "new name, when the old one is in use")
     .action((environment: string, flags: { rename?: string }) => undelete(context, environment, flags.rename));
   env
     .command("logs")
-    .description("what its runtime and its doors wrote")
+    .description("logs of its runtime and gateways")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .option("--since <time>", "duration or date", timeBefore(context.clock))
     .option("--until <time>", "duration or date", timeBefore(context.clock))
-    .option("-f, --follow", "go on with what comes")
+    .option("-f, --follow", "follow new lines")
     .action((environment: string | undefined, flags: LogFlags) => logs(context, environment, flags));
 }

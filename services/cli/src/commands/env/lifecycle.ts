@@ -31,7 +31,7 @@ export async function suspend(context: Context, reference: string | undefined): 
   const { client, target } = await chosen(context, reference);
   const { environmentId } = target;
   const facts = await client.account(target.accountId, "SuspendEnvironment", { environmentId }, { signal: context.signal });
-  show(context, facts, `'${facts.name}' is suspended. Let it go on: perdure env resume ${facts.name}`);
+  show(context, facts, `'${facts.name}' is suspended. Resume it: perdure env resume ${facts.name}`);
 }
 
 export async function resume(context: Context, reference: string | undefined): Promise<void> {
@@ -39,7 +39,7 @@ export async function resume(context: Context, reference: string | undefined): P
   const { environmentId } = target;
   const asked = await client.account(target.accountId, "ResumeEnvironment", { environmentId }, { signal: context.signal });
   const facts = asked.status === "ACTIVE" ? asked : await waitFor(context, client, target, asked.name);
-  show(context, facts, `'${facts.name}' goes on.`);
+  show(context, facts, `'${facts.name}' is resumed.`);
 }
 
 /** What the gateway does with an `Authorization` that is not the cloud's. */

@@ -50,7 +50,7 @@ async function askWhich(context: Context, client: CloudClient): Promise<CloudEnv
   const account = await chooseAccount(context, client);
   const environments = (await listEnvironments(context, client, account)).filter(({ status }) => status !== "DELETED");
   if (environments.length === 0) {
-    context.fail(FAILED, `The account '${account.name}' has no environment`, "Make one: perdure env create NAME");
+    context.fail(FAILED, `The account '${account.name}' has no environment`, "Create one: perdure env create NAME");
   }
   const choices = environments.map(({ environmentId, name, region, status }) => ({
     value: environmentId,
@@ -80,7 +80,7 @@ async function keyFor(
   if (flags.apiKey === undefined) return undefined;
   const given = flags.apiKey === "-" ? (await text(process.stdin)).trim() : flags.apiKey;
   if (parseApiKey(given) === undefined)
-    context.fail(USAGE, "That is no API key", "A key looks like key_….…; make one: perdure keys create");
+    context.fail(USAGE, "This is not an API key", "A key looks like key_….…; create one: perdure keys create");
   return new Secret(given);
 }
 

@@ -9,7 +9,7 @@ export function register(program: Command, context: Context): void {
   program
     .command("errors")
     .helpGroup("More:")
-    .argument("[code]", "such as META0003; without it all codes are listed")
+    .argument("[code]", "such as META0003; by default all codes are listed")
     .description("explain an error code: what happened, why, and what to do")
     .action(async (code: string | undefined) => (code === undefined ? list(context) : await show(context, code)));
 }

@@ -30,25 +30,25 @@ export function register(program: Command, context: Context): void {
   const keys = program.command("keys").helpGroup("Cloud:").description("API keys of an environment");
   keys
     .command("create")
-    .description("make a key; it is shown once")
+    .description("create a key; it is shown once")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
-    .addOption(new Option("--role <role>", "what it opens").choices([...Object.keys(ROLES), ...keyRoles]).default("full"))
+    .addOption(new Option("--role <role>", "what it permits").choices([...Object.keys(ROLES), ...keyRoles]).default("full"))
     .option("--description <text>", "what it is for")
     .option("--expires <time>", "duration or date (default: never)", timeAhead(context.clock))
     .option(
       "--rate <number>",
-      "requests per second that it may make at a door (default: what the environment may)",
+      "maximum number of requests per second (default: that of the environment)",
       wholeNumber(1, KEY_RATE_MAX),
     )
     .action((environment: string | undefined, flags: CreateFlags) => create(context, environment, flags));
   keys
     .command("list")
-    .description("keys that are there")
+    .description("list keys")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => list(context, environment));
   keys
     .command("revoke")
-    .description("end a key everywhere, within seconds")
+    .description("revoke a key everywhere, within seconds")
     .argument("<key>", "its id: key_…")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((key: string, environment: string | undefined) => revoke(context, key, environment));
@@ -100,7 +100,7 @@ async function list(context: Context, reference: string | undefined): Promise<vo
         { title: "DESCRIPTION", cutTo: 12, show: ({ description }) => description },
       ],
       apiKeys.filter(({ state }) => state === "ACTIVE"),
-      "There is no key. Make one: perdure keys create",
+      "There is no key. Create one: perdure keys create",
     ),
   );
 }
@@ -112,12 +112,12 @@ async function revoke(context: Context, asked: string, reference: string | undef
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
   if (!context.yes && context.prompts.isInteractive) {
-    const agreed = await context.prompts.confirm(`Revoke ${keyId}? Whoever uses it is locked out.`, "Revoke it with --yes");
+    const agreed = await context.prompts.confirm(`Revoke ${keyId}? Its users lose access.`, "Revoke it with --yes");
     if (!agreed) context.fail(FAILED, "Nothing was done");
   }
   await client.account(accountId, "DeleteApiKey", { environmentId, keyId }, { signal: context.signal });
   context.output.result({ keyId, state: "DELETED" }, () =>
-    context.output.print(`Revoked ${keyId}; every door refuses it within 30 s.`),
+    context.output.print(`Revoked ${keyId}; gateways refuse it within 30 s.`),
   );
 }
 

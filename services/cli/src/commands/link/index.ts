@@ -11,11 +11,11 @@ export function register(program: Command, context: Context): void {
     .command("link")
     .helpGroup("Cloud:")
     .description(
-      "log in, take or make an environment, open a tunnel, register what runs here, and print a call; stays up until Ctrl-C",
+      "log in, select or create an environment, open a tunnel, register the local service, and print a call; runs until Ctrl-C",
     )
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
-    .option("--create <name>", "name of the environment that is made when the account has none", "dev")
-    .option("--region <region>", "where that one runs", "us")
+    .option("--create <name>", "name of the environment that is created when the account has none", "dev")
+    .option("--region <region>", "region of that environment", "us")
     .addOption(
       new Option("--local-port <port>", "where the service listens, also PORT:HOST[:PORT] (default: 9080)").argParser(
         parseLocalPort,
@@ -27,9 +27,9 @@ export function register(program: Command, context: Context): void {
     )
     .option("--ca <file>", "PEM certificates to trust for relays")
     .option("--use-http1.1", "the service speaks HTTP/1.1 only")
-    .option("--breaking", "register also when handlers are gone")
+    .option("--breaking", "register also when handlers are removed")
     .option("--no-browser", "do not open a browser for the login")
-    .option("-v, --verbose", "tell each request")
+    .option("-v, --verbose", "print each request")
     // Imported when it is needed, as tunnels are.
     .action(async (environment: string | undefined, flags: LinkFlags) =>
       (await import("./link.js")).link(context, environment, flags),

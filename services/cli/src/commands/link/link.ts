@@ -80,7 +80,7 @@ export async function link(context: Context, reference: string | undefined, flag
       output.print();
       if (call !== undefined) output.print(call);
       output.note("");
-      output.note("Ctrl-C ends the tunnel; what is under way goes on when it is back: perdure link");
+      output.note("Ctrl-C closes the tunnel; running invocations continue when it is open again: perdure link");
     });
     await untilClosed(context, tunnel);
   } finally {
@@ -102,7 +102,7 @@ async function pickEnvironment(
   const alive = (await listEnvironments(context, client, account)).filter(({ status }) => !/^DELET/.test(status));
   const [first] = alive;
   if (first === undefined) {
-    context.output.note(`The account '${account.name}' has no environment; '${flags.create}' is made.`);
+    context.output.note(`The account '${account.name}' has no environment; '${flags.create}' is created.`);
     return await makeEnvironment(context, client, account, { name: flags.create, region: flags.region });
   }
   if (alive.length === 1) return { accountId, environmentId: first.environmentId };
@@ -114,7 +114,7 @@ async function pickEnvironment(
 async function readyEnvironment(context: Context, client: CloudClient, environment: CloudEnvironment): Promise<EnvironmentFacts> {
   const facts = await describeEnvironment(context, client, environment);
   if (facts.status === "SUSPENDED") {
-    context.fail(FAILED, `'${facts.name}' is suspended`, `Let it go on: perdure env resume ${facts.name}`);
+    context.fail(FAILED, `'${facts.name}' is suspended`, `Resume it: perdure env resume ${facts.name}`);
   }
   return facts.status === "ACTIVE" ? facts : await waitFor(context, client, environment, facts.name);
 }

@@ -12,7 +12,7 @@ import type { Variable } from "../../variables.js";
  */
 export async function loginByKey(context: Context, variable: Variable, asked: string | undefined): Promise<void> {
   if (parseApiKey(variable.value) === undefined) {
-    context.fail(USAGE, `${variable.name} holds no API key`, "A key looks like key_….…; make one: perdure keys create");
+    context.fail(USAGE, `${variable.name} is not an API key`, "A key looks like key_….…; create one: perdure keys create");
   }
   const environment = context.environment();
   if (environment.kind === "local" && context.variables.find("PERDURE_ADMIN_URL", "RESTATE_ADMIN_URL") === undefined) {

@@ -12,7 +12,7 @@ export function register(program: Command, context: Context): void {
     .helpGroup("Cloud:")
     .description("log in to the cloud, for this and for the 'restate' command line")
     .option("--no-browser", "do not open a browser; show the link only")
-    .option("--refresh", "renew the login that is there, without asking anybody")
+    .option("--refresh", "renew the present login without a browser")
     .option(
       "--restate-home [folder]",
       "keep profiles in a folder of their own, for RESTATE_CLI_CONFIG_HOME (default ~/.config/perdure-restate)",
@@ -20,14 +20,14 @@ export function register(program: Command, context: Context): void {
     .option("--name <profile>", "with PERDURE_API_KEY: the profile that will hold the key")
     .addHelpText(
       "after",
-      "\nWhere nobody can approve a login, set PERDURE_API_KEY and PERDURE_ADMIN_URL (or --env): the key is checked and kept in a profile.",
+      "\nWithout a browser (CI), set PERDURE_API_KEY and PERDURE_ADMIN_URL (or --env): the key is checked and stored in a profile.",
     )
     .action((flags: LoginFlags) => login(context, flags));
   program
     .command("logout")
     .helpGroup("Cloud:")
-    .description("end the login here and in the cloud")
-    .option("--all", "at every cloud that is logged in to")
+    .description("log out here and in the cloud")
+    .option("--all", "log out of every cloud")
     .action((flags: LogoutFlags) => logout(context, flags));
   program
     .command("whoami")
@@ -37,7 +37,7 @@ export function register(program: Command, context: Context): void {
   program
     .command("token")
     .helpGroup("Cloud:")
-    .description("print what to send as 'Authorization: Bearer' to an environment, renewed when needed")
+    .description("print a token for 'Authorization: Bearer' to an environment, renewed when needed")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => token(context, environment));
 }

@@ -21,7 +21,7 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
   }
   output.result({ loggedOut: ended }, () => {
     for (const { apiUrl, email } of ended) output.print(`Logged out ${email} at ${apiUrl}.`);
-    if (ended.length === 0) output.print("Nobody was logged in.");
+    if (ended.length === 0) output.print("There was no login.");
   });
   for (const { apiUrl, isRevoked } of ended) {
     if (!isRevoked)

@@ -30,7 +30,7 @@ export async function whoami(context: Context): Promise<void> {
   };
   output.result(result, () => {
     output.facts([
-      ["User", login === undefined ? `nobody is logged in at ${session.apiOrigin}; log in: perdure login` : login.email],
+      ["User", login === undefined ? `not logged in at ${session.apiOrigin}; log in: perdure login` : login.email],
       ["Cloud", login === undefined ? undefined : session.apiOrigin],
       [
         "Login",

@@ -8,21 +8,21 @@ import { pause } from "./pause.js";
 import { firstLine, whenOf } from "./texts.js";
 
 export function registerBatches(invocations: Command, context: Context): void {
-  const batches = invocations.command("batches").alias("batch").description("what is done to many invocations at once");
+  const batches = invocations.command("batches").alias("batch").description("operations on many invocations");
   batches
     .command("list")
     .alias("ls")
-    .description("list those that run or ended within a day")
+    .description("list batches that run or ended within a day")
     .action(action(() => list(context)));
   batches
     .command("describe")
     .argument("<batch>")
-    .description("show one, with what was refused")
+    .description("show a batch, with the invocations that were refused")
     .action(action((id: string) => describe(context, id)));
   batches
     .command("follow")
     .argument("<batch>")
-    .description("wait until it ends")
+    .description("wait until a batch ends")
     .action(
       action(async (id: string) => {
         const batch = await followBatch(context, await adminOf(context).batches.get(id, context), `batch ${id}`);
@@ -32,7 +32,7 @@ export function registerBatches(invocations: Command, context: Context): void {
   batches
     .command("cancel")
     .argument("<batch>")
-    .description("stop one; what is done stays done")
+    .description("stop a batch; what is done stays done")
     .action(
       action(async (id: string) => {
         const batch = await adminOf(context).batches.cancel(id, context);
@@ -104,7 +104,7 @@ export async function followBatch(context: Context, begun: BatchView, what: stri
   } catch (cause) {
     if (context.signal.aborted) {
       output.note(
-        `It goes on without you. Follow it: perdure invocations batches follow ${batch.id}; stop it: … cancel ${batch.id}`,
+        `The batch continues in the server. Follow it: perdure invocations batches follow ${batch.id}; stop it: … cancel ${batch.id}`,
       );
     }
     throw cause;

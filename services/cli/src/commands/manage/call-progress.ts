@@ -53,8 +53,8 @@ export class CallProgress implements Disposable {
   /** What to do after Ctrl-C: the invocation goes on. */
   interrupted(): string {
     const id = this.#invocationId;
-    if (id === undefined) return "The call goes on in the server. Find it: perdure invocations list";
-    return `${id} goes on in the server. Follow it: perdure invocations watch ${id}. End it: perdure invocations cancel ${id}`;
+    if (id === undefined) return "The call continues in the server. Find it: perdure invocations list";
+    return `${id} continues in the server. Follow it: perdure invocations watch ${id}. End it: perdure invocations cancel ${id}`;
   }
 
   [Symbol.dispose](): void {

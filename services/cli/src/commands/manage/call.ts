@@ -23,14 +23,12 @@ interface CallFlags {
 export function registerCalls(program: Command, context: Context): void {
   const call = program
     .command("call")
-    .description(
-      "call a handler and print what it returns; waits as long as it takes, and reports the invocation after two seconds",
-    )
+    .description("call a handler, wait, and print its result; reports the invocation's id after two seconds")
     .action(action((target: string, body: string | undefined, flags: CallFlags) => callHandler(context, target, body, flags)));
   const send = program
     .command("send")
-    .description("send to a handler without waiting, now or later")
-    .option("--delay <duration>", "begin so much later, e.g. 10m", durationText)
+    .description("send a message to a handler without waiting, now or later")
+    .option("--delay <duration>", "delay before the start, e.g. 10m", durationText)
     .action(action((target: string, body: string | undefined, flags: CallFlags) => sendToHandler(context, target, body, flags)));
   for (const command of [call, send]) {
     command
@@ -39,12 +37,12 @@ export function registerCalls(program: Command, context: Context): void {
       .argument("[body]", "JSON; - reads it from stdin")
       .option("-k, --key <key>", "of an object or workflow, when it is not in the target")
       .option("-f, --file <path>", "send the content of this file")
-      .option("--idempotency-key <key>", "the same key never runs twice")
+      .option("--idempotency-key <key>", "calls with the same key run once")
       .option("-H, --header <name: value>", "pass this header to the handler; repeatable", headers)
-      .option("--content-type <type>", "of the body; application/json unless said otherwise")
-      .option("--scope <scope>", "in this scope of flow control")
-      .option("--limit-key <key>", "under this limit key of the scope")
-      .option("--priority <n>", "1 goes first, 5 last", wholeNumber(1, 5));
+      .option("--content-type <type>", "of the body; application/json by default")
+      .option("--scope <scope>", "scope of flow control")
+      .option("--limit-key <key>", "limit key within the scope")
+      .option("--priority <n>", "1 is the highest, 5 the lowest", wholeNumber(1, 5));
   }
 }
 
@@ -132,7 +130,7 @@ function requestOf(
       const quoted = JSON.stringify(text.trim());
       context.fail(
         USAGE,
-        "The body is no JSON",
+        "The body is not valid JSON",
         `A text needs quotes: '${quoted.length < 60 ? quoted : '"…"'}'. Anything else needs --content-type.`,
       );
     }

@@ -36,8 +36,8 @@ export function addChoice(command: Command): Command {
     .option("--called-by <invocation>", "called by this invocation")
     .option("--scope <scope>", "in this scope")
     .option("--limit-key <key>", "under this limit key")
-    .option("--older-than <duration>", "made longer ago than this, e.g. 1h30m", duration)
-    .option("--younger-than <duration>", "made within this time", duration)
+    .option("--older-than <duration>", "created longer ago than this, e.g. 1h30m", duration)
+    .option("--younger-than <duration>", "created within this time", duration)
     .option("--stuck-for <duration>", "with the same status for longer than this", duration)
     .option("--where <sql>", "a condition over the columns of sys_invocation");
 }
@@ -71,6 +71,6 @@ export function conditionFor(flags: ChoiceFlags, ids: readonly string[], context
     return conditionOf(filterOf(flags, ids, context));
   } catch (cause) {
     if (!(cause instanceof RangeError || cause instanceof TypeError)) throw cause;
-    return context.fail(USAGE, `This cannot be asked for: ${cause.message}`, undefined, cause);
+    return context.fail(USAGE, `This query cannot be made: ${cause.message}`, undefined, cause);
   }
 }

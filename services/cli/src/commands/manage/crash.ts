@@ -8,7 +8,7 @@ export function registerCrash(invocations: Command, context: Context): void {
   invocations
     .command("crash")
     .argument("<id>", "", invocationId)
-    .description("cut off its running attempt, as if the connection had broken; it goes on by itself (local servers only)")
+    .description("break the connection of its running attempt; it is retried (local servers only)")
     .action(action((id: string) => crash(context, id)));
 }
 
@@ -17,6 +17,6 @@ async function crash(context: Context, id: string): Promise<void> {
   const cut = await adminOf(context).invocations.crashAttempt(id, context);
   output.result({ id, ...cut }, () => {
     const entries = cut.journal_length === 1 ? "1 entry" : `${cut.journal_length} entries`;
-    output.print(`${id}: attempt ${cut.attempt} was cut off with ${entries} in the journal; the next one goes on from there`);
+    output.print(`${id}: attempt ${cut.attempt} was cut off with ${entries} in the journal; the next one continues from there`);
   });
 }

@@ -22,44 +22,46 @@ export function registerDeployments(program: Command, context: Context): void {
     .alias("deployment")
     .alias("dp")
     .helpGroup("Services and invocations:")
-    .description("the code that is known: register, check, remove");
+    .description("registered deployments: register, check, remove");
   deployments
     .command("list")
     .alias("ls")
-    .description("list deployments, the newest first, and how many invocations need each")
+    .description("list deployments, newest first, with the invocations that need each")
     .action(action(() => list(context)));
   deployments
     .command("describe")
     .argument("<deployment>", "its id")
-    .description("show one: services, what runs on it, the latest check")
+    .description("show a deployment: services, invocations, the latest check")
     .action(action((id: string) => describe(context, id)));
   deployments
     .command("register")
     .argument("<address>", "http://…, https://…, tunnel://…, or the ARN of a Lambda function")
-    .description("make the handlers of an endpoint callable; shows what would change and asks")
+    .description("register an endpoint: shows what would change, and prompts")
     .option("--force", "replace what is registered at this address")
-    .option("--breaking", "also when handlers that exist are gone, or a check finds something")
-    .option("--check", "first replay existing journals against the new code; performs nothing")
-    .option("--dry-run", "show what would change, and change nothing")
-    .option("--use-http1.1", "speak HTTP/1.1 with the endpoint")
+    .option("--breaking", "also when existing handlers are removed, or a check reports incompatible invocations")
+    .option("--check", "first replay existing journals against the new code, without side effects")
+    .option("--dry-run", "show the changes without making them")
+    .option("--use-http1.1", "use HTTP/1.1 for the endpoint")
     .option("--assume-role-arn <arn>", "for Lambda functions: the role to invoke with")
     .option("-H, --header <name: value>", "send this header with each request to the endpoint; repeatable", headers)
-    .option("--metadata <name=value>", "keep this with the deployment; repeatable", pairs)
+    .option("--metadata <name=value>", "metadata of the deployment; repeatable", pairs)
     .action(action((address: string, flags: RegisterFlags) => register(context, address, flags)));
   deployments
     .command("update")
     .argument("<deployment>", "its id")
-    .argument("[address]", "where the same code is now")
-    .description("change address or headers in place; the code must be the same")
-    .option("--use-http1.1", "speak HTTP/1.1 with the endpoint")
+    .argument("[address]", "new address of the same code")
+    .description("change the address or headers in place; the code must be the same")
+    .option("--use-http1.1", "use HTTP/1.1 for the endpoint")
     .option("-H, --header <name: value>", "send this header with each request to the endpoint; repeatable", headers)
-    .option("--overwrite", "also when the code is not similar enough")
+    .option("--overwrite", "also when services or handlers differ")
     .option("--dry-run", "check only")
     .action(action((id: string, address: string | undefined, flags: UpdateFlags) => update(context, id, address, flags)));
   deployments
     .command("check")
     .argument("<deployment>", "its id")
-    .description("could suspended and paused invocations go on there? Replays their journals, performs nothing")
+    .description(
+      "check whether suspended and paused invocations can continue on it: replays their journals, without side effects",
+    )
     .option("--in-flight <n>", "invocations in flight of each handler", wholeNumber(0, 1000))
     .option("--completed <n>", "completed invocations of each handler", wholeNumber(0, 1000))
     .action(action((id: string, flags: CheckFlags) => check(context, id, flags)));
@@ -67,8 +69,8 @@ export function registerDeployments(program: Command, context: Context): void {
     .command("remove")
     .alias("rm")
     .argument("<deployment>", "its id")
-    .description("forget a deployment; says first what still needs it")
-    .option("--force", "even when invocations still need it: they fail until it is back")
+    .description("remove a deployment; shows first which invocations still need it")
+    .option("--force", "even when invocations still need it: their attempts fail until it is registered again")
     .action(action((id: string, { force }: { force?: boolean }) => remove(context, id, force === true)));
 }
 

@@ -9,7 +9,7 @@ import { jsonOf } from "./texts.js";
 
 /** What was saved; undefined when nothing was changed. Ends the command when it is no JSON, or nobody can edit here. */
 export function editJson(context: Context, name: string, value: unknown, instead: string): unknown {
-  if (!context.prompts.isInteractive) context.fail(USAGE, "There is nobody here who could edit", instead);
+  if (!context.prompts.isInteractive) context.fail(USAGE, "No terminal: cannot open an editor", instead);
   const folder = mkdtempSync(join(tmpdir(), "perdure-"));
   const file = join(folder, `${name.replace(/[^a-zA-Z0-9._-]+/g, "-").slice(0, 60)}.json`);
   const before = `${JSON.stringify(value, undefined, 2)}\n`;
@@ -23,7 +23,7 @@ export function editJson(context: Context, name: string, value: unknown, instead
     const after = readFileSync(file, "utf8");
     if (after === before) return undefined;
     const edited = jsonOf(after);
-    if (edited === undefined) context.fail(FAILED, "What you saved is no JSON; nothing was changed", "Try again.");
+    if (edited === undefined) context.fail(FAILED, "The saved text is not valid JSON; nothing was changed", "Try again.");
     return edited;
   } finally {
     rmSync(folder, { recursive: true, force: true });

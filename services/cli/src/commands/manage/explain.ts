@@ -10,7 +10,7 @@ export function registerExplain(program: Command, context: Context): void {
     .command("explain")
     .helpGroup("Services and invocations:")
     .argument("<id>", "of an invocation", invocationId)
-    .description("say why it does not move, and what would move it")
+    .description("explain what an invocation waits for, and what would move it")
     .action(action((id: string) => explain(context, id)));
 }
 

@@ -21,32 +21,27 @@ export function registerInvocations(program: Command, context: Context): void {
     .alias("invocation")
     .alias("inv")
     .helpGroup("Services and invocations:")
-    .description("what runs, waits, failed: look, watch, cancel, resume, restart …");
-  addChoice(
-    invocations
-      .command("list")
-      .alias("ls")
-      .description("list invocations, the newest first; those that are completed only when asked for"),
-  )
-    .option("-a, --all", "completed ones too")
-    .option("-n, --limit <rows>", `at most so many; ${LIST_ROWS_DEFAULT} unless said otherwise`, wholeNumber(1, LIST_ROWS_MAX))
+    .description("invocations: list, watch, cancel, resume, restart …");
+  addChoice(invocations.command("list").alias("ls").description("list invocations, newest first; completed ones with --all"))
+    .option("-a, --all", "completed ones as well")
+    .option("-n, --limit <rows>", `maximum number of rows; ${LIST_ROWS_DEFAULT} by default`, wholeNumber(1, LIST_ROWS_MAX))
     .action(action((flags: ListFlags) => list(context, flags)));
   invocations
     .command("describe")
     .argument("<id>", "", invocationId)
-    .description("show one: what it waits for, its attempts and steps")
-    .option("--payloads", "show the beginnings of payloads too")
+    .description("show an invocation: what it waits for, its attempts and steps")
+    .option("--payloads", "show the beginning of payloads as well")
     .action(action((id: string, { payloads }: { payloads?: boolean }) => describe(context, id, payloads === true)));
   invocations
     .command("watch")
     .argument("<id>", "", invocationId)
-    .description("follow one until it ends: attempts, steps, sleeps, calls, waits, retries")
+    .description("follow an invocation until it ends: attempts, steps, sleeps, calls, waits, retries")
     .action(action((id: string) => watch(context, id)));
   invocations
     .command("result")
     .argument("<id>", "", invocationId)
-    .description("print what it returned; waits for its end")
-    .option("--no-wait", "fail when it still runs")
+    .description("wait for an invocation's end and print its result")
+    .option("--no-wait", "fail when it is not completed")
     .action(action((id: string, { wait }: { wait: boolean }) => result(context, id, wait)));
   registerVerbs(invocations, context);
   registerCrash(invocations, context);
@@ -129,7 +124,7 @@ async function describe(context: Context, id: string, payloads: boolean): Promis
     context.fail(
       FAILED,
       `There is no invocation ${id}`,
-      "Completed ones are forgotten after their retention. perdure invocations list --all",
+      "Completed invocations are deleted after their retention. perdure invocations list --all",
     );
   const [explanation, timeline] = await Promise.all([
     admin.invocations.explain(id, context),

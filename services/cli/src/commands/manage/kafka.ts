@@ -19,23 +19,23 @@ function registerSubscriptions(program: Command, context: Context): void {
     .command("subscriptions")
     .alias("subscription")
     .helpGroup("Triggers and limits:")
-    .description("topics that feed handlers");
+    .description("Kafka topics that call handlers");
   subscriptions
     .command("list")
     .alias("ls")
-    .description("list them with state and lag")
+    .description("list subscriptions with state and lag")
     .action(action(() => list(context)));
   subscriptions
     .command("describe")
     .argument("<id>")
-    .description("show one: each partition, and what it is stuck at")
+    .description("show a subscription: each partition, and the record that blocks it")
     .action(action(async (id: string) => describe(context, await adminOf(context).subscriptions.status(id, context))));
   subscriptions
     .command("create")
     .argument("<source>", "kafka://<cluster>/<topic>")
     .argument("<sink>", "Service/handler", sinkUri)
     .option("-o, --option <name=value>", "of the consumer, e.g. auto.offset.reset=earliest; repeatable", pairs)
-    .description("feed a topic to a handler")
+    .description("call a handler for each record of a topic")
     .action(
       action(async (source: string, target: string, { option }: { option?: Pairs }) => {
         const made = await adminOf(context).subscriptions.create(source, target, option ?? {}, context);
@@ -46,7 +46,7 @@ function registerSubscriptions(program: Command, context: Context): void {
     subscriptions
       .command(verb)
       .argument("<id>")
-      .description(verb === "pause" ? "stop reading; it goes on from there later" : "go on reading")
+      .description(verb === "pause" ? "stop reading; resume continues at the same offset" : "continue reading")
       .action(
         action(async (id: string) =>
           describe(context, await adminOf(context).subscriptions.setPaused(id, verb === "pause", context)),
@@ -58,7 +58,7 @@ function registerSubscriptions(program: Command, context: Context): void {
     .argument("<id>")
     .argument("<partition>", "", wholeNumber(0))
     .argument("<offset>", "", wholeNumber(0))
-    .description("leave one record out, for example the one it is stuck at")
+    .description("skip one record, for example one that no handler accepts")
     .action(
       action(async (id: string, partition: number, offset: number) => {
         await confirmed(context, `Leave out the record at offset ${offset} of partition ${partition}?`);
@@ -69,7 +69,7 @@ function registerSubscriptions(program: Command, context: Context): void {
     .command("delete")
     .alias("rm")
     .argument("<id>")
-    .description("end a subscription; invocations it made go on")
+    .description("delete a subscription; its invocations continue")
     .action(
       action(async (id: string) => {
         const { source, sink } = await adminOf(context).subscriptions.get(id, context);
@@ -109,7 +109,7 @@ async function list(context: Context): Promise<void> {
         { title: "SINK", cutTo: 12, show: ({ sink }) => sink },
       ],
       rows,
-      "No subscriptions. Make one: perdure subscriptions create kafka://<cluster>/<topic> <Service>/<handler>",
+      "No subscriptions. Create one: perdure subscriptions create kafka://<cluster>/<topic> <Service>/<handler>",
     ),
   );
 }
@@ -134,7 +134,7 @@ async function describe(context: Context, status: SubscriptionStatus): Promise<v
       ["Next try", status.next_retry_at ?? undefined],
     ]);
     if (stuck_at !== null)
-      output.note(`Leave that record out: perdure subscriptions skip ${status.id} ${stuck_at.partition} ${stuck_at.offset}`);
+      output.note(`Skip that record: perdure subscriptions skip ${status.id} ${stuck_at.partition} ${stuck_at.offset}`);
     if (status.positions.length === 0) return;
     output.print();
     output.table(
@@ -184,7 +184,7 @@ function registerClusters(program: Command, context: Context): void {
   clusters
     .command("describe")
     .argument("<name>")
-    .description("show one; secrets are blacked out")
+    .description("show a cluster; secrets are hidden")
     .action(
       action(async (name: string) => {
         const cluster = await adminOf(context).kafkaClusters.get(name, context);
@@ -196,7 +196,7 @@ function registerClusters(program: Command, context: Context): void {
       .command(verb)
       .argument("<name>")
       .requiredOption("-o, --option <name=value>", "of the client, e.g. bootstrap.servers=host:9092; repeatable", pairs)
-      .description(verb === "create" ? "make a cluster known" : "change options; those that are not named stay")
+      .description(verb === "create" ? "add a cluster" : "change options; others are unchanged")
       .action(
         action(async (name: string, { option }: { option: Pairs }) => {
           const { kafkaClusters } = adminOf(context);
@@ -213,12 +213,12 @@ function registerClusters(program: Command, context: Context): void {
     .alias("rm")
     .argument("<name>")
     .option("--force", "even when subscriptions read from it")
-    .description("forget a cluster")
+    .description("remove a cluster")
     .action(
       action(async (name: string, { force }: { force?: boolean }) => {
         await confirmed(context, `Forget the Kafka cluster ${name}?`);
         await adminOf(context).kafkaClusters.remove(name, force === true, context);
-        context.output.result({ name, removed: true }, () => context.output.print(`${name} is forgotten`));
+        context.output.result({ name, removed: true }, () => context.output.print(`${name} is removed`));
       }),
     );
 }

@@ -15,9 +15,9 @@ export function registerLogs(program: Command, context: Context): void {
     .command("logs")
     .helpGroup("Services and invocations:")
     .argument("<id>", "of an invocation", invocationId)
-    .description("print its journal and what happened between the entries: failures, pauses")
-    .option("-f, --follow", "go on until it ends")
-    .option("--full", "print whole entries, payloads too")
+    .description("print an invocation's journal, with failures and pauses")
+    .option("-f, --follow", "follow until it ends")
+    .option("--full", "print whole entries with payloads")
     .action(action((id: string, flags: LogFlags) => logs(context, id, flags)));
 }
 
@@ -36,7 +36,7 @@ async function logs(context: Context, id: string, { follow, full }: LogFlags): P
   const admin = adminOf(context);
   const row = await admin.invocations.row(id, context);
   if (row === undefined)
-    context.fail(FAILED, `There is no invocation ${id}`, "Completed ones are forgotten after their retention.");
+    context.fail(FAILED, `There is no invocation ${id}`, "Completed invocations are deleted after their retention.");
   const position: Position = { nextIndex: 0, events: 0 };
   for (;;) {
     // Asked first: what is stored until then is printed below.

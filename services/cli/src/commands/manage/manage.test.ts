@@ -92,7 +92,7 @@ test("bytes are shown as what they are", () => {
   expect([bytesText(text('{"a":1}')), bytesText(text("hi")), bytesText(new Uint8Array([255]))]).toEqual([
     '{"a":1}',
     "hi",
-    "(1 B that are no text)",
+    "(1 B of binary data)",
   ]);
   expect([bytesJson(text('{"a":1}')), bytesJson(text("hi")), bytesJson(new Uint8Array([255])), bytesJson(text(""))]).toEqual([
     { a: 1 },

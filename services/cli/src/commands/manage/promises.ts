@@ -14,20 +14,20 @@ export function registerPromises(program: Command, context: Context): void {
     .command("awakeables")
     .alias("awakeable")
     .helpGroup("Services and invocations:")
-    .description("answer what a handler waits for from outside");
+    .description("complete awakeables that handlers wait for");
   awakeables
     .command("resolve")
-    .argument("<id>", "as the handler gave it away")
+    .argument("<id>", "the awakeable id")
     .argument("[value]", "JSON; - reads it from stdin")
     .option("-f, --file <path>", "the content of this file is the value")
-    .option("--content-type <type>", "of the value; application/json unless said otherwise")
-    .description("let it go on with a value")
+    .option("--content-type <type>", "of the value; application/json by default")
+    .description("complete an awakeable with a value")
     .action(action((id: string, value: string | undefined, flags: ResolveFlags) => resolve(context, id, value, flags)));
   awakeables
     .command("reject")
-    .argument("<id>", "as the handler gave it away")
-    .argument("<reason>", "what the handler sees as the failure")
-    .description("let it go on with a failure")
+    .argument("<id>", "the awakeable id")
+    .argument("<reason>", "message of the failure")
+    .description("complete an awakeable with a failure")
     .action(
       action(async (id: string, reason: string) => {
         await ingressOf(context).rejectAwakeable(id, reason, context);
@@ -42,8 +42,8 @@ export function registerPromises(program: Command, context: Context): void {
     .alias("ls")
     .argument("<workflow>")
     .argument("[key]")
-    .option("-n, --limit <rows>", "at most so many", wholeNumber(1, LIST_ROWS_MAX))
-    .description("list them; handlers of the workflow resolve them (perdure call Workflow/key/handler)")
+    .option("-n, --limit <rows>", "maximum number of rows", wholeNumber(1, LIST_ROWS_MAX))
+    .description("list promises; handlers of the workflow resolve them (perdure call Workflow/key/handler)")
     .action(
       action((workflow: string, key: string | undefined, { limit }: { limit?: number }) =>
         list(context, workflow, key, limit ?? LIST_ROWS_DEFAULT),
@@ -64,7 +64,7 @@ async function resolve(
 ): Promise<void> {
   const body = bodyOf(argument, file);
   if (body !== undefined && contentType === undefined && jsonOf(Buffer.from(body).toString()) === undefined) {
-    context.fail(USAGE, "The value is no JSON", `A text needs quotes: '"…"'. Anything else needs --content-type.`);
+    context.fail(USAGE, "The value is not valid JSON", `A text needs quotes: '"…"'. Anything else needs --content-type.`);
   }
   await ingressOf(context).resolveAwakeable(id, body, contentType ?? "application/json", context);
   context.output.result({ id, outcome: "resolved" }, () => context.output.print(`${id} is resolved`));

@@ -13,7 +13,7 @@ export function registerRules(program: Command, context: Context): void {
     .command("rules")
     .alias("rule")
     .helpGroup("Triggers and limits:")
-    .description("limits of scopes: how many run at once, how many start in a while, who goes first");
+    .description("limits of scopes: concurrency, rate, weight, priority");
   rules
     .command("list")
     .alias("ls")
@@ -22,55 +22,57 @@ export function registerRules(program: Command, context: Context): void {
   rules
     .command("set")
     .argument("<pattern>", "acme, 'acme/*', '*/*/*'", rulePattern)
-    .description("make or change one; what is not named stays as it is")
-    .option("--concurrency <n>", "so many run at once", wholeNumber(1))
-    .option("--unlimited", "any number may run at once")
-    .option("--rate <n/duration>", "so many start in this time, e.g. 100/1m; or none")
-    .option("--burst <n>", "so many of them at once", wholeNumber(1))
-    .option("--weight <n>", "its share among its siblings", wholeNumber(1, 1000))
-    .option("--priority <n>", "1 goes first, 5 last", wholeNumber(1, 5))
+    .description("create or change a rule; options that are not given are unchanged")
+    .option("--concurrency <n>", "maximum number of running invocations", wholeNumber(1))
+    .option("--unlimited", "no limit of concurrency")
+    .option("--rate <n/duration>", "maximum number of starts in a time, e.g. 100/1m; or none")
+    .option("--burst <n>", "maximum number of starts at once", wholeNumber(1))
+    .option("--weight <n>", "share relative to rules of the same level", wholeNumber(1, 1000))
+    .option("--priority <n>", "1 is the highest, 5 the lowest", wholeNumber(1, 5))
     .option("--description <text>", "what it is for")
-    .option("--new", "fail when there is one already")
+    .option("--new", "fail when the rule exists")
     .action(action((pattern: string, flags: SetFlags) => set(context, pattern, flags)));
   for (const verb of ["enable", "disable"] as const) {
     rules
       .command(verb)
       .argument("<pattern>", "", rulePattern)
-      .description(verb === "disable" ? "as if it were not there, until it is enabled" : "let it hold again")
+      .description(verb === "disable" ? "disable a rule until it is enabled" : "enable a rule")
       .action(action((pattern: string) => set(context, pattern, { disabled: verb === "disable", mustExist: true })));
   }
   rules
     .command("remove")
     .alias("rm")
     .argument("<patterns...>")
-    .description("remove some; what waits may go on at once")
+    .description("remove rules; invocations that wait for them may start")
     .action(action((patterns: readonly string[]) => remove(context, patterns)));
   rules
     .command("usage")
-    .description("how much of each limit is used now")
+    .description("show the current usage of each limit")
     .action(action(() => usage(context)));
   const queues = program
     .command("queues")
     .alias("vqueues")
     .helpGroup("Triggers and limits:")
-    .description("what waits for a slot or a lock");
+    .description("queues of invocations that wait for a slot or a lock");
   queues
     .command("list")
     .alias("ls")
-    .option("-n, --limit <rows>", "at most so many", wholeNumber(1, LIST_ROWS_MAX))
-    .description("list queues in which something waits, the longest first")
+    .option("-n, --limit <rows>", "maximum number of rows", wholeNumber(1, LIST_ROWS_MAX))
+    .description("list queues with waiting invocations, longest first")
     .action(action(({ limit }: { limit?: number }) => listQueues(context, limit ?? LIST_ROWS_DEFAULT)));
   queues
     .command("describe")
     .argument("<queue>", "vq_…")
-    .option("-n, --limit <rows>", "at most so many", wholeNumber(1, LIST_ROWS_MAX))
-    .description("show who is in a queue, in order")
+    .option("-n, --limit <rows>", "maximum number of rows", wholeNumber(1, LIST_ROWS_MAX))
+    .description("show the invocations of a queue, in order")
     .action(action((id: string, { limit }: { limit?: number }) => describeQueue(context, id, limit ?? LIST_ROWS_DEFAULT)));
   for (const verb of ["pause", "resume"] as const) {
     queues
       .command(verb)
       .argument("<queue>", "vq_…")
-      .description(verb === "pause" ? "start nobody new from it; who runs goes on" : "let it go on")
+      .description(
+        verb === "pause" ? "start no further invocations of a queue; running ones continue" : "start its invocations again",
+      )
       .action(
         action(async (id: string) => {
           await adminOf(context).rules.setQueuePaused(id, verb === "pause", context);
@@ -112,7 +114,7 @@ async function list(context: Context): Promise<void> {
         },
       ],
       rows,
-      "No rules: nothing is limited. Make one: perdure rules set 'acme/*' --concurrency 2",
+      "No rules: nothing is limited. Create one: perdure rules set 'acme/*' --concurrency 2",
     ),
   );
 }
@@ -201,7 +203,7 @@ function rateOf(
 ): { limit: number; per: string; burst?: number } | null {
   if (text === "none") return null;
   const match = /^(\d+)\s*\/\s*(.+)$/.exec(text);
-  if (match === null) return context.fail(USAGE, `'${text}' is no rate`, "Write it as 100/1m: so many in this time.");
+  if (match === null) return context.fail(USAGE, `'${text}' is not a rate`, "Write it as 100/1m: a number per time.");
   const per = /^\d/.test(match[2] as string) ? (match[2] as string) : `1${match[2]}`;
   return { limit: Number(match[1]), per: durationText(per), ...(burst === undefined ? {} : { burst }) };
 }

@@ -13,7 +13,7 @@ export function registerSchedules(program: Command, context: Context): void {
     .command("schedules")
     .alias("schedule")
     .helpGroup("Triggers and limits:")
-    .description("handlers called again and again at times of a timetable");
+    .description("call handlers at times of a cron expression");
   schedules
     .command("list")
     .alias("ls")
@@ -24,7 +24,7 @@ export function registerSchedules(program: Command, context: Context): void {
   schedules
     .command("describe")
     .argument("<schedule>", "its id or name")
-    .description("show one: timetable, how far it has come, recent firings")
+    .description("show a schedule: cron expression, progress, recent firings")
     .action(action(async (name: string) => describe(context, await find(context, name))));
   schedules
     .command("create")
@@ -33,17 +33,24 @@ export function registerSchedules(program: Command, context: Context): void {
     .argument("<target>", "Service/handler, or Object/key/handler")
     .argument("[payload]", "JSON; - reads it from stdin")
     .description("make one")
-    .option("--zone <name>", "of the clock that the timetable means, e.g. Europe/Berlin; UTC unless said otherwise")
+    .option("--zone <name>", "time zone of the expression, e.g. Europe/Berlin; UTC by default")
     .option("-f, --file <path>", "the content of this file is the payload")
     .option("--description <text>", "what it is for")
     .addOption(
-      new Option("--overlap <policy>", "when the run before goes on").choices(["skip", "queue", "cancel_previous", "allow"]),
+      new Option("--overlap <policy>", "when the previous run is not completed").choices([
+        "skip",
+        "queue",
+        "cancel_previous",
+        "allow",
+      ]),
     )
-    .addOption(new Option("--catch-up <policy>", "after the server was away").choices(["none", "last", "all"]))
-    .option("--jitter <duration>", "spread firings over so long", durationText)
+    .addOption(
+      new Option("--catch-up <policy>", "firings that were missed while the server was down").choices(["none", "last", "all"]),
+    )
+    .option("--jitter <duration>", "delay each firing by a random time up to this", durationText)
     .option("--start-at <time>", "RFC 3339")
     .option("--end-at <time>", "RFC 3339")
-    .option("--max-firings <n>", "then it ends", wholeNumber(1))
+    .option("--max-firings <n>", "end after this number of firings", wholeNumber(1))
     .option("-H, --header <name: value>", "passed to the handler; repeatable", headers)
     .option("--paused", "do not fire until it is resumed")
     .action(
@@ -60,7 +67,7 @@ export function registerSchedules(program: Command, context: Context): void {
     schedules
       .command(verb)
       .argument("<schedule>", "its id or name")
-      .description(verb === "pause" ? "fire no more until it is resumed" : "fire again; what passed is not made up for")
+      .description(verb === "pause" ? "stop firing until it is resumed" : "continue firing; missed firings are skipped")
       .action(
         action(async (name: string) => {
           const { id } = await find(context, name);
@@ -71,20 +78,20 @@ export function registerSchedules(program: Command, context: Context): void {
   schedules
     .command("run")
     .argument("<schedule>", "its id or name")
-    .option("--idempotency-key <key>", "the same key fires once")
+    .option("--idempotency-key <key>", "requests with the same key fire once")
     .description("fire now")
     .action(action((name: string, flags: { idempotencyKey?: string }) => run(context, name, flags.idempotencyKey)));
   schedules
     .command("next")
     .argument("<schedule>", "its id or name")
-    .option("-n, --count <n>", "so many", wholeNumber(1, 1000))
+    .option("-n, --count <n>", "how many", wholeNumber(1, 1000))
     .description("show the next times")
     .action(action((name: string, { count }: { count?: number }) => next(context, name, count ?? 10)));
   schedules
     .command("delete")
     .alias("rm")
     .argument("<schedule>", "its id or name")
-    .description("end one; invocations it made go on")
+    .description("delete a schedule; its invocations continue")
     .action(
       action(async (name: string) => {
         const { id, cron } = await find(context, name);
@@ -130,7 +137,7 @@ async function list(context: Context, query: { service?: string; status?: string
         { title: "TARGET", cutTo: 12, show: targetOf },
       ],
       schedules,
-      "No schedules. Make one: perdure schedules create nightly '30 2 * * *' Reports/build",
+      "No schedules. Create one: perdure schedules create nightly '30 2 * * *' Reports/build",
     ),
   );
 }
@@ -189,7 +196,8 @@ async function create(context: Context, { name, cron, target, payload }: Created
     context.fail(USAGE, `'${target}' names no handler`, "Write Service/handler or Object/key/handler.");
   const body = bodyOf(payload, flags.file);
   const value = body === undefined ? undefined : jsonOf(Buffer.from(body).toString());
-  if (body !== undefined && value === undefined) context.fail(USAGE, "The payload is no JSON", `A text needs quotes: '"…"'.`);
+  if (body !== undefined && value === undefined)
+    context.fail(USAGE, "The payload is not valid JSON", `A text needs quotes: '"…"'.`);
   const fields = {
     name,
     cron,
@@ -218,7 +226,7 @@ async function edit(context: Context, name: string): Promise<void> {
   const edited = editJson(context, name, schedule, "perdure schedules create, delete");
   if (edited === undefined) return context.output.note("Nothing was changed.");
   if (typeof edited !== "object" || edited === null)
-    return context.fail(FAILED, "What you saved is no JSON object; nothing was changed");
+    return context.fail(FAILED, "The saved text is not a JSON object; nothing was changed");
   describe(
     context,
     await adminOf(context).schedules.replace(schedule.id, edited as Record<string, unknown>, schedule.version, context),

@@ -14,7 +14,7 @@ export function registerServices(program: Command, context: Context): void {
     .alias("service")
     .alias("svc")
     .helpGroup("Services and invocations:")
-    .description("what can be called, and its settings");
+    .description("services, their handlers and settings");
   services
     .command("list")
     .alias("ls")
@@ -23,14 +23,14 @@ export function registerServices(program: Command, context: Context): void {
   services
     .command("describe")
     .argument("<service>")
-    .description("show one: handlers with a ready curl for each, settings")
+    .description("show a service: handlers with a curl command for each, settings")
     .action(action((name: string) => describe(context, name)));
   services
     .command("openapi")
     .argument("<service>")
     .description("print how to call it, as an OpenAPI document")
     .action(action(async (name: string) => context.output.json(await adminOf(context).services.openapi(name, context))));
-  const config = services.command("config").description("settings that hold until the next registration");
+  const config = services.command("config").description("settings that are valid until the next registration");
   config
     .command("view")
     .argument("<service>")
@@ -42,7 +42,7 @@ export function registerServices(program: Command, context: Context): void {
     .description("change them in your editor")
     .action(action((name: string) => edit(context, name)));
   const set = config.command("set").argument("<service>").description("change some of them");
-  set.option("--public", "callers outside may call it").option("--private", "only handlers may call it");
+  set.option("--public", "callable through the ingress").option("--private", "callable by handlers only");
   for (const [flag, what] of DURATIONS) set.option(`--${flag.replaceAll("_", "-")} <duration>`, what, durationText);
   set.action(
     action((name: string, flags: Readonly<Record<string, unknown>>) => change(context, name, changesOf(context, flags))),
@@ -54,7 +54,7 @@ const DURATIONS = [
   ["workflow_completion_retention", "how long results of workflows are kept"],
   ["journal_retention", "how long journals of completed invocations are kept"],
   ["inactivity_timeout", "after how long without progress an invocation is suspended"],
-  ["abort_timeout", "after how long a handler that does not suspend is cut off"],
+  ["abort_timeout", "after how long a handler that does not suspend is aborted"],
 ] as const;
 
 async function list(context: Context): Promise<void> {
@@ -191,7 +191,7 @@ async function edit(context: Context, name: string): Promise<void> {
   if (edited === undefined) return context.output.note("Nothing was changed.");
   const parsed = settingsShape.safeParse(edited);
   if (!parsed.success)
-    context.fail(FAILED, `Nothing was changed: ${parsed.error.issues[0]?.message}`, "Keep to the names that were there.");
+    context.fail(FAILED, `Nothing was changed: ${parsed.error.issues[0]?.message}`, "Keep the names of the settings.");
   const before = asJson(service) as Readonly<Record<string, unknown>>;
   const changed = Object.entries(parsed.data as Readonly<Record<string, unknown>>).filter(
     ([key, value]) => value !== before[key],
@@ -218,6 +218,6 @@ async function change(context: Context, name: string, changes: ServiceChanges): 
   const { output } = context;
   output.result(asJson(service), () => {
     output.facts(Object.entries(asJson(service)).map(([key, value]) => [key, String(value)]));
-    output.note(`Holds from now on, until ${name} is registered again.`);
+    output.note(`Valid from now on, until ${name} is registered again.`);
   });
 }

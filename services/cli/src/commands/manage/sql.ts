@@ -14,7 +14,7 @@ export function registerSql(program: Command, context: Context): void {
   program
     .command("sql")
     .helpGroup("Services and invocations:")
-    .description("ask about invocations, journals, state … in SQL; interactive without a statement")
+    .description("query invocations, journals, state … with SQL; interactive without a statement")
     .argument("[statement]", "one statement; - reads it from stdin")
     .option("--csv", "print comma-separated values")
     .addHelpText("after", "\nTables: perdure sql 'SHOW TABLES'. Columns: perdure sql 'DESCRIBE sys_invocation'.")

@@ -24,7 +24,7 @@ export function registerState(program: Command, context: Context): void {
     .alias("ls")
     .argument("<service>")
     .description("list keys that have state")
-    .option("-n, --limit <rows>", "at most so many", wholeNumber(1, LIST_ROWS_MAX))
+    .option("-n, --limit <rows>", "maximum number of rows", wholeNumber(1, LIST_ROWS_MAX))
     .action(action((service: string, { limit }: { limit?: number }) => list(context, service, limit ?? LIST_ROWS_DEFAULT)));
   state
     .command("get")
@@ -39,7 +39,7 @@ export function registerState(program: Command, context: Context): void {
     .argument("<key>")
     .argument("<name>", "of the entry")
     .argument("[value]", "JSON, or with --raw any text; - reads it from stdin")
-    .description("set one entry, leave the others")
+    .description("set one entry; others are unchanged")
     .option("-f, --file <path>", "the content of this file is the value")
     .option("--raw", "take the value as it is, JSON or not");
   set.action(
@@ -66,7 +66,7 @@ export function registerState(program: Command, context: Context): void {
   );
   for (const command of [set, edit, clear]) {
     command
-      .option("--force", "also over what somebody else changed meanwhile")
+      .option("--force", "also when the state was changed meanwhile")
       .option("--expect <version>", "only if the state has this version, as `state get --json` shows it");
   }
 }
@@ -134,7 +134,7 @@ async function setOne(
   if ((argument === undefined) === (flags.file === undefined)) context.fail(USAGE, "Give the value as an argument or as a file");
   const value = bodyOf(argument, flags.file) as Uint8Array;
   if (flags.raw !== true && jsonOf(Buffer.from(value).toString()) === undefined) {
-    context.fail(USAGE, "The value is no JSON", `A text needs quotes: '"${argument ?? "…"}"'. Anything else needs --raw.`);
+    context.fail(USAGE, "The value is not valid JSON", `A text needs quotes: '"${argument ?? "…"}"'. Anything else needs --raw.`);
   }
   const { state } = adminOf(context);
   const before = await state.read(place.service, place.key, context);
@@ -164,7 +164,7 @@ async function editAll(context: Context, service: string, key: string, flags: Ch
   const edited = editJson(context, `${service}-${key}`, asJson(before.entries), "perdure state set");
   if (edited === undefined) return context.output.note("Nothing was changed.");
   if (typeof edited !== "object" || edited === null || Array.isArray(edited))
-    return context.fail(FAILED, "What you saved is no JSON object; nothing was changed");
+    return context.fail(FAILED, "The saved text is not a JSON object; nothing was changed");
   const after = new Map(Object.entries(edited).map(([name, value]) => [name, bytesOfEdited(before.entries.get(name), value)]));
   await replace(context, { service, key }, before, after, flags);
 }
@@ -191,7 +191,7 @@ async function replace(context: Context, place: Place, before: KeyState, after: 
     context.fail(
       FAILED,
       `${place.service}/${place.key} has version ${before.version} now`,
-      "Somebody changed it: look at it again, or use --force.",
+      "The state was changed meanwhile: read it again, or use --force.",
     );
   }
   const expected = flags.force === true ? undefined : before.version;
@@ -205,7 +205,7 @@ async function replace(context: Context, place: Place, before: KeyState, after: 
     if (isApplied) output.note(`${place.service}/${place.key} has this state now.`);
     else
       output.warn(
-        `It waits behind what runs on ${place.service}/${place.key}, and is dropped if that changes the state first. Look again: perdure state get ${place.service} ${place.key}`,
+        `The change waits for invocations that run on ${place.service}/${place.key}, and is dropped if they change the state first. Check again: perdure state get ${place.service} ${place.key}`,
       );
   });
 }

@@ -37,7 +37,7 @@ export function invocationsText(count: number): string {
 
 /** As JSON on one line or several when it is JSON, as text when it is UTF-8, else how many bytes. */
 export function bytesText(bytes: Uint8Array, indent?: number): string {
-  if (!isUtf8(bytes)) return `(${showBytes(bytes.length)} that are no text)`;
+  if (!isUtf8(bytes)) return `(${showBytes(bytes.length)} of binary data)`;
   const text = Buffer.from(bytes).toString();
   const value = jsonOf(text);
   return value === undefined ? text : JSON.stringify(value, undefined, indent);

@@ -34,56 +34,56 @@ const VERB_TEXTS: readonly VerbText[] = [
   {
     verb: "cancel",
     name: "cancel",
-    about: "ask them to stop: handlers see it, undo what they did, and end",
+    about: "request cancellation: handlers can run compensations and end",
     done: "is cancelled",
-    accepted: "is asked to stop",
+    accepted: "is being cancelled",
   },
   {
     verb: "kill",
     name: "kill",
-    about: "end them and what they called without asking; what they did stays as it is",
+    about: "terminate them and what they called immediately, without compensations",
     done: "is killed",
     accepted: "is being killed",
   },
   {
     verb: "pause",
     name: "pause",
-    about: "stop their attempts until somebody resumes them",
+    about: "stop their attempts until they are resumed",
     done: "is paused",
     accepted: "pauses when its attempt stops",
   },
   {
     verb: "resume",
     name: "resume",
-    about: "go on with paused, suspended or backing-off ones",
-    done: "goes on",
-    accepted: "goes on",
+    about: "continue paused, suspended or backing-off invocations",
+    done: "is resumed",
+    accepted: "will continue",
   },
   {
     verb: "restart-as-new",
     name: "restart",
-    about: "start copies of completed ones",
+    about: "start new invocations with the input of completed ones",
     done: "is restarted",
     accepted: "is restarted",
   },
-  { verb: "purge", name: "purge", about: "forget completed ones", done: "is forgotten", accepted: "is being forgotten" },
+  { verb: "purge", name: "purge", about: "delete completed invocations", done: "is deleted", accepted: "is being deleted" },
 ];
 
 export function registerVerbs(invocations: Command, context: Context): void {
   for (const text of VERB_TEXTS) {
     const command = addChoice(
-      invocations.command(text.name).argument("[ids...]", "or choose them with flags").description(text.about),
+      invocations.command(text.name).argument("[ids...]", "or select them with flags").description(text.about),
     )
-      .option("-a, --all", "all there are, when no other flag chooses")
-      .option("--dry-run", "show which it would be, and do nothing")
-      .option("-n, --limit <n>", "so many at most, the oldest first", wholeNumber(1, 100_000))
-      .option("--reason <text>", "kept with the batch, for those who look at it later");
+      .option("-a, --all", "all of them, when no other flag selects")
+      .option("--dry-run", "show which invocations match, and do nothing")
+      .option("-n, --limit <n>", "maximum number, oldest first", wholeNumber(1, 100_000))
+      .option("--reason <text>", "reason, stored with the batch");
     if (text.verb === "resume" || text.verb === "restart-as-new") {
-      command.option("--deployment <which>", "go on with the code of this deployment: keep, latest, or its id");
+      command.option("--deployment <which>", "continue with the code of this deployment: keep, latest, or its id");
     }
     if (text.verb === "restart-as-new")
-      command.option("--from <step>", "the copy keeps the journal up to and with this step", wholeNumber(0));
-    if (text.verb === "purge") command.option("--journal-only", "forget the journal, keep the result");
+      command.option("--from <step>", "keep the journal up to and including this step", wholeNumber(0));
+    if (text.verb === "purge") command.option("--journal-only", "delete the journal, keep the result");
     command.action(action((ids: readonly string[], flags: VerbFlags) => apply(context, text, ids, flags)));
   }
 }
@@ -94,7 +94,7 @@ async function apply(context: Context, text: VerbText, ids: readonly string[], f
   if (ids.length === 0 && chosen === undefined && all !== true) {
     context.fail(
       USAGE,
-      `Which invocations? Name their ids, or choose them with flags`,
+      `Which invocations? Name their ids, or select them with flags`,
       `All of them: perdure invocations ${text.name} --all`,
     );
   }

@@ -19,18 +19,18 @@ export function register(program: Command, context: Context): void {
     .action(() => list(context));
   members
     .command("invite")
-    .description("invite somebody; the token that is printed is for them")
+    .description("invite a member; the printed token is for them")
     .argument("<email>")
     .addOption(roleOption().default("developer"))
     .action((email: string, flags: { role: MemberRole }) => invite(context, email, flags.role));
   members
     .command("withdraw")
-    .description("take an invitation back")
+    .description("withdraw an invitation")
     .argument("<email>")
     .action((email: string) => withdraw(context, email));
   members
     .command("update")
-    .description("give a member another role")
+    .description("change the role of a member")
     .argument("<member>", "e-mail address or id")
     .addOption(roleOption().makeOptionMandatory())
     .option("--keep-keys", KEEP_KEYS)
@@ -43,7 +43,7 @@ export function register(program: Command, context: Context): void {
     .action((member: string, flags: { keepKeys?: true }) => remove(context, member, flags));
 }
 
-const KEEP_KEYS = "keep the API keys that they made; otherwise they are deleted when their maker could not make them any more";
+const KEEP_KEYS = "keep the API keys that the member created; otherwise those that the new role does not permit are deleted";
 
 interface Chosen {
   readonly client: CloudClient;
@@ -129,7 +129,7 @@ async function remove(context: Context, asked: string, { keepKeys }: KeysFlag): 
   await agree(context, `Remove ${email}${fateOf(apiKeys, keepKeys)}?`);
   const done = await client.account(accountId, "RemoveMember", change, { signal });
   context.output.result({ userId, email, ...keysOf(done) }, () => {
-    context.output.print(`${email} is no member any more.`);
+    context.output.print(`${email} is no longer a member.`);
     noteKeys(context, done);
   });
 }
@@ -171,5 +171,5 @@ async function memberNamed(
 ): Promise<{ readonly userId: UserId; readonly email: string }> {
   const { members } = await client.account(accountId, "ListMembers", {}, { signal: context.signal });
   const found = members.find(({ userId, email }) => userId === asked || email === asked.toLowerCase());
-  return found ?? context.fail(FAILED, `'${asked}' is no member of the account`, "Who is: perdure members list");
+  return found ?? context.fail(FAILED, `'${asked}' is not a member of the account`, "Who is: perdure members list");
 }

@@ -19,7 +19,7 @@ export function register(program: Command, context: Context): void {
     .action((environment: string | undefined) => show(context, environment));
   group
     .command("rotate")
-    .description("make the next key; it does not sign yet")
+    .description("create the next key; it does not sign yet")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => change(context, environment, "RotateSigningKey"));
   group
@@ -29,7 +29,7 @@ export function register(program: Command, context: Context): void {
     .action((environment: string | undefined) => change(context, environment, "PromoteSigningKey"));
   group
     .command("retire")
-    .description("end the previous key")
+    .description("delete the previous key")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .option("--force", "also when invocations may still be signed with it")
     .action((environment: string | undefined, { force }: { force?: boolean }) => retire(context, environment, force === true));

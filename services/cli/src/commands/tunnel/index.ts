@@ -11,7 +11,7 @@ export function register(program: Command, context: Context): void {
   program
     .command("tunnel")
     .helpGroup("Cloud:")
-    .description("let the environment in use reach what runs here, as tunnel://NAME:PORT, until Ctrl-C")
+    .description("make local services reachable for the environment in use, as tunnel://NAME:PORT, until Ctrl-C")
     .option("--name, --tunnel-name <name>", "name of the tunnel; several with one name share the load (default: this machine's)")
     .addOption(
       new Option("--local-port <port>", "port to expose, also PORT:HOST[:PORT]; may be repeated (default: 9080)").argParser(
@@ -21,23 +21,23 @@ export function register(program: Command, context: Context): void {
     .addOption(
       new Option(
         "--remote-port <port>",
-        "port of the environment (8080, 9070) to bring here, also 8080:18080; may be repeated",
+        "port of the environment (8080, 9070) to forward to this machine, also 8080:18080; may be repeated",
       ).argParser(gathered(parseRemotePort)),
     )
     .addOption(
-      new Option("--allow <origin>", "another http://host:port that requests may name; may be repeated").argParser(
+      new Option("--allow <origin>", "further http://host:port that requests may be sent to; may be repeated").argParser(
         gathered(asIs),
       ),
     )
-    .option("--no-local", "expose nothing")
-    .option("--no-remote", "bring no port here")
+    .option("--no-local", "expose no local port")
+    .option("--no-remote", "forward no port to this machine")
     .addOption(
       new Option("--server <address>", "relay to dial: HOST:PORT; may be repeated (default: by DNS)").argParser(gathered(asIs)),
     )
     .option("--ca <file>", "PEM certificates to trust for relays")
-    .option("--bind <host>", "where ports of the environment are brought to (default: 127.0.0.1)")
-    .option("--bind-insecure", "also where others can reach them, and act for you")
-    .option("-v, --verbose", "tell each request")
+    .option("--bind <host>", "address that forwarded ports listen on (default: 127.0.0.1)")
+    .option("--bind-insecure", "also listen on addresses that other machines reach (unsafe: requests have your permissions)")
+    .option("-v, --verbose", "print each request")
     // Imported when it is needed: what a tunnel is made of takes longer to load than most commands take.
     .action(async (flags: TunnelFlags) => (await import("./tunnel.js")).tunnel(context, flags));
   const tunnels = program.command("tunnels").helpGroup("Cloud:").description("open tunnels of an environment");

@@ -77,7 +77,7 @@ const REFUSALS: Readonly<Record<Extract<TunnelEnding, { kind: "refused" }>["stat
     "The environment has all the tunnels its plan allows (too-many-tunnels)",
     "Which there are: perdure tunnels list",
   ],
-  "name-changed": ["The relay gave the tunnel another name than the one it asked for", "Tell whoever runs the cloud."],
+  "name-changed": ["The relay gave the tunnel another name than the one requested", "Report it to the operator of the cloud."],
 };
 
 export function tellEvent(output: Output, event: TunnelEvent, isVerbose: boolean): void {

@@ -30,7 +30,7 @@ export async function tunnelTarget(context: Context, reference: string | undefin
   const target = await chooseEnvironment(context, client, reference);
   const facts = await describeEnvironment(context, client, target);
   if (facts.status !== "ACTIVE") {
-    context.fail(FAILED, `'${facts.name}' is ${facts.status}`, `Let it go on: perdure env resume ${facts.name}`);
+    context.fail(FAILED, `'${facts.name}' is ${facts.status}`, `Resume it: perdure env resume ${facts.name}`);
   }
   return {
     environmentId: facts.environmentId,
@@ -51,7 +51,7 @@ async function targetOfVariables(context: Context): Promise<TunnelTarget> {
   if (token === undefined) {
     context.fail(
       FAILED,
-      `Nobody is logged in, and there is no key for '${environment.name}'`,
+      `There is no login and no key for '${environment.name}'`,
       "Log in: perdure login, or set PERDURE_API_KEY.",
     );
   }

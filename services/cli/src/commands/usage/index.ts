@@ -14,8 +14,8 @@ export function register(program: Command, context: Context): void {
   program
     .command("usage")
     .helpGroup("Cloud:")
-    .description("what the account in use has used this month")
-    .option("--environment <environment>", "only this one: [ACCOUNT/]ENV")
+    .description("usage of the account in use, this month by default")
+    .option("--environment <environment>", "one environment: [ACCOUNT/]ENV")
     .option("--from <day>", "first day, in UTC: 2026-11-01", day)
     .option("--to <day>", "last day", day)
     .action((flags: UsageFlags) => usage(context, flags));
