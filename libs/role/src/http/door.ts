@@ -33,17 +33,15 @@ export function checkAddress(settings: DoorSettings, setting: string): Promise<v
   if (settings.bindPort === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once("error", (cause) => reject(listenError(cause, listenOn(settings), setting)));
+    probe.once("error", (cause) => reject(addressError(cause, listenOn(settings), setting)));
     probe.listen(listenOn(settings), () => probe.close(() => resolve()));
   });
 }
 
-/** RT0004 for an address that cannot be bound. `setting`: where the port is set, when that is known. */
-export function listenError(cause: NodeJS.ErrnoException, { host = "*", port }: ListenAddress, setting?: string): PerdureError {
+function addressError(cause: NodeJS.ErrnoException, { host = "*", port }: ListenAddress, setting: string): PerdureError {
   const holder = cause.code === "EADDRINUSE" ? holderOf(port) : undefined;
   const why = holder === undefined ? cause.message : `in use by process ${holder.pid} (${holder.command})`;
-  const where = setting === undefined ? "" : ` (${setting})`;
-  return new PerdureError("RT0004", `cannot listen on ${host}:${port}${where}: ${why}`, { cause });
+  return new PerdureError("RT0004", `cannot listen on ${host}:${port} (${setting}): ${why}`, { cause });
 }
 
 /** A bound door as a part of the process. */

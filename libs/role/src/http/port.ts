@@ -12,10 +12,9 @@ import {
 } from "node:http2";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { boundHalfClose, type Clock, handleErrors, type Logger } from "@perdure/base";
+import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
-import { listenError } from "./door.js";
 import { FirstHeaders } from "./first-headers.js";
 import { type Guard, guardedRequest, guardedStream } from "./guard.js";
 import { IdleSessions } from "./idle-sessions.js";
@@ -234,8 +233,9 @@ export function createHttpPort(
   return {
     listen: ({ host, port }) =>
       new Promise((resolve, reject) => {
-        const failed = (cause: NodeJS.ErrnoException): void =>
-          reject(listenError(cause, { port, ...(host === undefined ? {} : { host }) }));
+        const failed = (cause: Error): void => {
+          reject(new PerdureError("RT0004", `cannot listen on ${host ?? "*"}:${port}: ${cause.message}`, { cause }));
+        };
         http1.once("error", failed);
         http1.listen({ port, host, backlog: 1024 }, () => {
           http1.off("error", failed);
