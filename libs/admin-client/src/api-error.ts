@@ -79,7 +79,7 @@ const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   META0003:
     "Check that the endpoint runs and that the server can reach this address from where it is; in containers `localhost` is another one.",
   META0004: "It is registered already. Use --force when its code has changed at the same address.",
-  META0006: "Put back what is missing, or register with --breaking when nobody calls it any more.",
+  META0006: "Restore what is missing, or register with --breaking when it is no longer called.",
   META0014: "Register it with --use-http1.1.",
   META0017: "Remove the deployments at this address that nothing runs on any more, then register again.",
   META0101:

@@ -65,7 +65,7 @@ describe("the management client", () => {
     expect(outcomes).toMatchObject([
       { status: 0, message: "http://localhost:9070 cannot be reached: connect ECONNREFUSED" },
       { status: 502, message: "<h1>Bad gateway</h1>", requestId: "r2" },
-      { message: expect.stringContaining("no JSON") },
+      { message: expect.stringContaining("not valid JSON") },
       { message: expect.stringContaining("version") },
     ]);
   });

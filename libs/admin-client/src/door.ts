@@ -102,7 +102,7 @@ export function parsed<S extends z.ZodType>(shape: S, { status, body }: Transpor
   try {
     value = JSON.parse(new TextDecoder().decode(body));
   } catch (cause) {
-    throw new AdminApiError(status, "the answer is no JSON: this is not the address of a management API", { cause });
+    throw new AdminApiError(status, "the response is not valid JSON: this is not the address of a management API", { cause });
   }
   const result = shape.safeParse(value);
   if (result.success) return result.data;

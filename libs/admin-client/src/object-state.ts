@@ -69,7 +69,7 @@ export class ObjectState {
       await this.#door.tell("POST", `/services/${segment(service)}/state`, { json, signal, withinMs: ADMIN_REQUEST_MS });
     } catch (cause) {
       if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
-      const advice = "Somebody changed it meanwhile: look at it again and repeat the change, or use --force.";
+      const advice = "It was changed meanwhile: read it again and repeat the change, or use --force.";
       throw new AdminApiError(409, cause.message, { code: cause.code, advice, requestId: cause.requestId, cause });
     }
   }

@@ -2,7 +2,7 @@
 
 /** A text as a SQL literal. Quotes are doubled, the only escape this dialect has. Throws on NUL, which no name contains. */
 export function sqlText(text: string): string {
-  if (text.includes("\0")) throw new TypeError("a text with NUL cannot be asked for");
+  if (text.includes("\0")) throw new TypeError("a text with NUL cannot be queried");
   return `'${text.replaceAll("'", "''")}'`;
 }
 

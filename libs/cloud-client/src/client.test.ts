@@ -50,7 +50,7 @@ describe("the client of the Cloud API", () => {
     const proxy = await errorOf(asking(() => new Response(page, { status: 502 })).client.user("ListAccounts", {}));
     expect([proxy.status, proxy.code, proxy.message.length]).toEqual([502, undefined, 300]);
     const html = await errorOf(asking(() => new Response("<h1>Welcome</h1>")).client.user("ListAccounts", {}));
-    expect([html.status, html.message]).toEqual([200, expect.stringContaining("no JSON")]);
+    expect([html.status, html.message]).toEqual([200, expect.stringContaining("not valid JSON")]);
     const other = await errorOf(asking(() => Response.json({ accounts: 1 })).client.user("ListAccounts", {}));
     expect(other.message).toContain("unexpected shape");
     const silence = asking(() => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") })));

@@ -124,7 +124,7 @@ async function parsed<S extends z.ZodType>(shape: S, response: Response): Promis
   } catch (cause) {
     throw new CloudApiError(
       response.status,
-      "the answer is no JSON: this is not the address of a cloud",
+      "the response is not valid JSON: this is not the address of a cloud",
       undefined,
       undefined,
       cause,

@@ -169,5 +169,5 @@ export class OAuthClient {
 }
 
 function expired(cause: OAuthClientError): OAuthClientError {
-  return new OAuthClientError("expired_token", "Nobody approved the login in time", cause);
+  return new OAuthClientError("expired_token", "The login was not approved in time", cause);
 }

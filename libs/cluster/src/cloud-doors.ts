@@ -9,7 +9,7 @@ export const publicTlsSettings = (comment: string, about: string) =>
   group(`${comment}; cleartext when no file is named.`, {
     certificateFile: optionalText({ sentence: `PEM file with the certificate for ${about}, and its chain.` }),
     privateKeyFile: optionalText({ sentence: "PEM file with its private key." }),
-    checkInterval: duration("10s", { sentence: "How often the files are looked at for new ones (duration).", minMs: 100 }),
+    checkInterval: duration("10s", { sentence: "How often the files are checked for changes (duration).", minMs: 100 }),
   });
 
 export interface PublicTls {

@@ -22,7 +22,7 @@ export interface GrpcDoor extends Part {
 
 /** Tenancy tells the secrets of runtimes there, and workers do what they are told. */
 const OPEN_TO_OTHERS =
-  "'grpc.bind-address' lets other machines reach gRPC, where nobody proves who they are: name certificates (tls.authority-file, tls.certificate-file, tls.private-key-file) or a shared token (tls.token-file), listen on 127.0.0.1, or set grpc.allow-cleartext where network policies keep others out";
+  "'grpc.bind-address' lets other machines reach gRPC without authentication: set certificates (tls.authority-file, tls.certificate-file, tls.private-key-file) or a shared token (tls.token-file), listen on 127.0.0.1, or set grpc.allow-cleartext where network policies keep others out";
 
 /** Name under which the process as a whole is asked for. */
 const PROCESS = "";

@@ -45,12 +45,14 @@ function withoutPassword(url: string): string {
 
 /** Group `registry`. */
 export const registryAddresses = group("Where the registries are.", {
-  addresses: addresses("Addresses of registries, host:port, separated by commas; the next is asked when one does not answer."),
+  addresses: addresses(
+    "Addresses of registries, host:port, separated by commas; the next one is used when one does not respond.",
+  ),
 });
 
 /** Member `addresses` of the group `worker`. */
 export const workerAddresses = addresses(
-  "Addresses of some workers, host:port, separated by commas; they tell where all the others are.",
+  "Addresses of some workers, host:port, separated by commas; they return the addresses of all others.",
 );
 
 export const environmentSetting = custom(
@@ -92,7 +94,7 @@ export const redisSettings = group("Where partitions live.", {
   }),
 });
 
-export const grpcSettings = group("The gRPC door for other processes of the cluster.", {
+export const grpcSettings = group("The gRPC listener for other processes of the cluster.", {
   bindAddress: loopbackAddress(),
   bindPort: bindPort(9090),
   allowCleartext: boolean(false, {
@@ -101,7 +103,7 @@ export const grpcSettings = group("The gRPC door for other processes of the clus
   }),
 });
 
-export const probeSettings = group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
+export const probeSettings = group("The HTTP listener for orchestrators: /livez, /readyz, /metrics.", {
   bindAddress: loopbackAddress(),
   bindPort: bindPort(9091),
 });
@@ -109,13 +111,15 @@ export const probeSettings = group("The HTTP door for orchestrators: /livez, /re
 export const tlsSettings = group(
   "Mutual TLS between the processes of the cluster: all three files. Or a token that they share.",
   {
-    authorityFile: optionalText({ sentence: "PEM file with the certificates of the authority that signs everybody's." }),
+    authorityFile: optionalText({
+      sentence: "PEM file with the certificates of the authority that signs those of all processes.",
+    }),
     certificateFile: optionalText({ sentence: "PEM file with this process's certificate." }),
     privateKeyFile: optionalText({ sentence: "PEM file with this process's private key." }),
     checkInterval: duration("10s", { sentence: "How often the three files are read for new ones (duration).", minMs: 100 }),
     tokenFile: optionalText({
       sentence:
-        "File with a token of at least 32 characters that all processes show each other instead. It does not encrypt: for networks that nobody listens to.",
+        "File with a token of at least 32 characters that all processes show each other instead. It does not encrypt: for networks without eavesdroppers only.",
     }),
   },
 );

@@ -89,7 +89,7 @@ class Watch {
     if (this.#closed || this.#stream !== stream) return;
     this.#hangUp();
     const { logger } = this.#ports;
-    logger.debug({ worker: address, reason }, "lost the worker that told who leads; asking the next");
+    logger.debug({ worker: address, reason }, "lost the watch for leaders; using the next worker");
     this.#askLater(this.#backoff.next());
   }
 

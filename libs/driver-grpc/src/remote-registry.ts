@@ -244,7 +244,7 @@ class Watch {
     // Another registry counts for itself; its first state has everything that was durable.
     this.#unseen = this.#unseen.map(({ seen }) => ({ number: 0n, seen }));
     const pauseMs = this.#backoff.next();
-    this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; going on with what is known of it");
+    this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; using its last known state");
     this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
   }
 

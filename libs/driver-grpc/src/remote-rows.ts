@@ -205,7 +205,7 @@ export class RemoteRows {
       }
     } catch (cause) {
       if (!(cause instanceof PerdureError) || cause.code !== "OPS0004") throw cause;
-      logger.warn({ worker: address, table, reason: cause.detail }, "a worker told nothing of itself");
+      logger.warn({ worker: address, table, reason: cause.detail }, "a worker reported nothing about itself");
     }
   }
 }

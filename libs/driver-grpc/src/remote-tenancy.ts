@@ -178,7 +178,7 @@ class Watch {
     this.#hangUp();
     const { clock, logger } = this.#ports;
     const pauseMs = this.#backoff.next();
-    logger.debug({ reason, pauseMs }, "lost the tenancy that told the news; asking the next");
+    logger.debug({ reason, pauseMs }, "lost the watch for changes; using the next tenancy process");
     this.#pause = clock.setTimer(pauseMs, () => this.#listen());
   }
 

@@ -71,7 +71,7 @@ export class LagWatch implements AsyncDisposable {
     this.#asking = this.#read(this.#places)
       .catch((cause: unknown) => {
         this.#connecting = undefined;
-        logger.debug({ topic: this.#options.topic, reason: String(cause) }, "cannot ask how long a topic is; asking again");
+        logger.debug({ topic: this.#options.topic, reason: String(cause) }, "cannot read the offsets of a topic; retrying");
       })
       .finally(() => {
         this.#asking = undefined;

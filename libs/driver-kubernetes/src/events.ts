@@ -89,7 +89,7 @@ export class EventRecorder {
         { manager: this.#source.controller.split("/")[1] ?? "perdure", force: true },
       );
     } catch (cause) {
-      logger.warn({ cause, reason }, "an event cannot be told");
+      logger.warn({ cause, reason }, "failed to emit event");
     }
   }
 }

@@ -121,7 +121,7 @@ export class Leadership {
       return true;
     } catch (cause) {
       if (!signal.aborted && !isConflict(cause) && !isAlreadyThere(cause))
-        logger.warn({ cause }, "the lease cannot be asked for");
+        logger.warn({ cause }, "the lease cannot be requested");
       return false;
     }
   }

@@ -45,7 +45,7 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
       } catch (cause) {
         const error = PerdureError.from(cause);
         const pauseMs = backoff.next();
-        logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read what changed; going on with what is known");
+        logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read changes; using the last known state");
         isWanted = true;
         await pause(pauseMs);
       }

@@ -86,7 +86,7 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       if (this.#led !== undefined) logger.warn({ leadership: name, reason }, "lost the leadership");
-      else if (!this.#isAway) logger.warn({ leadership: name, reason }, "cannot ask for the leadership; asking again");
+      else if (!this.#isAway) logger.warn({ leadership: name, reason }, "cannot request the leadership; retrying");
       this.#isAway = true;
       await this.#resign();
     }

@@ -83,7 +83,7 @@ export class Listener {
     clearTimeout(this.#look);
     client.end().catch(() => undefined); // It is broken; whatever it says about that is known.
     const pauseMs = this.#backoff.next();
-    this.#logger.warn({ reason, pauseMs }, "lost the connection that tells of database changes; connecting again");
+    this.#logger.warn({ reason, pauseMs }, "lost the connection for database notifications; reconnecting");
     this.#again = setTimeout(() => {
       this.#again = undefined;
       this.#listen();

@@ -159,7 +159,7 @@ class ProcessProvisioner implements Provisioner {
     this.#free.keep(launch.adminPort);
     if (launch.uid !== undefined) this.#users?.keep(launch.uid);
     if (record === undefined || identityOf(record.pid) !== record.identity) return;
-    this.#ports.logger.info({ environmentId: id, pid: record.pid }, "going on with a runtime that was running");
+    this.#ports.logger.info({ environmentId: id, pid: record.pid }, "taking over a running runtime");
     this.#runtimes.set(id, this.#open(id, files, this.#secretOf(files, launch.uid), launch));
   }
 

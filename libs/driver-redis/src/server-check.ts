@@ -10,7 +10,7 @@ import type { Reply } from "./link.js";
  */
 export async function checkServer(asker: Asker, logger: Logger, replicas: number): Promise<void> {
   const info = await textOf(asker, ["INFO"]);
-  if (info === undefined) return logger.warn({}, "we may not ask Redis for INFO, so nobody checks that it is durable");
+  if (info === undefined) return logger.warn({}, "Redis refuses INFO; its durability cannot be checked");
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
   const policy = field("maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction")
@@ -29,7 +29,7 @@ export async function checkServer(asker: Asker, logger: Logger, replicas: number
   if (needed !== undefined && Number(needed.split(" ").at(-1)) < replicas)
     logger.warn(
       { replicas },
-      "Redis takes writes with fewer replicas than we wait for (min-replicas-to-write): a primary that is cut off may go on for a while",
+      "Redis accepts writes with fewer replicas than required (min-replicas-to-write): an isolated primary may accept writes for a while",
     );
 }
 

@@ -105,7 +105,7 @@ function stateRefusal({ target }: InvocationFacts, writes: boolean): Refusal | u
 function promiseRefusal({ target }: InvocationFacts): Refusal | undefined {
   return target.serviceType === "workflow"
     ? undefined
-    : refused("RT0017", `${target.service} is no workflow and has no promises`);
+    : refused("RT0017", `${target.service} is not a workflow and has no promises`);
 }
 
 function outcomeOf(completion: ValueOrFailure): Outcome {

@@ -130,6 +130,6 @@ export class ConnectionErrors {
     this.#logged++;
     const suppressed = this.#suppressed;
     this.#suppressed = 0;
-    this.#logger.error({ kind, error, suppressed }, "uncaught error of one connection; the process goes on");
+    this.#logger.error({ kind, error, suppressed }, "uncaught error of one connection; the process continues");
   }
 }

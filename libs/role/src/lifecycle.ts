@@ -153,7 +153,7 @@ export class Lifecycle {
     const controller = new AbortController();
     const late = Promise.withResolvers<false>();
     const timer = this.#options.clock.setTimer(this.#options.shutdownTimeoutMs, () => {
-      this.#options.logger.warn({ timeoutMs: this.#options.shutdownTimeoutMs }, `${what} takes too long; going on without`);
+      this.#options.logger.warn({ timeoutMs: this.#options.shutdownTimeoutMs }, `${what} takes too long; continuing without it`);
       controller.abort();
       late.resolve(false);
     });

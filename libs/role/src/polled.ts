@@ -24,7 +24,7 @@ export function pollMetrics(
       await ask();
       succeededAtMs = clock.monotonicMs();
     } catch (cause) {
-      logger.debug({ what, cause }, "numbers for metrics could not be asked for");
+      logger.debug({ what, cause }, "values of metrics could not be read");
     }
     if (!isClosed) timer = clock.setTimer(POLL_METRICS_MS, begin);
   };

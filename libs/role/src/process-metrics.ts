@@ -26,10 +26,10 @@ export function registerProcessMetrics(metrics: Metrics, role: string): Disposab
 
   const delay = monitorEventLoopDelay({ resolution: EVENT_LOOP_SAMPLE_MS });
   delay.enable();
-  observe("gauge", "nodejs_eventloop_lag_seconds", "Mean delay of the event loop since the last look", () =>
+  observe("gauge", "nodejs_eventloop_lag_seconds", "Mean delay of the event loop since the last scrape", () =>
     lagSeconds(delay, "mean"),
   );
-  observe("gauge", "nodejs_eventloop_lag_max_seconds", "Largest delay of the event loop since the last look", () => {
+  observe("gauge", "nodejs_eventloop_lag_max_seconds", "Largest delay of the event loop since the last scrape", () => {
     const seconds = lagSeconds(delay, "max");
     delay.reset(); // The last of the two to be read.
     return seconds;

@@ -73,7 +73,7 @@ describe("what is no expression says why", () => {
     ["1,, * * * *", "'' is not a minute"],
     ["*/0 * * * *", "'0' is not a minute from 1 to 60"],
     ["*/2/3 * * * *", "more than one '/'"],
-    ["1-2-3 * * * *", "is no range"],
+    ["1-2-3 * * * *", "is not a range"],
     ["30-10 * * * *", "runs backwards"],
     ["* * * * FRI-MON", "runs backwards"],
     ["1.5 * * * *", "'1.5' is not a minute"],

@@ -149,7 +149,7 @@ function bounds(kind: FieldKind, range: string, hasStep: boolean): readonly [num
   // Sunday counts once in `*`, else steps over the week would land on it twice.
   if (range === "*" || range === "?") return [kind.min, kind === WEEKDAY ? 6 : kind.max];
   const [first = "", last, ...more] = range.split("-");
-  if (more.length > 0) throw new Mistake(`'${range}' is no range of the ${kind.name}`);
+  if (more.length > 0) throw new Mistake(`'${range}' is not a range of the ${kind.name}`);
   const from = valueIn(kind, first);
   if (last === undefined) return [from, hasStep ? (kind === WEEKDAY ? 6 : kind.max) : from];
   const to = valueIn(kind, last) || (kind === WEEKDAY && from > 0 ? 7 : 0);

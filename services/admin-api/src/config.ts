@@ -24,8 +24,8 @@ const hostList = z
 export const adminSettingsShape = {
   bindAddress: loopbackAddress(),
   bindPort: bindPort(9070),
-  advertisedAddress: advertisedAddress("How people and tools reach the API, for display; http://localhost:<port>/ when not set."),
-  traceUrl: traceUrl("Where traces are looked at, with '{traceId}' in it; the console leads there from every invocation."),
+  advertisedAddress: advertisedAddress("Public address of the API, for display; http://localhost:<port>/ when not set."),
+  traceUrl: traceUrl("URL of a trace, with '{traceId}' in it; the console links to it from each invocation."),
   disableWebUi: boolean(false, { sentence: "Whether there is no console at /ui/." }),
   allowedHosts: custom(hostList, {
     sentence:

@@ -58,7 +58,7 @@ export class EnvironmentPorts implements AsyncDisposable {
       try {
         await this.#arrange(await this.#tenancy.environments());
       } catch (cause) {
-        this.#logger.warn({ cause }, "environments could not be listed; their ports stay as they are until the next news");
+        this.#logger.warn({ cause }, "environments could not be listed; their ports are unchanged until the next change event");
       }
     });
   }

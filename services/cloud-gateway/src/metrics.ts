@@ -52,7 +52,7 @@ export interface Gauges {
 export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
   const requests = metrics.counter({
     name: "perdure_cloud_gateway_requests_total",
-    help: "Requests by door, class of status and who answered",
+    help: "Requests by listener, class of status and component that answered",
     labels: { door: DOORS, code: STATUS_CLASSES, outcome: ["runtime", "gateway", "abandoned"] },
   });
   const byEnvironment = new EnvironmentCounts();
@@ -159,7 +159,7 @@ export function observeGateway(
   observed("gauge", "sharing_gateways", "Living gateways among which rates are divided, this one included", gateways);
   observed("gauge", "held_refusals", "Refusals that wait before they are answered", heldRefusals);
   observed("counter", "credential_hits_total", "Credentials that were known", () => callers().hits);
-  observed("counter", "credential_misses_total", "Credentials that tenancy was asked about", () => callers().misses);
+  observed("counter", "credential_misses_total", "Credentials checked with tenancy", () => callers().misses);
   observed(
     "counter",
     "credential_stale_total",
@@ -167,6 +167,6 @@ export function observeGateway(
     () => callers().staleHits,
   );
   observed("gauge", "credentials_remembered", "Credentials that are remembered", () => callers().entries);
-  observed("counter", "environment_misses_total", "Environments that tenancy was asked about", () => environments().misses);
+  observed("counter", "environment_misses_total", "Environments looked up at tenancy", () => environments().misses);
   observed("gauge", "environments_remembered", "Environments that are remembered", () => environments().entries);
 }

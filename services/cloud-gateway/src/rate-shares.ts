@@ -99,7 +99,7 @@ export class RateSharing implements AsyncDisposable {
       if (this.#isAway) logger.info({ gateways: this.gateways }, "rates are shared with other gateways again");
       this.#isAway = false;
     } catch (cause) {
-      if (!this.#isAway) logger.warn({ cause }, "tenancy was not told of this gateway's share of rates; the last ones hold");
+      if (!this.#isAway) logger.warn({ cause }, "failed to report rate-limit share; using last known limits");
       this.#isAway = true;
     }
   }

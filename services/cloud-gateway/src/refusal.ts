@@ -72,12 +72,12 @@ export const noCredential = refusal(401, "Send an API key or an access token as 
   challenge: 'Bearer realm="perdure"',
 });
 /** The same for all: malformed, never issued, expired, revoked. */
-export const badCredential = refusal(401, "The credential is not valid, or is no longer", "unauthenticated", {
+export const badCredential = refusal(401, "The credential is not valid, or no longer", "unauthenticated", {
   challenge: 'Bearer realm="perdure", error="invalid_token"',
 });
 /** The same for a foreign key and a missing role: whether a key exists is nobody's business. */
 export const notAllowed = refusal(403, "This credential does not allow this request", "forbidden");
-export const suspended = refusal(403, "The environment is suspended; resume it to go on", "suspended", { code: "PERD0110" });
+export const suspended = refusal(403, "The environment is suspended; resume it first", "suspended", { code: "PERD0110" });
 
 export const tooManyRequests = (retryAfterSeconds: number): Refusal =>
   refusal(429, "Too many requests for this environment's plan", "rate_limited", { retryAfterSeconds });

@@ -86,7 +86,7 @@ export class UsageBook {
         await tenancy.report(some.map(({ totals }) => this.#reportOf(totals, atMs)));
         for (const { totals, sum } of some) totals.told = sum;
       } catch (cause) {
-        return logger.warn({ cause, environments: due.length - at }, "usage could not be reported; it will be told later");
+        return logger.warn({ cause, environments: due.length - at }, "usage could not be reported; it will be reported later");
       }
     }
   }

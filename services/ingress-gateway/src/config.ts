@@ -24,17 +24,17 @@ export const ingressSettingsShape = {
   }),
   requestSizeLimit: byteSize("32MiB", { sentence: "Largest request body (size)." }),
   concurrentApiRequestsLimit: optionalInteger({
-    sentence: "Requests at one time, beyond which callers hear 429; unlimited when not set.",
+    sentence: "Requests at one time, beyond which callers get 429; unlimited when not set.",
     min: 1,
   }),
   requestsPerSecondLimit: optionalInteger({
     sentence:
-      "Requests per second of this process in the long run, and as many at once; beyond it callers hear 429. Unlimited when not set.",
+      "Requests per second of this process in the long run, and as many at once; beyond it callers get 429. Unlimited when not set.",
     min: 1,
   }),
 } as const;
 
-export const ingressSettings = group("The HTTP door for callers of services.", ingressSettingsShape);
+export const ingressSettings = group("The HTTP listener for callers of services.", ingressSettingsShape);
 
 export type IngressSettings = z.output<typeof ingressSettings>;
 

@@ -1,4 +1,4 @@
-/** The HTTP door for callers of services. */
+/** The HTTP listener for callers of services. */
 export { type IngressSettings, ingressOptionsOf, ingressSettings, ingressSettingsShape } from "./config.js";
 export type { IngressMetrics, IngressPorts } from "./context.js";
 export type { ExchangeKind } from "./exchange.js";

@@ -236,11 +236,7 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
       ["paused", paused],
     ];
   });
-  gauge(
-    "perdure_worker_timers_pending",
-    "Sleeps, delayed calls and other timers that somebody waits for",
-    () => worker.population().timers,
-  );
+  gauge("perdure_worker_timers_pending", "Pending sleeps, delayed calls and other timers", () => worker.population().timers);
   each("perdure_worker_stuck_invocations", "Invocations that have been running or retrying for so long", "bucket", () => [
     ["1h", attempts.ages.olderThan(HOUR_MS, clock.nowMs())],
     ["1d", attempts.ages.olderThan(24 * HOUR_MS, clock.nowMs())],

@@ -78,7 +78,7 @@ function isSettledUnasked({ record, view }: Candidate, chosen: Chosen, findings:
     return true;
   }
   if (isOptedOut(record, chosen)) {
-    findings.skip(chosen, `the handler asks not to be checked ('${CHECK_METADATA_KEY}' is '${CHECK_METADATA_OFF}')`);
+    findings.skip(chosen, `the handler has opted out of checks ('${CHECK_METADATA_KEY}' is '${CHECK_METADATA_OFF}')`);
     return true;
   }
   const { protocolVersion: version } = chosen.pinned;

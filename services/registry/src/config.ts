@@ -62,7 +62,7 @@ export const planLimitSettings = {
   services: optionalInteger({ sentence: "Services of all deployments; one more is refused with TEN0002.", min: 0 }),
   subscriptions: optionalInteger({ sentence: "Kafka subscriptions; one more is refused with TEN0002.", min: 0 }),
   retention: optionalDuration({
-    sentence: "Cap on how long anything is kept of a completed invocation, whatever services ask for (duration).",
+    sentence: "Upper bound of all retentions of completed invocations, whatever services request (duration).",
   }),
 } as const;
 

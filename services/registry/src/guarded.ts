@@ -86,5 +86,5 @@ export class DiscoveryLimit {
 }
 
 function tooMany(bound: string): RegistryRefusal {
-  return new RegistryRefusal(429, undefined, `endpoints are asked what they serve ${bound} at most; try again in a minute`);
+  return new RegistryRefusal(429, undefined, `discovery requests are limited to ${bound}; try again in a minute`);
 }

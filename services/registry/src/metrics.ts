@@ -37,11 +37,7 @@ export function observeRegistry(metrics: Metrics, { registry, watchers, connecti
     subscription: registry.subscriptions().length,
   }));
   gauge("perdure_registry_watchers", "Gateways, workers and management APIs that watch this registry", () => watchers.count);
-  gauge(
-    "perdure_registry_watch_lag_seconds",
-    "How long the slowest of them has not read what it was told",
-    () => watchers.lagMs / 1000,
-  );
+  gauge("perdure_registry_watch_lag_seconds", "How long the slowest of them has not read a change", () => watchers.lagMs / 1000);
   each("perdure_registry_db_pool", "Connections to the database by what they do, and who waits for one", "state", () => {
     const { idle, used, waiting } = connections();
     return { idle, used, waiting };
@@ -84,12 +80,12 @@ export function grpcObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> & Tr
 export function measuredFetcher(fetcher: DiscoveryFetcher, metrics: Metrics, clock: Clock): DiscoveryFetcher {
   const discoveries = metrics.counter({
     name: "perdure_registry_discoveries_total",
-    help: "Endpoints that were asked what they serve",
+    help: "Discovery requests to endpoints",
     labels: { result: ["answered", "refused", "unreachable"] },
   });
   const durations = metrics.histogram({
     name: "perdure_registry_discovery_duration_seconds",
-    help: "Time until an endpoint has told what it serves",
+    help: "Duration of discovery requests",
   });
   return {
     async fetch(request, signal) {

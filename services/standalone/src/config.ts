@@ -24,7 +24,7 @@ import {
 } from "@perdure/role";
 import type { z } from "zod";
 
-const ingressSettings = group("The HTTP door for callers of services.", {
+const ingressSettings = group("The HTTP listener for callers of services.", {
   ...ingressSettingsShape,
   kafkaClusters: kafkaClustersSetting,
 });
@@ -32,15 +32,14 @@ const ingressSettings = group("The HTTP door for callers of services.", {
 const adminSettingsWithCrash = group("The management API.", {
   ...adminSettingsShape,
   disableCrashAttempt: boolean(false, {
-    sentence:
-      "Whether nobody may cut off running attempts to watch them go on; on the runtime of an environment nobody ever may.",
+    sentence: "Whether requests that break off running attempts are disabled; on the runtime of an environment they always are.",
   }),
 });
 
 const runtimeSettings = group("For a server that is the runtime of an environment, behind a gateway.", {
   secretFile: optionalText({
     sentence:
-      "File with the secret that each request shows in x-perdure-runtime-secret; without it requests are 401. Anybody may ask when not set.",
+      "File with the secret that each request shows in x-perdure-runtime-secret; without it requests are 401. All requests are accepted when not set.",
   }),
   mode: choice(["running", "suspended"], "running", {
     sentence: "suspended: reads are answered, nothing runs and nothing fires; what is due meanwhile happens afterwards.",
@@ -58,7 +57,7 @@ export const settings = group("Settings of perdure server. Every line can be set
   ...processSettings,
   baseDir: text("perdure-data", { sentence: "Directory for all data; a relative one is below the current directory." }),
   disableTelemetry: boolean(true, {
-    sentence: "Usage is never reported to anybody; accepted for the sake of existing settings files.",
+    sentence: "Usage is never reported; the setting is accepted because existing files have it.",
   }),
   ...endpointSettings,
   experimentalEnableVqueues: flowControlSetting,

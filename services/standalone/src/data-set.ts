@@ -165,6 +165,6 @@ function lostMetadata({ mark = UNMARKED, acceptedLossCount }: StoredPartitions):
 function refusal(mark: string, detail: string): PerdureError {
   return new PerdureError(
     "STO0005",
-    `${detail}. Bring back the directory that belongs to the other one, or correct its setting. To go on with what is there, start with --worker.accept-data-loss=${mark}. Nothing was changed.`,
+    `${detail}. Bring back the directory that belongs to the other one, or correct its setting. To continue with the data that is present, start with --worker.accept-data-loss=${mark}. Nothing was changed.`,
   );
 }

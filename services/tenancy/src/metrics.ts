@@ -15,7 +15,7 @@ const METHODS = ["apikey", "member"];
 export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock): Tenancy {
   const checks = metrics.counter({
     name: "perdure_tenancy_auth_checks_total",
-    help: "Credentials that gateways asked about",
+    help: "Credentials that gateways checked with tenancy",
     labels: { method: METHODS, result: ["caller", "unknown", "elsewhere", "failed"] },
   });
   const durations = metrics.histogram({
@@ -102,7 +102,7 @@ export function environmentCounts(
     {
       type: "gauge",
       name: "perdure_tenancy_environments",
-      help: "Environments that are not deleted, by plan and what they are; every tenancy tells all of them",
+      help: "Environments that are not deleted, by plan and status; each tenancy process reports all of them",
       labels: ["plan", "state"],
       seriesMax: ENVIRONMENT_SERIES_MAX,
     },
@@ -110,7 +110,7 @@ export function environmentCounts(
   );
   const lag = metrics.gauge({
     name: "perdure_tenancy_usage_flush_lag_seconds",
-    help: "Since usage was reported last, by whoever it was; 0 while nobody has reported any",
+    help: "Seconds since usage was last reported, by any gateway or runtime; 0 before the first report",
   });
   return async () => {
     const [found, reportedAtMs] = await Promise.all([

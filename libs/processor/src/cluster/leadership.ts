@@ -152,7 +152,7 @@ export class Leadership implements AsyncDisposable {
     this.#watch?.cancel();
     const { membership, logger } = this.#ports;
     await membership.leave(this.#options.id).catch((cause: unknown) => {
-      logger.debug({ reason: reasonOf(cause) }, "could not take ourselves off the list of workers; it forgets us by itself");
+      logger.debug({ reason: reasonOf(cause) }, "could not remove this worker from the list of workers; its entry expires");
     });
   }
 
@@ -196,7 +196,7 @@ export class Leadership implements AsyncDisposable {
       const seat = held[index] as Seat;
       if (outcome.kind === "held") seat.endsAtMs = outcome.lease.endsAtMs;
       else if (outcome.kind === "foreign") this.#lose(seat, "the partition is not of the expected data set");
-      else this.#lose(seat, "the lease is somebody else's");
+      else this.#lose(seat, "another worker holds the lease");
     }
     this.#watchLeases();
     this.#members = members;

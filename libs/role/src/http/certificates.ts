@@ -42,7 +42,7 @@ export function observeCertificate(
   metrics: Metrics,
   name: string,
   certificate: { readonly expiresInSeconds: number } | undefined,
-  help = "Until the certificate of the public doors ends",
+  help = "Seconds until the public TLS certificate expires",
 ): void {
   metrics.observedEach({ type: "gauge", name, help, labels: [], seriesMax: 1 }, () =>
     certificate === undefined ? [] : [{ labels: [], value: certificate.expiresInSeconds }],

@@ -47,8 +47,8 @@ export function openProbes(
         .then(
           (text) => answer(res, 200, text),
           (cause: unknown) => {
-            logger.error({ cause }, "metrics could not be told");
-            answer(res, 500, "metrics could not be told\n");
+            logger.error({ cause }, "metrics could not be collected");
+            answer(res, 500, "metrics could not be collected\n");
           },
         );
     },

@@ -43,7 +43,7 @@ test.each(["", "invoker=loud"])("a file that says '%s' changes nothing", (filter
   written.filter = filter;
   hooks.emit("SIGHUP");
   logger.info({}, "still heard");
-  expect(messages()).toEqual(["the config file cannot be used; log levels stay as they are", "still heard"]);
+  expect(messages()).toEqual(["the config file cannot be used; log levels are unchanged", "still heard"]);
 });
 
 test("without a file SIGHUP ends the process, as everywhere", () => {

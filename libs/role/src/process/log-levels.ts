@@ -24,7 +24,7 @@ export function followLogFilter(
       setFilter(filter);
       logger.info({ filter }, "log levels as the config file says now");
     } catch (cause) {
-      logger.warn({ cause }, "the config file cannot be used; log levels stay as they are");
+      logger.warn({ cause }, "the config file cannot be used; log levels are unchanged");
     }
   };
   hooks.on("SIGHUP", again);

@@ -199,7 +199,9 @@ async function serve<S extends GroupSchema>(
     case "abandoned":
       return OK;
     case "failed":
-      process.stderr.write(`perdure stopped because it could not go on.\n\n${explain(ending.error, program, advice)}\n`);
+      process.stderr.write(
+        `perdure stopped because of an error that it cannot recover from.\n\n${explain(ending.error, program, advice)}\n`,
+      );
       return FAILED;
   }
 }

@@ -26,7 +26,7 @@ export async function runTask<S extends GroupSchema>(
 ): Promise<number> {
   outliveReaders();
   const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const onSignal = (name: NodeJS.Signals): void => reject(new PerdureError("OPS0004", `told to stop by ${name}`));
+  const onSignal = (name: NodeJS.Signals): void => reject(new PerdureError("OPS0004", `stopped by ${name}`));
   for (const name of STOP_SIGNALS) process.once(name, onSignal);
   try {
     const command = processCommand(args, environment);

@@ -12,20 +12,20 @@ const retryPolicySettings = group("How failed attempts are repeated unless a ser
   maxInterval: duration("1m", { sentence: "No pause is longer than this (duration).", minMs: 1 }),
   maxAttempts: integer(70, { sentence: "Attempts in all, the first included.", min: 1 }),
   onMaxAttempts: choice(["pause", "kill"], "pause", {
-    sentence: "Then: pause until somebody resumes it, or kill, which ends the invocation with its last error.",
+    sentence: "When attempts are exhausted: pause the invocation, or kill, which ends it with its last error.",
   }),
 });
 
 /** For the group `worker.invoker`. */
 export const attemptSettings = {
   inactivityTimeout: duration("1m", {
-    sentence: "After so long without a message in either direction the handler is asked to suspend (duration).",
+    sentence: "After so long without a message in either direction the handler is requested to suspend (duration).",
   }),
   abortTimeout: duration("10m", {
     sentence:
-      "After so long without a message from a handler that was asked to suspend its stream is aborted, RT0001 (duration).",
+      "After so long without a message from a handler that was requested to suspend its stream is aborted, RT0001 (duration).",
   }),
-  maxRetryPolicyMaxAttempts: optionalInteger({ sentence: "Cap on the attempts that any retry policy may ask for.", min: 1 }),
+  maxRetryPolicyMaxAttempts: optionalInteger({ sentence: "Upper bound of the attempts of any retry policy.", min: 1 }),
   defaultRetryPolicy: retryPolicySettings,
 } as const;
 
@@ -36,7 +36,7 @@ export const retentionSettings = {
     sentence: "How long outcomes of calls with an idempotency key are kept (duration).",
   }),
   defaultWorkflowRetention: duration("1d", { sentence: "How long outcomes and promises of workflows are kept (duration)." }),
-  maxJournalRetention: optionalDuration({ sentence: "Cap on the journal retention that a service may ask for (duration)." }),
+  maxJournalRetention: optionalDuration({ sentence: "Upper bound of the journal retention of services (duration)." }),
 } as const;
 
 export interface RetentionSettings {

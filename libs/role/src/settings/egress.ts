@@ -21,7 +21,8 @@ const isAllowance = (text: string): boolean => parseAllowance(text) !== undefine
 /** The group `egress` of roles that connect to endpoints and brokers. */
 export const egressSettings = group("Where the server may connect to for its users: endpoints, Kafka brokers, token endpoints.", {
   policy: choice(["open", "guarded"], "open", {
-    sentence: "open: anywhere, localhost included; guarded: only what is public on the internet, for servers that strangers use.",
+    sentence:
+      "open: anywhere, localhost included; guarded: only addresses that are public on the internet, for servers with untrusted users.",
   }),
   allowPlainHttp: boolean(false, { sentence: "When guarded: also http, and port 80 with it; else https only." }),
   ownDomains: custom(listOf(isDomain, "must be a domain such as 'perdure.example'"), {

@@ -10,7 +10,7 @@ export const processSettings = {
       .regex(/^[\x21-\x7e]+$/, "must be visible ASCII without blanks")
       .prefault("localcluster"),
     {
-      sentence: "Name of the cluster; endpoints hear it in the header x-restate-cluster-name.",
+      sentence: "Name of the cluster; endpoints receive it in the header x-restate-cluster-name.",
       form: "scalar",
     },
   ),
@@ -29,7 +29,7 @@ export const processSettings = {
     sentence: "Which log lines are written: debug, info, warn, error or off, also by component: 'info,invoker=debug'.",
   }),
   logFormat: choice(["auto", "pretty", "json"], "auto", {
-    sentence: "How log lines look; auto is pretty on a terminal and JSON elsewhere.",
+    sentence: "Format of log lines; auto is pretty on a terminal and JSON elsewhere.",
   }),
   logDisableAnsiCodes: boolean(false, { sentence: "No colours in pretty log lines." }),
   tracingEndpoint: optionalText({
@@ -42,7 +42,7 @@ export const processSettings = {
     form: "scalar",
   }),
   tracingServicesEndpoint: optionalText({
-    sentence: "A second OTLP/HTTP collector, for spans of invocations alone: that of whoever owns the services.",
+    sentence: "A second OTLP/HTTP collector, for spans of invocations only: that of the owner of the services.",
   }),
   tracingServicesHeaders: textMap({}, { sentence: "Headers sent with every export to it.", secret: true }),
 } as const;

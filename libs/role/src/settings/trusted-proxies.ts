@@ -14,7 +14,8 @@ export const trustedProxySettings = group(
   "Proxies in front of this program, whose word about their clients' addresses is believed: limits per network count clients, not proxies.",
   {
     ranges: custom(ranges, {
-      sentence: "Addresses of these proxies, as ranges ('10.0.0.0/8', 'fd00::/8') separated by commas. Nobody else is believed.",
+      sentence:
+        "Addresses of these proxies, as ranges ('10.0.0.0/8', 'fd00::/8') separated by commas. Headers of other clients are ignored.",
       form: "scalar",
       show: tomlValue,
     }),

@@ -143,7 +143,7 @@ export class Medium {
 
   async claim(worker: string, partition: number): Promise<number> {
     if (this.isForeign) throw new PerdureError("STO0005", "the partition does not carry the mark of the data set");
-    if (!this.isHeldBy(worker, partition)) throw new PerdureError("STO0002", "the lease is somebody else's");
+    if (!this.isHeldBy(worker, partition)) throw new PerdureError("STO0002", "another worker holds the lease");
     const epoch = await this.#raise(partition);
     this.#events.claimed(partition, epoch, worker);
     return epoch;

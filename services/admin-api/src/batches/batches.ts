@@ -310,7 +310,7 @@ class KeptBatches implements SharedBatches {
       const { state, matched, succeeded, failed } = run.record;
       if (state !== "running") logger.info({ batchId, state, matched, succeeded, failed }, "batch is over");
     } catch (cause) {
-      if (cause instanceof BatchTakenOver) return logger.info({ batchId }, "batch goes on in another process");
+      if (cause instanceof BatchTakenOver) return logger.info({ batchId }, "batch continues in another process");
       logger.error({ cause, batchId }, "batch stopped; it is taken up again");
       this.#lookLater(lead);
     }
@@ -322,7 +322,7 @@ class KeptBatches implements SharedBatches {
     this.#again = clock.setTimer(backoffMs(0, BATCH_AGAIN_BOUNDS, random), () => {
       if (this.#lead !== lead || lead.stopping.signal.aborted) return;
       this.look().catch((cause: unknown) => {
-        this.#ports.logger.warn({ cause }, "batches could not be looked through");
+        this.#ports.logger.warn({ cause }, "batches could not be listed");
         this.#lookLater(lead);
       });
     });
@@ -335,7 +335,7 @@ class KeptBatches implements SharedBatches {
       this.#cleaning = this.#clean(0)
         .then(
           () => undefined,
-          (cause: unknown) => this.#ports.logger.warn({ cause }, "finished batches could not be looked through"),
+          (cause: unknown) => this.#ports.logger.warn({ cause }, "finished batches could not be cleaned up"),
         )
         .finally(() => {
           if (!this.#closing.signal.aborted) this.#cleanLater();

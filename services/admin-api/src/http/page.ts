@@ -9,8 +9,8 @@ import { type ApiRequest, badQuery } from "./request.js";
 
 /** For `Operation.query`. */
 export const PAGE_QUERY = {
-  limit: `At most so many, up to ${PAGE_ITEMS_MAX}; everything when neither this nor \`cursor\` is given`,
-  cursor: "Where to go on: `next_cursor` of the answer before",
+  limit: `Maximum number of items, up to ${PAGE_ITEMS_MAX}; everything when neither this nor \`cursor\` is given`,
+  cursor: "Where to continue: `next_cursor` of the previous response",
 } as const;
 
 /**

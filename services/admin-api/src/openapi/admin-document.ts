@@ -35,7 +35,7 @@ export function adminDocument(routes: readonly Route[]) {
     info: {
       title: "Perdure management API",
       version: "4",
-      description: "Every path is served as it stands, and under `/v2`, `/v3` and `/v4` for clients that ask for a generation.",
+      description: "Every path is served as it stands, and under `/v2`, `/v3` and `/v4` for clients that request a version.",
     },
     paths,
     components: { schemas },

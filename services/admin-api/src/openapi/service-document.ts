@@ -84,7 +84,7 @@ function addLookups(
   what: string,
 ): void {
   const common = { summary: handler.name, deprecated: true, parameters };
-  const instead = "Deprecated: ask POST /restate/lookup for the invocation id";
+  const instead = "Deprecated: use POST /restate/lookup for the invocation id";
   const responses = { 200: resultOf(handler), 404: response("InvocationNotFoundError"), default: response("GenericError") };
   paths[`${path}/attach`] = {
     get: {

@@ -29,7 +29,7 @@ export const settings = group("Settings of perdure-admin. Every line can be set 
   experimentalEnableVqueues: flowControlSetting,
   experimentalEnableKafkaScope: recordScopesSetting,
   admin: adminSettings,
-  ingress: group("What people are told of the ingress.", {
+  ingress: group("The ingress as the console and tools show it.", {
     advertisedAddress: advertisedAddress("How callers reach the ingress, for display."),
   }),
   tls: tlsSettings,

@@ -25,7 +25,7 @@ export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }:
       path: "/invocations/{invocation_id}/crash-attempt",
       operations: {
         POST: {
-          summary: "Cut off the attempt that runs, as if its connection had broken, to watch the invocation go on",
+          summary: "Break the connection of the running attempt, to see the invocation recover",
           answers: {
             202: "It was cut off; another attempt follows",
             404: "Unknown invocation, or attempts cannot be cut off here",
@@ -58,7 +58,7 @@ async function whyNot(id: InvocationId, invocation: Invocation, { invoker }: Ins
     case "suspended":
       return `${none} it is suspended until something that it waits for happens.`;
     case "paused":
-      return `${none} it is paused until somebody resumes it.`;
+      return `${none} it is paused until it is resumed.`;
     case "completed":
       return `${none} it is completed.`;
     case "invoked": {

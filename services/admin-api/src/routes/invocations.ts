@@ -57,19 +57,22 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
         },
       },
     },
-    simple("cancel", "Ask an invocation to stop", {
+    simple("cancel", "Request the cancellation of an invocation", {
       200: "Cancelled before it started",
-      202: "The handler is told",
+      202: "The handler is notified",
       409: "Already completed",
     }),
-    simple("kill", "End an invocation and what it called without asking", { 200: "Killed", 409: "Already completed" }),
-    simple("pause", "Stop attempts until somebody resumes", {
+    simple("kill", "Terminate an invocation and what it called, without compensations", {
+      200: "Killed",
+      409: "Already completed",
+    }),
+    simple("pause", "Stop attempts until the invocation is resumed", {
       200: "Already paused",
       202: "Pauses when the running attempt stops",
       409: "Not running",
     }),
     verb("resume", {
-      summary: "Go on with a paused, suspended or backing-off invocation",
+      summary: "Resume a paused, suspended or backing-off invocation",
       query: { deployment: "`keep` (default), `latest` or a deployment id" },
       answers: {
         200: "Goes on",
@@ -83,8 +86,8 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
         return answerOf(await resume(ports, id, deploymentQuery(request, { kind: "keep" })));
       },
     }),
-    simple("purge", "Forget a completed invocation", { 200: "Forgotten", 409: "Not completed" }),
-    simple("purge-journal", "Forget the journal of a completed invocation, keep its result", {
+    simple("purge", "Delete a completed invocation", { 200: "Forgotten", 409: "Not completed" }),
+    simple("purge-journal", "Delete the journal of a completed invocation, keep its result", {
       200: "Forgotten",
       409: "Not completed",
     }),

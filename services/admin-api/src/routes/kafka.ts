@@ -106,7 +106,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
           },
         },
         DELETE: {
-          summary: "Forget a Kafka cluster",
+          summary: "Remove a Kafka cluster",
           query: { force: "`true`: even when subscriptions read from it" },
           answers: { 202: "Forgotten", 404: "Unknown cluster", 409: "Subscriptions read from it" },
           handle: async (request) => {

@@ -89,7 +89,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
           },
         },
         DELETE: {
-          summary: "End a schedule; invocations it made go on",
+          summary: "Delete a schedule; its invocations continue",
           query: VERSION,
           answers: { 202: "Ended", ...UNKNOWN, 409: "The version is another" },
           handle: async (request) => {
@@ -109,7 +109,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
       operations: {
         POST: {
           summary:
-            "Fire now, whatever timetable, overlap policy or pause say; the header `idempotency-key` makes it safe to ask again",
+            "Fire now, whatever timetable, overlap policy or pause say; the header `idempotency-key` makes it safe to retry",
           answers: {
             200: "The key was used before: the invocation of then",
             202: "Fired",

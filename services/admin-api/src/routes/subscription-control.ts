@@ -39,7 +39,7 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
     path: `/subscriptions/{subscription}/${verb}`,
     operations: {
       POST: {
-        summary: verb === "pause" ? "Stop consuming a topic; offsets stay" : "Go on consuming a topic",
+        summary: verb === "pause" ? "Stop consuming a topic; offsets stay" : "Resume consuming a topic",
         answers: { 200: "The subscription's state", 404: "Unknown subscription" },
         results: { 200: SubscriptionStatusShape },
         handle: async (request) => {

@@ -54,7 +54,7 @@ export const settings = group(
     }),
     forwardingKeyFile: optionalText({
       sentence:
-        "File that tenancy has too (console.forwarding-key-file): people at the console are then told apart by their own addresses, not one at tenancy's. Lines as in secrets.key-file.",
+        "File that tenancy has too (console.forwarding-key-file): users of the console then count with their own addresses instead of that of tenancy. Lines as in secrets.key-file.",
     }),
     limits: group("What else one network may do: one IPv4 address, or a /64 of IPv6.", {
       wrongCredentialsPerMinute: integer(NETWORK_LIMITS.unauthorizedPerMinute, {
@@ -63,7 +63,7 @@ export const settings = group(
       }),
       lookupsAtOnce: integer(NETWORK_LIMITS.lookupsMax, {
         min: 1,
-        sentence: "Credentials that are looked up for it at the same time.",
+        sentence: "Concurrent look-ups of its credentials.",
       }),
       anonymousPerSecond: integer(NETWORK_LIMITS.anonymousPerSecond, {
         min: 1,
@@ -72,9 +72,9 @@ export const settings = group(
       anonymousBurst: integer(NETWORK_LIMITS.anonymousBurst, { min: 1, sentence: "…and at once." }),
     }),
     trustedProxies: trustedProxySettings,
-    ingress: group("The door for callers of services.", { bindAddress: bindAddress(), bindPort: bindPort(8080) }),
-    admin: group("The door for management.", { bindAddress: bindAddress(), bindPort: bindPort(9070) }),
-    publicTls: publicTlsSettings("The certificate of both doors", "*.env.<region>.<domain>"),
+    ingress: group("The listener for callers of services.", { bindAddress: bindAddress(), bindPort: bindPort(8080) }),
+    admin: group("The listener for management.", { bindAddress: bindAddress(), bindPort: bindPort(9070) }),
+    publicTls: publicTlsSettings("The certificate of both listeners", "*.env.<region>.<domain>"),
     environmentPorts: group("For development: ports of its own for each environment, instead of names.", {
       enabled: boolean(false, {
         sentence: "Whether each environment is served at the ports of its ingress and admin addresses.",
@@ -85,7 +85,7 @@ export const settings = group(
     tls: tlsSettings,
     tenancy: group("Who knows environments and credentials.", {
       addresses: custom(addressList.optional(), {
-        sentence: "Addresses of tenancy, host:port, separated by commas; the next is asked when one does not answer.",
+        sentence: "Addresses of tenancy, host:port, separated by commas; the next one is used when one does not respond.",
         form: "scalar",
         show: (list) => (list === undefined ? undefined : tomlValue(list)),
       }),

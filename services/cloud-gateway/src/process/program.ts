@@ -14,5 +14,5 @@ const spec: ProcessSpec<typeof settings> = {
 
 /** Resolves with the exit code. */
 export function runCloudGateway(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  return runProgram(spec, "the cloud's door: environments by name, callers by credential", args, environment);
+  return runProgram(spec, "the gateway of a cloud: environments by host name, callers by credential", args, environment);
 }

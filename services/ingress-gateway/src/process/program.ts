@@ -14,5 +14,5 @@ const spec: ProcessSpec<typeof settings> = {
 
 /** Resolves with the exit code. */
 export function runGateway(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  return runProgram(spec, "the HTTP door of a cluster for callers of services", args, environment);
+  return runProgram(spec, "the ingress of a cluster: HTTP for callers of services", args, environment);
 }

@@ -231,7 +231,7 @@ async function dataSetOf(
   const { lifecycle, clock, random, logger } = ports;
   const { incarnation, acceptDataLoss, numPartitions } = worker;
   if (postgresUrl === undefined) {
-    logger.warn({}, "'metadata.postgres-url' is not set: a Redis that lost its data cannot be told from a new one");
+    logger.warn({}, "'metadata.postgres-url' is not set: a Redis that lost its data cannot be distinguished from a new one");
     const agree = () => agreedPartitionCount(redis, environment, numPartitions);
     const partitionCount = await lifecycle.awaitPart("number of partitions", () =>
       untilAvailable("Redis", agree, ports, lifecycle.stopping),

@@ -30,7 +30,7 @@ export const archiveSettings = group(
   "Completed invocations move from Redis to the database of 'metadata.postgres-url'; without one nothing is archived.",
   {
     age: duration("10m", { sentence: "How long an invocation has been complete when it is archived (duration).", minMs: 1 }),
-    interval: duration("10s", { sentence: "How often a worker looks for what may be archived (duration).", minMs: 10 }),
+    interval: duration("10s", { sentence: "How often a worker searches for invocations to archive (duration).", minMs: 10 }),
   },
 );
 
@@ -42,7 +42,7 @@ export const settings = group("Settings of perdure-worker. Every line can be set
   experimentalEnableKafkaScope: recordScopesSetting,
   grpc: grpcSettings,
   advertisedAddress: optionalText({
-    sentence: "Where other processes reach the gRPC door, host:port; localhost and the bound port when not set.",
+    sentence: "Address at which other processes reach the gRPC port, host:port; localhost and the bound port when not set.",
   }),
   probes: probeSettings,
   tls: tlsSettings,

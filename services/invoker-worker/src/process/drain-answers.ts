@@ -60,7 +60,7 @@ export function drainAnswers({
     report().then(
       (told) => answer(res, 200, told),
       (cause: unknown) => {
-        logger.warn({ cause }, "what is due next cannot be asked for");
+        logger.warn({ cause }, "the next due time cannot be read");
         answer(res, 503, { reason: "the store does not answer" });
       },
     );
@@ -73,7 +73,7 @@ export function drainAnswers({
         return answer(res, 405, { reason: "GET, POST or DELETE" });
       if (method !== "GET" && present === undefined) return answer(res, 503, { reason: "nothing is led yet" });
       if (method === "POST" && present?.isDraining() === false) {
-        logger.info({}, "asked to give all partitions away");
+        logger.info({}, "requested to hand over all partitions");
         present.standDown();
         sinceMs = clock.monotonicMs();
       }

@@ -41,7 +41,7 @@ export function createCloudApi(
     await answerAccountOperation(await bearersCall(ports, options, req, res), String(account), String(operation), req, res);
   });
   app.all(["/cloud/:operation", "/cloud/:account/:operation"], () => {
-    throw new ApiError("PERD0405", "Operations are asked with POST", { allow: "POST" });
+    throw new ApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
   });
   for (const router of more) app.use(router);
   app.use(() => {

@@ -57,7 +57,7 @@ export function consoleRoutes(visits: Visits, { gateway, host, traceUrl }: Conso
   });
   router.use("/console/environments", (req, res) => proxy.answer(req, res));
   router.all(["/console/cloud/:operation", "/console/cloud/:account/:operation"], () => {
-    throw new ApiError("PERD0405", "Operations are asked with POST", { allow: "POST" });
+    throw new ApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
   });
   router.use(appRoutes(host, traceUrl));
   return router;

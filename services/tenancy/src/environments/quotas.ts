@@ -39,7 +39,7 @@ export class Quotas implements AsyncDisposable {
       await enforceQuotas(this.#ports);
     } catch (cause) {
       const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "quotas could not be looked at; trying again");
+      this.#logger.warn({ code, reason: detail }, "quotas could not be checked; retrying");
     }
     if (this.#isClosed) return;
     this.#timer = this.#ports.clock.setTimer(QUOTAS_EVERY_MS, () => {
@@ -148,7 +148,12 @@ async function warnOfQuotas(ports: TenancyPorts, accountId: AccountId, plan: Pla
       max: plan.actionsPerMonth,
       then: "A fifth beyond that its environments are suspended.",
     },
-    { what: "bytes of traffic", used: use.trafficBytes, max: plan.trafficBytesPerMonth, then: "Beyond that it goes on slowly." },
+    {
+      what: "bytes of traffic",
+      used: use.trafficBytes,
+      max: plan.trafficBytesPerMonth,
+      then: "Beyond that, requests are slowed down.",
+    },
   ];
   for (const { what, used, max, then } of quotas) {
     if (used < max * WARN_ABOVE) continue;

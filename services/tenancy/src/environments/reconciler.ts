@@ -32,7 +32,7 @@ export interface ReconcilerPorts extends TenancyPorts {
 }
 
 export interface ReconcilerOptions {
-  /** Whether runtimes are told how to reach tunnels. */
+  /** Whether runtimes get the address of tunnel relays. */
   readonly withTunnels: boolean;
 }
 
@@ -101,7 +101,7 @@ class Reconciler implements AsyncDisposable {
       }
     } catch (cause) {
       const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "cannot read the environments; looking again");
+      this.#logger.warn({ code, reason: detail }, "cannot read the environments; retrying");
     } finally {
       this.#running = undefined;
     }
@@ -127,7 +127,7 @@ class Reconciler implements AsyncDisposable {
     } catch (cause) {
       const error = PerdureError.from(cause);
       const fields = { environmentId: environment.id, status: environment.status, code: error.code, error: cause };
-      this.#logger.error(fields, "an environment could not be looked after; trying again");
+      this.#logger.error(fields, "an environment could not be reconciled; retrying");
     }
   }
 
@@ -192,7 +192,7 @@ class Reconciler implements AsyncDisposable {
       return;
     }
     const failure = await this.#ask(environment, state);
-    if (failure !== undefined) this.#logger.warn({ environmentId: id, reason: failure }, "a runtime could not be asked for");
+    if (failure !== undefined) this.#logger.warn({ environmentId: id, reason: failure }, "a runtime could not be requested");
   }
 
   /** Its owner reads of the first one of a row. */

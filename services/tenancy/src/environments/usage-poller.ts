@@ -69,7 +69,7 @@ export class UsagePoller implements AsyncDisposable {
               if (upstream !== undefined) await this.#ask(environment.id, upstream);
             } catch (cause) {
               const reason = cause instanceof Error ? cause.message : String(cause);
-              this.#logger.debug({ environmentId: environment.id, reason }, "a runtime did not tell its usage; asking again");
+              this.#logger.debug({ environmentId: environment.id, reason }, "a runtime did not report its usage; retrying");
             }
           }),
       );

@@ -43,7 +43,7 @@ export class Passwords {
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= PASSWORDS_AT_ONCE) {
       if (this.#waiting.length >= PASSWORDS_WAITING_MAX) {
-        throw new ApiError("PERD0429", "Too many people sign in at this moment: try again", { "retry-after": "2" });
+        throw new ApiError("PERD0429", "Too many users sign in at this moment: try again", { "retry-after": "2" });
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve)); // Whoever ends passes its place on.
     } else {
@@ -64,7 +64,7 @@ export function passwordProblem(password: Secret, email: string): string | undef
   const chars = [...text(password)].length;
   if (chars < PASSWORD_CHARS_MIN) return `A password has at least ${PASSWORD_CHARS_MIN} characters`;
   if (chars > PASSWORD_CHARS_MAX) return `A password has at most ${PASSWORD_CHARS_MAX} characters`;
-  return text(password).toLowerCase() === email ? "The e-mail address is no password" : undefined;
+  return text(password).toLowerCase() === email ? "The e-mail address is not a valid password" : undefined;
 }
 
 /** However the keyboard composes accents. */

@@ -70,7 +70,7 @@ export class MailOutbox implements AsyncDisposable {
       while ((await sendDue(this.#ports)) === MAILS_AT_ONCE && !this.#isClosed);
     } catch (cause) {
       const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "mails could not be looked at; trying again");
+      this.#logger.warn({ code, reason: detail }, "mails could not be read; retrying");
     }
     if (this.#isClosed) return;
     this.#timer = this.#ports.clock.setTimer(MAIL_LOOK_EVERY_MS, () => {

@@ -11,9 +11,9 @@ export function verifyText(link: string): Text {
   return {
     subject: "Confirm your e-mail address",
     text: paragraphs(
-      "Somebody signed up for Perdure with this address. If it was you, confirm it here within a day:",
+      "There was a sign-up for Perdure with this address. If it was you, confirm it here within a day:",
       link,
-      "If it was not, do nothing: nobody can use the account without this.",
+      "If it was not, do nothing: the account cannot be used without this confirmation.",
     ),
   };
 }
@@ -23,7 +23,7 @@ export function knownAlreadyText(loginLink: string, resetLink: string): Text {
   return {
     subject: "You have an account already",
     text: paragraphs(
-      "Somebody tried to sign up for Perdure with this address, which has an account. If it was you, sign in:",
+      "There was an attempt to sign up for Perdure with this address, which has an account. If it was you, sign in:",
       loginLink,
       "Forgotten the password? Choose a new one:",
       resetLink,
@@ -36,9 +36,9 @@ export function resetText(link: string): Text {
   return {
     subject: "Choose a new password",
     text: paragraphs(
-      "Somebody asked for a new password of your Perdure account. If it was you, choose one here within half an hour:",
+      "A new password was requested for your Perdure account. If it was you, choose one here within half an hour:",
       link,
-      "It ends all sessions, of browsers and of devices. If it was not you, do nothing: the old password goes on working.",
+      "It ends all sessions, of browsers and of devices. If it was not you, do nothing: the old password still works.",
     ),
   };
 }
@@ -48,7 +48,7 @@ export function passwordChangedText(resetLink: string): Text {
     subject: "Your password was changed",
     text: paragraphs(
       "The password of your Perdure account was changed, and all sessions were ended. If it was you, sign in again.",
-      "If it was not, choose another one at once, and make sure that nobody else reads your mail:",
+      "If it was not, choose another one at once, and make sure that only you can read your mail:",
       resetLink,
     ),
   };
@@ -82,7 +82,7 @@ export function quotaSuspendedText(accountName: string, used: number, max: numbe
     subject: "Environments are suspended: the month's actions are used up",
     text: paragraphs(
       `The account "${oneLine(accountName)}" has used ${number(used)} actions; its plan has ${number(max)} in a month.`,
-      "Its environments answer reads and run nothing. Nothing is lost: they go on when the month ends or the plan is changed.",
+      "Its environments answer reads and run nothing. Nothing is lost: they continue when the month ends or the plan is changed.",
     ),
   };
 }
@@ -91,8 +91,8 @@ export function idleText(environment: string, accountName: string, days: number)
   return {
     subject: `The environment ${environment} will be suspended in ${days} days`,
     text: paragraphs(
-      `Nobody has used the environment "${environment}" of the account "${oneLine(accountName)}" for a while.`,
-      `Unless somebody does, it is suspended in ${days} days. Nothing is deleted: the next call with a key, or 'perdure env resume', brings it back.`,
+      `The environment "${environment}" of the account "${oneLine(accountName)}" has not been used for a while.`,
+      `Unless it is used, it is suspended in ${days} days. Nothing is deleted: the next call with a key, or 'perdure env resume', brings it back.`,
     ),
   };
 }

@@ -202,8 +202,7 @@ async function consoleOf({ console: { directory } }: Settings, logger: Logger): 
   const found = await openConsole(directory ?? BUILT_CONSOLE, { base: "/", csp: { connect: [] } });
   if (found === undefined && directory !== undefined)
     throw new PerdureError("OPS0001", `'console.directory' ${directory} has no console in it`);
-  if (found === undefined)
-    logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; people see their profile instead");
+  if (found === undefined) logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; users see their profile instead");
   return found;
 }
 

@@ -46,10 +46,10 @@ const originSetting = (sentence: string) =>
 export const settings = group("Settings of perdure-tenancy. Every line can be set here, in the environment, or by a flag.", {
   ...processSettings,
   consoleUrl: originSetting(
-    "Where people come: the origin of the console and of the pages of login, which mails and command lines name; api.public-url when not set.",
+    "Origin of the console and of the login pages, used in mails and by command lines; api.public-url when not set.",
   ),
-  publicTls: publicTlsSettings("The certificate of the door for people", "the name in api.public-url"),
-  api: group("The door for people and their tools: the Cloud API and login.", {
+  publicTls: publicTlsSettings("The certificate of the public listener", "the name in api.public-url"),
+  api: group("The public HTTP listener: the Cloud API and login.", {
     bindAddress: bindAddress(),
     bindPort: bindPort(8085),
     publicUrl: originSetting(
@@ -58,29 +58,32 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
   }),
   limits: limitSettings,
   trustedProxies: trustedProxySettings,
-  console: group("The web console, which is served at console-url by this program, and asks environments through the gateway.", {
-    directory: optionalText({ sentence: "Directory of the built console; beside the program when not set." }),
-    traceUrl: traceUrl("Where traces of environments are looked at, with '{traceId}' in it; the console leads there."),
-    gatewayHost: optionalText({
-      sentence:
-        "Where gateways listen for it, as a host name or address ('{region}' in it is the environment's region); the public addresses of environments when not set.",
-    }),
-    gatewayScheme: choice(["auto", "https", "http"], "auto", { sentence: "How that is reached; auto: as cloud.scheme says." }),
-    gatewayIngressPort: port(8080, { sentence: "Their door for callers, at that host." }),
-    gatewayAdminPort: port(9070, { sentence: "Their door for management, at that host." }),
-    gatewayAuthorityFile: optionalText({ sentence: "Who signed the gateways' certificate (PEM), if that is nobody public." }),
-    forwardingKeyFile: optionalText({
-      sentence:
-        "File that gateways have too (forwarding-key-file), in which they are told from where people come whose requests this program carries. Lines as in secrets.key-file; other keys than there.",
-    }),
-  }),
+  console: group(
+    "The web console, which this program serves at console-url and which requests environments through the gateway.",
+    {
+      directory: optionalText({ sentence: "Directory of the built console; beside the program when not set." }),
+      traceUrl: traceUrl("URL of a trace of an environment, with '{traceId}' in it; the console links to it."),
+      gatewayHost: optionalText({
+        sentence:
+          "Where gateways listen for it, as a host name or address ('{region}' in it is the environment's region); the public addresses of environments when not set.",
+      }),
+      gatewayScheme: choice(["auto", "https", "http"], "auto", { sentence: "How that is reached; auto: as cloud.scheme says." }),
+      gatewayIngressPort: port(8080, { sentence: "Their ingress, at that host." }),
+      gatewayAdminPort: port(9070, { sentence: "Their management API, at that host." }),
+      gatewayAuthorityFile: optionalText({ sentence: "CA of the gateways' certificate (PEM), if it is not a public one." }),
+      forwardingKeyFile: optionalText({
+        sentence:
+          "File that gateways have too (forwarding-key-file), with which this program signs the client addresses of requests that it forwards. Lines as in secrets.key-file; other keys than there.",
+      }),
+    },
+  ),
   grpc: grpcSettings,
   probes: probeSettings,
   tls: tlsSettings,
   metadata: metadataSettings,
-  login: group("How people prove who they are, besides passwords.", {
+  login: group("Ways to sign in besides passwords.", {
     oidcIssuer: originSetting(
-      "An OpenID Connect provider where people can sign in; its client must allow <console url>/login/callback.",
+      "An OpenID Connect provider where users can sign in; its client must allow <console url>/login/callback.",
     ),
     oidcClientId: optionalText({ sentence: "Our client id at that provider." }),
     oidcClientSecretFile: optionalText({ sentence: "File with our client secret at that provider." }),
@@ -92,23 +95,20 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
     }),
     oidcName: text("your organisation", { sentence: "What the provider is called on the page." }),
     verifyEmail: choice(["auto", "on", "off"], "auto", {
-      sentence: "Whether people must show that an address is theirs before they sign in with it; auto: when mail can be sent.",
+      sentence: "Whether users must confirm an e-mail address before they sign in with it; auto: when mail can be sent.",
     }),
   }),
-  mail: group(
-    "How people are written to. Without a server mails go to the log, for development: whoever reads it has their links.",
-    {
-      smtpHost: optionalText({ sentence: "A server that takes mail by SMTP." }),
-      smtpPort: bindPort(587),
-      smtpTls: choice(["starttls", "implicit", "none"], "starttls", {
-        sentence:
-          "starttls: TLS before anything is said; implicit: from the first byte (port 465); none: for a server on this machine.",
-      }),
-      smtpUser: optionalText({ sentence: "Who we are there; nobody when not set." }),
-      smtpPasswordFile: optionalText({ sentence: "File with our password there." }),
-      from: text("Perdure <noreply@perdure.localhost>", { sentence: "Whom mails are from." }),
-    },
-  ),
+  mail: group("Outgoing mail. Without a server mails go to the log, for development only: the log then contains sign-in links.", {
+    smtpHost: optionalText({ sentence: "A server that takes mail by SMTP." }),
+    smtpPort: bindPort(587),
+    smtpTls: choice(["starttls", "implicit", "none"], "starttls", {
+      sentence:
+        "starttls: TLS before anything is said; implicit: from the first byte (port 465); none: for a server on this machine.",
+    }),
+    smtpUser: optionalText({ sentence: "User name at the mail server; no login when not set." }),
+    smtpPasswordFile: optionalText({ sentence: "File with our password there." }),
+    from: text("Perdure <noreply@perdure.localhost>", { sentence: "Whom mails are from." }),
+  }),
   secrets: group("What is secret, and not in the database.", {
     keyFile: optionalText({
       sentence:
@@ -118,7 +118,7 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
   provisioner: group("Runtimes of environments: processes of this machine, or objects of a Kubernetes cluster.", {
     kind: choice(["processes", "kubernetes"], "processes", {
       sentence:
-        "processes: in provisioner.directory, or nobody's here without one; kubernetes: Environment objects that the operator of this cell fulfils.",
+        "processes: in provisioner.directory, none without that directory; kubernetes: Environment objects that the operator of this cell fulfils.",
     }),
     kubeconfigFile: optionalText({
       sentence: "Kubernetes: a kubeconfig; when not set KUBECONFIG, the home directory or the service account of the pod.",
@@ -149,7 +149,7 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
     ),
     onStop: choice(["leave", "stop"], "leave", {
       sentence:
-        "What becomes of runtimes when this process ends: leave lets them go on for the process that comes next; stop, for a laptop, ends them all.",
+        "What happens to runtimes when this process ends: leave keeps them running for the next process; stop, for a laptop, ends them all.",
     }),
     cgroup: optionalText({
       sentence:
@@ -179,7 +179,7 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
       form: "scalar",
       show: tomlValue,
     }),
-    scheme: choice(["https", "http"], "https", { sentence: "How the doors of environments are reached." }),
+    scheme: choice(["https", "http"], "https", { sentence: "Public addresses of environments." }),
     portsHost: optionalText({
       sentence: "Development: environments have ports of their own on this host, instead of host names.",
     }),
@@ -192,7 +192,7 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
       sentence:
         "Development: addresses of tunnel relays, separated by commas, for the perdure command line where there are no SRV records (http://127.0.0.1:9090).",
     }),
-    tunnels: choice(["off", "on"], "off", { sentence: "Whether runtimes are told how to reach tunnels." }),
+    tunnels: choice(["off", "on"], "off", { sentence: "Whether runtimes get the address of tunnel relays." }),
     lambdaPrincipalArn: optionalText({ sentence: "The AWS role that invokes customers' functions, as shown to them." }),
   }),
 });

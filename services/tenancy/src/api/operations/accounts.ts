@@ -76,7 +76,7 @@ export const userHandlers: UserHandlers = {
       await tables.accounts.lock(accountId);
       const max = (await tables.accounts.plan(accountId))?.membersMax ?? 0;
       if ((await tables.accounts.members(accountId)).length >= max) {
-        throw new ApiError("PERD0201", `The plan of this account allows ${max} members: ask its owner`);
+        throw new ApiError("PERD0201", `The plan of this account allows ${max} members: its owner can change the plan`);
       }
       await tables.accounts.addMember({ accountId, userId: user.id, role, sinceMs: call.nowMs });
       await call.audit(tables, {
@@ -101,7 +101,7 @@ export const accountHandlers: Pick<AccountHandlers, "DescribeAccount" | "ChangeP
         const to = plans.find(({ id }) => id === planId);
         if (to === undefined) throw new ApiError("PERD0404", "There is no such plan");
         if (to.id === from?.id) return;
-        if (!to.isSelfService) throw new ApiError("PERD0403", "This plan is given by the operator: ask for it");
+        if (!to.isSelfService) throw new ApiError("PERD0403", "Only the operator assigns this plan: contact them");
         const present = [
           ["environments", await tables.environments.countOf(accountId), to.environmentsPerAccountMax],
           ["members", (await tables.accounts.members(accountId)).length, to.membersMax],

@@ -178,5 +178,5 @@ function onlyOwners(): ApiError {
 }
 
 function lastOwner(): ApiError {
-  return new ApiError("PERD0409", "An account needs an owner: make somebody else one first");
+  return new ApiError("PERD0409", "An account needs an owner: make another member an owner first");
 }

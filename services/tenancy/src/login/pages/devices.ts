@@ -12,7 +12,7 @@ import { queryOf } from "../requests.js";
 import { auditLogin, hashOf, requesterOf } from "../sessions.js";
 import type { Visits } from "./visits.js";
 
-const UNKNOWN_CODE = "This code is unknown, used or expired: look at the device again";
+const UNKNOWN_CODE = "This code is unknown, used or expired: check the device again";
 
 export class DevicePages {
   readonly #visits: Visits;

@@ -49,7 +49,7 @@ export class ProviderPages {
       const { issuer, subject } = finished.identity;
       const isThem =
         session?.id === finished.confirms && (await database.tables.logins.userOfIdentity(issuer, subject)) === session.userId;
-      if (session === undefined || !isThem) throw new ApiError("PERD0403", `Somebody else is signed in at ${oidc.name}`);
+      if (session === undefined || !isThem) throw new ApiError("PERD0403", `Another user is signed in at ${oidc.name}`);
       await noteConfirmed(ports, session, oidc.name, who);
       return res.redirect(303, finished.returnTo);
     }
@@ -88,7 +88,7 @@ export class ProviderPages {
   #failed(cause: unknown): ApiError {
     // Its words only: what hangs on the error may be what the provider sent.
     const reason = cause instanceof Error ? cause.message : String(cause);
-    this.#visits.ports.logger.warn({ reason }, "the other provider did not sign somebody in");
+    this.#visits.ports.logger.warn({ reason }, "sign-in at the OpenID Connect provider failed");
     return new ApiError("PERD0503", "The other provider did not sign you in: try again");
   }
 }

@@ -15,7 +15,7 @@ import { emailOf, subjectOf } from "../subjects.js";
 import { mailLink, tokenHashOf } from "./links.js";
 import type { Visits } from "./visits.js";
 
-const OVER = "This link is unknown, used or too old: ask for another one";
+const OVER = "This link is unknown, used or expired: request another one";
 
 export class VerificationPages {
   readonly #visits: Visits;
