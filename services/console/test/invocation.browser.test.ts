@@ -7,7 +7,8 @@ const ui = suiteConsole({ settings: { "admin.trace-url": "https://traces.test/{t
 
 const open = (id: string, more = "", view = {}) => ui.open(`/invocations/${id}${more}`, view);
 const row = (page: Page, name: RegExp | string) => page.getByRole("treeitem", { name });
-const focused = (page: Page) => page.evaluate(() => document.activeElement?.querySelector(".visually-hidden")?.textContent);
+/** The page moves the focus only when it has drawn the row. */
+const focusOn = (page: Page, name: RegExp) => row(page, name).and(page.locator(":focus")).waitFor();
 
 test("a timeline unfolds what was called, with the keyboard alone, and its steps say what they hold", async () => {
   const page = await open(ui.data.placed);
@@ -19,10 +20,11 @@ test("a timeline unfolds what was called, with the keyboard alone, and its steps
   await page.keyboard.press("ArrowRight");
   await row(page, /^write state 'left'/).waitFor();
   await page.keyboard.press("ArrowDown");
-  await expect(focused(page)).resolves.toMatch(/^Stock\/sofa\/take: /);
+  await focusOn(page, /^Stock\/sofa\/take: /);
   await page.keyboard.press("ArrowLeft");
+  await focusOn(page, /^call 'Stock\/sofa\/take'/);
   await page.keyboard.press("ArrowLeft");
-  await expect(row(page, /^write state 'left'/).count()).resolves.toBe(0);
+  await row(page, /^write state 'left'/).waitFor({ state: "detached" });
   await page.keyboard.press("Enter");
   const details = page.getByRole("region", { name: "Step 3" });
   await details.getByText("98").waitFor();

@@ -87,15 +87,19 @@ test("with the keyboard one goes through the rows, chooses some and opens one", 
   const page = await ui.open("/invocations?service=Orders&handler=place&sort=created");
   await row(page, "Orders/place").first().waitFor();
   for (const key of ["j", "j", "x", "j", "ArrowDown", "Shift+X"]) await page.keyboard.press(key);
-  expect(await chosen(page).textContent()).toBe("3 selected");
-  expect(await page.getByRole("row", { selected: true }).count()).toBe(3);
+  await chosen(page)
+    .filter({ hasText: /^3 selected$/ })
+    .waitFor();
+  await eventually("three rows", async () => (await page.getByRole("row", { selected: true }).count()) === 3);
   const active = await page.getByRole("grid").getAttribute("aria-activedescendant");
   expect(active).toMatch(/^run-inv_1/);
   await page.keyboard.press("Escape");
-  expect(await chosen(page).count()).toBe(0);
+  await chosen(page).waitFor({ state: "detached" });
+  const activeIs = (rowIndex: number) => page.locator(`.runs__row--active[aria-rowindex="${rowIndex}"]`).waitFor();
   await page.keyboard.press("End");
-  expect(Number(await page.locator(".runs__row--active").getAttribute("aria-rowindex"))).toBe((await listed(page)) + 1);
+  await activeIs((await listed(page)) + 1);
   await page.keyboard.press("Home");
+  await activeIs(2);
   const first = (await page.getByRole("grid").getAttribute("aria-activedescendant"))?.replace("run-", "");
   await page.keyboard.press("Enter");
   await page.waitForURL((url) => url.pathname.endsWith(`/invocations/${first}`));
