@@ -149,6 +149,31 @@ test("SQL is run, looked at, taken away and remembered", async () => {
   await page.getByRole("button", { name: "SELECT a.range AS n FROM range(20000) a" }).waitFor();
 });
 
+test("text that is typed over other text brings no style of the browser, and completions stay within the policy", async () => {
+  const page = await ui.open("/sql");
+  const editor = page.getByRole("textbox", { name: "Query" });
+  // Coloured: the browser would keep the colours for what takes its place.
+  await editor.getByText("SELECT").waitFor();
+  // Completions are of these.
+  await page.getByText("Tables", { exact: true }).click();
+  await page.getByRole("button", { name: "sys_invocation", exact: true }).waitFor();
+  await editor.press("Control+a");
+  await page.keyboard.type("SELECT id FROM sys_invo");
+  await page.locator(".cm-tooltip-autocomplete li").filter({ hasText: "sys_invocation" }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await editor.press("Control+a");
+  await page.keyboard.type("(");
+  // The bracket goes around what was selected.
+  await editor.getByText("(SELECT id FROM sys_invo)").waitFor();
+  await page.goto(ui.url("/state/Stock/chair"));
+  await press(page, "Edit left");
+  const value = page.getByRole("textbox", { name: "Value" });
+  await value.press("Control+a");
+  await page.keyboard.type("broken");
+  await page.locator(".cm-lintRange").hover();
+  await page.locator(".cm-tooltip-lint").waitFor();
+});
+
 test("SQL that takes long can be given up, also on a phone", async () => {
   const page = await ui.open("/sql", { width: 360, dark: true, mayFail: true });
   await page.route("**/v4/query", async (route) => {

@@ -1,7 +1,7 @@
 /** Why: one frame for all pages of the cloud: where one is, the way to every other account and environment, who is signed in. */
 import type { ReactNode } from "react";
 import { useLocation } from "wouter";
-import { Button, Menu, type MenuAction } from "../kit/index.js";
+import { Button, Icon, Menu, type MenuAction } from "../kit/index.js";
 import { Frame, type NavGroup } from "../shell/frame.js";
 import { useAccount, useAccounts, useEnvironments } from "./account/account.js";
 import { accountPath, elsewhere, environmentPath } from "./places.js";
@@ -44,7 +44,7 @@ export function CloudFrame({ groups, at, children }: CloudFrameProps) {
               aria-label={`${at?.name ?? account.name}: switch account or environment`}
             >
               <span className="place-button__text">{at?.name ?? account.name}</span>
-              <span aria-hidden>▾</span>
+              <Icon name="fold-open" />
             </Button>
           }
           actions={actions}

@@ -11,23 +11,25 @@ export function environmentPath(accountId: string, environmentId: string, page =
 }
 
 const ACCOUNT_PAGES = [
-  { page: "", label: "Environments", words: "list create" },
-  { page: "/members", label: "Members", words: "people roles invite" },
-  { page: "/usage", label: "Usage", words: "actions traffic quota" },
-  { page: "/audit", label: "Audit log", words: "who did what events" },
-  { page: "/settings", label: "Account settings", words: "plan limits name" },
+  { page: "", label: "Environments", icon: "environments", words: "list create" },
+  { page: "/members", label: "Members", icon: "members", words: "people roles invite" },
+  { page: "/usage", label: "Usage", icon: "usage", words: "actions traffic quota" },
+  { page: "/audit", label: "Audit log", icon: "audit", words: "who did what events" },
+  { page: "/settings", label: "Account settings", icon: "settings", words: "plan limits name" },
 ] as const;
 
 /** In the sidebar of an account. */
 export function accountLinks(): readonly NavGroup[] {
-  return [{ label: "Account", links: ACCOUNT_PAGES.map(({ page, label, words }) => ({ href: page || "/", label, words })) }];
+  return [
+    { label: "Account", links: ACCOUNT_PAGES.map(({ page, label, icon, words }) => ({ href: page || "/", label, icon, words })) },
+  ];
 }
 
 /** In the sidebar of an environment: back to its account. */
 export function accountLinksFromInside({ accountId, name }: AccountSummary): NavGroup {
   return {
     label: name,
-    links: ACCOUNT_PAGES.map(({ page, label, words }) => ({ href: accountPath(accountId, page), label, words })),
+    links: ACCOUNT_PAGES.map(({ page, label, icon, words }) => ({ href: accountPath(accountId, page), label, icon, words })),
   };
 }
 

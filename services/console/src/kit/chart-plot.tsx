@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
-import { clockText } from "./time-text.js";
+import { axisText } from "./time-text.js";
 import "uplot/dist/uPlot.min.css";
 import { CHART_INKS, type ChartInk, type ChartSeries } from "./chart-text.js";
 import { useThemeTurn } from "./theme-turn.js";
@@ -147,4 +147,4 @@ function lonely(values: ArrayLike<number | null | undefined>): number[] {
   return found;
 }
 
-const clock = (seconds: number): string => clockText(seconds * 1_000);
+const clock = (seconds: number): string => axisText(seconds * 1_000);

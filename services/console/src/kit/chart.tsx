@@ -2,7 +2,7 @@
 
 import { lazy, Suspense, useState } from "react";
 import { type ChartSeries, chartWords, valueAt } from "./chart-text.js";
-import { clockText } from "./time-text.js";
+import { clockText, dateTimeText } from "./time-text.js";
 import "./chart.css";
 
 export type { ChartInk, ChartSeries } from "./chart-text.js";
@@ -27,6 +27,9 @@ export interface ChartProps {
   readonly height?: number;
 }
 
+/** From a half on, a clock alone does not say which day is meant. */
+const DAY_MS = 86_400_000;
+
 const plain = (value: number): string => value.toLocaleString(undefined, { maximumFractionDigits: 2 });
 
 export function Chart({ label, times, series, valueText = plain, steps, height = 140 }: ChartProps) {
@@ -48,7 +51,7 @@ export function Chart({ label, times, series, valueText = plain, steps, height =
         })}
         {at !== undefined && (
           <time className="quiet number nowrap" dateTime={new Date(at).toISOString()}>
-            {clockText(at, true)}
+            {(times.at(-1) ?? at) - (times[0] ?? at) >= DAY_MS / 2 ? dateTimeText(at) : clockText(at, true)}
           </time>
         )}
       </figcaption>

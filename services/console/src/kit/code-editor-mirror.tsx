@@ -108,6 +108,18 @@ function fixed(latest: { readonly current: CodeTextProps }): Extension {
         if (event.key === "Escape" && latest.current.isReadOnly !== true) event.stopPropagation();
         return false;
       },
+      // The browser itself would wrap what is typed in a span with the colours of the text it replaces, which the page's policy refuses.
+      beforeinput: (event, view) => {
+        const { main, ranges } = view.state.selection;
+        const text = event.inputType === "insertText" ? event.data : null;
+        if (text === null || event.isComposing || main.empty || ranges.length > 1 || view.state.readOnly) return false;
+        const insert = () =>
+          view.state.update(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+        const handlers = view.state.facet(EditorView.inputHandler);
+        if (!handlers.some((handle) => handle(view, main.from, main.to, text, insert))) view.dispatch(insert());
+        event.preventDefault();
+        return true;
+      },
     }),
     EditorView.updateListener.of(({ docChanged, transactions, state }) => {
       if (!docChanged || transactions.some((each) => each.annotation(given))) return;

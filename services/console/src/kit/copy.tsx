@@ -1,6 +1,7 @@
 /** Why: ids, URLs and commands are there to be pasted elsewhere. */
 import { useEffect, useState } from "react";
 import { Button } from "./button.js";
+import { Icon } from "./icon.js";
 import "./copy.css";
 
 const SHOWN_MS = 1_500;
@@ -14,8 +15,11 @@ export function CopyButton({ text, what = "Copy" }: { readonly text: string; rea
   }, [isCopied]);
   const copy = async () => setCopied(await copied(text));
   return (
-    <Button isSmall look="bare" onClick={() => void copy()} aria-label={isCopied ? "Copied" : what}>
-      <span aria-live="polite">{isCopied ? "Copied" : "Copy"}</span>
+    <Button isSmall look="bare" onClick={() => void copy()} aria-label={isCopied ? "Copied" : what} title={what}>
+      <Icon name={isCopied ? "copied" : "copy"} />
+      <span aria-live="polite" className="visually-hidden">
+        {isCopied ? "Copied" : "Copy"}
+      </span>
     </Button>
   );
 }

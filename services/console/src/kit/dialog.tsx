@@ -3,6 +3,7 @@ import { Dialog as Base } from "@base-ui/react/dialog";
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "./button.js";
 import { TextField } from "./field.js";
+import { Icon } from "./icon.js";
 import "./dialog.css";
 
 export interface DialogProps {
@@ -41,7 +42,7 @@ export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProps
           <header className="dialog__head">
             <Base.Title className="dialog__title">{title}</Base.Title>
             <Base.Close className="button button--bare button--small" aria-label="Close">
-              ✕
+              <Icon name="clear" />
             </Base.Close>
           </header>
           {children}

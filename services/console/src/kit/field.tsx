@@ -2,6 +2,7 @@
 import { Checkbox as BaseCheckbox } from "@base-ui/react/checkbox";
 import { Select as BaseSelect } from "@base-ui/react/select";
 import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+import { Icon } from "./icon.js";
 import "./field.css";
 
 interface Labelled {
@@ -87,7 +88,9 @@ export function ChoiceField<V extends string>(props: ChoiceFieldProps<V>) {
       >
         <BaseSelect.Trigger id={id} className="input input--choice" {...describedBy(id, hint, problem)}>
           <BaseSelect.Value />
-          <BaseSelect.Icon className="quiet">▾</BaseSelect.Icon>
+          <BaseSelect.Icon className="quiet">
+            <Icon name="fold-open" />
+          </BaseSelect.Icon>
         </BaseSelect.Trigger>
         <BaseSelect.Portal>
           <BaseSelect.Positioner className="menu-place" sideOffset={4} alignItemWithTrigger={false}>

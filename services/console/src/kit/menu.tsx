@@ -2,10 +2,12 @@
 import { Menu as Base } from "@base-ui/react/menu";
 import type { ReactElement, ReactNode } from "react";
 import { Hint } from "./hint.js";
+import { Icon, type IconName } from "./icon.js";
 import "./menu.css";
 
 export interface MenuAction {
   readonly label: string;
+  readonly icon?: IconName;
   readonly onSelect: () => void;
   readonly isDanger?: boolean;
   /** Why it cannot be chosen now. */
@@ -29,19 +31,24 @@ export function Menu({ trigger, actions }: { readonly trigger: ReactElement; rea
   );
 }
 
-function Item({ label, onSelect, isDanger, forbidden }: MenuAction): ReactNode {
+function Item({ label, icon, onSelect, isDanger, forbidden }: MenuAction): ReactNode {
+  const words = (
+    <>
+      {icon !== undefined && <Icon name={icon} />} {label}
+    </>
+  );
   const className = `menu__item${isDanger ? " menu__item--danger" : ""}`;
   if (forbidden === undefined) {
     return (
       <Base.Item className={className} onClick={onSelect}>
-        {label}
+        {words}
       </Base.Item>
     );
   }
   return (
     <Hint text={forbidden}>
       <Base.Item className={className} aria-disabled closeOnClick={false}>
-        {label}
+        {words}
       </Base.Item>
     </Hint>
   );

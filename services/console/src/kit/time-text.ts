@@ -57,12 +57,19 @@ const formatOf = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeForma
 
 const CLOCK = formatOf({ hour: "2-digit", minute: "2-digit" });
 const CLOCK_SECONDS = formatOf({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = formatOf({ day: "numeric", month: "short" });
 const DATE_TIME = formatOf({ dateStyle: "medium", timeStyle: "short" });
 const DATE_TIME_SECONDS = formatOf({ dateStyle: "medium", timeStyle: "medium" });
 
 /** `14:05`, `14:05:09`: for axes and for what happened today. */
 export function clockText(ms: number, hasSeconds = false): string {
   return (hasSeconds ? CLOCK_SECONDS : CLOCK).format(ms);
+}
+
+/** For an axis: `14:05`, and `22 Nov` where a day begins. */
+export function axisText(ms: number): string {
+  const at = new Date(ms);
+  return at.getHours() === 0 && at.getMinutes() === 0 ? DAY.format(ms) : clockText(ms);
 }
 
 /** `22 Nov 2026, 14:05` */

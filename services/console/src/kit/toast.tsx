@@ -1,6 +1,7 @@
 /** Why: what was done is said where one looks, without taking the page away. Read out by screen readers. */
 import { Toast } from "@base-ui/react/toast";
 import type { ReactNode } from "react";
+import { Icon } from "./icon.js";
 import { messageOf } from "./problem.js";
 import "./toast.css";
 
@@ -27,7 +28,7 @@ function Toasts() {
         <Toast.Description className="small" />
       </div>
       <Toast.Close className="button button--bare button--small" aria-label="Dismiss">
-        ✕
+        <Icon name="clear" />
       </Toast.Close>
     </Toast.Root>
   ));

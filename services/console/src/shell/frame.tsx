@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Button } from "../kit/button.js";
+import { Icon, type IconName } from "../kit/icon.js";
 import { Catcher } from "./catcher.js";
 import { Keyboard } from "./keyboard.js";
 import { Mark } from "./mark.js";
@@ -13,6 +14,7 @@ import "./frame.css";
 export interface NavLink {
   readonly href: string;
   readonly label: string;
+  readonly icon?: IconName;
   /** Also found under these words. */
   readonly words?: string;
   /** After `g` on the keyboard. */
@@ -60,7 +62,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
       </Button>
       <header className="frame__top">
         <Button look="bare" className="frame__toggle" aria-expanded={isOpen} aria-controls="nav" onClick={() => setOpen(!isOpen)}>
-          ☰ <span className="visually-hidden">Menu</span>
+          <Icon name="menu" /> <span className="visually-hidden">Menu</span>
         </Button>
         <Mark />
         <div className="frame__place">{place}</div>
@@ -68,7 +70,10 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
       <aside className="frame__side" id="nav">
         <nav aria-label="Pages" className="frame__nav">
           <Button className="frame__search" aria-keyshortcuts="Control+K" onClick={() => setPaletteOpen(true)}>
-            Go to … <span className="key">{PALETTE_KEY}</span>
+            <span className="frame__hint">
+              <Icon name="search" /> Go to …
+            </span>{" "}
+            <span className="key">{PALETTE_KEY}</span>
           </Button>
           {groups.map((group) => (
             <div key={group.label} className="frame__group">
@@ -80,6 +85,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
                   className="frame__link"
                   aria-current={isAt(path, link.href) ? "page" : undefined}
                 >
+                  {link.icon !== undefined && <Icon name={link.icon} />}
                   {link.label}
                 </Link>
               ))}
@@ -89,7 +95,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
         <div className="frame__foot">
           {foot}
           <Button look="bare" isSmall className="frame__keys" aria-keyshortcuts="?" onClick={() => setHelpOpen(true)}>
-            Keyboard shortcuts <span className="key">?</span>
+            <Icon name="keyboard" /> Keyboard shortcuts <span className="key">?</span>
           </Button>
           <ThemeChoice />
         </div>

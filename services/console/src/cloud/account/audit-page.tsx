@@ -7,6 +7,7 @@ import {
   type Choice,
   ChoiceField,
   Empty,
+  Icon,
   isRecord,
   Loading,
   Menu,
@@ -76,7 +77,7 @@ function Audit() {
         <Menu
           trigger={
             <Button isBusy={save.isPending}>
-              Export <span aria-hidden>▾</span>
+              Export <Icon name="fold-open" />
             </Button>
           }
           actions={[

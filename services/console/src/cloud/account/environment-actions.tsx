@@ -1,7 +1,7 @@
 /** Why: what can be done to an environment as a whole can be done wherever one sees it, with the same care. */
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { Button, Confirmation, Menu, ProblemNote } from "../../kit/index.js";
+import { Button, Confirmation, Icon, Menu, ProblemNote } from "../../kit/index.js";
 import type { EnvironmentFacts } from "../cloud-api.js";
 import { environmentPath } from "../places.js";
 import { useCloudChange } from "../use-cloud.js";
@@ -97,7 +97,7 @@ export function EnvironmentMenu({ environment }: { readonly environment: ListedE
       <Menu
         trigger={
           <Button isSmall aria-label={`Actions for ${name}`}>
-            ⋯
+            <Icon name="more" />
           </Button>
         }
         actions={[

@@ -29,8 +29,8 @@ const MORE = [
 const OWN_GROUP = {
   label: "Environment",
   links: [
-    { href: "/developers", label: "Developers", words: "urls api keys snippets signing tunnels" },
-    { href: "/settings", label: "Settings", words: "name cors suspend delete" },
+    { href: "/developers", label: "Developers", icon: "developers" as const, words: "urls api keys snippets signing tunnels" },
+    { href: "/settings", label: "Settings", icon: "settings" as const, words: "name cors suspend delete" },
   ],
 };
 

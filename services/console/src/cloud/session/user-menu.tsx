@@ -1,7 +1,7 @@
 /** Why: who is signed in, where else, and the way out. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { Badge, Button, Confirmation, Dialog, Loaded, Menu, Moment, ProblemNote, Table, useTell } from "../../kit/index.js";
+import { Badge, Button, Confirmation, Dialog, Icon, Loaded, Menu, Moment, ProblemNote, Table, useTell } from "../../kit/index.js";
 import type { SignedIn } from "../cloud-api.js";
 import { useCloud, useCloudAsk, useCloudChange } from "../use-cloud.js";
 import { useSession } from "./session-gate.js";
@@ -22,7 +22,7 @@ export function UserMenu() {
         trigger={
           <Button className="place-button" isBusy={signOut.isPending} title={user.email}>
             <span className="place-button__text">{user.name ?? user.email}</span>
-            <span aria-hidden>▾</span>
+            <Icon name="fold-open" />
           </Button>
         }
         actions={[

@@ -8,6 +8,7 @@ import {
   type Column,
   Copyable,
   Facts,
+  Icon,
   InvocationBadge,
   Loaded,
   Menu,
@@ -83,10 +84,14 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
             Verify compatibility
           </Button>
           <Menu
-            trigger={<Button aria-label="More actions">⋯</Button>}
+            trigger={
+              <Button aria-label="More actions">
+                <Icon name="more" />
+              </Button>
+            }
             actions={[
-              { label: "Update in place", onSelect: () => setDialog("update"), forbidden },
-              { label: "Remove", onSelect: () => setDialog("delete"), isDanger: true, forbidden: unknown },
+              { label: "Update in place", icon: "edit", onSelect: () => setDialog("update"), forbidden },
+              { label: "Remove", icon: "delete", onSelect: () => setDialog("delete"), isDanger: true, forbidden: unknown },
             ]}
           />
         </>

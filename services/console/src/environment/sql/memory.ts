@@ -1,5 +1,6 @@
 /** Why: statements one ran or saved are there again tomorrow, in this browser. What is stored may be of another version: read with care. Pure. */
 import { z } from "zod";
+import { storedOr } from "../stored.js";
 import { HISTORY_MAX, REMEMBERED_CHARS_MAX, SAVED_MAX } from "./limits.js";
 
 const memoryShape = z.object({
@@ -12,13 +13,7 @@ export const NO_MEMORY: Memory = { history: [], saved: [] };
 
 /** Nothing is remembered where nothing, or something else, is stored. */
 export function memoryOf(stored: string | null): Memory {
-  if (stored === null) return NO_MEMORY;
-  try {
-    return memoryShape.catch(NO_MEMORY).parse(JSON.parse(stored));
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return NO_MEMORY;
-    throw cause;
-  }
+  return storedOr(memoryShape, stored, NO_MEMORY);
 }
 
 /** The last one first, each once. */

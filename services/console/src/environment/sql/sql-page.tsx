@@ -8,6 +8,7 @@ import {
   DialogActions,
   durationText,
   Empty,
+  Icon,
   Page,
   ProblemNote,
   TextField,
@@ -73,7 +74,7 @@ export default function SqlPage() {
           <Button forbidden={isEmpty ? "Enter a query first" : undefined} onClick={() => setSaving(true)}>
             Save
           </Button>
-          <span className="quiet small">Ctrl+Enter runs the query. Share:</span>
+          <span className="quiet small">Ctrl+Enter runs the query. Copy link:</span>
           <CopyButton text={addressOf(text)} what="Copy link to this query" />
         </div>
       </div>
@@ -228,7 +229,7 @@ function List({ title, items, none, isOpen, onPick, onRemove }: ListProps) {
               </Button>
               {onRemove !== undefined && (
                 <Button isSmall look="bare" aria-label={`Remove ${label}`} onClick={() => onRemove(label)}>
-                  ✕
+                  <Icon name="clear" />
                 </Button>
               )}
             </li>

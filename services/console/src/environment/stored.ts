@@ -1,0 +1,36 @@
+/** Why: what a user keeps in this browser (queries, views, acknowledged failures), for each environment by itself. What is stored may be of another version: read with care. */
+import { useCallback, useState } from "react";
+import type { z } from "zod";
+import { useEnvironment } from "./environment.js";
+
+/** `none` where nothing, or something else, is stored. */
+export function storedOr<T>(shape: z.ZodType<T>, stored: string | null, none: T): T {
+  if (stored === null) return none;
+  try {
+    return shape.safeParse(JSON.parse(stored)).data ?? none;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return none;
+    throw cause;
+  }
+}
+
+/** `name`: of what is kept, such as `sql`. `read`: a function that stays the same. */
+export function useStored<T>(name: string, read: (stored: string | null) => T): readonly [T, (change: (value: T) => T) => void] {
+  const place = `perdure.${name}.${useEnvironment().key}`;
+  const [value, setValue] = useState(() => read(localStorage.getItem(place)));
+  const change = useCallback(
+    (next: (value: T) => T) => {
+      // Read again: another window may have written.
+      const changed = next(read(localStorage.getItem(place)));
+      setValue(changed);
+      try {
+        localStorage.setItem(place, JSON.stringify(changed));
+      } catch (cause) {
+        // The browser has no room: it is kept as long as the page is open.
+        if (!(cause instanceof DOMException)) throw cause;
+      }
+    },
+    [place, read],
+  );
+  return [value, change];
+}
