@@ -53,6 +53,14 @@ test("the overview says what runs, how fast, and what needs somebody", async () 
   await page.waitForURL(/\/invocations\?/);
   expect(new URL(page.url()).searchParams.getAll("status")).toEqual(["failed"]);
   await page.goBack();
+  await needs.getByRole("button", { name: "Actions for Payments/broken backing-off" }).click();
+  await page.getByRole("menuitem", { name: "Acknowledge" }).click();
+  await broken.waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByText("1 acknowledged or muted").click();
+  await expectAccessible(page);
+  await button(page, "Show again: Payments/broken backing-off").click();
+  await page.getByText(/acknowledged or muted/).waitFor({ state: "detached" });
   await broken.getByRole("link", { name: /Cannot read properties/ }).click();
   await page.waitForURL(`**/invocations/${ui.data.broken}`);
 });
@@ -81,21 +89,26 @@ test("a service shows what its handlers take, and is configured", async () => {
 test("a form and its JSON are one value, the schema is asked before the handler, and calls are remembered", async () => {
   // The browser tells of answers such as 402 in its console.
   const page = await open("/playground?service=Orders&handler=place", { mayFail: true });
-  const json = page.locator(".cm-content").first();
-  await json.waitFor();
+  const tab = (name: string) => page.getByRole("tab", { name });
+  const json = page.getByRole("textbox", { name: "Body as JSON" });
   await page.getByLabel("item", { exact: true }).fill("");
   await page.getByLabel("amount", { exact: true }).fill("0");
   await button(page, "Call anyway").waitFor();
   expect(await page.locator(".playground__problems").textContent()).toContain("amount must be at least 1");
+  await tab("JSON").click();
   await json.fill('{"item": "lantern", "amount": 3, "speed": "express"}');
+  await expectAccessible(page);
+  await tab("Form").click();
   await page.locator("input[value=lantern]").waitFor();
   await choose(page, "isGift (optional)", "true");
+  await tab("JSON").click();
   await json.getByText('"isGift"').waitFor();
   await json.press("Control+Enter");
   const answer = page.locator("section").filter({ has: heading(page, "Response", 2) });
   await answer.getByText(/order-\d+: 3 × lantern, 97 left/).waitFor();
   expect(await answer.getByRole("link", { name: /^inv_1/ }).count()).toBe(1);
 
+  await tab("Form").click();
   await page.getByLabel("amount", { exact: true }).fill("5000");
   await button(page, "Call").click();
   await answer.getByRole("alert").filter({ hasText: "The handler failed with 402. more than the card has" }).waitFor();
@@ -105,6 +118,39 @@ test("a form and its JSON are one value, the schema is asked before the handler,
   await page.reload();
   await button(page, "Use again: Orders/place").first().waitFor();
   expect(await button(page, "Use again: Orders/place").count()).toBe(2);
+});
+
+test("a body that is one of several forms is entered as one of them", async () => {
+  const page = await open("/tour");
+  const payment = {
+    oneOf: [
+      { type: "object", required: ["kind", "number"], properties: { kind: { const: "card" }, number: { type: "string" } } },
+      {
+        type: "object",
+        required: ["kind", "iban"],
+        properties: { kind: { const: "transfer" }, iban: { minLength: 15, type: "string" } },
+      },
+    ],
+  };
+  await page.route("**/v4/services*", async (route) => {
+    const response = await route.fetch();
+    const text = JSON.stringify(await response.json(), (key, value) =>
+      value?.name === "place" && key !== ""
+        ? { ...value, input_json_schema: { type: "object", required: ["payment"], properties: { payment } } }
+        : value,
+    );
+    await route.fulfill({ response, body: text });
+  });
+  await page.goto(ui.url("/playground?service=Orders&handler=place"));
+  await page.getByLabel("number", { exact: true }).waitFor();
+  await choose(page, "Variant of payment", "transfer");
+  await page.getByLabel("iban", { exact: true }).fill("DE1");
+  await page.getByRole("alert").getByText("must have at least 15 characters").waitFor();
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoSidewaysScroll(page);
+  await page.getByRole("tab", { name: "JSON" }).click();
+  await page.getByRole("textbox", { name: "Body as JSON" }).getByText('"DE1"').waitFor();
 });
 
 test("who stops waiting is told that the invocation goes on; what is sent with delay says when", async () => {

@@ -1,7 +1,7 @@
-/** The body: a form of its schema beside the JSON that is sent; either changes the other. */
+/** The body: a form of its schema, or the JSON that is sent; either changes the other. */
 import type { HandlerView } from "@perdure/admin-client";
-import { useMemo } from "react";
-import { CodeEditor, TextArea } from "../../kit/index.js";
+import { useMemo, useState } from "react";
+import { CodeEditor, TextArea, ViewTabs } from "../../kit/index.js";
 import type { SchemaProblem } from "../schema/validate.js";
 import { bodyKindOf, typeOf } from "./call.js";
 import { SchemaFields } from "./schema-fields.js";
@@ -30,42 +30,57 @@ function JsonBody({ handler, body, onChange, problems, onSubmit }: BodyEditorPro
   const schema = handler.input_json_schema;
   const reading = useMemo(() => readBody(body), [body]);
   const byPath = useMemo(() => new Map(problems.map(({ path, message }) => [path, message])), [problems]);
+  const [view, setView] = useState<BodyView>(reading.kind === "broken" || isRounded(body) ? "json" : "form");
   const editor = (
+    <CodeEditor
+      label="Body as JSON"
+      language="json"
+      value={body}
+      onChange={onChange}
+      onSubmit={onSubmit}
+      problem={reading.kind === "broken" ? `Not valid JSON: ${reading.problem}` : undefined}
+      hint={schema === undefined ? "This handler has no input schema. Empty: no body is sent." : undefined}
+      linesMin={schema === undefined ? 6 : 10}
+    />
+  );
+  if (!hasForm(schema)) {
+    return (
+      <div className="stack stack--tight">
+        {editor}
+        <Problems problems={problems} />
+      </div>
+    );
+  }
+  const form =
+    reading.kind === "broken" ? (
+      <p className="quiet">The JSON is not valid. Correct it to use the form.</p>
+    ) : isRounded(body) ? (
+      <p className="quiet">The JSON has integers that are too large for the form, which would round them.</p>
+    ) : (
+      <SchemaFields
+        root={schema}
+        value={reading.kind === "value" ? reading.value : undefined}
+        onChange={(value) => onChange(bodyOf(value))}
+        problems={byPath}
+      />
+    );
+  return (
     <div className="stack stack--tight">
-      <CodeEditor
-        label="Body as JSON"
-        language="json"
-        value={body}
-        onChange={onChange}
-        onSubmit={onSubmit}
-        problem={reading.kind === "broken" ? `Not valid JSON: ${reading.problem}` : undefined}
-        hint={schema === undefined ? "This handler has no input schema. Empty: no body is sent." : undefined}
-        linesMin={schema === undefined ? 6 : 10}
+      <ViewTabs
+        label="Body"
+        value={view}
+        onChange={setView}
+        tabs={[
+          { value: "form", label: "Form", content: <div className="card">{form}</div> },
+          { value: "json", label: "JSON", content: editor },
+        ]}
       />
       <Problems problems={problems} />
     </div>
   );
-  if (!hasForm(schema)) return editor;
-  return (
-    <div className="playground__body">
-      <section aria-label="Body as a form" className="card">
-        {reading.kind === "broken" ? (
-          <p className="quiet">The JSON is not valid. Correct it to use the form.</p>
-        ) : isRounded(body) ? (
-          <p className="quiet">The JSON has integers that are too large for the form, which would round them.</p>
-        ) : (
-          <SchemaFields
-            root={schema}
-            value={reading.kind === "value" ? reading.value : undefined}
-            onChange={(value) => onChange(bodyOf(value))}
-            problems={byPath}
-          />
-        )}
-      </section>
-      {editor}
-    </div>
-  );
 }
+
+type BodyView = "form" | "json";
 
 function Problems({ problems }: { readonly problems: readonly SchemaProblem[] }) {
   return (

@@ -1,9 +1,10 @@
 /** The form of a JSON schema: fields that change one value. What is wrong stands beside the field it is about. */
-import type { ReactNode } from "react";
-import { Button, CheckField, TextArea, TextField } from "../../kit/index.js";
+import { type ReactNode, useState } from "react";
+import { Button, CheckField, ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import { exampleOfPart } from "../schema/example.js";
 import { listOf, recordOf } from "../schema/json-schema.js";
 import { fieldPath, itemPath } from "../schema/validate.js";
+import { type Variant, variantAt } from "../schema/variants.js";
 import { type FieldKind, type FieldShape, fieldShape, withField, withItem } from "./schema-form.js";
 import { type CommonProps, JsonField, NumberField, PickField } from "./value-fields.js";
 
@@ -25,6 +26,8 @@ interface FieldProps extends SchemaFieldsProps {
   readonly path: string;
   readonly isRequired: boolean;
   readonly depth: number;
+  /** Its frame and its name are those of the union that it is a variant of. */
+  readonly isVariant?: boolean;
 }
 
 function Field(props: FieldProps) {
@@ -71,7 +74,7 @@ function Field(props: FieldProps) {
   );
 }
 
-const isCompound = ({ kind }: FieldKind): boolean => kind === "list" || kind === "group" || kind === "json";
+const isCompound = ({ kind }: FieldKind): boolean => ["list", "group", "variant", "json"].includes(kind);
 
 /** Something to begin with that is not null. */
 function notNull(part: unknown, root: unknown): unknown {
@@ -87,6 +90,8 @@ function notNull(part: unknown, root: unknown): unknown {
       return field.values[0];
     case "list":
       return [];
+    case "variant":
+      return exampleOfPart(field.variants[0]?.part, root);
     default:
       return {};
   }
@@ -129,6 +134,8 @@ function Input(props: FieldProps & { readonly shape: FieldShape }) {
       return <PickField {...common} values={field.values} value={value} onChange={onChange} isOptional={!isRequired} />;
     case "list":
       return <ListField {...props} item={field.item} {...common} />;
+    case "variant":
+      return <VariantField {...props} variants={field.variants} {...common} />;
     case "group":
       return <GroupField {...props} parts={field.parts} {...common} />;
     default:
@@ -178,7 +185,7 @@ function ListField(props: FieldProps & CommonProps & { readonly item: unknown })
 }
 
 function GroupField(props: FieldProps & CommonProps & { readonly parts: (FieldKind & { kind: "group" })["parts"] }) {
-  const { parts, root, value, onChange, path, depth, problems, label, hint, problem } = props;
+  const { parts, root, value, onChange, path, depth, problems, label, hint, problem, isVariant } = props;
   const fields = parts.map(({ name, part, isRequired }) => (
     <Field
       key={name}
@@ -192,9 +199,9 @@ function GroupField(props: FieldProps & CommonProps & { readonly parts: (FieldKi
       onChange={(next) => onChange(withField(value, name, next))}
     />
   ));
-  if (depth === 0) {
+  if (depth === 0 || isVariant) {
     return (
-      <div className="stack">
+      <div className={isVariant ? "playground__variant" : "stack"}>
         {problem !== undefined && <Problem text={problem} />}
         {fields}
       </div>
@@ -205,6 +212,44 @@ function GroupField(props: FieldProps & CommonProps & { readonly parts: (FieldKi
       <legend>{label}</legend>
       {hint !== undefined && <p className="quiet small">{hint}</p>}
       {problem !== undefined && <Problem text={problem} />}
+      {fields}
+    </fieldset>
+  );
+}
+
+function VariantField(props: FieldProps & CommonProps & { readonly variants: readonly Variant[] }) {
+  const { variants, root, value, onChange, depth, name, label, hint, problems, path, isVariant } = props;
+  const [chosen, setChosen] = useState<number>();
+  const at = variantAt(value, variants, root, chosen);
+  const choose = (next: number) => {
+    setChosen(next);
+    onChange(exampleOfPart(variants[next]?.part, root));
+  };
+  const fields = (
+    <>
+      {hint !== undefined && <p className="quiet small">{hint}</p>}
+      <ChoiceField
+        label={depth === 0 ? "Variant" : `Variant of ${name}`}
+        value={String(at)}
+        choices={variants.map((variant, i) => ({ value: String(i), label: variant.label }))}
+        onChange={(next) => choose(Number(next))}
+      />
+      <Field
+        key={at}
+        part={variants[at]?.part}
+        name={name}
+        path={path}
+        isRequired
+        isVariant
+        depth={depth + 1}
+        {...{ root, value, onChange, problems }}
+      />
+    </>
+  );
+  if (depth === 0 || isVariant) return <div className="stack">{fields}</div>;
+  return (
+    <fieldset className="playground__group">
+      <legend>{label}</legend>
       {fields}
     </fieldset>
   );

@@ -21,7 +21,16 @@ test.each([
   [{ const: 5 }, { kind: "choice", values: [5] }],
   [{ anyOf: [{ const: "a" }, { const: "b" }] }, { kind: "choice", values: ["a", "b"] }],
   [{ anyOf: [{ type: "integer" }, { type: "null" }] }, { kind: "number", isWhole: true }],
-  [{ oneOf: [{ type: "string" }, { type: "number" }] }, { kind: "json" }],
+  [
+    { oneOf: [{ type: "string" }, { type: "number" }] },
+    {
+      kind: "variant",
+      variants: [
+        { label: "string", part: { type: "string" } },
+        { label: "number", part: { type: "number" } },
+      ],
+    },
+  ],
   [
     { type: "array", items: { type: "string" } },
     { kind: "list", item: { type: "string" } },
@@ -29,7 +38,16 @@ test.each([
   [{ type: "array" }, { kind: "json" }],
   [{ type: "array", prefixItems: [{}], items: { type: "string" } }, { kind: "json" }],
   [{ type: "object" }, { kind: "json" }],
-  [{ type: ["string", "number"] }, { kind: "json" }],
+  [
+    { type: ["string", "boolean"] },
+    {
+      kind: "variant",
+      variants: [
+        { label: "string", part: { type: "string" } },
+        { label: "boolean", part: { type: "boolean" } },
+      ],
+    },
+  ],
   [{}, { kind: "json" }],
 ])("%j is a field of %j", (part, field) => expect(fieldShape(part, ROOT).field).toEqual(field));
 

@@ -1,6 +1,7 @@
 /** Why: forms are made of what a handler's JSON schema says. Which field stands for which part, and what a change does to the value. Pure. */
 import { listOf, read, recordOf, requiredOf, textIn } from "../schema/json-schema.js";
 import { typeWords } from "../schema/schema-lines.js";
+import { type Variant, variantsOf } from "../schema/variants.js";
 
 export interface NamedPart {
   readonly name: string;
@@ -15,6 +16,8 @@ export type FieldKind =
   | { readonly kind: "choice"; readonly values: readonly unknown[] }
   | { readonly kind: "list"; readonly item: unknown }
   | { readonly kind: "group"; readonly parts: readonly NamedPart[] }
+  /** One of several forms. */
+  | { readonly kind: "variant"; readonly variants: readonly Variant[] }
   /** Nothing simpler would do: it is written as JSON. */
   | { readonly kind: "json" };
 
@@ -56,9 +59,9 @@ function kindOf(part: unknown, root: unknown, depth: number): FieldKind {
     const fixed = choices.map((choice) => read(choice, root).schema);
     // Unions of literals are written as a choice of constants.
     if (fixed.every((each) => "const" in each)) return { kind: "choice", values: fixed.map((each) => each["const"]) };
-    return { kind: "json" };
   }
   const [type] = types;
+  if (choices.length > 0 || types.length > 1) return variantKindOf(part, root, depth);
   if (types.length !== 1 || type === undefined || depth > DEPTH_MAX) return { kind: "json" };
   switch (type) {
     case "string":
@@ -85,6 +88,14 @@ function kindOf(part: unknown, root: unknown, depth: number): FieldKind {
     default:
       return { kind: "json" };
   }
+}
+
+/** Variants of which none has a form are written as JSON. */
+function variantKindOf(part: unknown, root: unknown, depth: number): FieldKind {
+  if (depth > DEPTH_MAX) return { kind: "json" };
+  const variants = variantsOf(part, root);
+  const hasForms = variants.some((each) => kindOf(each.part, root, depth + 1).kind !== "json");
+  return hasForms ? { kind: "variant", variants } : { kind: "json" };
 }
 
 /** Whether a form says more than the JSON beside it. */

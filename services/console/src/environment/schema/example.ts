@@ -1,5 +1,6 @@
 /** A value that begins well: what must be there is there, and what has a default has it. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
+import { listOf, numberIn, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
+import { variantsOf } from "./variants.js";
 
 /** What contains itself ends somewhere. */
 const DEPTH_MAX = 8;
@@ -10,7 +11,7 @@ export function exampleOf(root: unknown): unknown {
 }
 
 export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown {
-  const { schema, types, isNullable, choices } = read(part, root);
+  const { schema, types, isNullable } = read(part, root);
   if (schema["default"] !== undefined) return schema["default"];
   if ("const" in schema) return schema["const"];
   const [example] = listOf(schema["examples"]);
@@ -18,8 +19,8 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
   const [value] = listOf(schema["enum"]);
   if (value !== undefined) return value;
   if (isNullable || depth > DEPTH_MAX) return null;
-  const [choice] = choices;
-  if (choice !== undefined) return exampleOfPart(choice, root, depth + 1);
+  const [variant] = variantsOf(part, root);
+  if (variant !== undefined) return exampleOfPart(variant.part, root, depth + 1);
   switch (types[0]) {
     case "object": {
       const properties = recordOf(schema["properties"]);
@@ -32,7 +33,7 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
       return Array.from({ length: count }, () => exampleOfPart(schema["items"] ?? true, root, depth + 1));
     }
     case "string":
-      return textIn(schema, "format") === undefined ? "text" : (FORMATS[textIn(schema, "format") ?? ""] ?? "text");
+      return FORMATS[textIn(schema, "format") ?? ""] ?? textOfLength(schema);
     case "integer":
     case "number":
       return Math.max(numberIn(schema, "minimum") ?? 0, safeAbove(numberIn(schema, "exclusiveMinimum")));
@@ -41,6 +42,15 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
     default:
       return types.length === 0 ? {} : null;
   }
+}
+
+/** Longer ones say nothing more, and whoever has such a limit enters a text of their own. */
+const TEXT_CHARS_MAX = 1_000;
+
+function textOfLength(schema: Schema): string {
+  const least = Math.min(numberIn(schema, "minLength") ?? 0, TEXT_CHARS_MAX);
+  const text = least <= "text".length ? "text" : Array.from({ length: Math.ceil((least + 1) / 5) }, () => "text").join(" ");
+  return text.slice(0, numberIn(schema, "maxLength") ?? text.length);
 }
 
 const safeAbove = (bound: number | undefined): number => (bound === undefined ? Number.NEGATIVE_INFINITY : bound + 1);

@@ -35,7 +35,7 @@ test("each thing that is wrong is told with its place", () => {
     "tags: must have at most 2 items",
     "tags: must not have duplicate items",
     "tags[2]: must be a string",
-    "buyer: matches none of the allowed variants",
+    "buyer.name: is required",
     "colour: is not allowed",
   ]);
   expect(told({ amount: 1 }, ORDER)).toEqual(["item: is required"]);

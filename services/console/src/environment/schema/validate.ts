@@ -29,8 +29,9 @@ function check(value: unknown, part: unknown, root: unknown, path: string, depth
   const { schema, types, isNullable, choices } = read(part, root);
   if (value === null && isNullable) return;
   if (choices.length > 0 && !choices.some((choice) => fits(value, choice, root, depth))) {
-    tell(path, "matches none of the allowed variants");
-    return;
+    const meant = closest(value, choices, root, depth);
+    if (meant === undefined) return tell(path, "matches none of the allowed variants");
+    check(value, meant, root, path, depth + 1, tell);
   }
   if ("const" in schema && !isSame(value, schema["const"])) return tell(path, `must be ${JSON.stringify(schema["const"])}`);
   const values = listOf(schema["enum"]);
@@ -51,6 +52,53 @@ function fits(value: unknown, part: unknown, root: unknown, depth: number): bool
     isFine = false;
   });
   return isFine;
+}
+
+/** The variant with the fewest problems among those that the value does not contradict. */
+function closest(value: unknown, choices: readonly Schema[], root: unknown, depth: number): Schema | undefined {
+  const counted = choices
+    .filter((choice) => !contradicts(value, choice, root))
+    .map((choice) => ({ choice, count: problemCount(value, choice, root, depth) }));
+  return counted.sort((a, b) => a.count - b.count)[0]?.choice;
+}
+
+/** How much is wrong with the value as one of this part. */
+export function problemCount(value: unknown, part: unknown, root: unknown, depth = 0): number {
+  let count = 0;
+  check(value, part, root, "", depth + 1, () => {
+    count++;
+  });
+  return count;
+}
+
+/** Whether the value is of another type, or has a field whose only allowed value is another: it was not meant to be of this part. */
+export function contradicts(value: unknown, part: unknown, root: unknown): boolean {
+  const { schema, types, isNullable, choices } = read(part, root);
+  if (value === null && isNullable) return false;
+  if (types.length > 0 && !types.some((type) => isOfType(value, type))) return true;
+  if (!isOnly(value, schema)) return true;
+  if (choices.length > 0 && choices.every((choice) => contradictsFlatly(value, choice, root))) return true;
+  return hasOtherTag(value, schema, root);
+}
+
+/** Unions within unions are looked into once. */
+function contradictsFlatly(value: unknown, part: unknown, root: unknown): boolean {
+  const { schema, types } = read(part, root);
+  const isOther = types.length > 0 && !types.some((type) => isOfType(value, type));
+  return isOther || !isOnly(value, schema) || hasOtherTag(value, schema, root);
+}
+
+/** False when the schema allows one value, and it is another. */
+function isOnly(value: unknown, schema: Schema): boolean {
+  const values = "const" in schema ? [schema["const"]] : listOf(schema["enum"]);
+  return values.length !== 1 || isSame(value, values[0]);
+}
+
+function hasOtherTag(value: unknown, schema: Schema, root: unknown): boolean {
+  const fields = recordOf(value);
+  return Object.entries(recordOf(schema["properties"])).some(
+    ([name, each]) => Object.hasOwn(fields, name) && !isOnly(fields[name], read(each, root).schema),
+  );
 }
 
 function isOfType(value: unknown, type: string): boolean {
