@@ -5,18 +5,20 @@ import { Link } from "wouter";
 import { type Column, Duration, Table } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
 import type { LiveStatus, ServiceFigures } from "./figures.js";
-
-const HOUR_MS = 3_600_000;
+import type { Window } from "./windows.js";
 
 export function ByService({
   services,
-  isHourKnown,
+  window,
+  isWindowKnown,
 }: {
   readonly services: readonly ServiceFigures[];
-  readonly isHourKnown: boolean;
+  /** Of calls, failures and durations. */
+  readonly window: Window;
+  readonly isWindowKnown: boolean;
 }) {
-  const ofHour = (cell: (row: ServiceFigures) => ReactNode) => (row: ServiceFigures) =>
-    isHourKnown ? cell(row) : <span className="quiet">…</span>;
+  const ofWindow = (cell: (row: ServiceFigures) => ReactNode) => (row: ServiceFigures) =>
+    isWindowKnown ? cell(row) : <span className="quiet">…</span>;
   const columns: readonly Column<ServiceFigures>[] = [
     {
       name: "Service",
@@ -25,17 +27,17 @@ export function ByService({
     {
       name: "Calls",
       isNumber: true,
-      cell: ofHour(({ service, calls }) => (
-        <Count n={calls} filter={{ services: [service], createdWithinMs: HOUR_MS }} what={`calls of ${service}`} />
+      cell: ofWindow(({ service, calls }) => (
+        <Count n={calls} filter={{ services: [service], createdWithinMs: window.spanMs }} what={`calls of ${service}`} />
       )),
     },
     {
       name: "Failed",
       isNumber: true,
-      cell: ofHour(({ service, failed }) => (
+      cell: ofWindow(({ service, failed }) => (
         <Count
           n={failed}
-          filter={{ services: [service], orEndedWith: ["failure"], modifiedWithinMs: HOUR_MS }}
+          filter={{ services: [service], orEndedWith: ["failure"], modifiedWithinMs: window.spanMs }}
           what={`failed invocations of ${service}`}
         />
       )),
@@ -44,8 +46,8 @@ export function ByService({
     live("Backing off", "backing-off"),
     live("Suspended", "suspended"),
     live("Paused", "paused"),
-    { name: "p50", isNumber: true, cell: ofHour(({ p50Ms }) => <Duration ms={p50Ms} />) },
-    { name: "p99", isNumber: true, cell: ofHour(({ p99Ms }) => <Duration ms={p99Ms} />) },
+    { name: "p50", isNumber: true, cell: ofWindow(({ p50Ms }) => <Duration ms={p50Ms} />) },
+    { name: "p99", isNumber: true, cell: ofWindow(({ p99Ms }) => <Duration ms={p99Ms} />) },
   ];
   return <Table label="Figures by service" rows={services} columns={columns} keyOf={({ service }) => service} />;
 }

@@ -38,7 +38,7 @@ function callerOf(trouble: Trouble, troubles: readonly Trouble[]): Trouble | und
 }
 
 /** Equal for failures that differ in numbers and ids only. */
-function fingerprint(failure: string | undefined): string {
+export function fingerprint(failure: string | undefined): string {
   return (failure ?? "").replaceAll(/\b(inv|dp|sign)_\w+|\d+/g, "#");
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { countsOf, deploymentTroubles, reasonsOf, servicesOf, trafficOf, troublesOf, withoutReason } from "./figures.js";
-import { againAfterMs } from "./questions.js";
+import { againAfterMs, trafficStatement } from "./questions.js";
+import { HOUR_WINDOW, WINDOWS, windowOf } from "./windows.js";
 
 const NOW = [
   { service: "Orders", status: "running", n: 2 },
@@ -11,8 +12,8 @@ const NOW = [
 const HOUR = [
   { service: "Orders", n: 30, n_ended: 20, failed: 4, p50: 12.5, p99: 80, part: 3 },
   { service: "Gone", n: 1, n_ended: 1, failed: 0, p50: 1, p99: 1, part: 3 },
-  { made: "2026-11-22T01:00:00Z", n: 7, n_ended: 6, failed: 1, part: 5 },
-  { ended: "2026-11-22T01:01:00Z", n: 6, n_ended: 6, failed: 2, p50: 10, p99: 90, part: 6 },
+  { made: Date.UTC(2026, 10, 22, 1, 0), n: 7, n_ended: 6, failed: 1, part: 5 },
+  { ended: Date.UTC(2026, 10, 22, 1, 1), n: 6, n_ended: 6, failed: 2, p50: 10, p99: 90, part: 6 },
   { n: 31, n_ended: 21, failed: 4, p50: 12, p99: 85, part: 7 },
 ];
 
@@ -39,7 +40,7 @@ test("a service is there when it is registered, runs something, or did within th
 });
 
 test("the hour has its sixty whole minutes, with nothing where nothing happened", () => {
-  const traffic = trafficOf(HOUR, Date.UTC(2026, 10, 22, 1, 2, 30));
+  const traffic = trafficOf(HOUR, Date.UTC(2026, 10, 22, 1, 2, 30), HOUR_WINDOW);
   expect(traffic.times).toHaveLength(60);
   expect(traffic.times.at(-1)).toBe(Date.UTC(2026, 10, 22, 1, 1));
   expect(traffic.made.slice(-2)).toEqual([7, 0]);
@@ -48,8 +49,20 @@ test("the hour has its sixty whole minutes, with nothing where nothing happened"
   expect(traffic.total).toEqual({ ended: 21, failed: 4, p50Ms: 12, p99Ms: 85 });
 });
 
+test("each window has whole points, and the statement and the charts count by the same", () => {
+  for (const window of WINDOWS) {
+    expect(trafficOf([], Date.UTC(2026, 10, 22, 1, 2, 30), window).times).toHaveLength(window.spanMs / window.bucketMs);
+    expect(trafficStatement(window)).toContain(`floor(epoch_ms(created_at) / ${window.bucketMs})`);
+    expect(trafficStatement(window)).toContain(`INTERVAL '${window.spanMs / 1_000} seconds'`);
+  }
+  const week = windowOf("7d");
+  const times = trafficOf([{ made: Date.UTC(2026, 10, 21, 22), n: 9, part: 5 }], Date.UTC(2026, 10, 22, 1), week);
+  expect(times.made.at(-1)).toBe(9);
+  expect([windowOf(null), windowOf("3 years")]).toEqual([HOUR_WINDOW, HOUR_WINDOW]);
+});
+
 test("an hour of nothing is an hour of nothing", () => {
-  expect(trafficOf([], 0).total).toEqual({ ended: 0, failed: 0 });
+  expect(trafficOf([], 0, HOUR_WINDOW).total).toEqual({ ended: 0, failed: 0 });
 });
 
 describe("what needs somebody", () => {

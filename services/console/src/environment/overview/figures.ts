@@ -1,6 +1,7 @@
 /** What the overview shows, made of the rows of its statements. Pure. */
 import type { Row } from "@perdure/admin-client";
 import { countOf, numberOf, textOf } from "../rows.js";
+import type { Window } from "./windows.js";
 
 /** Statuses of what has not ended, as they are shown. */
 export const LIVE_STATUSES = ["running", "ready", "pending", "scheduled", "backing-off", "suspended", "paused"] as const;
@@ -11,16 +12,16 @@ export type Counts = Readonly<Record<LiveStatus, number>>;
 export interface ServiceFigures {
   readonly service: string;
   readonly counts: Counts;
-  /** Made or ended within the hour. */
+  /** Made or ended within the window. */
   readonly calls: number;
   readonly failed: number;
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
 }
 
-/** Of the last hour; the arrays have an entry for each of its minutes. */
+/** Of a window; the arrays have an entry for each of its points. */
 export interface Traffic {
-  /** Begins of minutes, milliseconds since 1970. */
+  /** Begins of points, milliseconds since 1970. */
   readonly times: readonly number[];
   readonly made: readonly number[];
   readonly failed: readonly number[];
@@ -28,9 +29,6 @@ export interface Traffic {
   readonly p99Ms: readonly (number | null)[];
   readonly total: { readonly ended: number; readonly failed: number; readonly p50Ms?: number; readonly p99Ms?: number };
 }
-
-const MINUTE_MS = 60_000;
-const MINUTES = 60;
 
 /** Bits of GROUPING(service, made, ended) that are set for what a row does not speak of. */
 const BY_SERVICE = 0b011;
@@ -61,10 +59,10 @@ export function countsOf(now: readonly Row[]): Counts {
 }
 
 /** Every service that is registered or has invocations, by name. */
-export function servicesOf(names: readonly string[], now: readonly Row[], hour: readonly Row[]): readonly ServiceFigures[] {
+export function servicesOf(names: readonly string[], now: readonly Row[], window: readonly Row[]): readonly ServiceFigures[] {
   const rowsOf = (rows: readonly Row[]) => Map.groupBy(rows, (row) => textOf(row, "service") ?? "");
   const live = rowsOf(now);
-  const past = rowsOf(hour.filter((row) => numberOf(row, "part") === BY_SERVICE));
+  const past = rowsOf(window.filter((row) => numberOf(row, "part") === BY_SERVICE));
   const all = new Set([...names, ...live.keys(), ...past.keys()]);
   return [...all].sort().map((service) => {
     const row = past.get(service)?.[0] ?? {};
@@ -79,16 +77,18 @@ export function servicesOf(names: readonly string[], now: readonly Row[], hour: 
   });
 }
 
-/** The hour before `nowMs`, minute by minute; the minute that has not ended yet is left out. */
-export function trafficOf(hour: readonly Row[], nowMs: number): Traffic {
-  const first = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - MINUTES * MINUTE_MS;
-  const times = Array.from({ length: MINUTES }, (_, i) => first + i * MINUTE_MS);
-  const byMinute = (part: number, column: string) =>
-    new Map(hour.filter((row) => numberOf(row, "part") === part).map((row) => [Date.parse(textOf(row, column) ?? ""), row]));
-  const made = byMinute(BY_MADE, "made");
-  const ended = byMinute(BY_ENDED, "ended");
-  const valuesOf = (rows: ReadonlyMap<number, Row>, column: string) => times.map((time) => countOf(rows.get(time) ?? {}, column));
-  const whole = hour.find((row) => numberOf(row, "part") === WHOLE) ?? {};
+/** The window before `nowMs`, point by point; the one that has not ended yet is left out. */
+export function trafficOf(rows: readonly Row[], nowMs: number, { spanMs, bucketMs }: Window): Traffic {
+  const count = spanMs / bucketMs;
+  const first = Math.floor(nowMs / bucketMs) * bucketMs - spanMs;
+  const times = Array.from({ length: count }, (_, i) => first + i * bucketMs);
+  const byPoint = (part: number, column: string) =>
+    new Map(rows.filter((row) => numberOf(row, "part") === part).map((row) => [numberOf(row, column), row]));
+  const made = byPoint(BY_MADE, "made");
+  const ended = byPoint(BY_ENDED, "ended");
+  const valuesOf = (points: ReadonlyMap<number, Row>, column: string) =>
+    times.map((time) => countOf(points.get(time) ?? {}, column));
+  const whole = rows.find((row) => numberOf(row, "part") === WHOLE) ?? {};
   const [p50, p99] = [countOf(whole, "p50"), countOf(whole, "p99")];
   return {
     times,

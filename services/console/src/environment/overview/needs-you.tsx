@@ -1,17 +1,33 @@
 /** What fails, stands still or has failed: alike ones together, each with its last failure and a way to it. */
 import { type InvocationFilter, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Breakable, type Column, ErrorCode, InvocationBadge, Moment, Section, ShortId, Table } from "../../kit/index.js";
+import {
+  Breakable,
+  Button,
+  type Column,
+  ErrorCode,
+  Icon,
+  InvocationBadge,
+  Menu,
+  Moment,
+  Section,
+  ShortId,
+  Table,
+  useNow,
+} from "../../kit/index.js";
 import { useAsk } from "../ask.js";
 import { invocationsHref } from "../invocations-link.js";
+import { useStored } from "../stored.js";
 import { type Cause, causesOf } from "./causes.js";
 import { type DeploymentTrouble, deploymentTroubles, reasonsOf, type Trouble, withoutReason } from "./figures.js";
 import type { LongWait } from "./long-waits.js";
+import { type Mark, type MarkedCause, marksOf, reviewed, withMark, withoutMark } from "./marks.js";
 import type { SlotHolder, SlotWait } from "./slot-waits.js";
 import { WaitingForLong } from "./waiting-for-long.js";
 import { WaitingForSlots } from "./waiting-for-slots.js";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export interface NeedsYouProps {
   readonly troubles: readonly Trouble[];
@@ -22,7 +38,55 @@ export interface NeedsYouProps {
 
 export function NeedsYou({ troubles, slotWaits, slotHolders, longWaits }: NeedsYouProps) {
   const reasons = useReasons(withoutReason(troubles));
-  const columns: readonly Column<Cause>[] = [
+  const [marks, changeMarks] = useStored("attention", marksOf);
+  const nowMs = useNow();
+  const { open, marked } = reviewed(causesOf(troubles), marks, nowMs);
+  const worse = new Set(open.filter(({ isWorse }) => isWorse).map(({ cause }) => cause));
+  const mark = (cause: Cause, muteMs?: number) => changeMarks((all) => withMark(all, cause, Date.now(), muteMs));
+  const columns = [...causeColumns(reasons, worse), actionsColumn(mark)];
+  const deployments = deploymentTroubles(troubles);
+  return (
+    <>
+      {slotWaits.length > 0 && <WaitingForSlots waits={slotWaits} holders={slotHolders} />}
+      {longWaits.length > 0 && <WaitingForLong waits={longWaits} />}
+      <Table
+        label="Needs attention"
+        rows={open.map(({ cause }) => cause)}
+        columns={columns}
+        keyOf={rowKeyOf}
+        empty={
+          <p className="quiet">
+            {marked.length > 0
+              ? "No other invocation is failing or paused, and none has failed within the last hour."
+              : slotWaits.length + longWaits.length > 0
+                ? "No invocation is failing or paused, and none has failed within the last hour."
+                : "All good: no invocation is failing, paused or waiting for a slot, and none has failed within the last hour."}
+          </p>
+        }
+      />
+      {marked.length > 0 && (
+        <Marked marked={marked} reasons={reasons} onRemove={(cause) => changeMarks((all) => withoutMark(all, cause))} />
+      )}
+      {deployments.length > 0 && (
+        <Section title="Failing deployments">
+          <Table
+            label="Failing deployments"
+            rows={deployments}
+            columns={DEPLOYMENT_COLUMNS}
+            keyOf={({ deployment }) => deployment}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+const rowKeyOf = ({ service, handler, status, code, deployment }: Cause): string =>
+  JSON.stringify([service, handler, status, code, deployment]);
+
+/** `worse`: those that were acknowledged and have got worse. */
+function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<Cause>): readonly Column<Cause>[] {
+  return [
     { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
     {
       name: "Handler",
@@ -51,49 +115,88 @@ export function NeedsYou({ troubles, slotWaits, slotHolders, longWaits }: NeedsY
     {
       name: "Last failure",
       isText: true,
-      cell: ({ failure, invocationId, callers }) => (
+      cell: (cause) => (
         <>
-          <Link href={`/invocations/${encodeURIComponent(invocationId)}`}>
-            {failure ?? reasons.get(invocationId) ?? "the most recent"}
+          <Link href={`/invocations/${encodeURIComponent(cause.invocationId)}`}>
+            {cause.failure ?? reasons.get(cause.invocationId) ?? "the most recent"}
           </Link>
-          {callers.length > 0 && (
+          {cause.callers.length > 0 && (
             <div className="small quiet">
-              also failed: {callers.map(({ handler, count }) => `${handler} (${count})`).join(", ")}
+              also failed: {cause.callers.map(({ handler, count }) => `${handler} (${count})`).join(", ")}
             </div>
           )}
+          {worse.has(cause) && <div className="small quiet">more since it was acknowledged</div>}
         </>
       ),
     },
     { name: "Last seen", cell: ({ at }) => <Moment at={at} /> },
   ];
-  const deployments = deploymentTroubles(troubles);
+}
+
+function actionsColumn(mark: (cause: Cause, muteMs?: number) => void): Column<Cause> {
+  return {
+    name: "Actions",
+    isNameHidden: true,
+    cell: (cause) => (
+      <Menu
+        trigger={
+          <Button isSmall look="bare" aria-label={`Actions for ${cause.service}/${cause.handler} ${cause.status}`}>
+            <Icon name="more" />
+          </Button>
+        }
+        actions={[
+          { label: "Acknowledge", icon: "acknowledge", onSelect: () => mark(cause) },
+          { label: "Mute for 1 hour", icon: "mute", onSelect: () => mark(cause, HOUR_MS) },
+          { label: "Mute for 1 day", icon: "mute", onSelect: () => mark(cause, DAY_MS) },
+        ]}
+      />
+    ),
+  };
+}
+
+interface MarkedProps {
+  readonly marked: readonly MarkedCause[];
+  readonly reasons: ReadonlyMap<string, string>;
+  readonly onRemove: (cause: Cause) => void;
+}
+
+function Marked({ marked, reasons, onRemove }: MarkedProps) {
+  const markOf = new Map(marked.map(({ cause, mark }) => [cause, mark]));
+  const columns: readonly Column<Cause>[] = [
+    ...causeColumns(reasons, new Set()),
+    { name: "State", cell: (cause) => <MarkText mark={markOf.get(cause)} /> },
+    {
+      name: "Actions",
+      isNameHidden: true,
+      cell: (cause) => (
+        <Button
+          isSmall
+          look="bare"
+          aria-label={`Show again: ${cause.service}/${cause.handler} ${cause.status}`}
+          onClick={() => onRemove(cause)}
+        >
+          Show again
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <details className="overview__marked">
+      <summary>{marked.length} acknowledged or muted</summary>
+      <p className="small quiet">
+        Kept in this browser. Acknowledged failures return when more invocations have them, muted ones when the time is over.
+      </p>
+      <Table label="Acknowledged or muted" rows={marked.map(({ cause }) => cause)} columns={columns} keyOf={rowKeyOf} />
+    </details>
+  );
+}
+
+function MarkText({ mark }: { readonly mark: Mark | undefined }) {
+  if (mark === undefined) return null;
+  if (mark.untilMs === undefined) return <>acknowledged</>;
   return (
     <>
-      {slotWaits.length > 0 && <WaitingForSlots waits={slotWaits} holders={slotHolders} />}
-      {longWaits.length > 0 && <WaitingForLong waits={longWaits} />}
-      <Table
-        label="Needs attention"
-        rows={causesOf(troubles)}
-        columns={columns}
-        keyOf={({ service, handler, status, code, deployment }) => JSON.stringify([service, handler, status, code, deployment])}
-        empty={
-          <p className="quiet">
-            {slotWaits.length + longWaits.length > 0
-              ? "No invocation is failing or paused, and none has failed within the last hour."
-              : "All good: no invocation is failing, paused or waiting for a slot, and none has failed within the last hour."}
-          </p>
-        }
-      />
-      {deployments.length > 0 && (
-        <Section title="Failing deployments">
-          <Table
-            label="Failing deployments"
-            rows={deployments}
-            columns={DEPLOYMENT_COLUMNS}
-            keyOf={({ deployment }) => deployment}
-          />
-        </Section>
-      )}
+      muted, ends <Moment at={new Date(mark.untilMs).toISOString()} />
     </>
   );
 }

@@ -1,7 +1,8 @@
 /** Why: the first look: does it work, how much, how fast, and what needs somebody. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { Loaded, Page, Section } from "../../kit/index.js";
+import { Button, Loaded, Loading, Page, Section } from "../../kit/index.js";
+import { useAddress } from "../address.js";
 import { useAsk } from "../ask.js";
 import type { Environment } from "../environment.js";
 import { ByService } from "./by-service.js";
@@ -9,10 +10,11 @@ import { CountCards } from "./count-cards.js";
 import { countsOf, servicesOf, troublesOf } from "./figures.js";
 import { longWaitsOf } from "./long-waits.js";
 import { NeedsYou } from "./needs-you.js";
-import { againAfterMs, FAILED, HOUR, NOW, TROUBLE } from "./questions.js";
+import { againAfterMs, FAILED, NOW, TROUBLE, trafficStatement } from "./questions.js";
 import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
 import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
+import { HOUR_WINDOW, WINDOWS, type Window, windowOf } from "./windows.js";
 import "./overview.css";
 
 /** New services appear when somebody registers them. */
@@ -21,7 +23,7 @@ const SERVICES_EVERY_MS = 10_000;
 export default function OverviewPage() {
   const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: SERVICES_EVERY_MS });
   return (
-    <Page title="Overview" lead="Current status and the last hour.">
+    <Page title="Overview" lead="Current status and recent traffic.">
       <Loaded query={services}>
         {(known) => (known.length === 0 ? <Welcome /> : <Figures names={known.map(({ name }) => name)} />)}
       </Loaded>
@@ -30,21 +32,37 @@ export default function OverviewPage() {
 }
 
 function Figures({ names }: { readonly names: readonly string[] }) {
+  const [parameters, change] = useAddress();
+  const window = windowOf(parameters.get("window"));
   const now = usePaced("now", NOW, TROUBLE, SLOT_WAITS);
-  const hour = usePaced("hour", HOUR, FAILED);
+  const traffic = usePaced(`traffic ${window.name}`, trafficStatement(window));
+  const failed = usePaced("failed", FAILED);
+  // Of another window it would be drawn in the wrong places.
+  const rows = traffic.isPlaceholderData ? undefined : traffic.data?.[0];
   return (
     <>
       <Section title="Now" actions={<Link href="/invocations">All invocations</Link>}>
         <Loaded query={now}>{([live = []]) => <CountCards counts={countsOf(live)} />}</Loaded>
       </Section>
-      <Section title="The last hour">
-        <Loaded query={hour}>{([rows = []]) => <TrafficCharts rows={rows} nowMs={hour.dataUpdatedAt} />}</Loaded>
+      <Section
+        title="Traffic"
+        actions={
+          <WindowChoice window={window} onChange={(name) => change({ window: name === HOUR_WINDOW.name ? undefined : name })} />
+        }
+      >
+        {traffic.isPlaceholderData ? (
+          <Loading what="Loading traffic" />
+        ) : (
+          <Loaded query={traffic}>
+            {([known = []]) => <TrafficCharts rows={known} nowMs={traffic.dataUpdatedAt} window={window} />}
+          </Loaded>
+        )}
       </Section>
       <Section title="Needs attention">
         <Loaded query={now}>
           {([live = [], stuck = [], waits = []]) => (
             <NeedsYou
-              troubles={troublesOf(stuck, hour.data?.[1] ?? [])}
+              troubles={troublesOf(stuck, failed.data?.[0] ?? [])}
               slotWaits={slotWaitsOf(waits)}
               slotHolders={slotHoldersOf(live)}
               longWaits={longWaitsOf(live, slotWaitsOf(waits))}
@@ -55,11 +73,34 @@ function Figures({ names }: { readonly names: readonly string[] }) {
       <Section title="By service">
         <Loaded query={now}>
           {([live = []]) => (
-            <ByService services={servicesOf(names, live, hour.data?.[0] ?? [])} isHourKnown={hour.data !== undefined} />
+            <ByService services={servicesOf(names, live, rows ?? [])} window={window} isWindowKnown={rows !== undefined} />
           )}
         </Loaded>
       </Section>
     </>
+  );
+}
+
+interface WindowChoiceProps {
+  readonly window: Window;
+  readonly onChange: (name: string) => void;
+}
+
+function WindowChoice({ window, onChange }: WindowChoiceProps) {
+  return (
+    <fieldset className="row overview__windows" aria-label="Time of traffic">
+      {WINDOWS.map(({ name, label }) => (
+        <Button
+          key={name}
+          isSmall
+          aria-pressed={name === window.name}
+          look={name === window.name ? "quiet" : "bare"}
+          onClick={() => onChange(name)}
+        >
+          {label}
+        </Button>
+      ))}
+    </fieldset>
   );
 }
 

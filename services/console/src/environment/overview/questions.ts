@@ -3,6 +3,7 @@
  * 40,000 have not ended, 0.15 s for those in trouble, 0.4 s for the others and for what failed, 0.7 s for the hour, all of it in the thread
  * of statements. The page asks the less often the longer the answers take.
  */
+import type { Window } from "./windows.js";
 
 /** What has not ended yet, by service and status, with the invocation that has been in that status longest. */
 export const NOW = `SELECT target_service_name AS service, status, count(*) AS n,
@@ -10,17 +11,22 @@ export const NOW = `SELECT target_service_name AS service, status, count(*) AS n
 FROM sys_invocation WHERE status != 'completed' GROUP BY 1, 2`;
 
 /**
- * The last hour by service, by minute, and as a whole: rows of each kind have `part`. A call belongs to the minute in which it was made,
- * its end to the minute in which it ended; it took from when it was to begin until its end.
+ * The figures of a window by service, by the points of its charts, and as a whole: rows of each kind have `part`. A call belongs to the
+ * time in which it was made, its end to the time in which it ended (begins of points, milliseconds since 1970); it took from when it was
+ * to begin until its end. A longer window costs as much as a short one: either walks over all invocations.
  */
-export const HOUR = `SELECT service, made, ended, count(*) AS n, count(ended) AS n_ended, count(*) FILTER (result = 'failure') AS failed,
+export function trafficStatement({ spanMs, bucketMs }: Window): string {
+  const bucket = (column: string) => `CAST(floor(epoch_ms(${column}) / ${bucketMs}) AS BIGINT) * ${bucketMs}`;
+  const since = `now() - INTERVAL '${spanMs / 1_000} seconds'`;
+  return `SELECT service, made, ended, count(*) AS n, count(ended) AS n_ended, count(*) FILTER (result = 'failure') AS failed,
   quantile_cont(ms, 0.5) AS p50, quantile_cont(ms, 0.99) AS p99, GROUPING(service, made, ended) AS part
 FROM (
-  SELECT target_service_name AS service, date_trunc('minute', created_at) AS made, date_trunc('minute', completed_at) AS ended,
+  SELECT target_service_name AS service, ${bucket("created_at")} AS made, ${bucket("completed_at")} AS ended,
     completion_result AS result, epoch_ms(completed_at) - epoch_ms(coalesce(scheduled_start_at, created_at)) AS ms
   FROM sys_invocation_status
-  WHERE created_at > now() - INTERVAL '1 hour' OR completed_at > now() - INTERVAL '1 hour'
+  WHERE created_at > ${since} OR completed_at > ${since}
 ) GROUP BY GROUPING SETS ((service), (made), (ended), ())`;
+}
 
 /** Groups of what needs somebody are the largest; more of them nobody reads here. */
 const GROUPS_MAX = 20;

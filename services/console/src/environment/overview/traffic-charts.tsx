@@ -1,11 +1,18 @@
-/** Requests, failures and latencies of the last hour, minute by minute. */
+/** Requests, failures and latencies of a window, point by point. */
 import type { Row } from "@perdure/admin-client";
 import { useMemo } from "react";
 import { Chart, DURATION_STEPS, durationText, Facts } from "../../kit/index.js";
 import { trafficOf } from "./figures.js";
+import type { Window } from "./windows.js";
 
-export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; readonly nowMs: number }) {
-  const traffic = useMemo(() => trafficOf(rows, nowMs), [rows, nowMs]);
+export interface TrafficChartsProps {
+  readonly rows: readonly Row[];
+  readonly nowMs: number;
+  readonly window: Window;
+}
+
+export function TrafficCharts({ rows, nowMs, window }: TrafficChartsProps) {
+  const traffic = useMemo(() => trafficOf(rows, nowMs, window), [rows, nowMs, window]);
   const { times, total } = traffic;
   const requests = useMemo(
     () => [
@@ -33,7 +40,7 @@ export function TrafficCharts({ rows, nowMs }: { readonly rows: readonly Row[]; 
       />
       <div className="grid overview__charts">
         <div className="card">
-          <Chart label="Per minute" times={times} series={requests} />
+          <Chart label={window.per} times={times} series={requests} />
         </div>
         <div className="card">
           <Chart label="Duration" times={times} series={latencies} valueText={durationText} steps={DURATION_STEPS} />
