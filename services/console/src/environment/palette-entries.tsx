@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type PaletteEntry, usePaletteSource } from "../shell/palette-sources.js";
 import { type Environment, useEnvironment } from "./environment.js";
+import { hrefOfView, viewsOf } from "./invocations/views.js";
 
 /** Read again at most this often: names change when a deployment is registered. */
 const STALE_MS = 10_000;
@@ -15,7 +16,8 @@ export function PaletteEntries() {
       queryFn: ({ signal }) => readEntries(environment, signal),
       staleTime: STALE_MS,
     });
-    return [...ACTIONS, ...known];
+    const views = viewsOf(localStorage.getItem(`perdure.views.${environment.key}`));
+    return [...ACTIONS, ...views.map((view) => ({ kind: "View", label: view.name, href: hrefOfView(view) })), ...known];
   });
   return null;
 }

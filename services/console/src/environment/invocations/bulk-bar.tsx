@@ -10,17 +10,16 @@ export interface BulkBarProps {
   readonly selection: Selection;
   /** Of the list; undefined when it has none. */
   readonly condition: string | undefined;
-  /** Length of the list. */
-  readonly listed: number;
-  readonly isWhole: boolean;
+  /** How many meet the condition; undefined while that is not known. */
+  readonly total: number | undefined;
   readonly onSelect: (selection: Selection) => void;
 }
 
-export function BulkBar({ selection, condition, listed, isWhole, onSelect }: BulkBarProps) {
+export function BulkBar({ selection, condition, total, onSelect }: BulkBarProps) {
   const { forbidden } = useEnvironment();
   const [verb, setVerb] = useState<BulkVerb>();
   const isAll = selection.kind === "matching";
-  const all = condition === undefined ? "all" : `all${isWhole ? ` (${listed.toLocaleString("en")})` : ""}`;
+  const all = condition === undefined ? "all" : `all${total === undefined ? "" : ` (${total.toLocaleString("en")})`}`;
   return (
     <section className="runs-bulk" aria-label="Selection">
       <strong role="status">{isAll ? `All matching` : `${selection.ids.size.toLocaleString("en")} selected`}</strong>

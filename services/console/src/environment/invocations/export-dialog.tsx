@@ -3,8 +3,10 @@ import { useEffect, useRef, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
 import { type Format, headOf, lineOfRow } from "./export-text.js";
+import type { Sort } from "./filter-address.js";
 import { EXPORTED_AT_ONCE, EXPORTED_MAX } from "./limits.js";
-import { EXPORTED_COLUMNS, rowsStatement } from "./statements.js";
+import { EXPORTED_COLUMNS, pageOf, pageStatement, rowsStatement } from "./statements.js";
+import type { InvocationList } from "./use-list.js";
 
 const CHOICES = [
   { value: "csv", label: "CSV, for spreadsheets" },
@@ -12,24 +14,34 @@ const CHOICES = [
 ] as const;
 
 export interface ExportDialogProps {
-  /** In the order of the list. */
-  readonly ids: readonly string[];
-  readonly isWhole: boolean;
-  /** The list itself is cut. */
-  readonly isCut: boolean;
+  readonly list: InvocationList;
+  /** How many meet the condition. */
+  readonly total: number;
+  readonly condition: string | undefined;
+  readonly sort: Sort;
   readonly onClose: () => void;
 }
 
-export function ExportDialog({ ids, isWhole, isCut, onClose }: ExportDialogProps) {
+export function ExportDialog({ list, total, condition, sort, onClose }: ExportDialogProps) {
   const { admin, name } = useEnvironment();
   const [format, setFormat] = useState<Format>("csv");
   const [done, setDone] = useState<number>();
+  const [wanted, setWanted] = useState(Math.min(total, EXPORTED_MAX));
   const [problem, setProblem] = useState<unknown>();
   const stop = useRef<AbortController>(undefined);
   useEffect(() => () => stop.current?.abort(), []);
-  const wanted = ids.slice(0, EXPORTED_MAX);
-  const isRunning = done !== undefined && done < wanted.length && problem === undefined;
+  const isRunning = done !== undefined && done < wanted && problem === undefined;
 
+  /** In the order of the list, also those of its pages that were not read yet. */
+  const allIds = async (signal: AbortSignal): Promise<readonly string[]> => {
+    const ids = new Set(list.ids);
+    for (let { next } = list; next !== undefined && ids.size < EXPORTED_MAX; ) {
+      const page = pageOf(await admin.sql.query(pageStatement(condition, sort, next), { signal }));
+      for (const id of page.ids) ids.add(id);
+      next = page.next;
+    }
+    return [...ids].slice(0, EXPORTED_MAX);
+  };
   const run = async (): Promise<void> => {
     const halt = new AbortController();
     stop.current = halt;
@@ -37,8 +49,10 @@ export function ExportDialog({ ids, isWhole, isCut, onClose }: ExportDialogProps
     setDone(0);
     const parts = [headOf(format, EXPORTED_COLUMNS)];
     try {
-      for (let from = 0; from < wanted.length; from += EXPORTED_AT_ONCE) {
-        const some = wanted.slice(from, from + EXPORTED_AT_ONCE);
+      const ids = await allIds(halt.signal);
+      setWanted(ids.length);
+      for (let from = 0; from < ids.length; from += EXPORTED_AT_ONCE) {
+        const some = ids.slice(from, from + EXPORTED_AT_ONCE);
         const rows = await admin.sql.query(rowsStatement(some), { signal: halt.signal });
         const byId = new Map(rows.map((row) => [row["id"], row]));
         for (const id of some) {
@@ -53,32 +67,27 @@ export function ExportDialog({ ids, isWhole, isCut, onClose }: ExportDialogProps
       if (!halt.signal.aborted) setProblem(cause);
     }
   };
-  const isLess = isCut || wanted.length < ids.length;
+  const isLess = list.isCut || wanted < total;
   return (
     <Dialog title="Export invocations" isOpen onClose={onClose}>
       <div className="stack">
         <p>
-          {wanted.length.toLocaleString("en")} invocations, in the order of the list
+          {wanted.toLocaleString("en")} invocations, in the order of the list
           {isLess && `. An export has at most ${EXPORTED_MAX.toLocaleString("en")}: narrow the filter for the others`}.
         </p>
         <ChoiceField label="Format" value={format} choices={CHOICES} onChange={setFormat} />
         {done !== undefined && (
           <>
-            <progress className="runs-progress" aria-label="Progress" value={done} max={Math.max(1, wanted.length)} />
+            <progress className="runs-progress" aria-label="Progress" value={done} max={Math.max(1, wanted)} />
             <p role="status" className="small quiet">
-              {done < wanted.length ? `${done.toLocaleString("en")} read` : "Done: the file is downloaded."}
+              {done < wanted ? `${done.toLocaleString("en")} read` : "Done: the file is downloaded."}
             </p>
           </>
         )}
         {problem !== undefined && <ProblemNote cause={problem} title="The export failed." />}
         <DialogActions>
-          <Button onClick={onClose}>{done === wanted.length ? "Close" : "Cancel"}</Button>
-          <Button
-            look="primary"
-            isBusy={isRunning}
-            forbidden={forbiddenBecause(wanted.length, isWhole)}
-            onClick={() => void run()}
-          >
+          <Button onClick={onClose}>{done === wanted ? "Close" : "Cancel"}</Button>
+          <Button look="primary" isBusy={isRunning} forbidden={forbiddenBecause(wanted, list.isPaged)} onClick={() => void run()}>
             Export
           </Button>
         </DialogActions>
@@ -87,8 +96,8 @@ export function ExportDialog({ ids, isWhole, isCut, onClose }: ExportDialogProps
   );
 }
 
-function forbiddenBecause(count: number, isWhole: boolean): string | undefined {
-  if (!isWhole) return "The list is still loading";
+function forbiddenBecause(count: number, isPaged: boolean): string | undefined {
+  if (!isPaged) return "The list is still loading";
   return count === 0 ? "Nothing to export" : undefined;
 }
 

@@ -3,11 +3,11 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, type Ref, useEffect, useState } from "react";
 import { useLocation } from "wouter";
-import { Button, ChoiceField, TextField } from "../../kit/index.js";
-import { chipsOf, idIn, lineOf, type Sort, STATUS_WORDS, statusWords, withStatuses } from "./filter-address.js";
+import { Button, ChoiceField, Icon, TextField } from "../../kit/index.js";
+import { chipsOf, idIn, lineOf, queryOf, type Sort, STATUS_WORDS, statusWords, withStatuses } from "./filter-address.js";
 import { FilterDialog } from "./filter-dialog.js";
 import { FilterHelp } from "./filter-help.js";
-import { useCounts } from "./use-counts.js";
+import { ViewsMenu } from "./views-menu.js";
 
 const SORTS = [
   { value: "-created", label: "Newest first" },
@@ -24,12 +24,12 @@ export interface FilterBarProps {
   readonly problem: string | undefined;
   /** Of the form whose only field is the condition. */
   readonly formRef: Ref<HTMLFormElement>;
-  readonly isLive: boolean;
+  /** By status, of the filter without its statuses; undefined while they are not known. */
+  readonly counts: ReadonlyMap<string, number> | undefined;
 }
 
-export function FilterBar({ filter, sort, onChange, problem, formRef, isLive }: FilterBarProps) {
+export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: FilterBarProps) {
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const counts = useCounts(filter, isLive);
   const [isOpen, setOpen] = useState(false);
   const set = (next: InvocationFilter) => onChange(next, sort);
   const words = statusWords(filter);
@@ -38,7 +38,10 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, isLive }: 
     <search className="runs-filter" aria-label="Filter">
       <div className="runs-filter__line">
         <ConditionLine filter={filter} onChange={set} problem={problem} formRef={formRef} />
-        <Button onClick={() => setOpen(true)}>Filter …</Button>
+        <Button onClick={() => setOpen(true)}>
+          <Icon name="filter" /> Filter …
+        </Button>
+        <ViewsMenu query={queryOf(filter, sort).toString()} />
         <Button look="bare" onClick={() => setHelpOpen(true)}>
           Help
         </Button>
@@ -77,7 +80,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, isLive }: 
                 aria-label={`Remove filter ${name}: ${text}`}
                 onClick={() => set(without)}
               >
-                ✕
+                <Icon name="clear" />
               </button>
             </li>
           ))}

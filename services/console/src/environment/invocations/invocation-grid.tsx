@@ -53,13 +53,15 @@ export interface InvocationGridProps {
   readonly columns: readonly ListColumn[];
   readonly selection: Selection;
   readonly onSelect: (selection: Selection) => void;
+  /** The number of the last row in sight. */
+  readonly onReach: (index: number) => void;
   /** Whether somebody reads at a place that must not move. */
   readonly onEngaged: (isEngaged: boolean) => void;
   readonly ref: Ref<GridHandle>;
 }
 
 export function InvocationGrid(props: InvocationGridProps) {
-  const { ids, isWhole, isOld, rows, selection, onSelect, onEngaged, ref } = props;
+  const { ids, isWhole, isOld, rows, selection, onSelect, onEngaged, onReach, ref } = props;
   const [, go] = useLocation();
   const nowMs = useNow();
   const isNarrow = useIsNarrow();
@@ -84,6 +86,7 @@ export function InvocationGrid(props: InvocationGridProps) {
   const last = items.at(-1)?.index ?? -1;
   const { see } = rows;
   useEffect(() => see(ids, first, last), [see, ids, first, last]);
+  useEffect(() => onReach(last), [onReach, last]);
 
   const activeAt = useMemo(() => {
     if (active === undefined) return -1;

@@ -4,6 +4,10 @@
 export const LISTED_MAX = 250_000;
 /** The newest, asked for first and again and again: one page on the largest window, and what may come between two looks. */
 export const HEAD_ROWS = 200;
+/** Ids of one page after the head: half a megabyte of text. Each page is a walk over all invocations, so that smaller ones cost the server more. */
+export const PAGE_IDS = 20_000;
+/** Rows before the end of what is listed at which the next page is read: a drag of the scrollbar stops there for as long as a page takes. */
+export const PAGE_AHEAD_ROWS = 2_000;
 /** Ids that one look at visible rows asks for: a point read each, some 50 ms together. */
 export const ROWS_AT_ONCE = 100;
 /** Rows that are read before they are seen, in both directions. */
@@ -34,3 +38,9 @@ export const MANY = 2;
 export const COUNTS_MS = 10_000;
 /** A count reads every invocation; it takes at most this share of the server's time. */
 export const COUNTS_SHARE = 0.05;
+/** Views that one browser keeps for an environment: a menu that still fits a window. */
+export const VIEWS_MAX = 30;
+/** Of a view's name: a line of the menu. */
+export const VIEW_NAME_CHARS_MAX = 60;
+/** Bars of the histogram: some six pixels each on a phone. */
+export const HISTOGRAM_BARS = 60;

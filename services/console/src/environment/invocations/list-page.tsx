@@ -1,7 +1,7 @@
 import { conditionOf, type InvocationFilter } from "@perdure/admin-client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { Button, Empty, Loading, messageOf, Page, ProblemNote, Snippet } from "../../kit/index.js";
+import { Button, Empty, Icon, Loading, messageOf, Page, ProblemNote, Snippet } from "../../kit/index.js";
 import { hearsLetters, usePageKeys } from "../../shell/page-keys.js";
 import { useEnvironment } from "../environment.js";
 import { BulkBar } from "./bulk-bar.js";
@@ -10,10 +10,13 @@ import { ColumnsDialog } from "./columns-dialog.js";
 import { ExportDialog } from "./export-dialog.js";
 import { filterOf, queryOf, type Sort, sortOf } from "./filter-address.js";
 import { FilterBar } from "./filter-bar.js";
+import { HistogramView } from "./histogram-view.js";
 import { type GridHandle, InvocationGrid } from "./invocation-grid.js";
 import { KEYS } from "./keys.js";
 import { HEAD_ROWS, LISTED_MAX } from "./limits.js";
 import { isNothing, NOTHING, type Selection } from "./selection.js";
+import { totalOf } from "./statements.js";
+import { useCounts } from "./use-counts.js";
 import { type InvocationList, isRefusal, useInvocationList } from "./use-list.js";
 import { useRows } from "./use-rows.js";
 import "./invocations.css";
@@ -35,6 +38,8 @@ export function ListPage() {
   const mayMove = !isEngaged && isNothing(selection);
   const list = useInvocationList({ condition, sort, isLive, mayMove, isOff: problem !== undefined });
   const rows = useRows(isLive);
+  const counts = useCounts(filter, isLive);
+  const total = list.isWhole || counts === undefined ? list.ids.length : Math.max(list.ids.length, totalOf(counts, filter));
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was chosen belongs to the list of before
   useEffect(() => setSelection(NOTHING), [condition]);
@@ -69,8 +74,12 @@ export function ListPage() {
           <Button aria-pressed={isLive} onClick={() => setLive(!isLive)}>
             {isLive ? "● Live" : "Paused"}
           </Button>
-          <Button onClick={() => setAsked("columns")}>Columns</Button>
-          <Button onClick={() => setAsked("export")}>Export</Button>
+          <Button onClick={() => setAsked("columns")}>
+            <Icon name="columns" /> Columns
+          </Button>
+          <Button onClick={() => setAsked("export")}>
+            <Icon name="export" /> Export
+          </Button>
           <Link href="/invocations?batches" className="button button--quiet">
             Batches
           </Link>
@@ -83,7 +92,7 @@ export function ListPage() {
         onChange={change}
         problem={problem ?? (isRefusal(list.error) ? messageOf(list.error) : undefined)}
         formRef={form}
-        isLive={isLive}
+        counts={counts}
       />
       {list.error !== null && !isRefusal(list.error) && (
         <ProblemNote
@@ -95,14 +104,20 @@ export function ListPage() {
       {rows.problem !== undefined && list.error === null && (
         <ProblemNote cause={rows.problem} title="The rows are out of date." onRetry={list.renew} />
       )}
+      <HistogramView
+        filter={filter}
+        condition={condition}
+        isLive={isLive}
+        isOff={problem !== undefined || list.isRefused}
+        onChange={(next) => change(next, sort)}
+      />
       <div className="runs-room">
-        {!list.isRefused && <Counts list={list} onRenew={renew} />}
+        {!list.isRefused && <Counts list={list} total={total} onRenew={renew} />}
         {isNothing(selection) ? null : (
           <BulkBar
             selection={selection}
             condition={condition}
-            listed={list.ids.length}
-            isWhole={list.isWhole}
+            total={list.isWhole || counts !== undefined ? total : undefined}
             onSelect={setSelection}
           />
         )}
@@ -120,22 +135,29 @@ export function ListPage() {
             selection={selection}
             onSelect={setSelection}
             onEngaged={setEngaged}
+            onReach={list.reach}
             ref={grid}
           />
         )}
       </div>
       {asked === "columns" && <ColumnsDialog chosen={chosen} onChange={choose} onClose={closing} />}
-      {asked === "export" && <ExportDialog ids={list.ids} isWhole={list.isWhole} isCut={list.isCut} onClose={closing} />}
+      {asked === "export" && <ExportDialog list={list} total={total} condition={condition} sort={sort} onClose={closing} />}
     </Page>
   );
 }
 
-function Counts({ list, onRenew }: { readonly list: InvocationList; readonly onRenew: () => void }) {
-  const { ids, isWhole, isCut, isWatched, fresh, isLoading } = list;
+interface CountsProps {
+  readonly list: InvocationList;
+  readonly total: number;
+  readonly onRenew: () => void;
+}
+
+function Counts({ list, total, onRenew }: CountsProps) {
+  const { isWatched, fresh, isLoading } = list;
   return (
     <div className="runs-room__counts">
       <p className="quiet small" role="status">
-        {isLoading ? "Loading …" : countText(ids.length, isWhole, isCut)}
+        {isLoading ? "Loading …" : countText(list, total)}
       </p>
       {fresh === 0 ? null : (
         <Button isSmall look="primary" onClick={onRenew}>
@@ -151,10 +173,12 @@ function Counts({ list, onRenew }: { readonly list: InvocationList; readonly onR
   );
 }
 
-function countText(count: number, isWhole: boolean, isCut: boolean): string {
+function countText({ ids, isPaged, isWhole, isCut }: InvocationList, total: number): string {
   if (isCut) return `the first ${LISTED_MAX.toLocaleString("en")}; narrow the filter to see others`;
-  if (!isWhole) return `the first ${count}, counting the others …`;
-  return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
+  if (isWhole) return total === 1 ? "1 invocation" : `${total.toLocaleString("en")} invocations`;
+  const first = `the first ${ids.length.toLocaleString("en")}`;
+  if (total > ids.length) return `${first} of ${total.toLocaleString("en")} invocations`;
+  return isPaged ? first : `${first}, counting the others …`;
 }
 
 function Nothing({ isLoading, isFiltered }: { readonly isLoading: boolean; readonly isFiltered: boolean }) {

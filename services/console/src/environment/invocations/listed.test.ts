@@ -1,7 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { HEAD_ROWS } from "./limits.js";
-import { freshCount, isSame, type Known, NOTHING_SHOWN, nextShown, type Shown, spliced } from "./listed.js";
+import { freshCount, isSame, type Known, NOTHING_SHOWN, nextShown, type Shown, spliced, withPage } from "./listed.js";
+import type { Cursor, Page } from "./statements.js";
 
+const aPage = (ids: readonly string[], next?: Cursor): Page => ({ ids, next });
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => `i${first - i}`);
 
 describe("new ones on top", () => {
@@ -38,8 +40,8 @@ describe("the list on the screen", () => {
   const known = (more: Partial<Known> = {}): Known => ({
     key: "k",
     head: from(1_000, HEAD_ROWS),
-    whole: undefined,
-    wholeAt: 0,
+    page: undefined,
+    pageAt: 0,
     mayMove: true,
     ...more,
   });
@@ -48,33 +50,44 @@ describe("the list on the screen", () => {
     return next;
   };
   const head = shownOf(nextShown(NOTHING_SHOWN, known()));
-  const whole = shownOf(nextShown(head, known({ whole: from(999, 999), wholeAt: 5 })));
+  const whole = shownOf(nextShown(head, known({ page: aPage(from(999, 999)), pageAt: 5 })));
 
   test("begins with the head, and is whole when a head is not full or all ids are there", () => {
-    expect([head.ids.length, head.isWhole]).toEqual([HEAD_ROWS, false]);
-    expect(nextShown(NOTHING_SHOWN, known({ head: ["a"] }))).toMatchObject({ ids: ["a"], isWhole: true });
+    expect([head.ids.length, head.isPaged]).toEqual([HEAD_ROWS, false]);
+    expect(nextShown(NOTHING_SHOWN, known({ head: ["a"] }))).toMatchObject({ ids: ["a"], isPaged: true });
     // What came while all were counted is on top.
-    expect([whole.ids, whole.isWhole]).toEqual([from(1_000, 1_000), true]);
+    expect([whole.ids, whole.isPaged]).toEqual([from(1_000, 1_000), true]);
   });
 
   test("takes in what is new, but not under somebody's eyes", () => {
-    const later = known({ head: from(1_002, HEAD_ROWS), whole: from(999, 999), wholeAt: 5 });
+    const later = known({ head: from(1_002, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
     expect(nextShown(whole, { ...later, mayMove: false })).toBe(whole);
     expect(shownOf(nextShown(whole, later)).ids).toEqual(from(1_002, 1_002));
-    expect(nextShown(whole, known({ whole: from(999, 999), wholeAt: 5 }))).toBe(whole);
-    expect(nextShown(whole, known({ whole: from(1_000, 500), wholeAt: 6, mayMove: false }))).toBe(whole);
+    expect(nextShown(whole, known({ page: aPage(from(999, 999)), pageAt: 5 }))).toBe(whole);
+    expect(nextShown(whole, known({ page: aPage(from(1_000, 500)), pageAt: 6, mayMove: false }))).toBe(whole);
   });
 
   test("asks for all again when more have come than a head holds, or when somebody wants it anew", () => {
-    const far = known({ head: from(5_000, HEAD_ROWS), whole: from(999, 999), wholeAt: 5 });
+    const far = known({ head: from(5_000, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
     expect(nextShown(whole, far)).toBe("ask again");
-    expect(nextShown({ ...whole, isWhole: false }, far)).toBe("ask again");
-    expect(shownOf(nextShown({ ...whole, isWhole: false }, { ...far, whole: from(5_000, 4_000), wholeAt: 6 })).ids).toEqual(
+    expect(nextShown({ ...whole, isPaged: false }, far)).toBe("ask again");
+    expect(shownOf(nextShown({ ...whole, isPaged: false }, { ...far, page: aPage(from(5_000, 4_000)), pageAt: 6 })).ids).toEqual(
       from(5_000, 4_000),
     );
   });
 
+  test("continues page by page, nothing twice, and begins anew where a page begins", () => {
+    const end = { atUs: 5, id: "i2" };
+    const first = shownOf(nextShown(head, known({ page: aPage(from(1_000, 999), end), pageAt: 5 })));
+    expect([first.ids.length, first.next]).toEqual([999, end]);
+    // One has moved down since the first page was read.
+    expect(withPage(first, aPage(["i700", "i1", "i0"]))).toMatchObject({ ids: from(1_000, 1_001), next: undefined });
+    expect(shownOf(nextShown(first, known({ head: from(1_001, HEAD_ROWS), pageAt: 5 }))).next).toEqual(end);
+    expect(shownOf(nextShown(first, known({ page: aPage(from(1_000, 500)), pageAt: 6 }))).next).toBeUndefined();
+    expect(shownOf(nextShown(first, known({ head: ["a"], pageAt: 5 })))).toMatchObject({ ids: ["a"], next: undefined });
+  });
+
   test("is another one when the condition is", () => {
-    expect(nextShown(whole, known({ key: "other", head: ["x"] }))).toMatchObject({ key: "other", ids: ["x"], isWhole: true });
+    expect(nextShown(whole, known({ key: "other", head: ["x"] }))).toMatchObject({ key: "other", ids: ["x"], isPaged: true });
   });
 });

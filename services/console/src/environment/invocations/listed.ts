@@ -1,5 +1,6 @@
 /** Why: new invocations come on top of a list that somebody reads; what stands there must not move unless they look at its top. Pure. */
 import { HEAD_ROWS } from "./limits.js";
+import type { Cursor, Page } from "./statements.js";
 
 /** How many of the head are above what is listed; undefined when they have nothing in common. */
 export function freshCount(listed: readonly string[], head: readonly string[]): number | undefined {
@@ -32,37 +33,48 @@ export interface Shown {
   /** Condition and sort. */
   readonly key: string;
   readonly ids: readonly string[];
-  readonly isWhole: boolean;
-  /** When the answer came that it was made from. */
-  readonly wholeAt: number;
+  /** More than the head is known, or there is no more. */
+  readonly isPaged: boolean;
+  /** Where the next page begins; undefined: there is none, or the first one was not read. */
+  readonly next: Cursor | undefined;
+  /** When the answer with the first page came. */
+  readonly pageAt: number;
 }
 
-export const NOTHING_SHOWN: Shown = { key: "", ids: [], isWhole: false, wholeAt: 0 };
+export const NOTHING_SHOWN: Shown = { key: "", ids: [], isPaged: false, next: undefined, pageAt: 0 };
+
+/** The list with one page more; what has moved down meanwhile stays where it is. */
+export function withPage(shown: Shown, { ids, next }: Page): Shown {
+  const known = new Set(shown.ids);
+  return { ...shown, ids: [...shown.ids, ...ids.filter((id) => !known.has(id))], next };
+}
 
 /** What the server has said. */
 export interface Known {
   readonly key: string;
   readonly head: readonly string[];
-  readonly whole: readonly string[] | undefined;
-  readonly wholeAt: number;
+  /** The first page. */
+  readonly page: Page | undefined;
+  readonly pageAt: number;
   /** Nobody reads at a place that would move. */
   readonly mayMove: boolean;
 }
 
-/** The list after an answer; the same object when nothing changes. `ask again`: for the whole. */
-export function nextShown(shown: Shown, { key, head, whole, wholeAt, mayMove }: Known): Shown | "ask again" {
-  const isWhole = head.length < HEAD_ROWS;
-  if (shown.key !== key) return { key, ids: head, isWhole, wholeAt: 0 };
-  if (isWhole && !shown.isWhole) return { ...shown, ids: head, isWhole };
-  const isNewer = whole !== undefined && shown.wholeAt !== wholeAt;
-  if (isNewer && !isWhole && (mayMove || !shown.isWhole)) {
+/** The list after an answer; the same object when nothing changes. `ask again`: for the first page. */
+export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: Known): Shown | "ask again" {
+  const isAll = head.length < HEAD_ROWS;
+  if (shown.key !== key) return { key, ids: head, isPaged: isAll, next: undefined, pageAt: 0 };
+  if (isAll && !shown.isPaged) return { ...shown, ids: head, isPaged: true };
+  const isNewer = page !== undefined && shown.pageAt !== pageAt;
+  if (isNewer && !isAll && (mayMove || !shown.isPaged)) {
     // What it does not know of, because it was asked for before, is on top of it.
-    return { ...shown, ids: spliced(whole, head) ?? whole, isWhole: true, wholeAt };
+    return { ...shown, ids: spliced(page.ids, head) ?? page.ids, isPaged: true, next: page.next, pageAt };
   }
-  // Somebody wants it newer than it was.
-  if (!shown.isWhole && whole !== undefined && !isNewer && !isWhole) return "ask again";
-  if (!mayMove || !shown.isWhole) return shown;
-  if (isSame(shown.ids.slice(0, head.length), head) && (!isWhole || shown.ids.length === head.length)) return shown;
+  // The user wants it newer than it was.
+  if (!shown.isPaged && page !== undefined && !isNewer && !isAll) return "ask again";
+  if (!mayMove || !shown.isPaged) return shown;
+  if (isSame(shown.ids.slice(0, head.length), head) && (!isAll || shown.ids.length === head.length)) return shown;
+  if (isAll) return { ...shown, ids: head, next: undefined };
   const ids = spliced(shown.ids, head);
   return ids === undefined ? "ask again" : { ...shown, ids };
 }

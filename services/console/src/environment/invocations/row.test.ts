@@ -1,14 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { firstLine, rowOf, targetOf, tookMs } from "./row.js";
-import {
-  countsByWord,
-  countsStatement,
-  headStatement,
-  idsOfHead,
-  idsOfWhole,
-  rowsStatement,
-  wholeStatement,
-} from "./statements.js";
+import { countsByWord, countsStatement, headStatement, idsOfHead, rowsStatement } from "./statements.js";
 
 const completed = {
   id: "inv_1",
@@ -46,11 +38,7 @@ test("what runs is as old as the clock says, and never younger than nothing", ()
 
 test("statements ask for ids in order, and for rows by id", () => {
   expect(headStatement(undefined, "-created")).toBe("SELECT id FROM sys_invocation ORDER BY created_at DESC, id LIMIT 200");
-  expect(wholeStatement("status = 'paused'", "modified")).toBe(
-    "SELECT string_agg(id, ' ') AS ids FROM (SELECT id FROM sys_invocation WHERE status = 'paused' ORDER BY modified_at, id LIMIT 250000)",
-  );
   expect(rowsStatement(["a'b"])).toMatch(/WHERE id = 'a''b'$/);
-  expect([idsOfWhole([{ ids: "a b" }]), idsOfWhole([{}]), idsOfWhole([])]).toEqual([["a", "b"], [], []]);
   expect(idsOfHead([{ id: "a" }])).toEqual(["a"]);
 });
 

@@ -1,16 +1,20 @@
-/** Why: the ids of the list: the newest at once, all of them soon after, and what is new on top when that disturbs nobody. */
+/** Why: the ids of the list: the newest at once, pages of the others as far as one scrolls, and what is new on top when that disturbs no user. */
 import { AdminApiError } from "@perdure/admin-client";
 import { useEffect, useRef, useState } from "react";
 import { LIVE_MS, useAsk } from "../ask.js";
 import type { Sort } from "./filter-address.js";
-import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX } from "./limits.js";
-import { freshCount, NOTHING_SHOWN, nextShown } from "./listed.js";
-import { headStatement, idsOfHead, idsOfWhole, wholeStatement } from "./statements.js";
+import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX, PAGE_AHEAD_ROWS } from "./limits.js";
+import { freshCount, NOTHING_SHOWN, nextShown, withPage } from "./listed.js";
+import { type Cursor, headStatement, idsOfHead, pageOf, pageStatement } from "./statements.js";
 
 export interface InvocationList {
   readonly ids: readonly string[];
-  /** All ids are known; before that only the first. */
+  /** More than the newest are known. */
+  readonly isPaged: boolean;
+  /** All ids are known. */
   readonly isWhole: boolean;
+  /** Where the ids continue; undefined when no more are known to follow. */
+  readonly next: Cursor | undefined;
   /** There are more than can be listed. */
   readonly isCut: boolean;
   /** So many are above what is listed, and not shown yet; undefined: more than a head holds. */
@@ -24,6 +28,8 @@ export interface InvocationList {
   readonly isWatched: boolean;
   /** Looks for what is new and shows it. */
   readonly renew: () => void;
+  /** The row of this number is seen: what follows soon is read. */
+  readonly reach: (index: number) => void;
 }
 
 export interface ListWishes {
@@ -42,7 +48,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
   const refused = useRef<string>(undefined);
   // The oldest first: what is new comes at the end, which a full head does not reach.
   const isOnTop = sort.startsWith("-");
-  const isInHead = shown.key === key && shown.isWhole && shown.ids.length < HEAD_ROWS;
+  const isInHead = shown.key === key && shown.isPaged && shown.ids.length < HEAD_ROWS;
   const isWatched = isLive && (isOnTop || isInHead);
   const head = useAsk(
     ["invocations", "head", condition, sort],
@@ -62,32 +68,44 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
     { everyMs: isWatched && refused.current !== key && Math.max(LIVE_MS, tookMs.current / HEAD_SHARE), isOff },
   );
   const isFull = !head.isPlaceholderData && head.data?.length === HEAD_ROWS;
-  const whole = useAsk(
-    ["invocations", "whole", condition, sort],
-    async ({ admin }, signal) => idsOfWhole(await admin.sql.query(wholeStatement(condition, sort), { signal })),
+  const page = useAsk(
+    ["invocations", "page", condition, sort, undefined],
+    async ({ admin }, signal) => pageOf(await admin.sql.query(pageStatement(condition, sort, undefined), { signal })),
     { isOff: isOff || !isFull },
   );
   const headIds = head.isPlaceholderData ? undefined : head.data;
-  const wholeIds = whole.isPlaceholderData ? undefined : whole.data;
-  const wholeAt = whole.dataUpdatedAt;
-  const { refetch } = whole;
+  const firstPage = page.isPlaceholderData ? undefined : page.data;
+  const pageAt = page.dataUpdatedAt;
+  const { refetch } = page;
   const refetched = useRef<readonly string[]>(undefined);
   useEffect(() => {
     if (headIds === undefined) return;
-    const next = nextShown(shown, { key, head: headIds, whole: wholeIds, wholeAt, mayMove });
+    const next = nextShown(shown, { key, head: headIds, page: firstPage, pageAt, mayMove });
     if (next === "ask again") {
       if (refetched.current === headIds) return;
       refetched.current = headIds;
       void refetch();
     } else if (next !== shown) setShown(next);
-  }, [shown, key, headIds, wholeIds, wholeAt, mayMove, refetch]);
+  }, [shown, key, headIds, firstPage, pageAt, mayMove, refetch]);
   const isShown = shown.key === key;
+  const [reached, setReached] = useState(0);
+  const cursor = shown.next;
+  const isNear = reached >= shown.ids.length - PAGE_AHEAD_ROWS && shown.ids.length < LISTED_MAX;
+  const more = useAsk(
+    ["invocations", "page", condition, sort, cursor],
+    async ({ admin }, signal) => pageOf(await admin.sql.query(pageStatement(condition, sort, cursor), { signal })),
+    { isOff: isOff || !isShown || cursor === undefined || !isNear },
+  );
+  const morePage = more.isPlaceholderData || cursor === undefined ? undefined : more.data;
+  useEffect(() => {
+    if (morePage !== undefined) setShown((now) => (now.next === cursor ? withPage(now, morePage) : now));
+  }, [morePage, cursor]);
   const adopt = (newest: readonly string[]) => {
     setShown((now) => {
       if (now.key !== key) return now;
-      const next = nextShown(now, { key, head: newest, whole: wholeIds, wholeAt, mayMove: true });
-      // Until the whole is there again, what is newest is shown.
-      return next === "ask again" ? { ...now, ids: newest, isWhole: false, wholeAt } : next;
+      const next = nextShown(now, { key, head: newest, page: firstPage, pageAt, mayMove: true });
+      // Until the first page is there again, what is newest is shown.
+      return next === "ask again" ? { ...now, ids: newest, isPaged: false, next: undefined, pageAt } : next;
     });
   };
   const renew = async (): Promise<void> => {
@@ -95,18 +113,21 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
     const { data } = await head.refetch();
     if (data === undefined) return;
     if (isOnTop || data.length < HEAD_ROWS) return adopt(data);
-    setShown((now) => ({ ...now, isWhole: false, wholeAt }));
+    setShown((now) => ({ ...now, isPaged: false, next: undefined, pageAt }));
   };
   return {
     ids: shown.ids,
-    isWhole: isShown && shown.isWhole,
+    isPaged: isShown && shown.isPaged,
+    isWhole: isShown && shown.isPaged && cursor === undefined,
+    next: isShown ? cursor : undefined,
     isCut: shown.ids.length >= LISTED_MAX,
     fresh: isShown && headIds !== undefined && isOnTop ? freshCount(shown.ids, headIds) : 0,
     isLoading: !isShown,
     isRefused: !isShown && (isOff || head.isError),
-    error: head.error ?? whole.error,
+    error: head.error ?? page.error ?? (cursor === undefined ? null : more.error),
     isWatched,
     renew: () => void renew(),
+    reach: setReached,
   };
 }
 

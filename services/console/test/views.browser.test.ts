@@ -1,0 +1,54 @@
+/** Why: what one looks for every day is kept under a name, and the time that is of interest is drawn, not typed. */
+/// <reference lib="dom" />
+import { expect, test } from "@jest/globals";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+
+const ui = suiteConsole();
+
+test("a view is saved, found in the menu and in the palette, and deleted", async () => {
+  const page = await ui.open("/invocations?status=failed&sort=created");
+  await page.getByRole("row").filter({ hasText: "more than the card has" }).first().waitFor();
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Save view …" }).click();
+  await page.getByLabel("Name").fill("declined cards");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+
+  await page.goto(ui.url("/invocations"));
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "declined cards" }).click();
+  await page.waitForURL((url) => url.search === "?status=failed&sort=created");
+  await page.goto(ui.url("/services"));
+  await page.getByRole("button", { name: /^Go to/ }).click();
+  await page.getByRole("combobox", { name: /^Search pages/ }).fill("declined");
+  await page.getByRole("option", { name: "declined cards View" }).click();
+  await page.waitForURL((url) => url.search === "?status=failed&sort=created");
+
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Delete view …" }).click();
+  await page.getByRole("button", { name: "Delete declined cards" }).click();
+  await page.getByText("No view is saved in this browser.").waitFor();
+  await expectAccessible(page);
+});
+
+test("the bars say when invocations were created, and a time that is drawn over them becomes the filter", async () => {
+  const page = await ui.open("/invocations");
+  const bars = page.getByRole("img", { name: /^Invocations by time of creation: \d+, of which \d+ failed; at most \d+ in / });
+  await bars.waitFor();
+  await expectAccessible(page);
+  const box = await bars.boundingBox();
+  if (box === null) throw new Error("the bars have no place");
+  await page.mouse.move(box.x + box.width * 0.99, box.y + 10);
+  await page.getByText(/: \d+ created/).waitFor();
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 10);
+  await page.mouse.up();
+  await page.waitForURL((url) => /^\d{4}-.*\.\.\d{4}-/.test(url.searchParams.get("created") ?? ""));
+  await page.getByRole("button", { name: /^Remove filter Created/ }).click();
+  await page.waitForURL((url) => url.search === "");
+  await page.setViewportSize({ width: 360, height: 800 });
+  await bars.waitFor();
+  await expectNoSidewaysScroll(page);
+  await expect(page.getByRole("grid").isVisible()).resolves.toBe(true);
+});
