@@ -2,7 +2,7 @@
 import type { Verb } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { Button, Confirmation, Menu } from "../../kit/index.js";
+import { Button, Confirmation, Icon, type IconName, Menu } from "../../kit/index.js";
 import { usePaletteSource } from "../../shell/palette-sources.js";
 import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
@@ -145,14 +145,25 @@ const PALETTE_ACTIONS: readonly (readonly [Verb, string])[] = [
   ["purge", "Purge"],
 ];
 
+const VERB_ICONS: Readonly<Record<Verb, IconName>> = {
+  cancel: "cancel",
+  pause: "pause",
+  resume: "resume",
+  "restart-as-new": "restart",
+  kill: "kill",
+  purge: "delete",
+  "purge-journal": "purge",
+};
+
 export function ActionBar({ actions, isDone }: { readonly actions: InvocationActions; readonly isDone: boolean }) {
   const button = (verb: Verb, label: string) => (
     <Button isBusy={actions.isBusy(verb)} forbidden={actions.forbidden(verb)} onClick={() => actions.run(verb)}>
-      {label}
+      <Icon name={VERB_ICONS[verb]} /> {label}
     </Button>
   );
   const item = (verb: Verb, label: string, isDanger = true) => ({
     label,
+    icon: VERB_ICONS[verb],
     isDanger,
     forbidden: actions.forbidden(verb),
     onSelect: () => actions.run(verb),
@@ -171,7 +182,11 @@ export function ActionBar({ actions, isDone }: { readonly actions: InvocationAct
       {!isDone && button("cancel", "Cancel")}
       {isDone && button("restart-as-new", "Restart as new …")}
       <Menu
-        trigger={<Button aria-label="More actions">More ▾</Button>}
+        trigger={
+          <Button aria-label="More actions">
+            More <Icon name="fold-open" />
+          </Button>
+        }
         actions={[
           ...(isDone
             ? [item("cancel", "Cancel", false), item("pause", "Pause", false)]

@@ -1,7 +1,7 @@
 /** Why: the journal is the truth about an invocation: every step with its value and result, in order, and beneath them the bytes as they are stored. */
 import { Fragment, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { Button, Cell, durationText, Empty, Loaded, Section } from "../../kit/index.js";
+import { Button, Cell, durationText, Empty, Icon, Loaded, Section } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
 import { usePayloads } from "./invocation-data.js";
 import { type Life, lengthOf, readLife, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
@@ -211,7 +211,7 @@ function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
       </Cell>
       <Cell>
         <Button isSmall look="bare" aria-expanded={isOpen} aria-label={`Details of entry ${index}`} onClick={onToggle}>
-          {isOpen ? "▾" : "▸"}
+          <Icon name={isOpen ? "fold-open" : "fold-closed"} />
         </Button>
       </Cell>
     </tr>

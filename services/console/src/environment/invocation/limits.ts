@@ -56,3 +56,9 @@ export const SEARCHED_STEPS_MIN = 20;
 
 /** Rows for awaited awakeables and signals: a handler that awaits more of them lists them in its code. */
 export const WAITS_SHOWN_MAX = 20;
+
+/** Bars of the minimap: some five pixels each in a usual window. */
+export const MINIMAP_BARS = 160;
+
+/** Attempts that one can choose between: the newest, a list that still fits a window. */
+export const CHOSEN_ATTEMPTS_MAX = 50;

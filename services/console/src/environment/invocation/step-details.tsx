@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Button, durationText, Facts, Moment } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
+import { attemptOf } from "./attempts.js";
 import { FailureView } from "./failure-view.js";
 import { type Life, lengthOf, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
 import { StepValue } from "./value-view.js";
@@ -24,6 +25,8 @@ export function StepDetails({ life, step, actions, onClose }: StepDetailsProps) 
     ["Offset", durationText(step.fromMs - life.span.fromMs)],
     ["Entry", String(index)],
   ];
+  const attempt = attemptOf(step, life);
+  if (attempt !== undefined) facts.push(["Attempt", String(attempt)]);
   if (view.name !== "" && view.subject !== "") facts.push(["Subject", view.subject]);
   if (view.invocation_id !== null) {
     facts.push([

@@ -8,6 +8,7 @@
  *         child        ├ phases ┤        depth 1, in the root's time
  */
 
+import { attemptOf, stepCounts } from "./attempts.js";
 import { type AttemptSpan, clipped, type Life, lengthOf, type PhaseSpan, type Span, type StepSpan } from "./life.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX, WINDOW_MS_MIN } from "./limits.js";
 import type { PendingWait } from "./pending-waits.js";
@@ -45,6 +46,8 @@ export interface AttemptsRow extends RowFacts {
 export interface AttemptRow extends RowFacts {
   readonly kind: "attempt";
   readonly bar: AttemptSpan;
+  /** That it began, as far as they were read. */
+  readonly stepCount: number;
 }
 
 export interface StepRow extends RowFacts {
@@ -53,6 +56,8 @@ export interface StepRow extends RowFacts {
   /** Whom it called, when that has a timeline of its own to show here. */
   readonly childId: string | undefined;
   readonly isUnfolded: boolean;
+  /** Which attempt began it, where there were several. */
+  readonly attempt: number | undefined;
 }
 
 /** Like steps that share a row until it is unfolded. */
@@ -95,6 +100,8 @@ export interface RowsOptions {
   readonly isGrouped?: boolean | undefined;
   /** Only steps of the invocation itself with this text. */
   readonly search?: string | undefined;
+  /** Only steps of the invocation itself that this attempt began. */
+  readonly attempt?: number | undefined;
   /** Journal index of a step that is shown even when its group is folded. */
   readonly shown?: number | undefined;
   /** Of the invocation itself. */
@@ -127,7 +134,8 @@ function addLife(
     const key = `${prefix}${step.index}`;
     const childId = childOf(step, depth, above);
     const isUnfolded = childId !== undefined && options.unfolded.has(key);
-    rows.push({ ...facts, kind: "step", key, bar: clip(step), childId, isUnfolded });
+    const attempt = life.attempts.length > 1 ? attemptOf(step, life) : undefined;
+    rows.push({ ...facts, kind: "step", key, bar: clip(step), childId, isUnfolded, attempt });
     if (isUnfolded) addChild(childId, bounds, key, depth + 1, new Set([...above, childId]), options, rows);
   };
   for (const part of partsOf(life, isChild, options)) {
@@ -146,9 +154,12 @@ function addLife(
   for (const bar of options.waits ?? []) rows.push({ ...facts, kind: "wait", key: `wait-${bar.kind}-${bar.name}`, bar });
 }
 
-function partsOf(life: Life, isChild: boolean, { isGrouped, search = "" }: RowsOptions): readonly (StepSpan | StepGroup)[] {
-  if (!isChild && search.trim() !== "") return life.steps.filter((step) => isFound(step, search));
-  return isGrouped === true ? groupedSteps(life.steps) : life.steps;
+function partsOf(life: Life, isChild: boolean, options: RowsOptions): readonly (StepSpan | StepGroup)[] {
+  const { isGrouped, search = "", attempt } = options;
+  const isOfAttempt = (step: StepSpan) => isChild || attempt === undefined || attemptOf(step, life) === attempt;
+  const steps = attempt === undefined ? life.steps : life.steps.filter(isOfAttempt);
+  if (!isChild && search.trim() !== "") return steps.filter((step) => isFound(step, search));
+  return isGrouped === true ? groupedSteps(steps) : steps;
 }
 
 function addChild(
@@ -187,7 +198,11 @@ function addAttempts(
   const isUnfolded = canFold && unfolded.has(key);
   if (canFold) rows.push({ ...facts, kind: "attempts", key, bars, isUnfolded });
   if (canFold && !isUnfolded) return;
-  for (const bar of bars) rows.push({ ...facts, kind: "attempt", key: `${prefix}attempt-${bar.number}`, bar });
+  const counts = stepCounts(life);
+  for (const bar of bars) {
+    const stepCount = counts.get(bar.number) ?? 0;
+    rows.push({ ...facts, kind: "attempt", key: `${prefix}attempt-${bar.number}`, bar, stepCount });
+  }
 }
 
 /** A call leads to its child, except where that would never end. */

@@ -26,9 +26,9 @@ export function rowText(row: TimelineRow, life: Life): string {
     case "attempts":
       return `${row.bars.length} attempts, ${row.bars.filter(({ outcome }) => outcome === "failed").length} of them failed`;
     case "attempt":
-      return `${attemptText(row.bar)}${offset(row.bar)}`;
+      return `${attemptText(row.bar)}, ${stepsText(row.stepCount)}${offset(row.bar)}`;
     case "step":
-      return `${stepText(row.bar)}${offset(row.bar)}`;
+      return `${stepText(row.bar)}${row.attempt === undefined ? "" : `, attempt ${row.attempt}`}${offset(row.bar)}`;
     case "group":
       return `${row.bars.length} steps: ${row.text}${offset(barSpan(row) ?? life.span)}`;
     case "wait":
@@ -38,6 +38,10 @@ export function rowText(row: TimelineRow, life: Life): string {
     case "note":
       return row.text;
   }
+}
+
+function stepsText(count: number): string {
+  return count === 1 ? "1 step" : `${count} steps`;
 }
 
 export function barSpan(row: TimelineRow): Span | undefined {
@@ -106,7 +110,8 @@ function NameWords({ row }: { readonly row: TimelineRow }) {
       return (
         <span className="tl__words">
           attempt {row.bar.number}
-          {row.bar.outcome === "failed" && <span className="tl__sign tl__sign--bad"> failed</span>}
+          {row.bar.outcome === "failed" && <span className="tl__sign tl__sign--bad"> failed</span>}{" "}
+          <span className="quiet small">{stepsText(row.stepCount)}</span>
         </span>
       );
     case "step": {
@@ -116,6 +121,11 @@ function NameWords({ row }: { readonly row: TimelineRow }) {
           <span className="quiet">{stepKind(view.type)}</span> {stepName(view)}
           {result !== "success" && (
             <span className={`tl__sign tl__sign--${result === "failure" ? "bad" : "open"}`}> {resultWord(result)}</span>
+          )}
+          {row.attempt !== undefined && (
+            <span className="tl__attempt" title={`attempt ${row.attempt}`}>
+              #{row.attempt}
+            </span>
           )}
         </span>
       );

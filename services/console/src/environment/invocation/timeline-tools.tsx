@@ -1,14 +1,17 @@
 /** Why: in a run of thousands of steps users search a name, the first failure, or the latest step. */
 import { useState } from "react";
-import { Button, CheckField, TextField } from "../../kit/index.js";
+import { Button, CheckField, ChoiceField, TextField } from "../../kit/index.js";
+import { stepCounts } from "./attempts.js";
 import type { Life } from "./life.js";
-import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
+import { CHOSEN_ATTEMPTS_MAX, SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
 import { groupedSteps } from "./step-groups.js";
 
 /** How the steps of a timeline are shown. */
 export interface StepView {
   readonly search: string;
   readonly isGrouped: boolean;
+  /** Only steps that this attempt began; undefined: all. */
+  readonly attempt: number | undefined;
   readonly jump: { readonly key: string } | undefined;
 }
 
@@ -17,7 +20,7 @@ export interface StepTools extends StepView {
 }
 
 export function useStepTools(): StepTools {
-  const [view, setView] = useState<StepView>({ search: "", isGrouped: true, jump: undefined });
+  const [view, setView] = useState<StepView>({ search: "", isGrouped: true, attempt: undefined, jump: undefined });
   return { ...view, set: (changes) => setView((now) => ({ ...now, ...changes })) };
 }
 
@@ -31,7 +34,8 @@ export interface TimelineToolsProps {
 export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProps) {
   const failure = firstFailure(life);
   const isLong = life.steps.length >= SEARCHED_STEPS_MIN || life.nextStep !== undefined;
-  if (!isLong && failure === undefined) return null;
+  const hasAttempts = life.attempts.length > 1;
+  if (!isLong && failure === undefined && !hasAttempts) return null;
   const last = life.steps.at(-1);
   return (
     <div className="row tl-tools">
@@ -53,8 +57,9 @@ export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProp
       {isLong && groupedSteps(life.steps).length < life.steps.length && (
         <CheckField label="Group repeated steps" isOn={tools.isGrouped} onChange={(isGrouped) => tools.set({ isGrouped })} />
       )}
+      {hasAttempts && <AttemptChoice life={life} tools={tools} />}
       {failure !== undefined && (
-        <Button isSmall onClick={() => tools.set({ search: "", jump: { key: failure } })}>
+        <Button isSmall onClick={() => tools.set({ search: "", attempt: undefined, jump: { key: failure } })}>
           First failure
         </Button>
       )}
@@ -63,13 +68,32 @@ export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProp
           isSmall
           onClick={() => {
             if (life.nextStep !== undefined) onPages(STEP_PAGES_MAX);
-            tools.set({ search: "", isGrouped: tools.isGrouped, jump: { key: LATEST } });
+            tools.set({ search: "", attempt: undefined, jump: { key: LATEST } });
           }}
         >
           Latest step
         </Button>
       )}
     </div>
+  );
+}
+
+const ALL = "all";
+
+function AttemptChoice({ life, tools }: Pick<TimelineToolsProps, "life" | "tools">) {
+  const counts = stepCounts(life);
+  const choices = life.attempts.slice(-CHOSEN_ATTEMPTS_MAX).map(({ number }) => {
+    const count = counts.get(number) ?? 0;
+    return { value: String(number), label: `Attempt ${number}: ${count === 1 ? "1 step" : `${count} steps`}` };
+  });
+  return (
+    <ChoiceField
+      label="Steps of attempt"
+      isLabelHidden
+      value={tools.attempt === undefined ? ALL : String(tools.attempt)}
+      choices={[{ value: ALL, label: "All attempts" }, ...choices]}
+      onChange={(next) => tools.set({ attempt: next === ALL ? undefined : Number(next) })}
+    />
   );
 }
 

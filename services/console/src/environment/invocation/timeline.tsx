@@ -6,7 +6,8 @@ import { Button, durationText, Loaded } from "../../kit/index.js";
 import type { Crash } from "./crash-story.js";
 import { useChildren, useLife } from "./invocation-data.js";
 import { type Life, phaseWord, type Span } from "./life.js";
-import { STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
+import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
+import { Minimap } from "./minimap.js";
 import { pendingWaitsOf } from "./pending-waits.js";
 import { TimelineChart } from "./timeline-chart.js";
 import { panned, type RowsOptions, rowsOf, type TimelineRow, wantedChildren, zoomed } from "./timeline-layout.js";
@@ -68,6 +69,7 @@ function LifeChart({
     // What a crash did to each step is seen step by step.
     isGrouped: tools.isGrouped && crash === undefined,
     search: tools.search,
+    attempt: tools.attempt,
     shown: step,
     waits: explanation === undefined ? [] : pendingWaitsOf(explanation, life),
   });
@@ -112,6 +114,9 @@ function LifeChart({
           found={rows.filter((row) => row.kind === "step" && row.depth === 0).length}
           onPages={onPages}
         />
+      )}
+      {compact !== true && (zoom !== undefined || life.steps.length >= SEARCHED_STEPS_MIN) && (
+        <Minimap life={life} window={zoom} onWindow={setZoom} />
       )}
       <TimelineChart
         life={life}

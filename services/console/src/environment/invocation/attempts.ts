@@ -1,0 +1,22 @@
+/** Why: after a failure the question is what each attempt has done. A step belongs to the attempt in which it began. Pure. */
+import type { Life, StepSpan } from "./life.js";
+
+/** Number of the attempt that began the step; undefined when no attempt did, or it is not known any more. */
+export function attemptOf({ view, fromMs }: StepSpan, { attempts, areAttemptsMissing }: Life): number | undefined {
+  // The input is there before any attempt, and signals come from outside.
+  if (view.type === "Input" || view.type === "Signal") return undefined;
+  const [first] = attempts;
+  if (first === undefined || (areAttemptsMissing && fromMs < first.fromMs)) return undefined;
+  // Of some attempts only the end is known.
+  return attempts.find(({ toMs }) => fromMs <= toMs)?.number ?? attempts.at(-1)?.number;
+}
+
+/** By attempt, how many steps it began, as far as steps were read. */
+export function stepCounts(life: Life): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const step of life.steps) {
+    const attempt = attemptOf(step, life);
+    if (attempt !== undefined) counts.set(attempt, (counts.get(attempt) ?? 0) + 1);
+  }
+  return counts;
+}
