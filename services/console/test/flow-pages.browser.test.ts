@@ -31,6 +31,7 @@ test("a schedule is made with its next times in sight, fired, paused, changed an
     .getByText(/02:30:00/)
     .first()
     .waitFor();
+  await page.getByRole("status").getByText("At 02:30.").waitFor();
   await fill(page, "Name", "nightly");
   await choose(page, "Service", "Stock");
   await choose(page, "Handler", "level");

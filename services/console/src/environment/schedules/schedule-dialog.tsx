@@ -4,6 +4,7 @@ import { type FormEvent, useId, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
 import { useChange } from "../ask.js";
 import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
+import { cronWords } from "./cron-words.js";
 import { PREVIEW_COUNT } from "./limits.js";
 import { bodyOf, CATCH_UPS, fieldsOf, hasBytes, newFields, OVERLAPS, problemsOf, type ScheduleFields } from "./schedule-form.js";
 
@@ -80,7 +81,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
             ))}
           </datalist>
         </div>
-        <Preview when={when} zone={fields.zone} />
+        <Preview when={when} zone={fields.zone} cron={fields.cron} />
         <div className="schedules__form">
           <ChoiceField
             label="Service"
@@ -176,12 +177,14 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
   );
 }
 
-function Preview({ when, zone }: { readonly when: ReadWhen; readonly zone: string }) {
+function Preview({ when, zone, cron }: { readonly when: ReadWhen; readonly zone: string; readonly cron: string }) {
   if (!when.ok) return null;
   const times = timesWithin(when, Date.now(), Number.POSITIVE_INFINITY, PREVIEW_COUNT);
   if (times.length === 0) return <p role="status">The schedule never fires.</p>;
+  const words = cronWords(cron);
   return (
     <div role="status">
+      {words !== undefined && <p>{words}.</p>}
       <p className="quiet small">Next runs:</p>
       <ol className="schedules__next small">
         {times.map((at) => (

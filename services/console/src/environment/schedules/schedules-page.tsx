@@ -8,6 +8,7 @@ import {
   Button,
   Confirmation,
   Empty,
+  Icon,
   Loaded,
   Menu,
   Moment,
@@ -22,6 +23,7 @@ import { useAddress } from "../address.js";
 import { LIVE_MS, useAsk, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { CalendarLine, type Span } from "./calendar-line.js";
+import { cronWords } from "./cron-words.js";
 import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
 import "./schedules.css";
@@ -133,6 +135,7 @@ export default function SchedulesPage() {
                         <span className="quiet small">
                           <Breakable text={zone} />
                         </span>
+                        <div className="quiet small">{cronWords(cron)}</div>
                       </>
                     ),
                   },
@@ -149,15 +152,21 @@ export default function SchedulesPage() {
                       <Menu
                         trigger={
                           <Button isSmall look="bare" aria-label={`Actions for ${schedule.name}`}>
-                            ⋯
+                            <Icon name="more" />
                           </Button>
                         }
                         actions={[
-                          { label: "Fire now", forbidden, onSelect: () => fire.mutate(schedule) },
-                          { label: schedule.paused ? "Resume" : "Pause", forbidden, onSelect: () => pause.mutate(schedule) },
-                          { label: "Edit", forbidden, onSelect: () => setEditing({ schedule }) },
+                          { label: "Fire now", icon: "run", forbidden, onSelect: () => fire.mutate(schedule) },
+                          {
+                            label: schedule.paused ? "Resume" : "Pause",
+                            icon: schedule.paused ? "resume" : "pause",
+                            forbidden,
+                            onSelect: () => pause.mutate(schedule),
+                          },
+                          { label: "Edit", icon: "edit", forbidden, onSelect: () => setEditing({ schedule }) },
                           {
                             label: "Delete",
+                            icon: "delete",
                             isDanger: true,
                             forbidden,
                             onSelect: () => {

@@ -1,0 +1,17 @@
+/** Why: a cron expression is easily misread; in words it is not. Pure. */
+import { parseRecurrence } from "@perdure/schedule/times";
+import cronstrue from "cronstrue";
+import { durationText } from "../../kit/time-text.js";
+
+/** `At 02:30, Monday through Friday`; undefined for an expression that the server refuses, or that the library cannot describe. */
+export function cronWords(cron: string): string | undefined {
+  const recurrence = parseRecurrence(cron);
+  if (!recurrence.ok) return undefined;
+  if (recurrence.value.kind === "every") return `Every ${durationText(recurrence.value.everyMs)}`;
+  try {
+    return cronstrue.toString(cron.trim(), { use24HourTimeFormat: true });
+  } catch {
+    // It throws texts, for expressions that are the server's own, such as those with a year.
+    return undefined;
+  }
+}
