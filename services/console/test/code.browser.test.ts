@@ -48,6 +48,12 @@ test("the overview says what runs, how fast, and what needs somebody", async () 
   await broken.getByRole("link", { name: "RT0007" }).waitFor();
   await page.locator("main canvas").nth(1).waitFor();
   expect(await page.getByRole("img", { name: /^Per minute\. requests: / }).count()).toBe(1);
+  await button(page, "7 days").click();
+  await page.getByRole("img", { name: /^Per 2 h\. requests: last \d/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get("window")).toBe("7d");
+  await expectAccessible(page);
+  await page.goBack();
+  await page.getByRole("img", { name: /^Per minute\. requests: / }).waitFor();
   const orders = page.getByRole("region", { name: "Figures by service" }).getByRole("row").filter({ hasText: "Orders" });
   await orders.getByRole("link", { name: "1 failed invocations of Orders" }).click();
   await page.waitForURL(/\/invocations\?/);

@@ -31,6 +31,17 @@ test("like steps of a long run share a row, which unfolds; steps are searched, a
   await row(page, /^output/).waitFor();
   await page.getByText("Group repeated steps").click();
   await row(page, /^run 'part 7'/).waitFor();
+
+  // A time that is drawn in the minimap is what the chart shows.
+  const map = await page.locator(".tl-map").boundingBox();
+  if (map === null) throw new Error("there is no minimap");
+  await page.mouse.move(map.x + map.width * 0.2, map.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(map.x + map.width * 0.6, map.y + 5);
+  await page.mouse.up();
+  await page.locator(".tl-map__window").waitFor();
+  await page.getByRole("button", { name: "Fit", disabled: false }).click();
+  await page.locator(".tl-map__window").waitFor({ state: "detached" });
   await page.setViewportSize({ width: 360, height: 800 });
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);

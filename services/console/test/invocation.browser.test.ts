@@ -147,6 +147,13 @@ test("an attempt is crashed, and what it had done is not done again", async () =
   await row(page, /^run 'part 1', .*, replayed, not run again/).waitFor();
   await row(page, /^attempt 1, .*failed: the attempt was cut off/).waitFor();
   await row(page, /^attempt 2, .*still running/).waitFor();
+  await row(page, /^run 'part 1', .*, attempt 1, /).waitFor();
+  await page.getByLabel("Steps of attempt").click();
+  await page.getByRole("option", { name: /^Attempt 2: / }).click();
+  await row(page, /^run 'part 1'/).waitFor({ state: "detached" });
+  await row(page, /^run 'part \d+', .*, attempt 2, /)
+    .first()
+    .waitFor();
   await expectAccessible(page);
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("heading", { level: 1, name: /paused/ }).waitFor();

@@ -101,8 +101,8 @@ function labelOf({ name, isRequired }: FieldProps, { title }: FieldShape): strin
   return `${title ?? name}${isRequired ? "" : " (optional)"}`;
 }
 
-function hintOf({ description, defaultText }: FieldShape): ReactNode {
-  const parts = [description, defaultText].filter((each) => each !== undefined);
+function hintOf({ description, formatText, defaultText }: FieldShape): ReactNode {
+  const parts = [description, formatText, defaultText].filter((each) => each !== undefined);
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 

@@ -75,6 +75,12 @@ test("a field says what it is", () => {
   });
 });
 
+test("a text with a format says which, with an example", () => {
+  expect(fieldShape({ type: "string", format: "date-time" }, {}).formatText).toBe("date-time, such as 2026-01-31T12:00:00Z");
+  expect(fieldShape({ type: "string", format: "iban" }, {}).formatText).toBe("iban");
+  expect(fieldShape({ type: "string" }, {}).formatText).toBeUndefined();
+});
+
 test("what has no form is written as JSON only", () => {
   expect([undefined, {}, true, { type: "object" }, { oneOf: [{}, {}] }].map(hasForm)).toEqual([
     false,

@@ -1,4 +1,5 @@
 /** Why: forms are made of what a handler's JSON schema says. Which field stands for which part, and what a change does to the value. Pure. */
+import { FORMATS } from "../schema/example.js";
 import { listOf, read, recordOf, requiredOf, textIn } from "../schema/json-schema.js";
 import { typeWords } from "../schema/schema-lines.js";
 import { type Variant, variantsOf } from "../schema/variants.js";
@@ -28,6 +29,8 @@ export interface FieldShape {
   readonly description: string | undefined;
   /** `default "normal"`, when there is one. */
   readonly defaultText: string | undefined;
+  /** `date-time, such as 2026-01-31T12:00:00Z`, of a text with a format. */
+  readonly formatText: string | undefined;
   /** `integer or null`. */
   readonly typeText: string;
 }
@@ -46,8 +49,14 @@ export function fieldShape(part: unknown, root: unknown, depth = 0): FieldShape 
     title: textIn(schema, "title"),
     description: textIn(schema, "description"),
     defaultText: standard === undefined ? undefined : `default ${JSON.stringify(standard)}`,
+    formatText: formatText(textIn(schema, "format")),
     typeText: typeWords(part, root),
   };
+}
+
+function formatText(format: string | undefined): string | undefined {
+  const example = format === undefined ? undefined : FORMATS[format];
+  return example === undefined ? format : `${format}, such as ${example}`;
 }
 
 function kindOf(part: unknown, root: unknown, depth: number): FieldKind {

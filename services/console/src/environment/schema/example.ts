@@ -1,5 +1,6 @@
 /** A value that begins well: what must be there is there, and what has a default has it. Pure. */
 import { listOf, numberIn, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
+import { textOfPattern } from "./pattern-text.js";
 import { variantsOf } from "./variants.js";
 
 /** What contains itself ends somewhere. */
@@ -33,7 +34,7 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
       return Array.from({ length: count }, () => exampleOfPart(schema["items"] ?? true, root, depth + 1));
     }
     case "string":
-      return FORMATS[textIn(schema, "format") ?? ""] ?? textOfLength(schema);
+      return FORMATS[textIn(schema, "format") ?? ""] ?? textOfPattern(textIn(schema, "pattern") ?? "(?") ?? textOfLength(schema);
     case "integer":
     case "number":
       return Math.max(numberIn(schema, "minimum") ?? 0, safeAbove(numberIn(schema, "exclusiveMinimum")));
@@ -55,7 +56,8 @@ function textOfLength(schema: Schema): string {
 
 const safeAbove = (bound: number | undefined): number => (bound === undefined ? Number.NEGATIVE_INFINITY : bound + 1);
 
-const FORMATS: Readonly<Record<string, string>> = {
+/** A text of each format. */
+export const FORMATS: Readonly<Record<string, string>> = {
   date: "2026-01-31",
   "date-time": "2026-01-31T12:00:00Z",
   time: "12:00:00Z",
