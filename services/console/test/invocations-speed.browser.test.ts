@@ -3,6 +3,7 @@
  * page is measured; how long a real one takes is in docs/benchmarks.md.
  */
 /// <reference lib="dom" />
+import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { suiteConsole } from "./console.js";
@@ -131,4 +132,17 @@ test("whoever comes near the end of what is listed gets the next page, down to t
     .getByRole("grid")
     .and(page.locator(`[aria-rowcount="${INVOCATIONS + 1}"]`))
     .waitFor();
+});
+
+test("an export has the rows of the pages that were not read yet", async () => {
+  const page = await openList();
+  await page.getByRole("button", { name: "Export", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("100,000 invocations, in the order of the list").waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent("download", { timeout: 45_000 }),
+    dialog.getByRole("button", { name: "Export" }).click(),
+  ]);
+  const lines = (await readFile(await file.path(), "utf8")).trimEnd().split("\r\n");
+  expect([lines.length, lines.at(-1)?.startsWith(IDS.at(-1) ?? "")]).toEqual([INVOCATIONS + 1, true]);
 });
