@@ -105,7 +105,7 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
       const page = await ui.open("/playground?service=Orders&handler=place", LIGHT);
       await page.getByRole("textbox", { name: "item" }).fill("chair");
       await page.getByRole("button", { name: "Call", exact: true }).click();
-      await page.getByRole("heading", { name: "Answer" }).waitFor();
+      await page.getByRole("heading", { name: "Response" }).waitFor();
       await take(page, "playground");
     });
 
@@ -122,7 +122,7 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
       const page = await ui.open("/tour", LIGHT);
       const step = page.locator("section", { has: page.getByRole("heading", { level: 2, name: "Crash it" }) });
       await step.getByRole("textbox", { name: "Argument, as JSON" }).fill('{"steps": 5, "stepMs": 500}');
-      await step.getByRole("button", { name: "Start it" }).click();
+      await step.getByRole("button", { name: "Start" }).click();
       await step.getByText("part 2").waitFor();
       await step.getByRole("button", { name: "Crash it" }).click();
       await step.getByText("completed anyway").waitFor({ timeout: 20_000 });
