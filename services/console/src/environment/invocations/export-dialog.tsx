@@ -1,4 +1,5 @@
 /** Why: what the list found leaves the console as a file; read in pieces, so that one can watch and end it. */
+import type { AdminClient } from "@perdure/admin-client";
 import { useEffect, useRef, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
@@ -32,16 +33,6 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
   useEffect(() => () => stop.current?.abort(), []);
   const isRunning = done !== undefined && done < wanted && problem === undefined;
 
-  /** In the order of the list, also those of its pages that were not read yet. */
-  const allIds = async (signal: AbortSignal): Promise<readonly string[]> => {
-    const ids = new Set(list.ids);
-    for (let { next } = list; next !== undefined && ids.size < EXPORTED_MAX; ) {
-      const page = pageOf(await admin.sql.query(pageStatement(condition, sort, next), { signal }));
-      for (const id of page.ids) ids.add(id);
-      next = page.next;
-    }
-    return [...ids].slice(0, EXPORTED_MAX);
-  };
   const run = async (): Promise<void> => {
     const halt = new AbortController();
     stop.current = halt;
@@ -49,7 +40,7 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
     setDone(0);
     const parts = [headOf(format, EXPORTED_COLUMNS)];
     try {
-      const ids = await allIds(halt.signal);
+      const ids = await allIdsOf(admin, list, { condition, sort }, halt.signal);
       setWanted(ids.length);
       for (let from = 0; from < ids.length; from += EXPORTED_AT_ONCE) {
         const some = ids.slice(from, from + EXPORTED_AT_ONCE);
@@ -94,6 +85,22 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
       </div>
     </Dialog>
   );
+}
+
+/** In the order of the list, also those of its pages that were not read yet. */
+async function allIdsOf(
+  admin: AdminClient,
+  list: InvocationList,
+  { condition, sort }: Pick<ExportDialogProps, "condition" | "sort">,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const ids = new Set(list.ids);
+  for (let { next } = list; next !== undefined && ids.size < EXPORTED_MAX; ) {
+    const page = pageOf(await admin.sql.query(pageStatement(condition, sort, next), { signal }));
+    for (const id of page.ids) ids.add(id);
+    next = page.next;
+  }
+  return [...ids].slice(0, EXPORTED_MAX);
 }
 
 function forbiddenBecause(count: number, isPaged: boolean): string | undefined {

@@ -32,7 +32,6 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const set = (next: InvocationFilter) => onChange(next, sort);
-  const words = statusWords(filter);
   const chips = chipsOf(filter);
   return (
     <search className="runs-filter" aria-label="Filter">
@@ -49,24 +48,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
           <ChoiceField label="Order" isLabelHidden value={sort} choices={SORTS} onChange={(next) => onChange(filter, next)} />
         </div>
       </div>
-      <fieldset className="runs-filter__words" aria-label="Status">
-        {STATUS_WORDS.map((word) => {
-          const isOn = words.includes(word);
-          const next = isOn ? words.filter((each) => each !== word) : [...words, word];
-          return (
-            <button
-              type="button"
-              key={word}
-              aria-pressed={isOn}
-              className="runs-filter__word"
-              onClick={() => set(withStatuses(filter, next))}
-            >
-              {word}{" "}
-              {counts !== undefined && <span className="runs-filter__count">{(counts.get(word) ?? 0).toLocaleString("en")}</span>}
-            </button>
-          );
-        })}
-      </fieldset>
+      <StatusWords filter={filter} counts={counts} onChange={set} />
       {chips.length > 0 && (
         <ul className="runs-filter__chips" aria-label="Active filters">
           {chips.map(({ name, text, without }) => (
@@ -102,6 +84,32 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
       )}
       {isOpen && <FilterDialog filter={filter} onClose={() => setOpen(false)} onChange={set} />}
     </search>
+  );
+}
+
+type StatusWordsProps = Pick<FilterBarProps, "filter" | "counts"> & { readonly onChange: (filter: InvocationFilter) => void };
+
+function StatusWords({ filter, counts, onChange }: StatusWordsProps) {
+  const words = statusWords(filter);
+  return (
+    <fieldset className="runs-filter__words" aria-label="Status">
+      {STATUS_WORDS.map((word) => {
+        const isOn = words.includes(word);
+        const next = isOn ? words.filter((each) => each !== word) : [...words, word];
+        return (
+          <button
+            type="button"
+            key={word}
+            aria-pressed={isOn}
+            className="runs-filter__word"
+            onClick={() => onChange(withStatuses(filter, next))}
+          >
+            {word}{" "}
+            {counts !== undefined && <span className="runs-filter__count">{(counts.get(word) ?? 0).toLocaleString("en")}</span>}
+          </button>
+        );
+      })}
+    </fieldset>
   );
 }
 

@@ -1,10 +1,10 @@
 /** Why: the ids of the list: the newest at once, pages of the others as far as one scrolls, and what is new on top when that disturbs no user. */
 import { AdminApiError } from "@perdure/admin-client";
-import { useEffect, useRef, useState } from "react";
+import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from "react";
 import { LIVE_MS, useAsk } from "../ask.js";
 import type { Sort } from "./filter-address.js";
 import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX, PAGE_AHEAD_ROWS } from "./limits.js";
-import { freshCount, NOTHING_SHOWN, nextShown, withPage } from "./listed.js";
+import { freshCount, NOTHING_SHOWN, nextShown, type Shown, withPage } from "./listed.js";
 import { type Cursor, headStatement, idsOfHead, pageOf, pageStatement } from "./statements.js";
 
 export interface InvocationList {
@@ -88,18 +88,8 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
     } else if (next !== shown) setShown(next);
   }, [shown, key, headIds, firstPage, pageAt, mayMove, refetch]);
   const isShown = shown.key === key;
-  const [reached, setReached] = useState(0);
+  const more = useMorePages({ shown, setShown, condition, sort, isOff: isOff || !isShown });
   const cursor = shown.next;
-  const isNear = reached >= shown.ids.length - PAGE_AHEAD_ROWS && shown.ids.length < LISTED_MAX;
-  const more = useAsk(
-    ["invocations", "page", condition, sort, cursor],
-    async ({ admin }, signal) => pageOf(await admin.sql.query(pageStatement(condition, sort, cursor), { signal })),
-    { isOff: isOff || !isShown || cursor === undefined || !isNear },
-  );
-  const morePage = more.isPlaceholderData || cursor === undefined ? undefined : more.data;
-  useEffect(() => {
-    if (morePage !== undefined) setShown((now) => (now.next === cursor ? withPage(now, morePage) : now));
-  }, [morePage, cursor]);
   const adopt = (newest: readonly string[]) => {
     setShown((now) => {
       if (now.key !== key) return now;
@@ -124,11 +114,33 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
     fresh: isShown && headIds !== undefined && isOnTop ? freshCount(shown.ids, headIds) : 0,
     isLoading: !isShown,
     isRefused: !isShown && (isOff || head.isError),
-    error: head.error ?? page.error ?? (cursor === undefined ? null : more.error),
+    error: head.error ?? page.error ?? more.error,
     isWatched,
     renew: () => void renew(),
-    reach: setReached,
+    reach: more.reach,
   };
+}
+
+interface MoreWishes extends Pick<ListWishes, "condition" | "sort" | "isOff"> {
+  readonly shown: Shown;
+  readonly setShown: Dispatch<SetStateAction<Shown>>;
+}
+
+/** The pages after the first, each when the rows in sight come near the end of what is listed. */
+function useMorePages({ shown, setShown, condition, sort, isOff }: MoreWishes) {
+  const [reached, setReached] = useState(0);
+  const cursor = shown.next;
+  const isNear = reached >= shown.ids.length - PAGE_AHEAD_ROWS && shown.ids.length < LISTED_MAX;
+  const { data, error, isPlaceholderData } = useAsk(
+    ["invocations", "page", condition, sort, cursor],
+    async ({ admin }, signal) => pageOf(await admin.sql.query(pageStatement(condition, sort, cursor), { signal })),
+    { isOff: isOff || cursor === undefined || !isNear },
+  );
+  const page = isPlaceholderData || cursor === undefined ? undefined : data;
+  useEffect(() => {
+    if (page !== undefined) setShown((now) => (now.next === cursor ? withPage(now, page) : now));
+  }, [page, cursor, setShown]);
+  return { reach: setReached, error: cursor === undefined ? null : error };
 }
 
 const BAD_REQUEST = 400;
