@@ -16,7 +16,7 @@ export { Facts, Page, Section } from "./page.js";
 export { ErrorCode, isRecord, messageOf, ProblemNote } from "./problem.js";
 export { Empty, Loaded, Loading } from "./states.js";
 export { Cell, type Column, Table } from "./table.js";
-export { type TabLink, TabLinks, ViewTabs } from "./tabs.js";
+export { type TabLink, TabLinks } from "./tabs.js";
 export { Duration, Moment, useNow } from "./time.js";
 export { ago, clockText, DURATION_STEPS, dateTimeText, durationText, exactMoment, zonedText } from "./time-text.js";
 export { useTell } from "./toast.js";

@@ -1,7 +1,8 @@
 /** The body: a form of its schema, or the JSON that is sent; either changes the other. */
 import type { HandlerView } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
-import { CodeEditor, TextArea, ViewTabs } from "../../kit/index.js";
+import { CodeEditor, TextArea } from "../../kit/index.js";
+import { ViewTabs } from "../../kit/view-tabs.js";
 import type { SchemaProblem } from "../schema/validate.js";
 import { bodyKindOf, typeOf } from "./call.js";
 import { SchemaFields } from "./schema-fields.js";
