@@ -10,10 +10,14 @@ export interface BatchSink<Batch> {
   write(batch: Batch): boolean;
 }
 
+/** Runs a task once the present turn of the event loop is over. */
+export type Soon = (task: () => void) => void;
+
 export class Batching<Item, Batch> {
   readonly #sink: BatchSink<Batch>;
   readonly #batchOf: (items: Item[]) => Batch;
   readonly #bytesOf: (item: Item) => number;
+  readonly #soon: Soon;
   #items: Item[] = [];
   #bytes = 0;
   #scheduled = false;
@@ -23,10 +27,16 @@ export class Batching<Item, Batch> {
   #waiting: { readonly batch: Batch; readonly bytes: number }[] = [];
   #waitingBytes = 0;
 
-  constructor(sink: BatchSink<Batch>, batchOf: (items: Item[]) => Batch, bytesOf: (item: Item) => number) {
+  constructor(
+    sink: BatchSink<Batch>,
+    batchOf: (items: Item[]) => Batch,
+    bytesOf: (item: Item) => number,
+    soon: Soon = setImmediate,
+  ) {
     this.#sink = sink;
     this.#batchOf = batchOf;
     this.#bytesOf = bytesOf;
+    this.#soon = soon;
   }
 
   get isFull(): boolean {
@@ -40,7 +50,7 @@ export class Batching<Item, Batch> {
     if (this.#bytes >= BATCH_BYTES_MAX || this.#items.length >= BATCH_ITEMS_MAX) return this.#seal();
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    this.#soon(() => {
       this.#scheduled = false;
       this.#seal();
     });

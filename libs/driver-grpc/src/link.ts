@@ -4,7 +4,7 @@
  */
 import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
 import type { InvocationId } from "@perdure/base";
-import { Batching } from "./batching.js";
+import { Batching, type Soon } from "./batching.js";
 import type { Answer, Ask, Request, Tell } from "./codec/exchange.js";
 import { partitionsDefinition } from "./definitions.js";
 import { RequestNumbers } from "./request-numbers.js";
@@ -22,15 +22,18 @@ export interface Asker {
 export class Link {
   readonly address: string;
   readonly #client: Client;
+  readonly #soon: Soon | undefined;
   readonly #askers = new Map<number, Asker>();
   #stream: ClientDuplexStream<readonly Request[], readonly Answer[]> | undefined;
   #out: Batching<Request, readonly Request[]> | undefined;
   readonly #numbers = new RequestNumbers();
   #closed = false;
 
-  constructor(address: string, client: Client) {
+  /** `soon`: when what has gathered is sent; by default at the end of the turn of the event loop. */
+  constructor(address: string, client: Client, soon?: Soon) {
     this.address = address;
     this.#client = client;
+    this.#soon = soon;
   }
 
   /** Requests without a last answer. */
@@ -77,6 +80,7 @@ export class Link {
       { write: (batch) => stream.write(batch) },
       (requests) => requests,
       bytesOfRequest,
+      this.#soon,
     );
     this.#stream = stream;
     this.#out = out;

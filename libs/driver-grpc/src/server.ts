@@ -7,7 +7,7 @@ import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementa
 import { type InvocationId, type Logger, unreachable } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import type { Invocation, Invoke } from "@perdure/partition";
-import { Batching } from "./batching.js";
+import { Batching, type Soon } from "./batching.js";
 import { encodeAnswer, encodeKnown, encodeOutcome } from "./codec/answers.js";
 import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
 import type { Answer, Request, Tell } from "./codec/exchange.js";
@@ -34,6 +34,8 @@ export interface ServedPartitions {
   readonly directory: LeaderDirectory;
   /** What only this worker knows; without it, it has nothing to show. */
   readonly live?: LiveWorker;
+  /** When answers that have gathered are sent; by default at the end of the turn of the event loop. */
+  readonly soon?: Soon;
   readonly logger: Logger;
 }
 
@@ -54,7 +56,7 @@ class Exchange {
 
   constructor(served: ServedPartitions, call: ServerDuplexStream<readonly Request[], readonly Answer[]>) {
     this.#served = served;
-    this.#out = new Batching({ write: (batch) => call.write(batch) }, (answers) => answers, bytesOfAnswer);
+    this.#out = new Batching({ write: (batch) => call.write(batch) }, (answers) => answers, bytesOfAnswer, served.soon);
     call.on("drain", () => {
       this.#out.drained();
       if (!this.#out.isFull) call.resume();

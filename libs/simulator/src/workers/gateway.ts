@@ -15,7 +15,7 @@ export class SimulatedGateway implements Reached {
     this.body = new Body(`${place}#${number}`, world);
     const links = new Map<string, Link>();
     const link = (address: string): Link => {
-      const known = links.get(address) ?? new Link(address, network.channel(this.body, address));
+      const known = links.get(address) ?? new Link(address, network.channel(this.body, address), world.scheduler.soon);
       links.set(address, known);
       return known;
     };

@@ -96,6 +96,7 @@ export class SimulatedWorker {
         return led.deliver(command, producer, seq, delivered, after, undelivered);
       },
       directory: this.directory,
+      soon: world.scheduler.soon,
       logger: this.#logger({}),
     };
     network.listen(this.address, this.body, this.served);
@@ -215,9 +216,12 @@ export class SimulatedWorker {
   }
 
   #link(address: string): Link {
-    const known = this.#links.get(address) ?? new Link(address, this.#ports.network.channel(this.body, address));
-    this.#links.set(address, known);
-    return known;
+    const known = this.#links.get(address);
+    if (known !== undefined) return known;
+    const { network, world } = this.#ports;
+    const link = new Link(address, network.channel(this.body, address), world.scheduler.soon);
+    this.#links.set(address, link);
+    return link;
   }
 
   /** An error is one of ours, unless another leads by now and rows have moved under its feet. */
