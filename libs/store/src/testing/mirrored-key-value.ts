@@ -1,0 +1,123 @@
+/**
+ * Why: a simulation checks all rows of a partition thousands of times, and between two checks few of them change. Rows that were written are
+ * decoded once, when the next check reads them, and kept until they are written again.
+ */
+import type { InvocationId } from "@perdure/base";
+import type { Invocation, JournalEntry, PartitionCommand, PartitionSnapshot, QueuePause, TimerKey } from "@perdure/partition";
+import { decodeInvocation } from "../codec/invocation.js";
+import { decodeOwed } from "../codec/message.js";
+import { decodeEntry, decodeInbox, decodeLock, decodePause, decodePromise } from "../codec/rows.js";
+import { MemoryKeyValue, type RowBytes } from "../kv/key-value.js";
+import * as keys from "../kv/keys.js";
+import type { InboxRow, LockRow, PromiseRow } from "../partition-store.js";
+
+type Journal = (JournalEntry | undefined)[];
+
+/** Decoded rows of a partition by their keys. */
+class Rows {
+  readonly unfinished = new Map<string, Invocation>();
+  readonly completed = new Map<string, Invocation>();
+  readonly journals = new Map<InvocationId, Journal>();
+  readonly locks = new Map<string, LockRow>();
+  readonly inboxes = new Map<string, InboxRow>();
+  readonly promises = new Map<string, PromiseRow>();
+  readonly timers = new Map<string, TimerKey>();
+  readonly outbox = new Map<string, PartitionCommand>();
+  readonly pauses = new Map<string, QueuePause>();
+  isChanged = true;
+
+  snapshot(): PartitionSnapshot {
+    return {
+      invocations: [...this.unfinished.values(), ...this.completed.values()],
+      journals: this.journals,
+      locks: [...this.locks.values()],
+      inboxes: [...this.inboxes.values()],
+      promises: [...this.promises.values()],
+      timers: [...this.timers.values()],
+      pauses: [...this.pauses.values()],
+      owed: [...this.outbox.values()],
+    };
+  }
+
+  /** The row that is stored under the key now. */
+  take(key: string, row: Uint8Array | undefined): void {
+    this.isChanged = true;
+    switch (key[2]) {
+      case "i":
+        return put(this.unfinished, key, row, decodeInvocation);
+      case "c":
+        return put(this.completed, key, row, decodeInvocation);
+      case "j":
+        return this.#takeEntry(keys.parseEntryKey(key), row === undefined ? undefined : decodeEntry(row));
+      case "l":
+        return put(this.locks, key, row, (bytes) => {
+          const { service, key: objectKey } = keys.parseKeyed(key);
+          return { service, key: objectKey, lock: decodeLock(bytes) };
+        });
+      case "q":
+        return put(this.inboxes, key, row, (bytes) => {
+          const { service, key: objectKey, rest } = keys.parseKeyed(key);
+          return { service, key: objectKey, seq: keys.parseSeqRest(rest), entry: decodeInbox(bytes) };
+        });
+      case "p":
+        return put(this.promises, key, row, (bytes) => {
+          const { service, key: objectKey, rest } = keys.parseKeyed(key);
+          return { service, key: objectKey, name: keys.parsePromiseRest(rest), promise: decodePromise(bytes) };
+        });
+      case "t":
+      case "r":
+        return put(this.timers, key, row, () => keys.parseTimerKey(key));
+      case "o":
+        return put(this.outbox, key, row, decodeOwed);
+      case "f":
+        if (keys.parseFlowKey(key).kind === "pause") put(this.pauses, key, row, decodePause);
+    }
+  }
+
+  #takeEntry({ id, index }: { readonly id: InvocationId; readonly index: number }, entry: JournalEntry | undefined): void {
+    const journal = this.journals.get(id) ?? [];
+    this.journals.set(id, journal);
+    while (journal.length < index) journal.push(undefined);
+    journal[index] = entry;
+    while (journal.length > 0 && journal.at(-1) === undefined) journal.pop();
+    if (journal.length === 0) this.journals.delete(id);
+  }
+}
+
+function put<Row>(rows: Map<string, Row>, key: string, row: Uint8Array | undefined, decode: (row: Uint8Array) => Row): void {
+  if (row === undefined) rows.delete(key);
+  else rows.set(key, decode(row));
+}
+
+/** A `MemoryKeyValue` of partitions that can be checked often. */
+export class MirroredKeyValue extends MemoryKeyValue {
+  readonly #partitions = new Map<string, Rows>();
+  /** Keys written since they were last decoded. */
+  readonly #written = new Set<string>();
+
+  override write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
+    for (const key of batch.keys()) this.#written.add(key);
+    return super.write(batch);
+  }
+
+  /**
+   * All rows of the partition that the invariants are about, completed invocations after the others; undefined when none was written since the
+   * last call. Journals have every row that is stored, and are shared with later snapshots.
+   */
+  changed(partition: number): PartitionSnapshot | undefined {
+    for (const key of this.#written) this.#rowsOf(key.slice(0, 2)).take(key, this.get(key));
+    this.#written.clear();
+    const rows = this.#rowsOf(keys.partitionPrefix(partition));
+    if (!rows.isChanged) return undefined;
+    rows.isChanged = false;
+    return rows.snapshot();
+  }
+
+  #rowsOf(prefix: string): Rows {
+    const known = this.#partitions.get(prefix);
+    if (known !== undefined) return known;
+    const rows = new Rows();
+    this.#partitions.set(prefix, rows);
+    return rows;
+  }
+}
