@@ -17,7 +17,7 @@ SEED ?=
 COUNT ?=
 CONNECTIONS ?=
 FILTER ?=
-WORKERS ?= 2
+WORKERS ?=
 # Exported, because the runner of the tests reads it.
 export WORKERS
 TIERS := $(NODE) deploy/testing/run.mjs

@@ -2,7 +2,7 @@
  * Runs the suites of one tier or more: `node deploy/testing/run.mjs <tier>[,<tier>] [pattern…]`. Behind `make test`, `make test-db` and so on.
  *
  * - A program that a tier needs and this machine lacks ends the run with one sentence, before anything starts.
- * - `WORKERS`: suites beside each other (2).
+ * - `WORKERS`: suites beside each other (3 of those that need only Node, else 2).
  * - In CI (`CI` is set) a suite that fails is run once more, alone. One that passes then is a *flake*: named with its first failure,
  *   and kept as one (`deploy/testing/second-look.mjs` says which suites have no second look).
  * - `PERDURE_TEST_SUMS`: a file to which one JSON line is appended, for who adds up several runs.
@@ -184,7 +184,8 @@ if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
 }
 
 const startedAt = performance.now();
-const workers = Number(process.env.WORKERS || 2);
+// Suites of Node wait for processes of their own now and then: two of them leave a fifth of two processors idle. Others share servers.
+const workers = Number(process.env.WORKERS || (wanted === "node" ? 3 : 2));
 const stopShared = await startWhatSuitesShare(suites, workers);
 const results = await runSuites(suites, workers);
 const failures = results === undefined ? [] : failedOf(results);
