@@ -15,13 +15,9 @@ export { linksToWorkers } from "./links.js";
 export { observedHandlers, observedMethods } from "./observed.js";
 export { PerWorker } from "./per-worker.js";
 export { registryHandlers, Watchers } from "./registry-server.js";
+export type { RemoteRegistryOptions, RemoteRegistryPorts } from "./registry-watch.js";
 export { RemotePartitions, type RemotePartitionsPorts } from "./remote-partitions.js";
-export {
-  openRemoteRegistry,
-  type RemoteRegistry,
-  type RemoteRegistryOptions,
-  type RemoteRegistryPorts,
-} from "./remote-registry.js";
+export { openRemoteRegistry, type RemoteRegistry } from "./remote-registry.js";
 export { RemoteRows, type RemoteRowsPorts } from "./remote-rows.js";
 export { RemoteTenancy, type RemoteTenancyPorts } from "./remote-tenancy.js";
 export { schedulesHandlers } from "./schedules-server.js";

@@ -1,19 +1,21 @@
 /** The registry's side: shows its state to watchers and carries out changes that come from management APIs. */
 import { create } from "@bufbuild/protobuf";
-import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import type {
+  handleUnaryCall,
+  ServerUnaryCall,
+  ServerWritableStream,
+  sendUnaryData,
+  UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import type { Clock, Logger } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import type { Registry } from "@perdure/metadata";
-import { fromJson } from "./codec/json.js";
-import { CHANGES, type ChangeMethod, changeResultOf, encodeState, recordsOf } from "./codec/registry.js";
-import {
-  type ChangeReply,
-  type ChangeRequest,
-  type RegistryState,
-  RegistryStateSchema,
-  type WatchRegistryRequest,
-} from "./gen/v1/registry_pb.js";
-import { answerChange } from "./unary.js";
+import type { DeploymentRecord, KafkaClusterRecord, Registry, SubscriptionRecord } from "@perdure/metadata";
+import { given, numberOf, required } from "./codec/checks.js";
+import * as codec from "./codec/registry.js";
+import { recordsOf } from "./codec/registry.js";
+import * as proto from "./gen/v1/registry_pb.js";
+import { answerChange, unaryHandler } from "./unary.js";
+import { answerChangeV01, toStateV01 } from "./v01/registry.js";
 
 /** Those who watch, for whoever wants to know how many they are and how far behind. */
 export class Watchers {
@@ -54,46 +56,159 @@ export function registryHandlers(
 ): UntypedServiceImplementation {
   let number = 1;
   registry.onChange(() => number++);
+  const changed = <In, Result, Out>(
+    change: (request: In, signal: AbortSignal) => Promise<Result>,
+    responseOf: (result: Result, stateNumber: bigint) => Out,
+  ) =>
+    unaryHandler(async (request: In, signal) => {
+      const result = await change(request, signal);
+      return responseOf(result, BigInt(number));
+    }, logger);
 
   return {
-    watch(call: ServerWritableStream<WatchRegistryRequest, RegistryState>) {
-      let isReading = true;
-      let told = 0;
-      const send = (): void => {
-        if (!isReading || told === number) return;
-        told = number;
-        const records = call.request.withRecords ? recordsOf(registry) : undefined;
-        const body = encodeState({ snapshot: registry.current(), records });
-        // A reader that is slow is told the newest state when it reads again.
-        isReading = call.write(create(RegistryStateSchema, { number: BigInt(number), body }));
-        watchers?.note(call, isReading);
-      };
-      call.on("drain", () => {
-        isReading = true;
-        watchers?.note(call, true);
-        send();
-      });
-      send();
-      const stopListening = registry.onChange(send);
-      const stop = (): void => {
-        stopListening();
-        watchers?.delete(call);
-      };
-      call.on("cancelled", stop);
-      call.on("close", stop);
-      call.on("error", stop);
-    },
+    watchState: (call: ServerWritableStream<proto.WatchStateRequest, proto.WatchStateResponse>) =>
+      watch(call, () => {
+        const records = call.request.withRecords ? codec.records.to(recordsOf(registry)) : undefined;
+        const state = { number: BigInt(number), snapshot: codec.snapshot.to(registry.current()) };
+        return create(proto.WatchStateResponseSchema, { ...state, ...given("records", records) });
+      }),
+    ...deploymentHandlers(registry, changed),
+    ...kafkaHandlers(registry, changed),
+    putRules: changed(
+      ({ changes }: proto.PutRulesRequest) => registry.putRules(changes.map(codec.ruleChange.from)),
+      (rules, stateNumber) => create(proto.PutRulesResponseSchema, { stateNumber, rules: rules.map(codec.rule.to) }),
+    ),
+    deleteRules: changed(
+      ({ deletions }: proto.DeleteRulesRequest) =>
+        registry.deleteRules(
+          deletions.map(({ pattern, expectedVersion }) => ({ pattern, expectedVersion: numberOf(expectedVersion) })),
+        ),
+      (patterns, stateNumber) => create(proto.DeleteRulesResponseSchema, { stateNumber, patterns: [...patterns] }),
+    ),
 
-    change(call: ServerUnaryCall<ChangeRequest, ChangeReply>, answer: sendUnaryData<ChangeReply>) {
+    watch: (call: ServerWritableStream<proto.WatchRegistryRequest, proto.RegistryState>) =>
+      watch(call, () => {
+        const records = call.request.withRecords ? recordsOf(registry) : undefined;
+        return toStateV01(number, { snapshot: registry.current(), records });
+      }),
+    change(call: ServerUnaryCall<proto.ChangeRequest, proto.ChangeReply>, answer: sendUnaryData<proto.ChangeReply>) {
       const abort = new AbortController();
       call.on("cancelled", () => abort.abort());
-      answerChange(changeBy(registry, call.request, abort.signal), () => number, logger, answer);
+      answerChange(answerChangeV01(registry, call.request, abort.signal), () => number, logger, answer);
     },
+  };
+
+  function watch<Message>(call: ServerWritableStream<unknown, Message>, messageOf: () => Message): void {
+    let isReading = true;
+    let sent = 0;
+    const send = (): void => {
+      if (!isReading || sent === number) return;
+      sent = number;
+      // A reader that is slow gets the newest state when it reads again.
+      isReading = call.write(messageOf());
+      watchers?.note(call, isReading);
+    };
+    call.on("drain", () => {
+      isReading = true;
+      watchers?.note(call, true);
+      send();
+    });
+    send();
+    const stopListening = registry.onChange(send);
+    const stop = (): void => {
+      stopListening();
+      watchers?.delete(call);
+    };
+    for (const end of ["cancelled", "close", "error"]) call.on(end, stop);
+  }
+}
+
+/** Makes the handler of a change: its response carries the number of the state that shows it. */
+type Changed = <In, Result, Out>(
+  change: (request: In, signal: AbortSignal) => Promise<Result>,
+  responseOf: (result: Result, stateNumber: bigint) => Out,
+) => handleUnaryCall<In, Out>;
+
+function deploymentHandlers(registry: Registry, changed: Changed): UntypedServiceImplementation {
+  const shown = (deployment: DeploymentRecord, stateNumber: bigint) => ({
+    stateNumber,
+    deployment: codec.deployment.to(deployment),
+    effective: deployment.services.map((revision) => codec.effectiveOptions.to(registry.effective({ deployment, revision }))),
+  });
+  return {
+    registerDeployment: changed(
+      ({ registration }: proto.RegisterDeploymentRequest, signal) =>
+        registry.register(codec.registration.from(required(registration, "a registration")), signal),
+      ({ kind, deployment }, stateNumber) =>
+        create(proto.RegisterDeploymentResponseSchema, { ...shown(deployment, stateNumber), kind: codec.outcomeKind.to(kind) }),
+    ),
+    checkRegistration: changed(
+      ({ registration, bounds }: proto.CheckRegistrationRequest, signal) => {
+        const request = codec.registration.from(required(registration, "a registration"));
+        return registry.checkRegistration(request, bounds === undefined ? {} : codec.checkBounds.from(bounds), signal);
+      },
+      (found) => create(proto.CheckRegistrationResponseSchema, { verification: codec.verification.to(found) }),
+    ),
+    checkDeployment: changed(
+      ({ id, bounds }: proto.CheckDeploymentRequest, signal) => {
+        const wishes = bounds === undefined ? {} : codec.checkBounds.from(bounds);
+        return registry.checkDeployment(codec.checkedDeploymentId(id), wishes, signal);
+      },
+      (found, stateNumber) =>
+        create(proto.CheckDeploymentResponseSchema, { stateNumber, verification: codec.verification.to(found) }),
+    ),
+    updateDeployment: changed(
+      (request: proto.UpdateDeploymentRequest, signal) =>
+        registry.update(codec.checkedDeploymentId(request.id), codec.deploymentUpdate.from(request), signal),
+      (deployment, stateNumber) => create(proto.UpdateDeploymentResponseSchema, shown(deployment, stateNumber)),
+    ),
+    deleteDeployment: changed(
+      ({ id, force }: proto.DeleteDeploymentRequest) => registry.remove(codec.checkedDeploymentId(id), force),
+      (_nothing, stateNumber) => create(proto.DeleteDeploymentResponseSchema, { stateNumber }),
+    ),
+    modifyService: changed(
+      ({ name, overrides }: proto.ModifyServiceRequest) =>
+        registry.modifyService(name, codec.overrides.from(required(overrides, "what is changed of a service"))),
+      ({ deployment }, stateNumber) => create(proto.ModifyServiceResponseSchema, shown(deployment, stateNumber)),
+    ),
   };
 }
 
-async function changeBy(registry: Registry, { method, arguments: body }: ChangeRequest, signal: AbortSignal): Promise<unknown> {
-  if (!CHANGES.includes(method as ChangeMethod)) throw new PerdureError("OPS0003", `there is no change '${method}'`);
-  const change = registry[method as ChangeMethod] as (...values: unknown[]) => Promise<unknown>;
-  return changeResultOf(registry, await change.call(registry, ...(fromJson(body) as unknown[]), signal));
+function kafkaHandlers(registry: Registry, changed: Changed): UntypedServiceImplementation {
+  const cluster = (record: KafkaClusterRecord, stateNumber: bigint) => ({ stateNumber, cluster: codec.kafkaCluster.to(record) });
+  const subscription = (record: SubscriptionRecord, stateNumber: bigint) => ({
+    stateNumber,
+    subscription: codec.subscription.to(record),
+  });
+  return {
+    createKafkaCluster: changed(
+      ({ name, properties }: proto.CreateKafkaClusterRequest) => registry.createKafkaCluster(name, properties),
+      (record, number) => create(proto.CreateKafkaClusterResponseSchema, cluster(record, number)),
+    ),
+    updateKafkaCluster: changed(
+      ({ name, properties }: proto.UpdateKafkaClusterRequest) => registry.updateKafkaCluster(name, properties),
+      (record, number) => create(proto.UpdateKafkaClusterResponseSchema, cluster(record, number)),
+    ),
+    deleteKafkaCluster: changed(
+      ({ name, force }: proto.DeleteKafkaClusterRequest) => registry.removeKafkaCluster(name, force),
+      (_nothing, stateNumber) => create(proto.DeleteKafkaClusterResponseSchema, { stateNumber }),
+    ),
+    createSubscription: changed(
+      ({ source, sink, options }: proto.CreateSubscriptionRequest) => registry.createSubscription(source, sink, options),
+      (record, number) => create(proto.CreateSubscriptionResponseSchema, subscription(record, number)),
+    ),
+    deleteSubscription: changed(
+      ({ id }: proto.DeleteSubscriptionRequest) => registry.removeSubscription(codec.checkedSubscriptionId(id)),
+      (_nothing, stateNumber) => create(proto.DeleteSubscriptionResponseSchema, { stateNumber }),
+    ),
+    pauseSubscription: changed(
+      ({ id, paused }: proto.PauseSubscriptionRequest) => registry.pauseSubscription(codec.checkedSubscriptionId(id), paused),
+      (record, number) => create(proto.PauseSubscriptionResponseSchema, subscription(record, number)),
+    ),
+    skipRecord: changed(
+      ({ id, place }: proto.SkipRecordRequest) =>
+        registry.skipRecord(codec.checkedSubscriptionId(id), codec.recordPlace.from(required(place, "the place of a record"))),
+      (record, number) => create(proto.SkipRecordResponseSchema, subscription(record, number)),
+    ),
+  };
 }

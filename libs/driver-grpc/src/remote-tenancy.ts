@@ -163,8 +163,14 @@ class Watch {
     this.#stream = stream;
     stream.on("data", (message: Out) => {
       if (this.#stream !== stream) return;
+      let news: TenancyNews;
+      try {
+        news = newsOf(message);
+      } catch (cause) {
+        return this.#lost(stream, PerdureError.from(cause).message);
+      }
       this.#backoff.reset();
-      this.#listener(newsOf(message));
+      this.#listener(news);
     });
     stream.on("end", () => this.#lost(stream, "it closed the stream"));
     stream.on("error", (error: Error) => {

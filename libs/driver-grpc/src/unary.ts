@@ -48,10 +48,15 @@ export function askUnary<In, Out>(
   });
 }
 
-/** Rejections become statuses with the catalogue's code; those that are none of the catalogue's are logged and answered as OPS0003. */
-export function unaryHandler<In, Out>(answerTo: (request: In) => Promise<Out>, logger: Logger): handleUnaryCall<In, Out> {
+/** Rejections become statuses with the catalogue's code; those that are none of the catalogue's are logged and answered as OPS0003. `signal` aborts when the caller hangs up. */
+export function unaryHandler<In, Out>(
+  answerTo: (request: In, signal: AbortSignal) => Promise<Out>,
+  logger: Logger,
+): handleUnaryCall<In, Out> {
   return (call, answer) => {
-    answerTo(call.request).then(
+    const abort = new AbortController();
+    call.on("cancelled", () => abort.abort());
+    answerTo(call.request, abort.signal).then(
       (response) => answer(null, response),
       (cause: unknown) => {
         const error = cause instanceof RegistryRefusal ? cause : PerdureError.from(cause);

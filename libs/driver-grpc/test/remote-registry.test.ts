@@ -1,5 +1,5 @@
-import { Server } from "@grpc/grpc-js";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { Server, type ServiceDefinition } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import {
@@ -24,9 +24,16 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
+const { watch, change } = registryDefinition;
+const RELEASES = [
+  ["this release", registryDefinition],
+  ["v0.1", { watch, change }],
+] as const;
+let methods: ServiceDefinition = registryDefinition;
+
 async function serve(registry: Registry & RegistryView): Promise<{ readonly address: string; stop(): void }> {
   const server = new Server(SERVER_OPTIONS);
-  server.addService(registryDefinition, registryHandlers(registry, silentLogger));
+  server.addService(methods, registryHandlers(registry, silentLogger));
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),
   );
@@ -56,7 +63,11 @@ const rule = (pattern: string, concurrency: number): RuleChange => ({
   precondition: { kind: "none" },
 });
 
-describe("a registry in another process", () => {
+describe.each(RELEASES)("a registry of %s in another process", (_name, definition) => {
+  beforeEach(() => {
+    methods = definition;
+  });
+
   test("shows what the registry shows, for reading at once", async () => {
     const registry = await createTestRegistry();
     await registry.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1", "sasl.password": "x" });

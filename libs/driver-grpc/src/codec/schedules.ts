@@ -51,7 +51,7 @@ export function toSpec(spec: ScheduleSpec): proto.ScheduleSpec {
     name: spec.name,
     cron: spec.cron,
     zone: spec.zone,
-    jitterMs: BigInt(spec.jitterMs),
+    jitterMs: spec.jitterMs,
     headers: { ...spec.headers },
     target: toTarget(target),
     payload: { base64: payload.base64, ...given("contentType", payload.contentType) },
@@ -72,7 +72,7 @@ export function fromSpec(message: proto.ScheduleSpec | undefined): ScheduleSpec 
     description: spec.description,
     cron: spec.cron,
     zone: spec.zone,
-    jitterMs: Number(spec.jitterMs),
+    jitterMs: spec.jitterMs,
     startAtMs: numberOf(spec.startAtMs),
     endAtMs: numberOf(spec.endAtMs),
     firingsMax: numberOf(spec.firingsMax),
@@ -115,14 +115,14 @@ function fromOverlap(message: proto.OverlapPolicy | undefined): OverlapPolicy {
 
 function toCatchUp(policy: CatchUpPolicy): MessageInitShape<typeof proto.CatchUpPolicySchema> {
   if (policy.kind !== "all") return { policy: { case: policy.kind, value: {} } };
-  return { policy: { case: "all", value: { max: BigInt(policy.max), windowMs: BigInt(policy.windowMs) } } };
+  return { policy: { case: "all", value: { max: BigInt(policy.max), windowMs: policy.windowMs } } };
 }
 
 function fromCatchUp(message: proto.CatchUpPolicy | undefined): CatchUpPolicy {
   const policy = message?.policy;
   switch (policy?.case) {
     case "all":
-      return { kind: "all", max: Number(policy.value.max), windowMs: Number(policy.value.windowMs) };
+      return { kind: "all", max: Number(policy.value.max), windowMs: policy.value.windowMs };
     case "none":
     case "last":
       return { kind: policy.case };

@@ -374,9 +374,9 @@ export declare type ScheduleSpec = Message<"perdure.control.v1.ScheduleSpec"> & 
   zone: string;
 
   /**
-   * @generated from field: uint64 jitter_ms = 5;
+   * @generated from field: double jitter_ms = 5;
    */
-  jitterMs: bigint;
+  jitterMs: number;
 
   /**
    * @generated from field: optional uint64 start_at_ms = 6;
@@ -659,9 +659,9 @@ export declare type CatchUpPolicy_All = Message<"perdure.control.v1.CatchUpPolic
   max: bigint;
 
   /**
-   * @generated from field: uint64 window_ms = 2;
+   * @generated from field: double window_ms = 2;
    */
-  windowMs: bigint;
+  windowMs: number;
 };
 
 /**

@@ -1,0 +1,111 @@
+/**
+ * Why: a type of ours and its message have the same fields under the same names. A form says for each field, once, how it is written and read,
+ * so the two directions cannot differ, and the compiler misses a field that has no form.
+ */
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { named, oneOf, required } from "./checks.js";
+
+/** `T` is our type, `M` that of the field in the message. `from` throws OPS0003 for what `T` does not have. */
+export interface Form<T, M> {
+  to(value: T): M;
+  from(message: M): T;
+}
+
+type Fields<T, M> = { readonly [Name in keyof T]-?: Name extends keyof M ? Form<T[Name], M[Name]> : never };
+
+function same<T>(): Form<T, T> {
+  return { to: (value) => value, from: (value) => value };
+}
+
+export const text: Form<string, string> = same();
+export const flag: Form<boolean, boolean> = same();
+/** `uint32` and `double`. */
+export const number: Form<number, number> = same();
+/** `uint64` for whole numbers that are exact as a number: up to 2^53. */
+export const whole: Form<number, bigint> = { to: BigInt, from: Number };
+export const texts: Form<Readonly<Record<string, string>>, Record<string, string>> = {
+  to: (value) => ({ ...value }),
+  from: (value) => value,
+};
+
+/** Any JSON as text; absent for undefined. */
+export const json: Form<unknown, string | undefined> = {
+  to: (value) => (value === undefined ? undefined : JSON.stringify(value)),
+  from: (value) => (value === undefined ? undefined : JSON.parse(value)),
+};
+
+export function optional<T, M>(form: Form<T, M>): Form<T | undefined, M | undefined> {
+  return {
+    to: (value) => (value === undefined ? undefined : form.to(value)),
+    from: (value) => (value === undefined ? undefined : form.from(value)),
+  };
+}
+
+/** A field that has a message as its type and must be there; `what` is for the error: "the rate of a rule". */
+export function nested<T, M>(form: Form<T, M>, what: string): Form<T, M | undefined> {
+  return { to: (value) => form.to(value), from: (value) => form.from(required(value, what)) };
+}
+
+export function list<T, M>(form: Form<T, M>): Form<readonly T[], M[]> {
+  return { to: (values) => values.map((value) => form.to(value)), from: (values) => values.map((value) => form.from(value)) };
+}
+
+export function byName<T, M>(form: Form<T, M>): Form<ReadonlyMap<string, T>, Record<string, M>> {
+  return {
+    to: (values) => Object.fromEntries([...values].map(([name, value]) => [name, form.to(value)])),
+    from: (values) => new Map(Object.entries(values).map(([name, value]) => [name, form.from(value)])),
+  };
+}
+
+/** An enumeration whose values we name. `what` is for the error: "the kind of a service". */
+export function enumeration<Name extends string, Value extends number>(
+  values: Readonly<Record<Name, Value>>,
+  what: string,
+): Form<Name, Value> {
+  return { to: (name) => values[name], from: (value) => named(values, value, what) };
+}
+
+/** An enumeration that is unspecified for undefined. */
+export function optionalEnumeration<Name extends string, Value extends number>(
+  values: Readonly<Record<Name, Value>>,
+  unspecified: Value,
+  what: string,
+): Form<Name | undefined, Value> {
+  const form = enumeration(values, what);
+  return {
+    to: (name) => (name === undefined ? unspecified : form.to(name)),
+    from: (value) => (value === unspecified ? undefined : form.from(value)),
+  };
+}
+
+/** A text that is one of these. */
+export function choice<T extends string>(values: readonly T[], what: string): Form<T, string> {
+  return { to: (value) => value, from: (value) => oneOf(values, value, what) };
+}
+
+/** A text that `check` turns into our type, or refuses. */
+export function checked<T extends string>(check: (text: string) => T): Form<T, string> {
+  return { to: (value) => value, from: check };
+}
+
+export function message<T extends object, Schema extends DescMessage>(
+  schema: Schema,
+  fields: Fields<T, MessageShape<Schema>>,
+): Form<T, MessageShape<Schema>> {
+  const forms = Object.entries(fields) as [string, Form<unknown, unknown>][];
+  return {
+    to(value) {
+      const init: Record<string, unknown> = {};
+      for (const [name, form] of forms) {
+        const field = form.to((value as Readonly<Record<string, unknown>>)[name]);
+        if (field !== undefined) init[name] = field;
+      }
+      return create(schema, init as MessageInitShape<Schema>);
+    },
+    from(from) {
+      const value: Record<string, unknown> = {};
+      for (const [name, form] of forms) value[name] = form.from((from as unknown as Readonly<Record<string, unknown>>)[name]);
+      return value as T;
+    },
+  };
+}

@@ -1,0 +1,232 @@
+/** Why: what a registry in another process shows is kept here, and changes of it resolve when they are seen here. */
+import { create } from "@bufbuild/protobuf";
+import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
+import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
+import type { RegistrySnapshot } from "@perdure/control";
+import type { DeploymentRecord, EffectiveOptions, ServiceRevision } from "@perdure/metadata";
+import { required } from "./codec/checks.js";
+import type { RegistryRecords } from "./codec/registry.js";
+import * as codec from "./codec/registry.js";
+import { registryDefinition } from "./definitions.js";
+import * as proto from "./gen/v1/registry_pb.js";
+import { CHANGE_DEADLINE_MS, RECONNECT_BOUNDS, SEEN_WAIT_MS } from "./limits.js";
+import { isUnimplemented } from "./status.js";
+import { askUnary } from "./unary.js";
+import { type ChangeMethod, changeV01, fromStateV01 } from "./v01/registry.js";
+
+export interface RemoteRegistryPorts {
+  /** Channels to the registries there are; at least one. They stay the caller's to close. */
+  readonly channels: readonly Client[];
+  readonly clock: Clock;
+  /** For the pauses between tries to connect. */
+  readonly random?: Random | undefined;
+  readonly logger: Logger;
+}
+
+export interface RemoteRegistryOptions {
+  /** Whether people's records are wanted: without them only `current` answers. */
+  readonly withRecords: boolean;
+}
+
+export interface RegistryStateSeen {
+  readonly snapshot: RegistrySnapshot;
+  readonly records?: RegistryRecords | undefined;
+}
+
+/** What a change resolves with. */
+export interface Answer<Result> {
+  readonly value: Result;
+  /** Of the state that shows the change; absent when nothing was changed. */
+  readonly stateNumber?: bigint | undefined;
+  /** The deployment that `value` is or holds, and the options of its services in their order. */
+  readonly deployment?: DeploymentRecord | undefined;
+  readonly effective?: readonly EffectiveOptions[] | undefined;
+}
+
+/** A change as this release asks for it, and as v0.1 does. */
+export interface Change<In, Out, Result> {
+  readonly method: MethodDefinition<In, Out>;
+  readonly request: In;
+  readonly answerOf: (response: Out) => Answer<Result>;
+  readonly v01: readonly [ChangeMethod, ...unknown[]];
+}
+
+const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
+
+/** Listens to one of the registries, and to the next when it is lost. */
+export class RegistryWatch {
+  readonly ready: Promise<void>;
+  readonly #backoff: Backoff;
+  state: RegistryStateSeen = { snapshot: NOTHING, records: undefined };
+  /** Options of revisions that came as answers to changes: those of a dry run are in no state. */
+  readonly unshown = new WeakMap<ServiceRevision, EffectiveOptions>();
+  readonly #ports: RemoteRegistryPorts;
+  readonly #withRecords: boolean;
+  readonly #listeners = new Set<() => void>();
+  #becomeReady: () => void = () => undefined;
+  #channel = 0;
+  #stream: ClientReadableStream<unknown> | undefined;
+  #number = 0n;
+  /** Changes that wait until their state is seen here. */
+  #unseen: { readonly number: bigint; readonly seen: () => void }[] = [];
+  #pause: TimerHandle | undefined;
+  #isClosed = false;
+  /** Undefined while a registry is listened to. Monotonic. */
+  #lostAtMs: number | undefined;
+
+  constructor(ports: RemoteRegistryPorts, options: RemoteRegistryOptions) {
+    this.#ports = ports;
+    this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
+    this.#withRecords = options.withRecords;
+    this.#lostAtMs = ports.clock.monotonicMs();
+    this.ready = new Promise((resolve) => {
+      this.#becomeReady = resolve;
+    });
+    this.#listen();
+  }
+
+  get syncAgeMs(): number {
+    return this.#lostAtMs === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#lostAtMs;
+  }
+
+  get records(): RegistryRecords {
+    const { records } = this.state;
+    if (records === undefined) throw new PerdureError("OPS0004", "the registry has not been reached yet");
+    return records;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#pause?.cancel();
+    this.#hangUp();
+    this.#seenUpTo(undefined);
+  }
+
+  /** Resolves when this process sees the change, too. A registry of v0.1 does not have `method` and is asked in its own form. */
+  async change<In, Out, Result>(
+    { method, request, answerOf, v01 }: Change<In, Out, Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    const channel = this.#channel;
+    const { client } = this;
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, signal, whom: "the registry" };
+    let answer: Answer<Result>;
+    try {
+      answer = answerOf(await askUnary(client, method, request, options));
+    } catch (cause) {
+      if (!isUnimplemented((cause as Error).cause)) throw cause;
+      const [methodV01, ...valuesV01] = v01;
+      answer = (await changeV01(client, methodV01, valuesV01, options)) as Answer<Result>;
+    }
+    const { value, deployment, effective = [], stateNumber = 0n } = answer;
+    await this.#sees(channel, stateNumber);
+    for (const [i, revision] of (deployment?.services ?? []).entries()) {
+      const options = effective[i];
+      if (options !== undefined) this.unshown.set(revision, options);
+    }
+    return value;
+  }
+
+  /** The registry that is listened to. */
+  get client(): Client {
+    const { channels } = this.#ports;
+    return channels[this.#channel % channels.length] as Client;
+  }
+
+  #listen(): void {
+    const { client } = this;
+    const withRecords = this.#withRecords;
+    const read = ({ snapshot, records }: proto.WatchStateResponse): RegistryStateSeen => ({
+      snapshot: codec.snapshot.from(required(snapshot, "the state of a registry")),
+      records: records && codec.records.from(records),
+    });
+    this.#read(client, registryDefinition.watchState, create(proto.WatchStateRequestSchema, { withRecords }), read, () => {
+      // A process of v0.1 has the method of its own release only.
+      this.#read(
+        client,
+        registryDefinition.watch,
+        create(proto.WatchRegistryRequestSchema, { withRecords }),
+        fromStateV01,
+        undefined,
+      );
+    });
+  }
+
+  /** `onUnimplemented` is called instead of a pause when the process does not have the method. */
+  #read<In, Out extends { readonly number: bigint }>(
+    client: Client,
+    { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
+    request: In,
+    stateOf: (message: Out) => RegistryStateSeen,
+    onUnimplemented: (() => void) | undefined,
+  ): void {
+    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
+    this.#stream = stream;
+    stream.on("data", (message: Out) => {
+      if (this.#stream !== stream) return;
+      try {
+        this.state = stateOf(message);
+      } catch (cause) {
+        return this.#lost(stream, PerdureError.from(cause).message);
+      }
+      this.#backoff.reset();
+      this.#lostAtMs = undefined;
+      this.#becomeReady();
+      for (const listener of this.#listeners) listener();
+      this.#seenUpTo(message.number);
+    });
+    stream.on("end", () => this.#lost(stream, "it closed the stream"));
+    stream.on("error", (error: Error) => {
+      if (onUnimplemented === undefined || !isUnimplemented(error)) return this.#lost(stream, error.message);
+      if (!this.#isClosed && this.#stream === stream) onUnimplemented();
+    });
+  }
+
+  #lost(stream: ClientReadableStream<unknown>, reason: string): void {
+    if (this.#isClosed || this.#stream !== stream) return;
+    this.#hangUp();
+    this.#lostAtMs ??= this.#ports.clock.monotonicMs();
+    this.#channel++;
+    // Another registry counts for itself; its first state has everything that was durable.
+    this.#unseen = this.#unseen.map(({ seen }) => ({ number: 0n, seen }));
+    const pauseMs = this.#backoff.next();
+    this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; using its last known state");
+    this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
+  }
+
+  #hangUp(): void {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    this.#number = 0n;
+    stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream?.cancel();
+  }
+
+  /** Resolves when this process sees the state too; a watch that hangs must not keep a durable change from being answered. */
+  #sees(channel: number, number: bigint): Promise<void> {
+    const isWatched = this.#channel === channel && this.#number > 0n;
+    if (this.#isClosed || (isWatched && this.#number >= number)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.#ports.clock.setTimer(SEEN_WAIT_MS, resolve);
+      const seen = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      // Of another registry's watch the first state counts: it has everything that was durable.
+      this.#unseen.push({ number: isWatched ? number : 0n, seen });
+    });
+  }
+
+  /** `undefined`: all. */
+  #seenUpTo(number: bigint | undefined): void {
+    if (number !== undefined) this.#number = number;
+    const waiting = this.#unseen;
+    this.#unseen = waiting.filter((each) => number !== undefined && each.number > number);
+    for (const each of waiting) if (!this.#unseen.includes(each)) each.seen();
+  }
+}
