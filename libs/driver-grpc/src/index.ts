@@ -1,4 +1,5 @@
 export type { RemoteCommand } from "./codec/commands.js";
+export type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
 export {
   type MutualTls,
   openChannel,
@@ -12,6 +13,7 @@ export { DirectoryWatch } from "./directory-watch.js";
 export { type DirectoryNews, type LeaderClaim, LeaderDirectory, leadersSeen } from "./leadership.js";
 export { Link } from "./link.js";
 export { linksToWorkers } from "./links.js";
+export type { LiveWorker } from "./live-worker.js";
 export { observedHandlers, observedMethods } from "./observed.js";
 export { PerWorker } from "./per-worker.js";
 export { registryHandlers, Watchers } from "./registry-server.js";
@@ -24,4 +26,3 @@ export { schedulesHandlers } from "./schedules-server.js";
 export { partitionsHandlers, type ServedPartitions } from "./server.js";
 export type { SharedToken } from "./shared-token.js";
 export { tenancyHandlers } from "./tenancy-server.js";
-export type { LeadershipStatus, LiveWorker, WorkerStatus } from "./worker-rows.js";

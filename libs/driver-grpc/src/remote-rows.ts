@@ -3,7 +3,7 @@
  * reached has nothing to show, as one that is gone; only counting insists on hearing of every partition.
  */
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
+import type { Client, MethodDefinition } from "@grpc/grpc-js";
 import {
   backoffMs,
   type Clock,
@@ -19,13 +19,17 @@ import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import type { NodeRow, PartitionRow } from "@perdure/store";
 import type { SubscriptionStatus } from "@perdure/subscription";
-import { fromJson, toJson } from "./codec/json.js";
+import { given, required } from "./codec/checks.js";
+import type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
+import * as codec from "./codec/workers.js";
 import { partitionsDefinition } from "./definitions.js";
-import { RowsRequestSchema } from "./gen/v1/partitions_pb.js";
+import * as proto from "./gen/v1/workers_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { COUNT_AGAIN_BOUNDS, COUNT_TRIES_MAX, ROWS_DEADLINE_MS } from "./limits.js";
-import { readPages } from "./pages.js";
-import type { LeadershipStatus, WorkerStatus, WorkerTable } from "./worker-rows.js";
+import { type PagesOptions, readPages } from "./pages.js";
+import { isUnimplemented } from "./status.js";
+import { askUnary } from "./unary.js";
+import { readRowsV01, type WorkerTable } from "./v01/worker-rows.js";
 
 export interface RemoteRowsPorts {
   readonly directory: LeaderDirectory;
@@ -38,11 +42,12 @@ export interface RemoteRowsPorts {
 
 type Partitions = readonly number[] | undefined;
 
-/** One worker's answer, page by page. */
-interface Answered {
-  /** Set on the first. */
-  readonly led: readonly number[];
-  readonly rows: readonly unknown[];
+/** A table of rows as this release asks for it, and as v0.1 does. */
+interface Table<In, Out, Row> {
+  readonly method: MethodDefinition<In, Out>;
+  readonly request: In;
+  readonly rowsOf: (page: Out) => readonly Row[];
+  readonly v01: readonly [WorkerTable, ...unknown[]];
 }
 
 /** A worker on the list; `status` is undefined when it does not answer. */
@@ -60,30 +65,65 @@ export class RemoteRows {
 
   /** What invokers hold in memory, or those of it with these ids. */
   statuses(ids: readonly InvocationId[] | undefined): AsyncIterable<InvokerStatus> {
-    return this.#ofAll("statuses", [ids]);
+    return this.#ofAll(attemptsTable(ids));
   }
 
   async status(id: InvocationId): Promise<InvokerStatus | undefined> {
-    return (await this.#ofLeader<InvokerStatus>(id, "statuses"))[0];
+    const leader = this.#leaderOf(id);
+    if (leader === undefined) return undefined;
+    for await (const status of this.#of(leader, attemptsTable([id]))) return status;
+    return undefined;
   }
 
   /** What flow control says of an invocation that waits for a slot; undefined when it does not wait for one. */
   async flowWait(id: InvocationId): Promise<FlowWait | undefined> {
-    return (await this.#ofLeader<FlowWait>(id, "flowWaits"))[0];
+    const leader = this.#leaderOf(id);
+    if (leader === undefined) return undefined;
+    const request = create(proto.GetFlowWaitRequestSchema, { invocationId: id });
+    const { getFlowWait: method } = partitionsDefinition;
+    const waitOf = ({ wait }: proto.GetFlowWaitResponse) => wait && codec.flowWait.from(wait);
+    return this.#ask(leader, method, request, waitOf, async (client, options) => {
+      for await (const { rows } of readRowsV01(client, "flowWaits", [[id]], options))
+        if (rows.length > 0) return rows[0] as FlowWait;
+      return undefined;
+    });
   }
 
   /** Of these partitions, of all when undefined; so the next three. */
   queues(partitions: Partitions): AsyncIterable<FlowQueueRow> {
-    return this.#ofAll("queues", [partitions]);
+    return this.#ofAll({
+      method: partitionsDefinition.listQueues,
+      request: create(proto.ListQueuesRequestSchema, selectionOf(partitions)),
+      rowsOf: ({ queues }) => queues.map(codec.queue.from),
+      v01: ["queues", partitions],
+    });
   }
+
   queueEntries(partitions: Partitions): AsyncIterable<FlowEntryRow> {
-    return this.#ofAll("queueEntries", [partitions]);
+    return this.#ofAll({
+      method: partitionsDefinition.listQueueEntries,
+      request: create(proto.ListQueueEntriesRequestSchema, selectionOf(partitions)),
+      rowsOf: ({ entries }) => entries.map(codec.queueEntry.from),
+      v01: ["queueEntries", partitions],
+    });
   }
+
   limits(partitions: Partitions): AsyncIterable<FlowLimitRow> {
-    return this.#ofAll("limits", [partitions]);
+    return this.#ofAll({
+      method: partitionsDefinition.listLimits,
+      request: create(proto.ListLimitsRequestSchema, selectionOf(partitions)),
+      rowsOf: ({ limits }) => limits.map(codec.limit.from),
+      v01: ["limits", partitions],
+    });
   }
+
   buckets(partitions: Partitions): AsyncIterable<FlowBucketRow> {
-    return this.#ofAll("buckets", [partitions]);
+    return this.#ofAll({
+      method: partitionsDefinition.listBuckets,
+      request: create(proto.ListBucketsRequestSchema, selectionOf(partitions)),
+      rowsOf: ({ buckets }) => buckets.map(codec.bucket.from),
+      v01: ["buckets", partitions],
+    });
   }
 
   /** All workers on the list. */
@@ -134,15 +174,26 @@ export class RemoteRows {
     );
   }
 
-  async #workerAt(address: string): Promise<WorkerStatus | undefined> {
-    for await (const { rows } of this.#tolerant(address, "worker", [])) if (rows.length > 0) return rows[0] as WorkerStatus;
-    return undefined;
+  #workerAt(address: string): Promise<WorkerStatus | undefined> {
+    const workerOf = ({ worker }: proto.GetWorkerResponse) => codec.worker.from(required(worker, "a worker"));
+    const { getWorker: method } = partitionsDefinition;
+    return this.#ask(address, method, create(proto.GetWorkerRequestSchema), workerOf, async (client, options) => {
+      for await (const { rows } of readRowsV01(client, "worker", [], options))
+        if (rows.length > 0) return rows[0] as WorkerStatus;
+      return undefined;
+    });
   }
 
   /** How far each worker is with the subscriptions that it reads. */
   async subscriptionStatuses(): Promise<readonly SubscriptionStatus[]> {
     const statuses: SubscriptionStatus[] = [];
-    for await (const status of this.#ofAll<SubscriptionStatus>("subscriptions", [])) statuses.push(status);
+    const table = {
+      method: partitionsDefinition.listSubscriptionStatuses,
+      request: create(proto.ListSubscriptionStatusesRequestSchema),
+      rowsOf: ({ subscriptions }: proto.ListSubscriptionStatusesResponse) => subscriptions.map(codec.subscriptionStatus.from),
+      v01: ["subscriptions"],
+    } as const;
+    for await (const status of this.#ofAll(table)) statuses.push(status);
     return statuses;
   }
 
@@ -166,46 +217,99 @@ export class RemoteRows {
     let led = 0;
     let pinned = 0;
     for (const address of directory.workers) {
-      for await (const page of this.#tolerant(address, "usage", [id, services])) {
-        led += page.led.length;
-        for (const partition of page.led) heardOf.add(partition);
-        for (const usage of page.rows as readonly DeploymentUsage[]) {
-          pinned += usage.pinned;
-          for (const [service, count] of usage.unfinishedByService) counts.set(service, (counts.get(service) ?? 0) + count);
-        }
-      }
+      const counted = await this.#usageAt(address, id, services);
+      if (counted === undefined) continue;
+      led += counted.led.length;
+      for (const partition of counted.led) heardOf.add(partition);
+      pinned += counted.usage.pinned;
+      for (const [service, count] of counted.usage.unfinishedByService) counts.set(service, (counts.get(service) ?? 0) + count);
     }
     const isWhole = directory.partitionCount > 0 && led === directory.partitionCount && heardOf.size === led;
     return isWhole ? { pinned, unfinishedByService: counts } : undefined;
   }
 
-  async #ofLeader<Row>(id: InvocationId, table: WorkerTable): Promise<readonly Row[]> {
+  #usageAt(address: string, deploymentId: DeploymentId, services: readonly string[]): Promise<CountedUsage | undefined> {
+    const request = create(proto.CountUsageRequestSchema, { deploymentId, services: [...services] });
+    const { countUsage: method } = partitionsDefinition;
+    const countedOf = (counted: proto.CountUsageResponse) => ({ led: counted.partitions, usage: codec.usage.from(counted) });
+    return this.#ask(address, method, request, countedOf, async (client, options) => {
+      let led: readonly number[] = [];
+      for await (const page of readRowsV01(client, "usage", [deploymentId, services], options)) {
+        led = [...led, ...page.led];
+        if (page.rows.length > 0) return { led, usage: page.rows[0] as DeploymentUsage };
+      }
+      return undefined;
+    });
+  }
+
+  #leaderOf(id: InvocationId): string | undefined {
     const { directory } = this.#ports;
-    const leader = directory.partitionCount === 0 ? undefined : directory.leaderOf(partitionOf(id, directory.partitionCount));
-    const found: Row[] = [];
-    if (leader === undefined) return found;
-    for await (const { rows } of this.#tolerant(leader.address, table, [[id]])) found.push(...(rows as readonly Row[]));
-    return found;
+    return directory.partitionCount === 0 ? undefined : directory.leaderOf(partitionOf(id, directory.partitionCount))?.address;
   }
 
-  async *#ofAll<Row>(table: WorkerTable, values: readonly unknown[]): AsyncIterable<Row> {
-    for (const address of this.#ports.directory.workers) {
-      for await (const { rows } of this.#tolerant(address, table, values)) yield* rows as readonly Row[];
-    }
+  async *#ofAll<In, Out, Row>(table: Table<In, Out, Row>): AsyncIterable<Row> {
+    for (const address of this.#ports.directory.workers) yield* this.#of(address, table);
   }
 
-  /** A worker that cannot be reached ends its rows early. */
-  async *#tolerant(address: string, table: WorkerTable, values: readonly unknown[]): AsyncIterable<Answered> {
-    const { channel, logger } = this.#ports;
-    const request = create(RowsRequestSchema, { table, arguments: toJson(values.map((value) => value ?? null)) });
+  /** A worker that cannot be reached ends its rows early. One of v0.1 is asked in its own form. */
+  async *#of<In, Out, Row>(address: string, { method, request, rowsOf, v01 }: Table<In, Out, Row>): AsyncIterable<Row> {
+    const client = this.#ports.channel(address);
     const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
     try {
-      for await (const page of readPages(channel(address), partitionsDefinition.rows, request, options)) {
-        yield { led: page.led, rows: page.rows.length === 0 ? [] : (fromJson(page.rows) as readonly unknown[]) };
-      }
+      for await (const page of readPages(client, method, request, options)) yield* rowsOf(page);
     } catch (cause) {
-      if (!(cause instanceof PerdureError) || cause.code !== "OPS0004") throw cause;
-      logger.warn({ worker: address, table, reason: cause.detail }, "a worker reported nothing about itself");
+      if (!isUnimplemented((cause as Error).cause)) return this.#unreachable(address, cause);
+      const [table, ...values] = v01;
+      try {
+        for await (const { rows } of readRowsV01(client, table, values, options)) yield* rows as readonly Row[];
+      } catch (second) {
+        this.#unreachable(address, second);
+      }
     }
   }
+
+  /** Undefined when the worker cannot be reached. One of v0.1 is asked in its own form. */
+  async #ask<In, Out, Result>(
+    address: string,
+    method: MethodDefinition<In, Out>,
+    request: In,
+    resultOf: (response: Out) => Result,
+    askV01: (client: Client, options: PagesOptions) => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
+    const client = this.#ports.channel(address);
+    const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
+    try {
+      return resultOf(await askUnary(client, method, request, options));
+    } catch (cause) {
+      if (!isUnimplemented((cause as Error).cause)) return this.#unreachable(address, cause);
+    }
+    return askV01(client, options).catch((cause: unknown) => this.#unreachable(address, cause));
+  }
+
+  /** Its partitions may have moved while it answered, too. */
+  #unreachable(address: string, cause: unknown): undefined {
+    if (!(cause instanceof PerdureError)) throw cause;
+    this.#ports.logger.warn({ worker: address, reason: cause.detail }, "a worker reported nothing about itself");
+  }
+}
+
+/** What one worker counted, and in which partitions. */
+interface CountedUsage {
+  readonly led: readonly number[];
+  readonly usage: DeploymentUsage;
+}
+
+function attemptsTable(
+  ids: readonly InvocationId[] | undefined,
+): Table<proto.ListAttemptsRequest, proto.ListAttemptsResponse, InvokerStatus> {
+  return {
+    method: partitionsDefinition.listAttempts,
+    request: create(proto.ListAttemptsRequestSchema, given("ids", ids && { ids: [...ids] })),
+    rowsOf: ({ attempts }) => attempts.map(codec.attempt.from),
+    v01: ["statuses", ids],
+  };
+}
+
+function selectionOf(partitions: Partitions): { readonly selection?: { partitions: number[] } } {
+  return given("selection", partitions && { partitions: [...partitions] });
 }

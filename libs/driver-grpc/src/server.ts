@@ -13,7 +13,8 @@ import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
 import type { Answer, Request, Tell } from "./codec/exchange.js";
 import { type Directory, DirectorySchema, LeaderSchema, type WatchRequest } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
-import { type LiveWorker, rowsHandler } from "./worker-rows.js";
+import type { LiveWorker } from "./live-worker.js";
+import { workerHandlers } from "./worker-rows.js";
 
 /** What a worker shows to others. */
 export interface ServedPartitions {
@@ -43,7 +44,7 @@ export function partitionsHandlers(served: ServedPartitions): UntypedServiceImpl
   return {
     exchange: (call: ServerDuplexStream<readonly Request[], readonly Answer[]>) => new Exchange(served, call),
     watch: (call: ServerWritableStream<WatchRequest, Directory>) => watch(served.directory, call),
-    ...(served.live === undefined ? {} : { rows: rowsHandler(served.live, served.logger) }),
+    ...(served.live === undefined ? {} : workerHandlers(served.live, served.logger)),
   };
 }
 

@@ -1,8 +1,9 @@
-import { Server } from "@grpc/grpc-js";
-import { afterEach, describe, expect, test } from "@jest/globals";
-import { type DeploymentId, type InvocationId, silentLogger, systemClock } from "@perdure/base";
+import { Server, type ServiceDefinition } from "@grpc/grpc-js";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type InvocationId, newDeploymentId, silentLogger, systemClock } from "@perdure/base";
 import type { InvokerStatus } from "@perdure/invoker";
 import { anId } from "@perdure/partition/testing";
+import { SeededRandom } from "@perdure/testkit";
 import {
   LeaderDirectory,
   type LiveWorker,
@@ -46,6 +47,13 @@ function aWorker(over: Partial<LiveWorker>): LiveWorker {
   };
 }
 
+const { exchange, watch, rows: rowsV01 } = partitionsDefinition;
+const RELEASES = [
+  ["this release", partitionsDefinition],
+  ["v0.1", { exchange, watch, rows: rowsV01 }],
+] as const;
+let methods: ServiceDefinition = partitionsDefinition;
+
 async function serve(live: LiveWorker): Promise<string> {
   const server = new Server(SERVER_OPTIONS);
   const unused = (): never => {
@@ -54,7 +62,7 @@ async function serve(live: LiveWorker): Promise<string> {
   const partitions = { invoke: unused, attach: unused, output: unused, describe: unused, submit: unused };
   const directory = new LeaderDirectory();
   const served = { partitions, leads: unused, epochOf: unused, deliver: unused, directory, live, logger: silentLogger };
-  server.addService(partitionsDefinition, partitionsHandlers(served));
+  server.addService(methods, partitionsHandlers(served));
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),
   );
@@ -83,9 +91,13 @@ async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
   return found;
 }
 
-const DEPLOYMENT = "dp_1" as DeploymentId;
+const DEPLOYMENT = newDeploymentId(1, new SeededRandom(1));
 
-describe("rows that only workers have", () => {
+describe.each(RELEASES)("rows that only workers have, of workers of %s", (_name, definition) => {
+  beforeEach(() => {
+    methods = definition;
+  });
+
   test("come from all of them, page by page", async () => {
     const many = Array.from({ length: 250 }, (_, n) => held(anId(n), n));
     const [one, two] = await Promise.all([
@@ -127,7 +139,11 @@ describe("rows that only workers have", () => {
   });
 });
 
-describe("nodes and partitions", () => {
+describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, definition) => {
+  beforeEach(() => {
+    methods = definition;
+  });
+
   const led = (partition: number, epoch: number) => ({ partition, epoch, sinceMs: 5, leaseExpiresAtMs: 9 });
   const aLeader = (id: string, ...leading: ReturnType<typeof led>[]) =>
     aWorker({ worker: () => ({ id, version: "0.1.0", startedAtMs: 1, isDraining: id === "b", leading }) });
@@ -161,7 +177,11 @@ describe("nodes and partitions", () => {
   });
 });
 
-describe("usage of a deployment", () => {
+describe.each(RELEASES)("usage of a deployment, of workers of %s", (_name, definition) => {
+  beforeEach(() => {
+    methods = definition;
+  });
+
   const usage = (pinned: number, count: number) => () =>
     Promise.resolve({ pinned, unfinishedByService: new Map([["Greeter", count]]) });
 

@@ -13,7 +13,8 @@ export interface Form<T, M> {
 
 type Fields<T, M> = { readonly [Name in keyof T]-?: Name extends keyof M ? Form<T[Name], M[Name]> : never };
 
-function same<T>(): Form<T, T> {
+/** A field whose type is the same on both sides. */
+export function same<T>(): Form<T, T> {
   return { to: (value) => value, from: (value) => value };
 }
 
@@ -23,6 +24,7 @@ export const flag: Form<boolean, boolean> = same();
 export const number: Form<number, number> = same();
 /** `uint64` for whole numbers that are exact as a number: up to 2^53. */
 export const whole: Form<number, bigint> = { to: BigInt, from: Number };
+export const numbers: Form<readonly number[], number[]> = { to: (values) => [...values], from: (values) => values };
 export const texts: Form<Readonly<Record<string, string>>, Record<string, string>> = {
   to: (value) => ({ ...value }),
   from: (value) => value,

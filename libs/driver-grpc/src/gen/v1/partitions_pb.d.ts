@@ -6,6 +6,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { CountUsageRequestSchema, CountUsageResponseSchema, GetFlowWaitRequestSchema, GetFlowWaitResponseSchema, GetWorkerRequestSchema, GetWorkerResponseSchema, ListAttemptsRequestSchema, ListAttemptsResponseSchema, ListBucketsRequestSchema, ListBucketsResponseSchema, ListLimitsRequestSchema, ListLimitsResponseSchema, ListQueueEntriesRequestSchema, ListQueueEntriesResponseSchema, ListQueuesRequestSchema, ListQueuesResponseSchema, ListSubscriptionStatusesRequestSchema, ListSubscriptionStatusesResponseSchema } from "./workers_pb.js";
 
 /**
  * Describes the file v1/partitions.proto.
@@ -465,9 +466,90 @@ export declare const Partitions: GenService<{
     output: typeof DirectorySchema;
   },
   /**
-   * What only this worker knows, about what it leads now: for introspection, explanations and counting.
+   * What invokers hold in memory.
+   *
+   * @generated from rpc perdure.control.v1.Partitions.ListAttempts
+   */
+  listAttempts: {
+    methodKind: "server_streaming";
+    input: typeof ListAttemptsRequestSchema;
+    output: typeof ListAttemptsResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Partitions.ListQueues
+   */
+  listQueues: {
+    methodKind: "server_streaming";
+    input: typeof ListQueuesRequestSchema;
+    output: typeof ListQueuesResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Partitions.ListQueueEntries
+   */
+  listQueueEntries: {
+    methodKind: "server_streaming";
+    input: typeof ListQueueEntriesRequestSchema;
+    output: typeof ListQueueEntriesResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Partitions.ListLimits
+   */
+  listLimits: {
+    methodKind: "server_streaming";
+    input: typeof ListLimitsRequestSchema;
+    output: typeof ListLimitsResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Partitions.ListBuckets
+   */
+  listBuckets: {
+    methodKind: "server_streaming";
+    input: typeof ListBucketsRequestSchema;
+    output: typeof ListBucketsResponseSchema;
+  },
+  /**
+   * What holds back an invocation that waits for a slot.
+   *
+   * @generated from rpc perdure.control.v1.Partitions.GetFlowWait
+   */
+  getFlowWait: {
+    methodKind: "unary";
+    input: typeof GetFlowWaitRequestSchema;
+    output: typeof GetFlowWaitResponseSchema;
+  },
+  /**
+   * The worker itself, and what it leads.
+   *
+   * @generated from rpc perdure.control.v1.Partitions.GetWorker
+   */
+  getWorker: {
+    methodKind: "unary";
+    input: typeof GetWorkerRequestSchema;
+    output: typeof GetWorkerResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Partitions.ListSubscriptionStatuses
+   */
+  listSubscriptionStatuses: {
+    methodKind: "server_streaming";
+    input: typeof ListSubscriptionStatusesRequestSchema;
+    output: typeof ListSubscriptionStatusesResponseSchema;
+  },
+  /**
+   * Unfinished invocations in the partitions that the worker leads.
+   *
+   * @generated from rpc perdure.control.v1.Partitions.CountUsage
+   */
+  countUsage: {
+    methodKind: "unary";
+    input: typeof CountUsageRequestSchema;
+    output: typeof CountUsageResponseSchema;
+  },
+  /**
+   * The form of v0.1: a table's name, its arguments and rows as JSON. Served until v0.3.
    *
    * @generated from rpc perdure.control.v1.Partitions.Rows
+   * @deprecated
    */
   rows: {
     methodKind: "server_streaming";

@@ -1,0 +1,30 @@
+/** What a worker shows of itself to other processes. */
+import type { DeploymentId, InvocationId } from "@perdure/base";
+import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
+import type { InvokerStatus } from "@perdure/invoker";
+import type { DeploymentUsage } from "@perdure/metadata";
+import type { SubscriptionStatus } from "@perdure/subscription";
+import type { WorkerStatus } from "./codec/workers.js";
+
+/** What a worker can tell of itself. A worker's role satisfies most of it as it is. */
+export interface LiveWorker {
+  /** Partitions that it leads now. */
+  led(): readonly number[];
+  worker(): WorkerStatus;
+  status(id: InvocationId): InvokerStatus | undefined;
+  statuses(): Iterable<InvokerStatus>;
+  /** Queues, entries, limits and buckets of a partition that it leads; reads the store. */
+  flowRows(partition: number): Promise<FlowRows>;
+  /** Limits and buckets alone. */
+  flowLimits(partition: number): FlowLimits;
+  flowWait(id: InvocationId): FlowWait | undefined;
+  /** Of those subscriptions whose topics it reads. */
+  subscriptionStatuses(): readonly SubscriptionStatus[];
+  /** Unfinished invocations in the partitions that it leads; reads the store. */
+  countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
+}
+
+/** Partitions that are selected and led; all that are led without a selection. */
+export function* selected(worker: LiveWorker, partitions: readonly number[] | undefined): Iterable<number> {
+  for (const partition of worker.led()) if (partitions === undefined || partitions.includes(partition)) yield partition;
+}
