@@ -48,7 +48,13 @@ test("strangers are found, or the tests below would mean nothing", () => {
 });
 
 /** Tables of PostgreSQL whose names look like those of metrics. */
-const TABLES: ReadonlySet<string> = new Set(["perdure_accounts", "perdure_environments", "perdure_migrations", "perdure_plans"]);
+const TABLES: ReadonlySet<string> = new Set([
+  "perdure_accounts",
+  "perdure_environments",
+  "perdure_migrations",
+  "perdure_plans",
+  "perdure_tunnels",
+]);
 
 /** Names in a page, whatever is around them, that no metric has; `perdure_worker_*` stands for all that begin so. */
 function unknownIn(page: string): string[] {
