@@ -3,9 +3,10 @@
  * would notice (an error, a page that broke, a policy that was violated, a request to somewhere else) makes the test fail.
  */
 /// <reference lib="dom" />
+import { text } from "node:stream/consumers";
 import { AxeBuilder } from "@axe-core/playwright";
 import { openBrowser } from "@perdure/servers";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Download, Page } from "playwright-core";
 
 /** How somebody looks at a page. */
 export interface View {
@@ -103,6 +104,11 @@ export class Watched implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.browser.close();
   }
+}
+
+/** What a page let somebody save. Why not its path: the browser may be another process's. */
+export async function textOf(download: Download): Promise<string> {
+  return await text(await download.createReadStream());
 }
 
 /** Throws with what axe has against the page as it is now, and where. */

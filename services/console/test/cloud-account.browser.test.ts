@@ -1,10 +1,9 @@
 /** The pages of an account, before the cloud as it is run: from signing up to the audit log; and what each role may not. */
 /// <reference lib="dom" />
-import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
 import type { Locator, Page } from "playwright-core";
-import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud } from "./cloud.js";
+import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud, textOf } from "./cloud.js";
 
 const TEST_MS = 60_000;
 /** An environment comes up in seconds; a busy machine takes its time. */
@@ -291,9 +290,7 @@ describe("books", () => {
       await button(page, /Export/).click();
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: /CSV/ }).click()]);
       expect(download.suggestedFilename()).toMatch(/^perdure-audit-\d{4}-\d\d-\d\d\.csv$/);
-      const lines = readFileSync(await download.path(), "utf8")
-        .trim()
-        .split("\r\n");
+      const lines = (await textOf(download)).trim().split("\r\n");
       expect([lines[0], lines.length]).toEqual([expect.stringContaining("actorId,action"), 2]);
       await button(page, "Clear filters").click();
       await page.getByRole("cell", { name: "environment.create" }).first().waitFor();

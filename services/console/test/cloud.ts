@@ -5,7 +5,14 @@ import type { BrowserContext, Page } from "playwright-core";
 import { type View, Watched } from "./browser.js";
 import { CloudWorld, type Person } from "./cloud-world.js";
 
-export { expectAccessible, expectLabelsInside, expectNoSidewaysScroll, expectNoSplitWords, type View } from "./browser.js";
+export {
+  expectAccessible,
+  expectLabelsInside,
+  expectNoSidewaysScroll,
+  expectNoSplitWords,
+  textOf,
+  type View,
+} from "./browser.js";
 export { CONSOLE_PASSWORD, type Person } from "./cloud-world.js";
 
 /** Starting everything, on a machine that builds programs and console first. */

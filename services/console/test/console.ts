@@ -9,7 +9,14 @@ import { type View, Watched } from "./browser.js";
 import { shop } from "./world/shop.js";
 import { fillShop, type ShopData } from "./world/shop-data.js";
 
-export { expectAccessible, expectLabelsInside, expectNoSidewaysScroll, expectNoSplitWords, type View } from "./browser.js";
+export {
+  expectAccessible,
+  expectLabelsInside,
+  expectNoSidewaysScroll,
+  expectNoSplitWords,
+  textOf,
+  type View,
+} from "./browser.js";
 
 export interface ConsoleOptions {
   /** Of the server. */

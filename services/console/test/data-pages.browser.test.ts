@@ -1,8 +1,7 @@
 /** Why: state and answers that people give by hand reach handlers; the pages for them are tried against a real server. */
-import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole, textOf } from "./console.js";
 
 // Who waits is only known of handlers that are suspended: not after a minute, but soon.
 const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500ms" } });
@@ -128,7 +127,7 @@ test("SQL is run, looked at, taken away and remembered", async () => {
   await page.getByRole("cell", { name: "18446744073709551615" }).waitFor();
   await expectAccessible(page);
   const [csv] = await Promise.all([page.waitForEvent("download"), press(page, "Export CSV")]);
-  await expect(readFile(await csv.path(), "utf8")).resolves.toBe("a,b\r\n100%%41,18446744073709551615\r\n");
+  expect(await textOf(csv)).toBe("a,b\r\n100%%41,18446744073709551615\r\n");
 
   await write(page, "Query", "SELECT a.range AS n FROM range(20000) a");
   await page.keyboard.press("Control+Enter");

@@ -3,10 +3,9 @@
  * page is measured; how long a real one takes is in docs/benchmarks.md.
  */
 /// <reference lib="dom" />
-import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
-import { suiteConsole } from "./console.js";
+import { suiteConsole, textOf } from "./console.js";
 
 const ui = suiteConsole({ world: "empty" });
 
@@ -143,6 +142,6 @@ test("an export has the rows of the pages that were not read yet", async () => {
     page.waitForEvent("download", { timeout: 45_000 }),
     dialog.getByRole("button", { name: "Export" }).click(),
   ]);
-  const lines = (await readFile(await file.path(), "utf8")).trimEnd().split("\r\n");
+  const lines = (await textOf(file)).trimEnd().split("\r\n");
   expect([lines.length, lines.at(-1)?.startsWith(IDS.at(-1) ?? "")]).toEqual([INVOCATIONS + 1, true]);
 });

@@ -1,9 +1,8 @@
 /// <reference lib="dom" />
-import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import type { Page } from "playwright-core";
-import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
+import { expectAccessible, expectNoSidewaysScroll, suiteConsole, textOf } from "./console.js";
 
 const ui = suiteConsole();
 
@@ -148,7 +147,7 @@ test.each(["csv", "jsonl"])("what is listed leaves as a file: %s", async (format
     await page.getByRole("option", { name: /JSON/ }).click();
   }
   const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Export" }).click()]);
-  const lines = (await readFile(await download.path(), "utf8")).trimEnd().split(/\r?\n/);
+  const lines = (await textOf(download)).trimEnd().split(/\r?\n/);
   expect(download.suggestedFilename()).toMatch(new RegExp(`^invocations-local-.*\\.${format}$`));
   if (format === "jsonl") expect(lines.map((each) => JSON.parse(each).target_service_key).toSorted()).toEqual(["ada", "grace"]);
   else
