@@ -84,11 +84,11 @@ describe("leases in Redis", () => {
   });
 
   test("who takes a lease over fences the leader before at once, before claiming anything", async () => {
-    const { worker, storeOf } = world(60, 10);
+    const { worker, storeOf } = world(800, 10);
     await worker("a").acquire([0]);
     const old = storeOf("a");
     const epoch = await old.claim(0);
-    await sleep(80);
+    await sleep(900); // Longer than the lease, which a busy machine must not outlast before it claims.
     await worker("b").acquire([0]);
     const late = await old.commit([{ partition: 0, epoch, mutations: [{ kind: "putDedup", producer: "p", seq: 1 }] }]);
     expect(late.kind).toBe("fenced");

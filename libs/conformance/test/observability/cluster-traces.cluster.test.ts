@@ -87,7 +87,7 @@ describe("a trace of a cluster", () => {
         body: JSON.stringify({ uri: endpoint.url, use_http_11: endpoint.usesHttp11 }),
       });
       expect(response.status).toBe(201);
-      await untilRecorded(REGISTERING, "POST /deployments", "perdure.control.v1.Registry/Change", "SELECT write");
+      await untilRecorded(REGISTERING, "POST /deployments", "perdure.control.v1.Registry/RegisterDeployment", "SELECT write");
       const [edge] = named(REGISTERING, "POST /deployments");
       expect(edge).toMatchObject({ kind: SERVER, parentSpanId: CALLER, service: "admin-api" });
       expect(edge?.attributes).toMatchObject({
@@ -95,12 +95,16 @@ describe("a trace of a cluster", () => {
         "url.scheme": "http",
         "http.route": "/deployments",
       });
-      const calls = named(REGISTERING, "perdure.control.v1.Registry/Change");
+      const calls = named(REGISTERING, "perdure.control.v1.Registry/RegisterDeployment");
       const asking = calls.find(({ kind }) => kind === CLIENT);
       const asked = calls.find(({ kind }) => kind === SERVER);
       expect(asking).toMatchObject({ parentSpanId: edge?.spanId, service: "admin-api" });
       expect(asked).toMatchObject({ parentSpanId: asking?.spanId, service: "registry" });
-      expect(asked?.attributes).toMatchObject({ "rpc.system": "grpc", "rpc.method": "Change", "rpc.grpc.status_code": 0 });
+      expect(asked?.attributes).toMatchObject({
+        "rpc.system": "grpc",
+        "rpc.method": "RegisterDeployment",
+        "rpc.grpc.status_code": 0,
+      });
       const statements = of(REGISTERING).filter(({ attributes }) => attributes["db.system.name"] === "postgresql");
       for (const { kind, parentSpanId, service, attributes } of statements) {
         expect([kind, parentSpanId, service]).toEqual([CLIENT, asked?.spanId, "registry"]);
