@@ -158,6 +158,33 @@ describe("of two processes", () => {
     expect(await other.list()).toEqual(await leader.list());
   });
 
+  test("a batch that ends while all records are read stays as it ended", async () => {
+    const store = createMemoryMetadataStore(world.memory);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    let isRead = false;
+    const slow = world.openShared({
+      ...store,
+      list: async (prefix) => {
+        const documents = await store.list(prefix);
+        isRead = documents.length > 0;
+        if (isRead) await ended;
+        return documents;
+      },
+    });
+    await slow.lead(() => true);
+    const gates: ((answer: Answer) => void)[] = [];
+    world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
+    const { id } = (await slow.begin(killing(freshIds(1)))) as BatchRecord;
+    const looked = slow.look();
+    while (!isRead || gates.length === 0) await slow.get(id);
+    gates[0]?.({ kind: "done" });
+    expect(await over(slow, id)).toMatchObject({ state: "finished" });
+    end();
+    await looked;
+    expect(await slow.get(id)).toMatchObject({ state: "finished" });
+    await slow[Symbol.asyncDispose]();
+  });
+
   test("one cancels what the other runs, and hears how far that had come", async () => {
     const gates: ((answer: Answer) => void)[] = [];
     world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));

@@ -1,7 +1,13 @@
 /** Why: batches are told of over HTTP and outlive processes: a test has a process with its server, and what is left when one dies. */
 import { type InvocationId, newInvocationId, silentLogger, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, type Registry } from "@perdure/metadata";
+import {
+  createMemoryMetadataStore,
+  emptyMemoryMetadata,
+  type MemoryMetadata,
+  type MetadataStore,
+  type Registry,
+} from "@perdure/metadata";
 import type { JournalEntry } from "@perdure/partition";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { VirtualClock } from "@perdure/testkit";
@@ -94,8 +100,8 @@ export class World implements AsyncDisposable {
   }
 
   /** One of several processes with these documents. */
-  openShared(): SharedBatches {
-    return openSharedBatches(this.#ports());
+  openShared(metadata: MetadataStore = createMemoryMetadataStore(this.memory)): SharedBatches {
+    return openSharedBatches({ ...this.#ports(), metadata });
   }
 
   #ports(): Parameters<typeof openBatches>[0] {

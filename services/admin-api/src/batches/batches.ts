@@ -165,9 +165,18 @@ class KeptBatches implements SharedBatches {
       }
       if (record.state !== "running" || this.#beginning.has(record.id)) continue;
       const known = this.#running.get(record.id);
-      if (known === undefined) this.#start(lead, record, document.version, !record.isBegun);
+      if (known === undefined) await this.#takeUp(lead, record.id);
       else if (record.cancelling) known.run.cancel();
     }
+  }
+
+  /** Reads the record once more: the batch may have ended here while all records were read. */
+  async #takeUp(lead: Lead, id: BatchId): Promise<void> {
+    const document = await this.#ports.metadata.get(recordKey(id));
+    const record = document === undefined ? undefined : recordOf(document);
+    if (document === undefined || record?.state !== "running") return;
+    if (this.#lead !== lead || this.#running.has(id) || this.#beginning.has(id)) return;
+    this.#start(lead, record, document.version, !record.isBegun);
   }
 
   async begin(batch: NewBatch): Promise<BatchRecord | undefined> {
