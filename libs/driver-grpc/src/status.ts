@@ -51,10 +51,21 @@ export function statusOf(error: PerdureError | RegistryRefusal): Pick<StatusObje
   return { code, details: detail, metadata };
 }
 
-/** The error of the catalogue that the other process answered; undefined when it answered none: it cannot be reached, or is of v0.1. */
+/**
+ * The error of the catalogue that the other process answered; undefined when it answered none: it cannot be reached, is of v0.1, or its details
+ * cannot be read.
+ */
 export function answeredError(error: Partial<ServiceError>): PerdureError | RegistryRefusal | undefined {
   const [bytes] = error.metadata?.get(DETAILS) ?? [];
   if (!(bytes instanceof Uint8Array)) return undefined;
+  try {
+    return errorIn(bytes);
+  } catch {
+    return undefined; // A response that is not ours must not end the process that reads it.
+  }
+}
+
+function errorIn(bytes: Uint8Array): PerdureError | RegistryRefusal | undefined {
   const { message, details } = fromBinary(StatusSchema, bytes);
   for (const detail of details) {
     const info = anyUnpack(detail, ErrorInfoSchema);
