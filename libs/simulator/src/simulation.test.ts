@@ -22,6 +22,7 @@ const FEW_SLOTS_SEEDS = [...Array.from({ length: 10 }, (_, n) => n + 1), 96];
 const ONCE_BROKEN_IN_SCOPES: readonly (readonly [seed: number, was: string])[] = [
   [81, "a bucket that was full was forgotten in the batch that drew on it again"],
   [2782, "a child was taken for one that survives its caller's kill while the call of another caller to it was on its way"],
+  [144919865, "a signal to a deleted invocation counted as sent to the next one of the same idempotency key"],
 ];
 const SCOPED_SEEDS = 12;
 

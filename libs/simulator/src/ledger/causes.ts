@@ -35,7 +35,7 @@ export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>)
           if (why !== undefined) missing.push(`${life.id} waits for completion ${id}: ${why}`);
         }
         for (const signal of signalsOf(invocation.awaiting)) {
-          if (ledger.signalWasSent(life.id, signal))
+          if (ledger.signals.wasSent(life, signal))
             missing.push(`${life.id} waits for a signal that was sent: ${JSON.stringify(signal)}`);
         }
         break;

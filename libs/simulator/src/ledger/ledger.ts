@@ -3,7 +3,7 @@
  * lands in the store and knows nothing of the code that made them; whatever contradicts the book is a finding.
  */
 import type { InvocationId } from "@perdure/base";
-import { bytesEqual, parseAwakeableId, toBinaryString } from "@perdure/base";
+import { bytesEqual, toBinaryString } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/partition";
 import { isExclusive, isWorkflowRun } from "@perdure/partition";
 import {
@@ -17,7 +17,6 @@ import {
   MessageType,
   messageTypeName,
   resultCompletionIdOf,
-  type SignalId,
 } from "@perdure/service-protocol";
 import type { PartitionBatch } from "@perdure/store";
 import type { Findings } from "../findings.js";
@@ -28,6 +27,7 @@ import { hasDeterministicId, type Life, outcomeText } from "./life.js";
 import { LockModel } from "./lock-model.js";
 import { PromiseModel } from "./promise-model.js";
 import { RunModel } from "./run-model.js";
+import { SignalModel } from "./signal-model.js";
 import { StateModel } from "./state-model.js";
 
 /** From which status an invocation may come to which. */
@@ -69,6 +69,7 @@ export class Ledger {
   readonly flow: FlowModel;
   readonly kills: KillModel;
   readonly runs: RunModel;
+  readonly signals: SignalModel;
   readonly #promises: PromiseModel;
   /** The present life of each id, forgotten ones included. */
   readonly #lives = new Map<InvocationId, Life>();
@@ -82,7 +83,6 @@ export class Ledger {
   readonly #signalValues = new Set<string>();
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
-  readonly #signalsSent = new Set<string>();
   /** Forgotten in the present batch, and not written to since. */
   readonly #forgottenWorkflows = new Set<string>();
   #commits = 0;
@@ -98,6 +98,7 @@ export class Ledger {
     this.#wallMs = wallMs;
     this.kills = new KillModel(findings, nowMs);
     this.runs = new RunModel(findings);
+    this.signals = new SignalModel((id) => this.life(id));
     this.#promises = new PromiseModel(findings);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new Attempts(findings, this);
@@ -241,6 +242,8 @@ export class Ledger {
     const before = this.#dedup.get(name) ?? -1;
     this.#findings.require(seq > before, "a delivery is taken once, in order", () => `${name}: ${seq} after ${before}`);
     this.#dedup.set(name, seq);
+    const command = this.#outboxes.get(`${producer}/${seq}`)?.command;
+    if (command?.kind === "signal") this.signals.received(command.id, command.signal);
   }
 
   /** State that no handler changed: an edit from outside waits for whoever holds the object, but not for workflows, which are forgotten whole. */
@@ -417,27 +420,11 @@ export class Ledger {
     const command = decodeCommand(entry.type, entry.body);
     if (isFault(command)) return this.#findings.report("a stored command can be read", `${life.id}: ${command.detail}`);
     this.#demandState(life, command);
-    this.#noteSignal(command);
-  }
-
-  #noteSignal(command: JournalCommand): void {
-    if (command.kind === "sendSignal") {
-      this.#signalsSent.add(`${command.targetInvocationId} ${signalText(command.signal)}`);
-    } else if (command.kind === "completeAwakeable") {
-      const parsed = parseAwakeableId(command.awakeableId);
-      if (parsed.ok && parsed.value.kind === "signal") {
-        this.#signalsSent.add(`${parsed.value.invocationId} index ${parsed.value.signalIndex}`);
-      }
-    }
+    this.signals.stored(life, command);
   }
 
   promiseIsCompleted(service: string, key: string, name: string): boolean {
     return this.#promises.isCompleted(`${service}/${key}/${name}`);
-  }
-
-  /** Whether a handler has stored that it sends this signal to the invocation. */
-  signalWasSent(to: InvocationId, signal: SignalId): boolean {
-    return this.#signalsSent.has(`${to} ${signalText(signal)}`);
   }
 
   #promiseCompletion(life: Life, id: number, entry: JournalEntry, notificationType: number): void {
@@ -558,10 +545,6 @@ function calleeOf(entry: JournalEntry, completionId: number | undefined): Invoca
   if (isFault(decoded) || decoded.id.kind !== "completion") return undefined;
   if (completionId !== undefined && decoded.id.id !== completionId) return undefined;
   return decoded.result.kind === "invocationId" ? (decoded.result.invocationId as InvocationId) : undefined;
-}
-
-function signalText(signal: SignalId): string {
-  return signal.kind === "signalIndex" ? `index ${signal.index}` : `name ${signal.name}`;
 }
 
 function timerText(timer: {
