@@ -29,58 +29,58 @@ if (Buffer.compare(message, writeWithLibrary()) !== 0) throw new Error("the two 
 
 function read(): number {
   const r = new ProtoReader(message);
-  let seen = 0;
+  let checksum = 0;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
       case 1:
       case 2:
       case 5:
-        seen += r.string().length;
+        checksum += r.string().length;
         break;
       case 3:
-        seen += r.bytes().length;
+        checksum += r.bytes().length;
         break;
       case 6:
-        seen += r.uint64Number();
+        checksum += r.uint64Number();
         break;
       case 10:
       case 11:
-        seen += r.uint32();
+        checksum += r.uint32();
         break;
       default:
         r.skip(tag & 7);
     }
   }
-  return seen;
+  return checksum;
 }
 
 function readWithLibrary(): number {
   const r = new BinaryReader(message);
-  let seen = 0;
+  let checksum = 0;
   while (r.pos < r.len) {
     const [field, wire] = r.tag();
     switch (field) {
       case 1:
       case 2:
       case 5:
-        seen += r.string().length;
+        checksum += r.string().length;
         break;
       case 3:
-        seen += r.bytes().length;
+        checksum += r.bytes().length;
         break;
       case 6:
-        seen += Number(r.uint64());
+        checksum += Number(r.uint64());
         break;
       case 10:
       case 11:
-        seen += r.uint32();
+        checksum += r.uint32();
         break;
       default:
         r.skip(wire);
     }
   }
-  return seen;
+  return checksum;
 }
 
 function strings(text: string): () => number {

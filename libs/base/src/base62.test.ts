@@ -60,9 +60,9 @@ describe.each(sizes)("$bytes bytes", ({ bytes: size, width, encode, decode }) =>
   });
 
   test("are not read from a character outside the alphabet, wherever it stands", () => {
-    for (const stranger of ["-", "_", "/", ":", "@", "[", "`", "{", " ", "é", "\u0130", "💥"]) {
+    for (const character of ["-", "_", "/", ":", "@", "[", "`", "{", " ", "é", "\u0130", "💥"]) {
       for (let at = 0; at < width; at++) {
-        const text = `${"1".repeat(at)}${stranger}${"1".repeat(width)}`;
+        const text = `${"1".repeat(at)}${character}${"1".repeat(width)}`;
         expect(decode(text, 0, new Uint8Array(size), 0)).toBe(false);
       }
     }

@@ -62,14 +62,14 @@ describe("text", () => {
 
   test("strict reading agrees with the platform's strict decoder on any bytes", () => {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const verdict = (bytes: Uint8Array) => {
+    const decodeStrictly = (bytes: Uint8Array) => {
       try {
         return decoder.decode(bytes);
       } catch {
         return undefined;
       }
     };
-    fc.assert(fc.property(anyBytes, (bytes) => expect(fromUtf8Strict(bytes)).toBe(verdict(bytes))));
+    fc.assert(fc.property(anyBytes, (bytes) => expect(fromUtf8Strict(bytes)).toBe(decodeStrictly(bytes))));
   });
 });
 

@@ -45,12 +45,12 @@ function parseIso(text: string): ParsedDuration {
   if (match === null || /[PT]$/i.test(text)) return bad(`'${text}' is not an ISO 8601 duration such as PT1H30M`);
   if (match[1] !== undefined || match[2] !== undefined) return bad(TOO_LARGE_UNIT);
   let total = 0;
-  let fractionSeen = false;
+  let hasFraction = false;
   for (let i = 0; i < ISO_UNITS.length; i++) {
     const amount = match[i + 3];
     if (amount === undefined) continue;
-    if (fractionSeen) return bad("only the smallest unit may have a fraction");
-    fractionSeen = /[.,]/.test(amount);
+    if (hasFraction) return bad("only the smallest unit may have a fraction");
+    hasFraction = /[.,]/.test(amount);
     total += amountOf(amount) * ISO_UNITS[i]!;
   }
   return whole(total);
@@ -65,7 +65,7 @@ function parseFriendly(text: string): ParsedDuration {
   let total = 0;
   let at = 0;
   let lastRank = Number.POSITIVE_INFINITY;
-  let fractionSeen = false;
+  let hasFraction = false;
   while (at < text.length) {
     CLOCK.lastIndex = at;
     const clock = lastRank > CLOCK_RANK ? CLOCK.exec(text) : null;
@@ -80,9 +80,9 @@ function parseFriendly(text: string): ParsedDuration {
       return bad(name === "ago" ? NEGATIVE : `'${name}' is not a unit of time`);
     }
     if (unit.rank >= lastRank) return bad("units must go from large to small, each at most once");
-    if (fractionSeen) return bad("only the smallest unit may have a fraction");
-    fractionSeen = /[.,]/.test(match[1]!);
-    if (fractionSeen && unit.rank > 5) return bad("days and weeks cannot have a fraction");
+    if (hasFraction) return bad("only the smallest unit may have a fraction");
+    hasFraction = /[.,]/.test(match[1]!);
+    if (hasFraction && unit.rank > 5) return bad("days and weeks cannot have a fraction");
     lastRank = unit.rank;
     total += amountOf(match[1]!) * unit.ms;
     at = PIECE.lastIndex;

@@ -9,13 +9,13 @@ const shared = Buffer.allocUnsafeSlow(HASH_SCRATCH_BYTES);
 
 /** Hash of one string part: the partition key of an object key or of a scope. Unsigned 64 bits. */
 export function hashString(text: string): bigint {
-  const buffer = roomFor(text.length * 3 + 1);
+  const buffer = bufferFor(text.length * 3 + 1);
   return xxh3.xxh64(buffer.subarray(0, putString(buffer, text, 0)));
 }
 
 /** Hash of two string parts and a u64 (given as 32 bits): the partition key of a bucket of a service. Unsigned 64 bits. */
 export function hashBucket(first: string, second: string, number: number): bigint {
-  const buffer = roomFor((first.length + second.length) * 3 + 10);
+  const buffer = bufferFor((first.length + second.length) * 3 + 10);
   const end = putString(buffer, second, putString(buffer, first, 0));
   buffer.writeUInt32LE(number, end);
   buffer.writeUInt32LE(0, end + 4);
@@ -23,7 +23,7 @@ export function hashBucket(first: string, second: string, number: number): bigin
 }
 
 /** The shared buffer, or a larger one for this call only: a huge key must not stay in memory. */
-function roomFor(size: number): Buffer {
+function bufferFor(size: number): Buffer {
   return size <= HASH_SCRATCH_BYTES ? shared : Buffer.allocUnsafeSlow(size);
 }
 

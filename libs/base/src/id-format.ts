@@ -31,7 +31,7 @@ export type IdProblem =
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
 
 /** All prefixes of the id scheme; a known one in the wrong place is a mismatch, any other text is unrecognized. */
-const KNOWN_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat"]);
+const ID_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat"]);
 
 export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
   return { ok: false, problem };
@@ -42,7 +42,7 @@ export function frameProblem(text: string, prefixes: readonly string[]): IdProbl
   const separator = text.indexOf("_");
   if (separator < 0) return "bad format";
   const prefix = text.slice(0, separator);
-  if (!KNOWN_PREFIXES.has(prefix)) return `unrecognized resource type: ${prefix}`;
+  if (!ID_PREFIXES.has(prefix)) return `unrecognized resource type: ${prefix}`;
   if (text.length === separator + 1) return "bad length";
   if (text[separator + 1] !== "1") return "unrecognized codec version";
   return prefixes.includes(prefix) ? undefined : "id doesn't match the expected type";

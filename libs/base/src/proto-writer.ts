@@ -38,7 +38,7 @@ export class ProtoWriter {
   reset(): this {
     this.#pos = 0;
     this.#forks.length = 0;
-    this.#forget();
+    this.#clearReferences();
     if (this.#buf.length > WRITER_KEPT_BYTES_MAX) this.#buf = Buffer.allocUnsafeSlow(WRITER_INITIAL_BYTES);
     return this;
   }
@@ -165,7 +165,7 @@ export class ProtoWriter {
       from = at;
     }
     if (this.#pos > from) pieces.push(copyBytes(this.#buf, from, this.#pos));
-    this.#forget();
+    this.#clearReferences();
     return pieces;
   }
 
@@ -195,11 +195,11 @@ export class ProtoWriter {
       from = at;
     }
     whole.set(this.#buf.subarray(from, this.#pos), end);
-    this.#forget();
+    this.#clearReferences();
     return whole;
   }
 
-  #forget(): void {
+  #clearReferences(): void {
     if (this.#referred.length === 0) return;
     this.#referred = [];
     this.#referredBytes = 0;

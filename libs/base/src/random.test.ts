@@ -3,14 +3,14 @@ import { systemRandom, toHex } from "./index.js";
 
 test("fills arrays of every size, small ones from the pool and large ones directly", () => {
   for (const size of [0, 1, 10, 63, 64, 65, 5000]) {
-    const seen = new Set<string>();
+    const values = new Set<string>();
     for (let i = 0; i < 3; i++) {
       const bytes = new Uint8Array(size);
       systemRandom.bytes(bytes);
-      seen.add(toHex(bytes));
+      values.add(toHex(bytes));
     }
-    if (size >= 10) expect(seen.size).toBe(3);
-    else expect(seen.size).toBeGreaterThan(0);
+    if (size >= 10) expect(values.size).toBe(3);
+    else expect(values.size).toBeGreaterThan(0);
   }
 });
 
@@ -21,14 +21,14 @@ test("leaves what lies beside the array alone", () => {
 });
 
 test("does not repeat itself over many pools", () => {
-  const seen = new Set<string>();
+  const values = new Set<string>();
   for (let i = 0; i < 5000; i++) {
     const bytes = new Uint8Array(10);
     systemRandom.bytes(bytes);
-    seen.add(toHex(bytes));
+    values.add(toHex(bytes));
     systemRandom.uint32(); // Mixed sizes must not make the pool hand out bytes twice.
   }
-  expect(seen.size).toBe(5000);
+  expect(values.size).toBe(5000);
 });
 
 test("numbers are in range and spread over it", () => {

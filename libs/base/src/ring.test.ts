@@ -35,10 +35,10 @@ test("an undefined item is an item", () => {
 test("a loop sees what is pushed meanwhile", () => {
   const ring = new Ring<number>();
   ring.push(1);
-  const seen: number[] = [];
+  const items: number[] = [];
   for (const item of ring) {
-    seen.push(item);
+    items.push(item);
     if (item < 40) ring.push(item + 1);
   }
-  expect(seen).toHaveLength(40);
+  expect(items).toHaveLength(40);
 });

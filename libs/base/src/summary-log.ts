@@ -12,7 +12,7 @@ export interface LineKind {
   readonly code: string;
 }
 
-interface Counted extends LineKind {
+interface CountedLine extends LineKind {
   readonly message: string;
   count: number;
   /** Of the last line that was only counted. */
@@ -25,7 +25,7 @@ const OTHER = "other";
 export class SummaryLog implements Disposable {
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #kinds = new Map<string, Counted>();
+  readonly #kinds = new Map<string, CountedLine>();
   #beganMs = Number.NEGATIVE_INFINITY;
   /** Runs while something was only counted. */
   #timer: TimerHandle | undefined;
@@ -57,10 +57,10 @@ export class SummaryLog implements Disposable {
     this.#beganMs = nowMs;
   }
 
-  #counted({ service, code }: LineKind, message: string): Counted {
+  #counted({ service, code }: LineKind, message: string): CountedLine {
     const name = `${service}\0${code}\0${message}`;
-    const known = this.#kinds.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#kinds.get(name);
+    if (existing !== undefined) return existing;
     const isOther = this.#kinds.size >= SUMMARY_KINDS_MAX;
     const key = isOther ? OTHER : name;
     let counted = this.#kinds.get(key);

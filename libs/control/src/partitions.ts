@@ -3,7 +3,7 @@
  * instead of returning promises; everything else is rare enough for them.
  */
 import type { InvocationId } from "@perdure/base";
-import type { Answer, Invocation, Invoke, Outcome, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand } from "@perdure/partition";
 
 /** The outcome of an invocation as a caller sees it. */
 export interface Completion {
@@ -42,5 +42,5 @@ export interface Partitions {
   /** The invocation as applied now; undefined when no record of it exists. */
   describe(id: InvocationId): Promise<Invocation | undefined>;
   /** Any other command; resolves once it is durable. Throws PerdureError when the partition is unavailable. */
-  submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer>;
+  submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer>;
 }

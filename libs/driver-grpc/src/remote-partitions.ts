@@ -10,7 +10,7 @@
  */
 import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
 import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
-import { type Answer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
+import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
 import { decodeAnswer, decodeKnown, decodeOutcome } from "./codec/answers.js";
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
 import type { Ask, CompletedTell, Tell } from "./codec/exchange.js";
@@ -78,7 +78,7 @@ export class RemotePartitions implements Partitions, Courier {
     });
   }
 
-  submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
+  submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer> {
     const value = encodeCommand(command as RemoteCommand);
     return new Promise((resolve, reject) => {
       const read = (tell: Tell, isRepetition: boolean) => {
@@ -384,7 +384,7 @@ class QuestionErrand extends Errand {
  * or gone because it had not begun or is not retained. A cancellation that was heeded was pending first; `done` says that the invocation
  * never began.
  */
-const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in Answer["kind"]]?: Answer } } = {
+const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer } } = {
   kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
   cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
   resume: { alreadyCompleted: { kind: "done" } },

@@ -4,8 +4,8 @@ import { Server } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { newDeploymentId, newSubscriptionId, type Random, silentLogger } from "@perdure/base";
 import type { HandlerView, RetryPolicy, ServiceView } from "@perdure/control";
-import type { HandlerDefinition, Options } from "@perdure/manifest";
-import type { DeploymentRecord, Finding, RegistryRefusal, RuleChange, Verification } from "@perdure/metadata";
+import type { HandlerDefinition, ManifestOptions } from "@perdure/manifest";
+import type { DeploymentRecord, VerificationFinding, RegistryRefusal, RuleChange, Verification } from "@perdure/metadata";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
@@ -33,7 +33,7 @@ const protocolType = fc.constantFrom("bidiStream", "requestResponse");
 const code = fc.constantFrom("RT0016", "META0004");
 const schema = maybe(fc.constantFrom({ type: "object" }, true, null, [1]));
 
-const options: fc.Arbitrary<Options> = fc.record({
+const options: fc.Arbitrary<ManifestOptions> = fc.record({
   inactivityTimeoutMs: maybe(real),
   abortTimeoutMs: maybe(real),
   journalRetentionMs: maybe(real),
@@ -67,7 +67,7 @@ const overrides = fc.record({
   abortTimeoutMs: maybe(real),
 });
 const command = fc.record({ type: text, name: maybe(text) });
-const finding: fc.Arbitrary<Finding> = fc.record({
+const finding: fc.Arbitrary<VerificationFinding> = fc.record({
   kind: fc.constantFrom("journalMismatch", "handlerMissing", "protocolVersion", "failed", "unclear", "outputDiffers", "skipped"),
   service: text,
   handler: text,

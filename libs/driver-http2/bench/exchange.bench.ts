@@ -74,7 +74,7 @@ function throughInvoker(uri: string): (done: () => void) => void {
     for (const command of commands) {
       if (command.kind === "appendCommand") {
         const entry = { type: command.type, body: command.body, appendedAtMs: 0 };
-        invoker.entryStored({ kind: "entryStored", id: command.id, run: 1, index: 1, entry, tell: { kind: "nothing" } });
+        invoker.entryStored({ kind: "entryStored", id: command.id, run: 1, index: 1, entry, delivery: { kind: "nothing" } });
       } else if (command.kind === "end") {
         invoker.stopRun({ kind: "stopRun", id: command.id, run: 1, reason: "ended" });
         waiting.get(command.id)?.();
@@ -86,7 +86,7 @@ function throughInvoker(uri: string): (done: () => void) => void {
     submit(command) {
       if (batch.push(command) === 1) setImmediate(flush);
     },
-    settled: setImmediate,
+    whenDurable: setImmediate,
     readJournal: async () => [input],
     readState: async () => new Map(),
   };

@@ -3,7 +3,7 @@
  * has records waiting too. So the broker is asked now and then where each partition ends.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
-import type { Position } from "@perdure/subscription";
+import type { ConsumerPosition } from "@perdure/subscription";
 import type { Admin } from "kafkajs";
 import { LAG_MS } from "./limits.js";
 
@@ -16,7 +16,7 @@ export interface LagWatchOptions {
 
 export interface LagWatchPorts {
   readonly admin: Admin;
-  readonly tell: (position: Position) => void;
+  readonly tell: (position: ConsumerPosition) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }

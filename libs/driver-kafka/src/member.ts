@@ -4,7 +4,7 @@
  * the next reader begins behind the last commit, and partitions know what they have seen.
  */
 import { type Logger, PerdureError } from "@perdure/base";
-import type { ConsumerOptions, RecordConsumer, RecordReceiver, Rest, SourceRecord } from "@perdure/subscription";
+import type { ConsumerOptions, RecordConsumer, RecordReceiver, TopicPartitionPause, SourceRecord } from "@perdure/subscription";
 import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage, type LogEntry } from "kafkajs";
 import { knowAllCodecs } from "./compression.js";
 import { LagWatch } from "./lag.js";
@@ -90,7 +90,7 @@ class Member implements RecordConsumer {
     const { signal } = this.#generation;
     const records = batch.messages.map((message) => recordOf(batch.topic, partition, message));
     const stopBeating = this.#beat(payload);
-    let rest: Rest | undefined;
+    let rest: TopicPartitionPause | undefined;
     try {
       const handled = (offset: number): void => {
         if (signal.aborted) return; // It may be somebody else's.

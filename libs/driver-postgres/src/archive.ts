@@ -11,7 +11,7 @@ import {
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
 import {
   type Archive,
-  type ArchivedLife,
+  type ArchivedGeneration,
   type ArchivedRow,
   type ArchiveFilter,
   type ArchiveOutcome,
@@ -121,7 +121,7 @@ class PostgresArchive implements SizedArchive {
     );
   }
 
-  forget(leader: ArchivingLeader, lives: readonly ArchivedLife[]): Promise<ArchiveOutcome> {
+  delete(leader: ArchivingLeader, lives: readonly ArchivedGeneration[]): Promise<ArchiveOutcome> {
     return this.#write("archive-forget", "SELECT perdure_archive_forget($1, $2, $3, $4, $5) AS fenced", leader, [
       lives.map(({ id }) => rawOf(id)),
       lives.map(({ retainedUntilMs }) => retainedUntilMs),

@@ -132,7 +132,7 @@ async function sleepers(redis: RedisServer, store: RedisPartitionStore, count: n
   console.log(`${count} sleeping invocations: ${Math.round((after.memory - before.memory) / count)} bytes of Redis memory each`);
   const startedAt = performance.now();
   let found = 0;
-  for await (const _ of store.takenUp(0)) found++;
+  for await (const _ of store.recoverable(0)) found++;
   console.log(`a new leader finds the ${found} it must take up among them in ${(performance.now() - startedAt).toFixed(1)} ms`);
 }
 

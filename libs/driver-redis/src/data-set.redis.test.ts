@@ -68,8 +68,8 @@ function waysToRead(): readonly (readonly [what: string, read: (store: RedisPart
     ["the outbox", (store) => store.outbox(0, -1, 1)],
     ["events", (store) => store.events(0, id)],
     ["flow control", (store) => store.flow(0)],
-    ["what a new leader takes up", (store) => all(store.takenUp(0))],
-    ["what it counts then", (store) => all(store.takenUp(0, newPopulation()))],
+    ["what a new leader takes up", (store) => all(store.recoverable(0))],
+    ["what it counts then", (store) => all(store.recoverable(0, newPopulation()))],
     ["unfinished invocations", (store) => all(store.unfinished(0, undefined))],
     ["suspended invocations", (store) => all(store.unfinished(0, "suspended"))],
     ["completed invocations", (store) => all(store.completed(0))],
@@ -178,7 +178,7 @@ describe("a partition without the expected mark", () => {
     expect(await store.commit([{ partition: 0, epoch, mutations }])).toEqual(COMMITTED);
     expect((await store.readJournal(0, id, 1))[0]?.body).toEqual(value);
     expect(await store.stateOf(0, "s", "k")).toEqual(new Map([["x", value]]));
-    expect(await all(store.takenUp(0))).toHaveLength(1);
+    expect(await all(store.recoverable(0))).toHaveLength(1);
 
     await server.ask("FLUSHALL");
     for (const [what, read] of waysToRead()) {

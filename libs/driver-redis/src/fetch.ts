@@ -11,7 +11,7 @@ import {
   decodeLock,
   decodeNumber,
   decodePromise,
-  type Row,
+  type FetchedRow,
   type RowKey,
 } from "@perdure/store";
 import { answer } from "./asking.js";
@@ -22,7 +22,7 @@ import { type Cell, payloadsOf } from "./payloads.js";
 import type { Reads } from "./reads.js";
 import { sortedState } from "./storage-order.js";
 
-export async function fetchRows(asker: Reads, prefix: string, keys: readonly RowKey[]): Promise<readonly Row[]> {
+export async function fetchRows(asker: Reads, prefix: string, keys: readonly RowKey[]): Promise<readonly FetchedRow[]> {
   const plan = new Plan(prefix);
   const found = keys.map((key) => plan.place(key));
   const replies = await transaction(asker, plan.commands());
@@ -33,7 +33,7 @@ export async function fetchRows(asker: Reads, prefix: string, keys: readonly Row
     return cells.length;
   });
   const payloads = await payloadsOf(asker, prefix, cells);
-  const rows: Row[] = [];
+  const rows: FetchedRow[] = [];
   for (const [n, key] of keys.entries()) {
     const from = n === 0 ? 0 : (ends[n - 1] as number);
     rows.push(
@@ -161,7 +161,7 @@ function rowOf(
   key: Exclude<RowKey, { kind: "journal" }>,
   payloads: readonly (Uint8Array | undefined)[],
   cells: readonly Cell[],
-): Row {
+): FetchedRow {
   const first = payloads[0];
   switch (key.kind) {
     case "invocation": {

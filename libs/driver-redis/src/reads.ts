@@ -1,5 +1,5 @@
 /** Why: what a leader reads counts only while it leads; what others read, as introspection does, is whatever is there. */
-import { type FoundLead, type Lead, requireLead } from "@perdure/store";
+import { type StoredLead, type LeadToken, requireLead } from "@perdure/store";
 import { type Asker, answer } from "./asking.js";
 import type { Command, Reply } from "./link.js";
 
@@ -15,10 +15,10 @@ export interface Reads {
 export class LeaderReads implements Reads {
   readonly #asker: Asker;
   readonly #partition: number;
-  readonly #lead: Lead;
+  readonly #lead: LeadToken;
   readonly #check: Command;
 
-  constructor(asker: Asker, partition: number, prefix: string, lead: Lead) {
+  constructor(asker: Asker, partition: number, prefix: string, lead: LeadToken) {
     this.#asker = asker;
     this.#partition = partition;
     this.#lead = lead;
@@ -38,7 +38,7 @@ export class LeaderReads implements Reads {
   }
 }
 
-function foundLead(reply: Reply): FoundLead {
+function foundLead(reply: Reply): StoredLead {
   const [mark, epoch] = answer(reply) as readonly (Buffer | null)[];
   return { mark: mark?.toString("latin1"), epoch: epoch == null ? undefined : Number(epoch.toString("latin1")) };
 }

@@ -29,15 +29,15 @@ import {
   decodeInvocation,
   decodeLock,
   decodeNumber,
-  decodeOwed,
+  decodeOutboxCommand,
   decodePause,
   type InboxRow,
-  isTakenUp,
+  isRecoverable,
   type LockRow,
   type PartitionBatch,
   type Population,
   type PromiseRow,
-  type Row,
+  type FetchedRow,
   type RowKey,
   type StateRange,
   type StateRow,
@@ -228,7 +228,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     return this.#leaderships.get(partition)?.reads ?? this.#redis.reads;
   }
 
-  fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]> {
+  fetch(partition: number, keys: readonly RowKey[]): Promise<readonly FetchedRow[]> {
     return fetchRows(this.#reads(partition), this.#prefix(partition), keys);
   }
 
@@ -270,7 +270,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}out`, seqs[n] as Buffer] as const }));
     const messages: OutboxMessage[] = [];
     for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
-      if (payload !== undefined) messages.push({ seq: Number(seqs[n]), command: decodeOwed(payload) }); // Else acknowledged meanwhile.
+      if (payload !== undefined) messages.push({ seq: Number(seqs[n]), command: decodeOutboxCommand(payload) }); // Else acknowledged meanwhile.
     }
     return messages;
   }
@@ -303,8 +303,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   // ── scans ──────────────────────────────────────────────────────────────────────────────────────
 
-  async *takenUp(partition: number, counted?: Population): AsyncIterable<Invocation> {
-    yield* this.#byStatus(partition, isTakenUp, counted);
+  async *recoverable(partition: number, counted?: Population): AsyncIterable<Invocation> {
+    yield* this.#byStatus(partition, isRecoverable, counted);
     if (counted === undefined) return;
     const prefix = this.#prefix(partition);
     const sizes = [["HLEN", `${prefix}inv`] as const, ["HLEN", `${prefix}status`] as const, ["ZCARD", `${prefix}t`] as const];

@@ -29,7 +29,7 @@ test("a new leader finds what runs by its last status, however often that change
   const former = await lead(redis.connections, ++partition);
   const found = async ({ store } = former) => {
     const ids: string[] = [];
-    for await (const invocation of store.takenUp(partition)) ids.push(`${invocation.status} ${invocation.modifiedAtMs}`);
+    for await (const invocation of store.recoverable(partition)) ids.push(`${invocation.status} ${invocation.modifiedAtMs}`);
     return ids;
   };
   for (const [n, [status, wanted]] of (

@@ -2,7 +2,7 @@
 import { silentLogger, systemClock } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
 import { type RedisServer, startRedis } from "@perdure/servers";
-import type { CommitOutcome, Row, RowKey } from "@perdure/store";
+import type { CommitOutcome, FetchedRow, RowKey } from "@perdure/store";
 import { connectRedis, type RedisConnections, type RedisOptions, RedisPartitionStore } from "../src/index.js";
 
 export const ENVIRONMENT = "e";
@@ -17,7 +17,7 @@ export interface RedisLeader {
   readonly store: RedisPartitionStore;
   readonly epoch: number;
   put(...mutations: Mutation[]): Promise<CommitOutcome>;
-  fetch(...keys: RowKey[]): Promise<readonly Row["value"][]>;
+  fetch(...keys: RowKey[]): Promise<readonly FetchedRow["value"][]>;
 }
 
 export async function lead(redis: RedisConnections, partition = 0): Promise<RedisLeader> {

@@ -107,7 +107,7 @@ async function everything(store: Scanned, of: number): Promise<Record<string, un
   return {
     unfinished: await all(store.unfinished(of, undefined)),
     byStatus: await Promise.all(STATUSES.map((status) => all(store.unfinished(of, status)))),
-    takenUp: await all(store.takenUp(of)),
+    takenUp: await all(store.recoverable(of)),
     completed: await all(store.completed(of)),
     state: await all(store.scanState(of, undefined)),
     stateInScopes: await all(store.scanState(of, "O", "inScopes")),

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
-import type { PartitionStore, Row, RowKey, RowValues, SyncReads } from "@perdure/store";
+import type { PartitionStore, FetchedRow, RowKey, RowValues, SyncReads } from "@perdure/store";
 import type { RedisOptions, RedisPartitionStore } from "../src/index.js";
 import type { SyncRequest, SyncWorkerData } from "./sync-worker.js";
 
@@ -28,11 +28,11 @@ export class SyncFetcher implements AsyncDisposable {
     this.#worker = new Worker(join(this.#bundle, "main.mjs"), { workerData, transferList: [this.#channel.port2] });
   }
 
-  fetch(request: SyncRequest): readonly Row[] {
+  fetch(request: SyncRequest): readonly FetchedRow[] {
     Atomics.store(this.#answered, 0, 0);
     this.#channel.port1.postMessage(request);
     if (Atomics.wait(this.#answered, 0, 0, ANSWER_MS_MAX) === "timed-out") throw new Error("the fetching thread does not answer");
-    const message = receiveMessageOnPort(this.#channel.port1)?.message as { rows?: readonly Row[]; error?: string };
+    const message = receiveMessageOnPort(this.#channel.port1)?.message as { rows?: readonly FetchedRow[]; error?: string };
     if (message.rows === undefined) throw new Error(message.error);
     return message.rows;
   }

@@ -30,9 +30,9 @@ class World {
     this.scheduler.request(subject, change.sinceMs ?? this.nowMs, change.woken ?? false);
   }
   /** Ids in the order of their admission; they start, unless their start is still to be settled. */
-  admit(settled: "started" | "unsettled" = "started"): string[] {
+  admit(outcome: "started" | "unsettled" = "started"): string[] {
     const ids = this.scheduler.admit(this.nowMs).map(({ id }) => id as string);
-    if (settled === "started") for (const id of ids) this.scheduler.started(this.subject(id));
+    if (outcome === "started") for (const id of ids) this.scheduler.started(this.subject(id));
     return ids;
   }
   left(...names: string[]): void {
@@ -233,8 +233,8 @@ describe("buckets", () => {
     world.scheduler.restoreBucket({ name: "s1", bookedUntilMicros: (NOW + 2_000) * 1_000 }, NOW);
     world.scheduler.restoreBucket({ name: "s1/gone", bookedUntilMicros: (NOW + 2_000) * 1_000 }, NOW);
     world.scheduler.restoreBucket({ name: "s2", bookedUntilMicros: NOW * 1_000 }, NOW);
-    expect(world.scheduler.takeForgottenBuckets()).toEqual(["s1/gone", "s2"]);
-    expect(world.scheduler.takeForgottenBuckets()).toEqual([]);
+    expect(world.scheduler.takeUnusedBuckets()).toEqual(["s1/gone", "s2"]);
+    expect(world.scheduler.takeUnusedBuckets()).toEqual([]);
     world.request("a");
     expect(world.admit()).toEqual([]);
     world.nowMs = world.scheduler.nextAtMs as number;
@@ -247,7 +247,7 @@ describe("buckets", () => {
     world.scheduler.restoreBucket({ name: "s1", bookedUntilMicros: NOW * 1_000 }, NOW);
     world.request("a");
     expect(world.admit()).toEqual(["a"]);
-    expect(world.scheduler.takeForgottenBuckets()).toEqual([]);
+    expect(world.scheduler.takeUnusedBuckets()).toEqual([]);
   });
 
   test("are forgotten when they are full again and when their rule goes, and nothing is left", () => {
@@ -258,14 +258,14 @@ describe("buckets", () => {
     expect(world.scheduler.isEmpty).toBe(false);
     world.nowMs = world.scheduler.nextAtMs as number;
     world.admit();
-    expect(world.scheduler.takeForgottenBuckets()).toEqual(["s1"]);
+    expect(world.scheduler.takeUnusedBuckets()).toEqual(["s1"]);
     expect(world.scheduler.isEmpty).toBe(true);
     expect(world.scheduler.nextAtMs).toBeUndefined();
     world.request("b");
     world.admit();
     world.left("b");
     world.scheduler.setRules(RuleBook.EMPTY, world.nowMs);
-    expect(world.scheduler.takeForgottenBuckets()).toEqual(["s1"]);
+    expect(world.scheduler.takeUnusedBuckets()).toEqual(["s1"]);
     expect(world.scheduler.isEmpty).toBe(true);
   });
 

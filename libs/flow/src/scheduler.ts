@@ -18,7 +18,7 @@ import { Heap, NOWHERE } from "./heap.js";
 import { ADMISSIONS_MAX, BUCKET_SWEEP_MS } from "./limits.js";
 import { PRIORITY_DEFAULT, PRIORITY_STEP_MS } from "./rule.js";
 import { type RuleBook, splitLimitKey } from "./rule-book.js";
-import { type Branch, type Entry, Leaf, Node, type Queue } from "./tree.js";
+import { type Branch, type SchedulerEntry, LimitLeaf, LimitNode, type ServiceQueue } from "./tree.js";
 
 /** An invocation of a scope, as far as it matters here. */
 export interface FlowSubject {
@@ -30,7 +30,7 @@ export interface FlowSubject {
 }
 
 /** A slot that was given out. */
-export interface Admission {
+export interface SlotAdmission {
   readonly id: InvocationId;
   /** What the start leaves of the buckets it draws on, to be stored with it. */
   readonly buckets: readonly BucketValue[];
@@ -42,15 +42,15 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export class FlowScheduler {
   #book: RuleBook;
-  readonly #root = new Node(undefined, "", undefined, undefined);
-  readonly #entries = new Map<InvocationId, Entry>();
+  readonly #root = new LimitNode(undefined, "", undefined, undefined);
+  readonly #entries = new Map<InvocationId, SchedulerEntry>();
   readonly #paused = new Set<VqueueId>();
   /** Closed buckets under which somebody new waits, by when they open. */
-  readonly #openings = new Heap<"openingAt", Node>("openingAt", (a, b) => a.opensAtMs < b.opensAtMs);
+  readonly #openings = new Heap<"openingAt", LimitNode>("openingAt", (a, b) => a.opensAtMs < b.opensAtMs);
   /** Nodes with a bucket that was drawn on. */
-  readonly #drawn = new Set<Node>();
+  readonly #drawn = new Set<LimitNode>();
   /** Names of stored buckets that need not be any more. */
-  #forgotten = new Set<string>();
+  #unusedBuckets = new Set<string>();
   #sweepAtMs = 0;
   #nowMs = 0;
   #sequence = 0;
@@ -68,35 +68,35 @@ export class FlowScheduler {
 
   /** Wants to start (`isWoken`: to go on). `sinceMs`: when it began to wait. */
   request(subject: FlowSubject, sinceMs: number, isWoken: boolean): void {
-    const known = this.#entries.get(subject.id);
-    if (known === undefined) {
+    const existing = this.#entries.get(subject.id);
+    if (existing === undefined) {
       const entry = this.#newEntry(subject, sinceMs, isWoken);
       return this.#enqueue(entry);
     }
-    if (known.state === "waiting" || known.state === "held") return;
-    known.sinceMs = sinceMs;
-    known.isWoken = isWoken;
-    if (known.state === "admitting") {
-      known.wanted = true;
+    if (existing.state === "waiting" || existing.state === "held") return;
+    existing.sinceMs = sinceMs;
+    existing.isWoken = isWoken;
+    if (existing.state === "admitting") {
+      existing.needsSlot = true;
     } else {
-      this.#release(known);
-      this.#enqueue(known);
+      this.#release(existing);
+      this.#enqueue(existing);
     }
   }
 
   /** Runs: as admitted, or because no rule kept it. */
   started(subject: FlowSubject): void {
-    const known = this.#entries.get(subject.id);
-    if (known === undefined) {
+    const existing = this.#entries.get(subject.id);
+    if (existing === undefined) {
       const entry = this.#newEntry(subject, 0, false);
       entry.state = "running";
       return this.#occupy(entry);
     }
-    if (known.state === "waiting" || known.state === "held") {
-      this.#dequeue(known);
-      this.#occupy(known);
+    if (existing.state === "waiting" || existing.state === "held") {
+      this.#dequeue(existing);
+      this.#occupy(existing);
     }
-    known.state = "running";
+    existing.state = "running";
   }
 
   /** Its admission came to nothing. */
@@ -104,7 +104,7 @@ export class FlowScheduler {
     const entry = this.#entries.get(id);
     if (entry?.state !== "admitting") return;
     this.#release(entry);
-    if (entry.wanted) this.#enqueue(entry);
+    if (entry.needsSlot) this.#enqueue(entry);
     else this.#drop(entry);
   }
 
@@ -120,7 +120,7 @@ export class FlowScheduler {
         this.#release(entry);
         return this.#drop(entry);
       case "admitting":
-        entry.wanted = false;
+        entry.needsSlot = false;
         return;
       case undefined:
         return;
@@ -131,14 +131,14 @@ export class FlowScheduler {
   restoreBucket({ name, bookedUntilMicros }: BucketValue, nowMs: number): void {
     const [scope = "", l1, l2] = name.split("/");
     if (isBucketFull(bookedUntilMicros, nowMs) || this.#book.ruleFor(scope, l1, l2)?.rate === undefined) {
-      this.#forgotten.add(name);
+      this.#unusedBuckets.add(name);
       return;
     }
     const node = this.#nodeFor(scope, l1, l2);
     node.bookedUntilMicros = bookedUntilMicros;
     this.#nowMs = nowMs;
     this.#noteDrawn(node);
-    node.judgeBucket(nowMs);
+    node.updateBucket(nowMs);
     this.#refresh(node);
   }
 
@@ -173,9 +173,9 @@ export class FlowScheduler {
   // ── what it says ───────────────────────────────────────────────────────────────────────────────
 
   /** Slots for all that may start, the next first; when there are more than a bound, the rest on the next call. */
-  admit(nowMs: number): readonly Admission[] {
+  admit(nowMs: number): readonly SlotAdmission[] {
     this.#advance(nowMs);
-    const admissions: Admission[] = [];
+    const admissions: SlotAdmission[] = [];
     while (admissions.length < ADMISSIONS_MAX && this.#root.canAny) admissions.push(this.#admitNext(nowMs));
     return admissions;
   }
@@ -192,11 +192,11 @@ export class FlowScheduler {
   }
 
   /** Stored buckets that can be deleted, each named once. */
-  takeForgottenBuckets(): readonly string[] {
-    if (this.#forgotten.size === 0) return NO_NAMES;
-    const forgotten = [...this.#forgotten];
-    this.#forgotten.clear();
-    return forgotten;
+  takeUnusedBuckets(): readonly string[] {
+    if (this.#unusedBuckets.size === 0) return NO_NAMES;
+    const names = [...this.#unusedBuckets];
+    this.#unusedBuckets.clear();
+    return names;
   }
 
   // ── for those who look ─────────────────────────────────────────────────────────────────────────
@@ -204,13 +204,13 @@ export class FlowScheduler {
   get nowMs(): number {
     return this.#nowMs;
   }
-  entry(id: InvocationId): Entry | undefined {
+  entry(id: InvocationId): SchedulerEntry | undefined {
     return this.#entries.get(id);
   }
-  entries(): Iterable<Entry> {
+  entries(): Iterable<SchedulerEntry> {
     return this.#entries.values();
   }
-  nodes(): Iterable<Node> {
+  nodes(): Iterable<LimitNode> {
     return this.#nodes();
   }
 
@@ -221,7 +221,7 @@ export class FlowScheduler {
     this.#nowMs = nowMs;
     if (wentBack) {
       for (const node of this.#drawn) {
-        node.judgeBucket(nowMs);
+        node.updateBucket(nowMs);
         this.#refresh(node);
       }
       this.#sweepAtMs = Math.min(this.#sweepAtMs, nowMs + BUCKET_SWEEP_MS);
@@ -233,29 +233,29 @@ export class FlowScheduler {
   }
 
   #sweep(): void {
-    for (const node of [...this.#drawn]) if (isBucketFull(node.bookedUntilMicros, this.#nowMs)) this.#forgetBucket(node);
+    for (const node of [...this.#drawn]) if (isBucketFull(node.bookedUntilMicros, this.#nowMs)) this.#dropBucket(node);
     this.#sweepAtMs = this.#nowMs + BUCKET_SWEEP_MS;
   }
 
-  #noteDrawn(node: Node): void {
+  #noteDrawn(node: LimitNode): void {
     if (this.#drawn.has(node)) return;
     this.#drawn.add(node);
-    this.#forgotten.delete(node.name); // Stored anew with the start: to forget it now would be to forget that.
+    this.#unusedBuckets.delete(node.name); // Stored anew with the start: to forget it now would be to forget that.
     if (this.#drawn.size === 1) this.#sweepAtMs = this.#nowMs + BUCKET_SWEEP_MS;
   }
 
-  #forgetBucket(node: Node): void {
+  #dropBucket(node: LimitNode): void {
     this.#drawn.delete(node);
     node.bookedUntilMicros = 0;
-    this.#forgotten.add(node.name);
-    node.judgeBucket(this.#nowMs);
+    this.#unusedBuckets.add(node.name);
+    node.updateBucket(this.#nowMs);
     this.#refresh(node);
     this.#dropIfIdle(node);
   }
 
   // ── giving out ─────────────────────────────────────────────────────────────────────────────────
 
-  #admitNext(nowMs: number): Admission {
+  #admitNext(nowMs: number): SlotAdmission {
     let node = this.#root;
     let onlyWoken = false;
     for (;;) {
@@ -263,30 +263,30 @@ export class FlowScheduler {
       const branch = node.next(onlyWoken);
       invariant(branch !== undefined, "a node that can start something has a branch that can");
       node.served(branch, onlyWoken);
-      if (branch instanceof Leaf) return this.#give(branch, onlyWoken, nowMs);
-      node = branch as Node;
+      if (branch instanceof LimitLeaf) return this.#give(branch, onlyWoken, nowMs);
+      node = branch as LimitNode;
     }
   }
 
-  #give(leaf: Leaf, onlyWoken: boolean, nowMs: number): Admission {
+  #give(leaf: LimitLeaf, onlyWoken: boolean, nowMs: number): SlotAdmission {
     const entry = leaf.woken.peek() ?? (onlyWoken ? undefined : leaf.fresh.peek());
     invariant(entry !== undefined, "a leaf that can start something has somebody to start");
     this.#dequeue(entry);
     entry.state = "admitting";
-    entry.wanted = true;
+    entry.needsSlot = true;
     const buckets = entry.isWoken ? NO_BUCKETS : this.#draw(leaf.node, nowMs);
     this.#occupy(entry);
     return { id: entry.id, buckets };
   }
 
   /** One start out of each bucket above. */
-  #draw(from: Node, nowMs: number): readonly BucketValue[] {
+  #draw(from: LimitNode, nowMs: number): readonly BucketValue[] {
     let buckets: BucketValue[] | undefined;
-    for (let node: Node | undefined = from; node !== undefined; node = node.parent) {
+    for (let node: LimitNode | undefined = from; node !== undefined; node = node.parent) {
       const rate = node.rule?.rate;
       if (rate === undefined) continue;
       node.bookedUntilMicros = bookStart(node.bookedUntilMicros, rate, nowMs);
-      node.judgeBucket(nowMs);
+      node.updateBucket(nowMs);
       this.#noteDrawn(node);
       buckets ??= [];
       buckets.push({ name: node.name, bookedUntilMicros: node.bookedUntilMicros });
@@ -294,28 +294,28 @@ export class FlowScheduler {
     return buckets ?? NO_BUCKETS;
   }
 
-  #occupy(entry: Entry): void {
-    for (let node: Node | undefined = entry.leaf.node; node !== undefined; node = node.parent) node.usage++;
+  #occupy(entry: SchedulerEntry): void {
+    for (let node: LimitNode | undefined = entry.leaf.node; node !== undefined; node = node.parent) node.usage++;
     this.#refreshLeaf(entry.leaf);
   }
 
-  #release(entry: Entry): void {
-    for (let node: Node | undefined = entry.leaf.node; node !== undefined; node = node.parent) node.usage--;
+  #release(entry: SchedulerEntry): void {
+    for (let node: LimitNode | undefined = entry.leaf.node; node !== undefined; node = node.parent) node.usage--;
     this.#refreshLeaf(entry.leaf);
   }
 
   // ── queueing ───────────────────────────────────────────────────────────────────────────────────
 
-  #newEntry(subject: FlowSubject, sinceMs: number, isWoken: boolean): Entry {
+  #newEntry(subject: FlowSubject, sinceMs: number, isWoken: boolean): SchedulerEntry {
     const { id, service, scope, limitKey, priority } = subject;
     const leaf = this.#leafFor(scope, limitKey);
     const queue = this.#queueFor(leaf, service, scope, limitKey);
-    const entry: Entry = {
+    const entry: SchedulerEntry = {
       id,
       queue,
       leaf,
       state: "running",
-      wanted: true,
+      needsSlot: true,
       isWoken,
       priority,
       sinceMs,
@@ -325,11 +325,11 @@ export class FlowScheduler {
     };
     this.#entries.set(id, entry);
     queue.entryCount++;
-    for (let node: Node | undefined = leaf.node; node !== undefined; node = node.parent) node.entryCount++;
+    for (let node: LimitNode | undefined = leaf.node; node !== undefined; node = node.parent) node.entryCount++;
     return entry;
   }
 
-  #enqueue(entry: Entry): void {
+  #enqueue(entry: SchedulerEntry): void {
     entry.order = this.#orderOf(entry);
     entry.queue.waitingCount++;
     if (entry.queue.isPaused) {
@@ -341,7 +341,7 @@ export class FlowScheduler {
     this.#refreshLeaf(entry.leaf);
   }
 
-  #dequeue(entry: Entry): void {
+  #dequeue(entry: SchedulerEntry): void {
     entry.queue.waitingCount--;
     if (entry.state !== "waiting") return;
     (entry.isWoken ? entry.leaf.woken : entry.leaf.fresh).remove(entry);
@@ -349,7 +349,7 @@ export class FlowScheduler {
   }
 
   /** Its queue was paused or resumed. */
-  #moveEntries(queue: Queue): void {
+  #moveEntries(queue: ServiceQueue): void {
     for (const entry of this.#entries.values()) {
       if (entry.queue !== queue || (entry.state !== "waiting" && entry.state !== "held")) continue;
       this.#dequeue(entry);
@@ -357,11 +357,11 @@ export class FlowScheduler {
     }
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: SchedulerEntry): void {
     this.#entries.delete(entry.id);
     const { leaf, queue } = entry;
     if (--queue.entryCount === 0) leaf.queues.delete(queue.service);
-    for (let node: Node | undefined = leaf.node; node !== undefined; node = node.parent) node.entryCount--;
+    for (let node: LimitNode | undefined = leaf.node; node !== undefined; node = node.parent) node.entryCount--;
     if (leaf.queues.size === 0) {
       invariant(leaf.anyAt === NOWHERE && leaf.wokenAt === NOWHERE, "a leaf without entries is in no order");
       leaf.node.leaf = undefined;
@@ -369,9 +369,9 @@ export class FlowScheduler {
     this.#dropIfIdle(leaf.node);
   }
 
-  #orderOf(entry: Entry): number {
+  #orderOf(entry: SchedulerEntry): number {
     let { priority } = entry;
-    for (let node: Node | undefined = entry.leaf.node; priority === PRIORITY_DEFAULT && node !== undefined; node = node.parent) {
+    for (let node: LimitNode | undefined = entry.leaf.node; priority === PRIORITY_DEFAULT && node !== undefined; node = node.parent) {
       const preset = node.rule?.priority;
       if (preset === undefined) continue;
       priority = preset;
@@ -382,13 +382,13 @@ export class FlowScheduler {
 
   // ── the tree ───────────────────────────────────────────────────────────────────────────────────
 
-  #refreshLeaf(leaf: Leaf): void {
+  #refreshLeaf(leaf: LimitLeaf): void {
     leaf.node.place(leaf);
     this.#refresh(leaf.node);
   }
 
   /** What a node and those above it can do may have changed. */
-  #refresh(from: Node): void {
+  #refresh(from: LimitNode): void {
     for (let node = from; node.parent !== undefined; node = node.parent) {
       node.isClosed = node.rule?.rate !== undefined && node.opensAtMs > this.#nowMs;
       this.#watchOpening(node);
@@ -397,7 +397,7 @@ export class FlowScheduler {
   }
 
   /** Somebody must look when the bucket opens, if that lets somebody start. */
-  #watchOpening(node: Node): void {
+  #watchOpening(node: LimitNode): void {
     const isWatched = node.isClosed && !node.isFull && node.any.size > 0;
     if (!isWatched) {
       if (this.#openings.has(node)) this.#openings.remove(node);
@@ -408,35 +408,35 @@ export class FlowScheduler {
     }
   }
 
-  #obey(node: Node): void {
+  #obey(node: LimitNode): void {
     const hadRate = node.rule?.rate !== undefined;
     node.obey(this.#book);
     if (hadRate && node.rule?.rate === undefined && this.#drawn.has(node)) {
       this.#drawn.delete(node);
       node.bookedUntilMicros = 0;
-      this.#forgotten.add(node.name);
+      this.#unusedBuckets.add(node.name);
     }
-    node.judgeBucket(this.#nowMs);
+    node.updateBucket(this.#nowMs);
   }
 
-  #leafFor(scope: string, limitKey: string | undefined): Leaf {
+  #leafFor(scope: string, limitKey: string | undefined): LimitLeaf {
     const { l1, l2 } = limitKey === undefined ? { l1: undefined, l2: undefined } : splitLimitKey(limitKey);
     const node = this.#nodeFor(scope, l1, l2);
-    node.leaf ??= new Leaf(node);
+    node.leaf ??= new LimitLeaf(node);
     return node.leaf;
   }
 
-  #nodeFor(scope: string, l1: string | undefined, l2: string | undefined): Node {
+  #nodeFor(scope: string, l1: string | undefined, l2: string | undefined): LimitNode {
     let node = this.#childOf(this.#root, scope, scope, undefined, undefined);
     if (l1 !== undefined) node = this.#childOf(node, l1, scope, l1, undefined);
     if (l2 !== undefined) node = this.#childOf(node, l2, scope, l1, l2);
     return node;
   }
 
-  #childOf(parent: Node, key: string, scope: string, l1: string | undefined, l2: string | undefined): Node {
+  #childOf(parent: LimitNode, key: string, scope: string, l1: string | undefined, l2: string | undefined): LimitNode {
     let child = parent.children.get(key);
     if (child === undefined) {
-      child = new Node(parent, scope, l1, l2);
+      child = new LimitNode(parent, scope, l1, l2);
       child.obey(this.#book);
       parent.children.set(key, child);
     }
@@ -444,14 +444,14 @@ export class FlowScheduler {
   }
 
   /** Forgets a node, and those above it, of which nobody will ask again. */
-  #dropIfIdle(from: Node): void {
+  #dropIfIdle(from: LimitNode): void {
     for (let node = from; node.parent !== undefined; node = node.parent) {
       if (node.entryCount > 0 || node.children.size > 0 || this.#drawn.has(node)) return;
       node.parent.children.delete(node.l2 ?? node.l1 ?? node.scope);
     }
   }
 
-  #queueFor(leaf: Leaf, service: string, scope: string, limitKey: string | undefined): Queue {
+  #queueFor(leaf: LimitLeaf, service: string, scope: string, limitKey: string | undefined): ServiceQueue {
     let queue = leaf.queues.get(service);
     if (queue === undefined) {
       queue = { service, scope, limitKey, id: undefined, isPaused: false, entryCount: 0, waitingCount: 0 };
@@ -461,21 +461,21 @@ export class FlowScheduler {
     return queue;
   }
 
-  *#nodes(): Iterable<Node> {
-    const rest: Node[] = [...this.#root.children.values()];
+  *#nodes(): Iterable<LimitNode> {
+    const rest: LimitNode[] = [...this.#root.children.values()];
     for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
       yield node;
       for (const child of node.children.values()) rest.push(child);
     }
   }
 
-  *#queues(): Iterable<Queue> {
+  *#queues(): Iterable<ServiceQueue> {
     for (const node of this.#nodes()) if (node.leaf !== undefined) yield* node.leaf.queues.values();
   }
 }
 
 /** Worked out only where somebody asks. */
-export function idOf(queue: Queue): VqueueId {
+export function idOf(queue: ServiceQueue): VqueueId {
   queue.id ??= vqueueId({ service: queue.service, scope: queue.scope, limitKey: queue.limitKey, lockKey: undefined });
   return queue.id;
 }

@@ -23,13 +23,13 @@ import type { RuleBook } from "./rule-book.js";
  */
 export type EntryState = "waiting" | "held" | "admitting" | "running";
 
-export interface Entry {
+export interface SchedulerEntry {
   readonly id: InvocationId;
-  readonly queue: Queue;
-  readonly leaf: Leaf;
+  readonly queue: ServiceQueue;
+  readonly leaf: LimitLeaf;
   state: EntryState;
   /** While admitting: still wants the slot if its start comes to nothing. */
-  wanted: boolean;
+  needsSlot: boolean;
   /** Has run before. */
   isWoken: boolean;
   /** As the invocation says. */
@@ -43,7 +43,7 @@ export interface Entry {
 }
 
 /** A service's calls under one limit key. */
-export interface Queue {
+export interface ServiceQueue {
   readonly service: string;
   readonly scope: string;
   readonly limitKey: string | undefined;
@@ -56,14 +56,14 @@ export interface Queue {
 
 /** What stands among the branches of a node. */
 abstract class Branch {
-  readonly parent: Node | undefined;
+  readonly parent: LimitNode | undefined;
   weight = 1;
   /** Where it is in the order of the parent. */
   startTag = 0;
   anyAt = NOWHERE;
   wokenAt = NOWHERE;
 
-  constructor(parent: Node | undefined) {
+  constructor(parent: LimitNode | undefined) {
     this.parent = parent;
   }
 
@@ -74,13 +74,13 @@ abstract class Branch {
 }
 
 /** Those with the same limit key. */
-export class Leaf extends Branch {
-  readonly node: Node;
-  readonly fresh = new Heap<"at", Entry>("at", entryBefore);
-  readonly woken = new Heap<"at", Entry>("at", entryBefore);
-  readonly queues = new Map<string, Queue>();
+export class LimitLeaf extends Branch {
+  readonly node: LimitNode;
+  readonly fresh = new Heap<"at", SchedulerEntry>("at", entryBefore);
+  readonly woken = new Heap<"at", SchedulerEntry>("at", entryBefore);
+  readonly queues = new Map<string, ServiceQueue>();
 
-  constructor(node: Node) {
+  constructor(node: LimitNode) {
     super(node);
     this.node = node;
   }
@@ -94,7 +94,7 @@ export class Leaf extends Branch {
 }
 
 /** The root, a scope, or a component of a limit key. */
-export class Node extends Branch {
+export class LimitNode extends Branch {
   readonly scope: string;
   readonly l1: string | undefined;
   readonly l2: string | undefined;
@@ -114,10 +114,10 @@ export class Node extends Branch {
   virtualTime = 0;
   readonly any = new Heap<"anyAt", Branch>("anyAt", branchBefore);
   readonly woken = new Heap<"wokenAt", Branch>("wokenAt", branchBefore);
-  readonly children = new Map<string, Node>();
-  leaf: Leaf | undefined;
+  readonly children = new Map<string, LimitNode>();
+  leaf: LimitLeaf | undefined;
 
-  constructor(parent: Node | undefined, scope: string, l1: string | undefined, l2: string | undefined) {
+  constructor(parent: LimitNode | undefined, scope: string, l1: string | undefined, l2: string | undefined) {
     super(parent);
     this.scope = scope;
     this.l1 = l1;
@@ -141,7 +141,7 @@ export class Node extends Branch {
   }
 
   /** The bucket has changed, or time has gone back. */
-  judgeBucket(nowMs: number): void {
+  updateBucket(nowMs: number): void {
     const rate = this.rule?.rate;
     this.opensAtMs = rate === undefined ? 0 : opensAtMs(this.bookedUntilMicros, rate, nowMs);
   }
@@ -174,7 +174,7 @@ export class Node extends Branch {
   }
 }
 
-function entryBefore(a: Entry, b: Entry): boolean {
+function entryBefore(a: SchedulerEntry, b: SchedulerEntry): boolean {
   return a.order < b.order || (a.order === b.order && a.sequence < b.sequence);
 }
 

@@ -3,7 +3,7 @@ import type { InvocationId, VqueueId } from "@perdure/base";
 import { availableOf } from "./bucket.js";
 import type { FlowBlock, FlowBucketRow, FlowLevel, FlowLimitRow, FlowWait, FlowWaitLevel } from "./rows.js";
 import { type FlowScheduler, idOf } from "./scheduler.js";
-import type { Entry, Node, Queue } from "./tree.js";
+import type { SchedulerEntry, LimitNode, ServiceQueue } from "./tree.js";
 
 /** A queue as the scheduler sees it: who of it waits and runs. */
 export interface LiveQueue {
@@ -17,7 +17,7 @@ export interface LiveQueue {
 }
 
 export function liveQueues(scheduler: FlowScheduler): LiveQueue[] {
-  const heads = new Map<Queue, Entry | undefined>();
+  const heads = new Map<ServiceQueue, SchedulerEntry | undefined>();
   for (const entry of scheduler.entries()) {
     const { queue } = entry;
     const head = heads.get(queue);
@@ -37,7 +37,7 @@ export function liveQueues(scheduler: FlowScheduler): LiveQueue[] {
 
 /** Counters of scopes and keys in use. */
 export function limitRows(scheduler: FlowScheduler, partitionKeyOf: (scope: string) => bigint): FlowLimitRow[] {
-  const waiters = new Map<Node, Set<Queue>>();
+  const waiters = new Map<LimitNode, Set<ServiceQueue>>();
   for (const entry of scheduler.entries())
     if (waits(entry)) for (const node of above(entry)) noteWaiter(waiters, node, entry.queue);
   const rows: FlowLimitRow[] = [];
@@ -75,7 +75,7 @@ export function waitOf(scheduler: FlowScheduler, id: InvocationId): FlowWait | u
   const entry = scheduler.entry(id);
   if (entry === undefined || !waits(entry)) return undefined;
   const path = [...above(entry)].reverse().filter(({ rule }) => rule !== undefined);
-  const waiting = new Map<Node, number>(path.map((node) => [node, 0]));
+  const waiting = new Map<LimitNode, number>(path.map((node) => [node, 0]));
   let place = 1;
   for (const other of scheduler.entries()) {
     if (!waits(other)) continue;
@@ -95,7 +95,7 @@ export function waitOf(scheduler: FlowScheduler, id: InvocationId): FlowWait | u
   };
 }
 
-function waitLevel(node: Node, entry: Entry, waiting: number, nowMs: number): FlowWaitLevel {
+function waitLevel(node: LimitNode, entry: SchedulerEntry, waiting: number, nowMs: number): FlowWaitLevel {
   const isClosed = isClosedFor(node, entry, nowMs);
   return {
     name: node.name,
@@ -109,7 +109,7 @@ function waitLevel(node: Node, entry: Entry, waiting: number, nowMs: number): Fl
 }
 
 /** What keeps it from starting, from the scope down; undefined: nothing but others who are served first. */
-function blockOf(entry: Entry, nowMs: number): FlowBlock | undefined {
+function blockOf(entry: SchedulerEntry, nowMs: number): FlowBlock | undefined {
   if (entry.queue.isPaused) return { kind: "paused" };
   for (const node of [...above(entry)].reverse()) {
     const { rule } = node;
@@ -121,29 +121,29 @@ function blockOf(entry: Entry, nowMs: number): FlowBlock | undefined {
   return undefined;
 }
 
-function isClosedFor(node: Node, entry: Entry, nowMs: number): boolean {
+function isClosedFor(node: LimitNode, entry: SchedulerEntry, nowMs: number): boolean {
   return !entry.isWoken && node.rule?.rate !== undefined && node.opensAtMs > nowMs;
 }
 
-function waits(entry: Entry): boolean {
+function waits(entry: SchedulerEntry): boolean {
   return entry.state === "waiting" || entry.state === "held";
 }
 
 /** Those who go on come before those who begin. */
-function comesBefore(a: Entry, b: Entry): boolean {
+function comesBefore(a: SchedulerEntry, b: SchedulerEntry): boolean {
   if (a.isWoken !== b.isWoken) return a.isWoken;
   return a.order < b.order || (a.order === b.order && a.sequence < b.sequence);
 }
 
-function* above(entry: Entry): Iterable<Node> {
-  for (let node: Node | undefined = entry.leaf.node; node?.parent !== undefined; node = node.parent) yield node;
+function* above(entry: SchedulerEntry): Iterable<LimitNode> {
+  for (let node: LimitNode | undefined = entry.leaf.node; node?.parent !== undefined; node = node.parent) yield node;
 }
 
-function noteWaiter(waiters: Map<Node, Set<Queue>>, node: Node, queue: Queue): void {
+function noteWaiter(waiters: Map<LimitNode, Set<ServiceQueue>>, node: LimitNode, queue: ServiceQueue): void {
   const queues = waiters.get(node) ?? new Set();
   waiters.set(node, queues.add(queue));
 }
 
-function levelOf({ l1, l2 }: Node): FlowLevel {
+function levelOf({ l1, l2 }: LimitNode): FlowLevel {
   return l1 === undefined ? "Scope" : l2 === undefined ? "Level1" : "Level2";
 }

@@ -14,7 +14,7 @@ const SCOPES = ["s1", "s2"];
 const SERVICES = ["S", "T"];
 
 type State = "waiting" | "admitting" | "running";
-interface Known {
+interface ModelEntry {
   readonly subject: FlowSubject;
   state: State;
   isWoken: boolean;
@@ -31,7 +31,7 @@ const levelsOf = ({ scope, limitKey }: FlowSubject): string[] => {
 class Model {
   readonly random: SeededRandom;
   readonly scheduler: FlowScheduler;
-  readonly known = new Map<InvocationId, Known>();
+  readonly entries = new Map<InvocationId, ModelEntry>();
   readonly paused = new Set<string>();
   readonly draws = new Map<string, number[]>();
   rules: readonly FlowRule[];
@@ -73,7 +73,7 @@ class Model {
 
   usage(level: string): number {
     let count = 0;
-    for (const { subject, state } of this.known.values()) if (state !== "waiting" && levelsOf(subject).includes(level)) count++;
+    for (const { subject, state } of this.entries.values()) if (state !== "waiting" && levelsOf(subject).includes(level)) count++;
     return count;
   }
 
@@ -83,7 +83,7 @@ class Model {
 
   step(): void {
     const { random, scheduler } = this;
-    const all = [...this.known.values()];
+    const all = [...this.entries.values()];
     const some = all[random.below(Math.max(1, all.length))];
     switch (random.below(12)) {
       case 0:
@@ -97,7 +97,7 @@ class Model {
           priority: random.pick([1, 3, 3, 3, 5]),
         };
         const isWoken = random.chance(0.2);
-        this.known.set(subject.id, { subject, state: "waiting", isWoken, sinceMs: this.nowMs, gone: false });
+        this.entries.set(subject.id, { subject, state: "waiting", isWoken, sinceMs: this.nowMs, gone: false });
         return scheduler.request(subject, this.nowMs, isWoken);
       }
       case 3: {
@@ -108,7 +108,7 @@ class Model {
           limitKey: "c",
           priority: 3,
         };
-        this.known.set(subject.id, { subject, state: "running", isWoken: false, sinceMs: this.nowMs, gone: false });
+        this.entries.set(subject.id, { subject, state: "running", isWoken: false, sinceMs: this.nowMs, gone: false });
         return scheduler.started(subject);
       }
       case 4:
@@ -144,28 +144,28 @@ class Model {
     }
   }
 
-  move(known: Known): void {
-    const { subject } = known;
-    switch (known.state) {
+  move(entry: ModelEntry): void {
+    const { subject } = entry;
+    switch (entry.state) {
       case "waiting":
-        this.known.delete(subject.id);
+        this.entries.delete(subject.id);
         return this.scheduler.left(subject.id);
       case "running":
         this.scheduler.left(subject.id);
-        this.known.delete(subject.id);
+        this.entries.delete(subject.id);
         return;
       case "admitting":
-        if (!known.gone && this.random.chance(0.2)) {
-          known.gone = true;
+        if (!entry.gone && this.random.chance(0.2)) {
+          entry.gone = true;
           return this.scheduler.left(subject.id);
         }
-        if (known.gone || this.random.chance(0.1)) {
+        if (entry.gone || this.random.chance(0.1)) {
           this.scheduler.unused(subject.id);
-          if (known.gone) this.known.delete(subject.id);
-          else known.state = "waiting";
+          if (entry.gone) this.entries.delete(subject.id);
+          else entry.state = "waiting";
           return;
         }
-        known.state = "running";
+        entry.state = "running";
         return this.scheduler.started(subject);
     }
   }
@@ -173,26 +173,26 @@ class Model {
   admit(): void {
     do {
       for (const { id, buckets } of this.scheduler.admit(this.nowMs)) {
-        const known = this.known.get(id) as Known;
-        expect(known.state).toBe("waiting");
-        expect(this.isPaused(known.subject)).toBe(false);
-        known.state = "admitting";
-        for (const level of levelsOf(known.subject)) {
+        const entry = this.entries.get(id) as ModelEntry;
+        expect(entry.state).toBe("waiting");
+        expect(this.isPaused(entry.subject)).toBe(false);
+        entry.state = "admitting";
+        for (const level of levelsOf(entry.subject)) {
           const limit = this.ruleOf(level)?.concurrency;
           if (limit !== undefined && this.usage(level) > limit) throw new Error(`${level} is above its limit`);
         }
-        const drawn = known.isWoken ? [] : levelsOf(known.subject).filter((level) => this.ruleOf(level)?.rate !== undefined);
+        const drawn = entry.isWoken ? [] : levelsOf(entry.subject).filter((level) => this.ruleOf(level)?.rate !== undefined);
         expect(buckets.map(({ name }) => name).sort()).toEqual(drawn.sort());
         for (const level of drawn) this.draws.set(level, [...(this.draws.get(level) ?? []), this.nowMs]);
       }
     } while (this.scheduler.hasMore);
-    this.nobodyCouldStart();
+    this.noneCouldStart();
     this.ratesHold();
   }
 
   /** Each who waits is held by a pause, a full level, or (new ones) a bucket whose next start is not due. */
-  nobodyCouldStart(): void {
-    for (const { subject, state, isWoken } of this.known.values()) {
+  noneCouldStart(): void {
+    for (const { subject, state, isWoken } of this.entries.values()) {
       if (state !== "waiting" || this.isPaused(subject)) continue;
       const held = levelsOf(subject).some((level) => {
         const rule = this.ruleOf(level);
@@ -235,7 +235,7 @@ test("never above a limit or a rate, and work is conserved, whatever happens", (
     // At the end all goes, and nothing is left of it.
     for (const queue of [...model.paused]) model.scheduler.switchQueue(queue as ReturnType<typeof vqueueId>, false);
     model.scheduler.setRules(RuleBook.EMPTY, model.nowMs);
-    for (const { subject, state } of model.known.values()) {
+    for (const { subject, state } of model.entries.values()) {
       model.scheduler.left(subject.id);
       if (state === "admitting") model.scheduler.unused(subject.id);
     }

@@ -161,7 +161,7 @@ export class Life {
       case 8:
       case 9:
         if (this.#openSleeps.length === 0 || this.#openRuns.length > 0) return;
-        return this.#play(suspendOf(ID, run, this.#openSleeps, { knownNotifications: this.invocation.journal.notifications }));
+        return this.#play(suspendOf(ID, run, this.#openSleeps, { receivedNotificationCount: this.invocation.journal.notifications }));
       case 10:
         if (this.#random.chance(0.85)) return this.#fire("sleep");
         this.#play(outputOf(ID, run, "done"));

@@ -64,13 +64,13 @@ export function protocolFailure(fault: ProtocolFault): AttemptFailure {
 }
 
 /** A command that must not be stored (service-protocol §5.1). */
-export interface Refusal {
+export interface RefusedCommand {
   readonly kind: "refused";
   readonly code: "RT0012" | "RT0017" | "RT0018" | "RT0020" | "RT0024";
   readonly reason: string;
 }
 
-export function refused(code: Refusal["code"], reason: string): Refusal {
+export function refused(code: RefusedCommand["code"], reason: string): RefusedCommand {
   return { kind: "refused", code, reason };
 }
 
@@ -78,7 +78,7 @@ export function refused(code: Refusal["code"], reason: string): Refusal {
  * A refused command. The stream is only half-closed: the SDK takes that for "suspend when blocked" and ends it in order
  * (service-protocol §6.4).
  */
-export function refusalFailure(refusal: Refusal, command: JournalCommand, type: number, commandIndex: number): AttemptFailure {
+export function refusalFailure(refusal: RefusedCommand, command: JournalCommand, type: number, commandIndex: number): AttemptFailure {
   const made = failure(refusal.code, `${messageTypeName(type)} command at index ${commandIndex} failed: ${refusal.reason}`, {
     resetStream: refusal.code === "RT0012",
   });

@@ -79,7 +79,7 @@ class Harness implements AttemptOutput {
     expect(this.ending).toBeUndefined();
     this.ending = ending;
   }
-  wantsFlush(): void {
+  requestFlush(): void {
     this.machine.flush();
   }
 
@@ -104,9 +104,9 @@ class Harness implements AttemptOutput {
     this.machine.work(Number.POSITIVE_INFINITY);
     return this;
   }
-  stored(entry: { type: number; body: Uint8Array }, tell: EntryStored["tell"] = { kind: "push", thenAck: undefined }): this {
+  stored(entry: { type: number; body: Uint8Array }, delivery: EntryStored["delivery"] = { kind: "push", thenAck: undefined }): this {
     const stored = { ...entry, appendedAtMs: 0 };
-    this.machine.entryStored({ kind: "entryStored", id: someFacts().id, run: 1, index: 1, entry: stored, tell });
+    this.machine.entryStored({ kind: "entryStored", id: someFacts().id, run: 1, index: 1, entry: stored, delivery });
     return this;
   }
   get failureCode(): string | undefined {
@@ -153,7 +153,7 @@ describe("an attempt", () => {
     attempt.stored({ type: MessageType.RunCompletion, body: encodeCompletion(1, { kind: "value", value: utf8("x") }) });
     expect(attempt.frames()).toEqual([]);
     attempt.control({ kind: "suspension", awaitingOn: future({ completions: [1] }) });
-    expect(attempt.submitted.at(-1)).toMatchObject({ kind: "suspend", satisfied: true, knownNotifications: 1 });
+    expect(attempt.submitted.at(-1)).toMatchObject({ kind: "suspend", satisfied: true, receivedNotificationCount: 1 });
   });
 
   test("sends no v7 field of Start before v7", () => {
@@ -254,7 +254,7 @@ describe("an attempt", () => {
     attempt.stored(sleepDone(1));
     expect(attempt.frames()).toEqual([]);
     attempt.control({ kind: "suspension", awaitingOn: future({ completions: [1] }) });
-    expect(attempt.submitted.at(-1)).toMatchObject({ kind: "suspend", satisfied: true, knownNotifications: 1 });
+    expect(attempt.submitted.at(-1)).toMatchObject({ kind: "suspend", satisfied: true, receivedNotificationCount: 1 });
   });
 });
 
@@ -300,7 +300,7 @@ describe("suspension", () => {
     expect(wait([byIndex], { signalIndexes: [17] })).toMatchObject({ satisfied: true });
     expect(wait([byIndex], { signalNames: ["17"] })).toMatchObject({ satisfied: false });
     expect(wait([byName], { signalNames: ["17"] })).toMatchObject({ satisfied: true });
-    expect(wait([byName], { signalIndexes: [17], completions: [17] })).toMatchObject({ satisfied: false, knownNotifications: 1 });
+    expect(wait([byName], { signalIndexes: [17], completions: [17] })).toMatchObject({ satisfied: false, receivedNotificationCount: 1 });
   });
 });
 

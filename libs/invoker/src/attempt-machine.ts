@@ -43,7 +43,7 @@ import {
 } from "./attempt-failure.js";
 import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startInPieces } from "./attempt-plan.js";
 import { commandAction } from "./command-action.js";
-import { KnownNotifications } from "./known-notifications.js";
+import { ReceivedNotifications } from "./known-notifications.js";
 import { UNIT_BYTES } from "./limits.js";
 import { frameInPieces, Outgoing, type OutgoingFrame } from "./outgoing.js";
 import type { Handled } from "./pace.js";
@@ -61,7 +61,7 @@ export class AttemptMachine {
   readonly #id: InvocationId;
   readonly #decoder: FrameDecoder;
   readonly #outgoing: Outgoing;
-  readonly #known = new KnownNotifications();
+  readonly #notifications = new ReceivedNotifications();
   /** Commands of the journal, Input included: also the index of the next one. */
   #commands = 0;
   /** Bodies of all entries. */
@@ -137,7 +137,7 @@ export class AttemptMachine {
         this.#notified(effect.entry);
         this.#journalBytes += effect.entry.body.length;
       }
-      this.#tell(effect);
+      this.#deliver(effect);
     } catch (cause) {
       this.fail(this.#internalFailure(cause));
     }
@@ -224,29 +224,29 @@ export class AttemptMachine {
   }
 
   #notified(entry: JournalEntry): void {
-    this.#known.add(entry);
+    this.#notifications.add(entry);
     if (endsWait(entry.type)) this.#openWaits--;
     else if (entry.type === MessageType.RunCompletion && this.#openProposals > 0) this.#openProposals--;
   }
 
   #hasArrived(awaited: Future): boolean {
-    return evaluateFuture(awaited, (id) => this.#known.lookup(id)).kind === "resolved";
+    return evaluateFuture(awaited, (id) => this.#notifications.lookup(id)).kind === "resolved";
   }
 
-  #tell({ entry, tell }: EntryStored): void {
-    switch (tell.kind) {
+  #deliver({ entry, delivery }: EntryStored): void {
+    switch (delivery.kind) {
       case "push":
         this.#outgoing.push(entry.type, entry.body);
-        if (tell.thenAck !== undefined) this.#outgoing.pushFrame(commandAckFrame(tell.thenAck));
+        if (delivery.thenAck !== undefined) this.#outgoing.pushFrame(commandAckFrame(delivery.thenAck));
         return;
       case "ackCommand":
-        return this.#outgoing.pushFrame(commandAckFrame(tell.commandIndex));
+        return this.#outgoing.pushFrame(commandAckFrame(delivery.commandIndex));
       case "ackRun":
-        return this.#outgoing.pushFrame(proposeRunCompletionAckFrame(tell.completionId));
+        return this.#outgoing.pushFrame(proposeRunCompletionAckFrame(delivery.completionId));
       case "nothing":
         return;
       default:
-        return unreachable(tell);
+        return unreachable(delivery);
     }
   }
 
@@ -255,7 +255,7 @@ export class AttemptMachine {
     const { type } = entry;
     this.#journalBytes += entry.body.length;
     if (isNotification(type)) {
-      this.#known.add(entry);
+      this.#notifications.add(entry);
       if (endsWait(type)) this.#openWaits--;
       else if (type === MessageType.RunCompletion) this.#closeRun(entry);
       return;
@@ -351,14 +351,14 @@ export class AttemptMachine {
   }
 
   #suspend(awaitingOn: Future): void {
-    const evaluation = evaluateFuture(awaitingOn, (id) => this.#known.lookup(id));
+    const evaluation = evaluateFuture(awaitingOn, (id) => this.#notifications.lookup(id));
     const satisfied = evaluation.kind === "resolved";
     this.#output.submit({
       kind: "suspend",
       id: this.#id,
       run: this.#plan.run,
       awaiting: satisfied ? awaitingOn : evaluation.remaining,
-      knownNotifications: this.#known.count,
+      receivedNotificationCount: this.#notifications.count,
       satisfied,
     });
     this.#finish(SUSPENDED);
@@ -381,7 +381,7 @@ export class AttemptMachine {
   /** Why the journal takes no command of `moreBytes`. Another attempt would come here again, so it pauses at once. */
   #journalFailure(moreBytes: number): AttemptFailure | undefined {
     const { journalEntriesMax, journalBytesMax } = this.#plan;
-    const entries = this.#commands + this.#known.count;
+    const entries = this.#commands + this.#notifications.count;
     let why: string;
     if (entries >= journalEntriesMax) why = `the journal has ${entries} entries, and ${journalEntriesMax} are allowed`;
     else if (this.#journalBytes + moreBytes > journalBytesMax)

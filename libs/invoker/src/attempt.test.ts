@@ -138,11 +138,11 @@ describe("bounds", () => {
   test("a chunk of thousands of messages is handled in shares, each behind a commit, and the response may end meanwhile", async () => {
     const world = new World();
     const held: (() => void)[] = [];
-    const { settled } = world.partition;
+    const { whenDurable } = world.partition;
     const invocation = await world.invoke();
     await world.turn();
     world.last.respond();
-    world.partition.settled = (callback) => held.push(callback);
+    world.partition.whenDurable = (callback) => held.push(callback);
     const frame = encodeFrame(MessageType.Run, new Uint8Array());
     world.last.listener.data(new Uint8Array(Buffer.concat(Array.from({ length: 5_000 }, () => frame))));
     const output = encodeCommand({ kind: "output", result: { kind: "value", value: utf8("done") }, name: "" });
@@ -157,7 +157,7 @@ describe("bounds", () => {
       counts.push(invocation.entries.length);
     }
     expect(counts.slice(0, 4)).toEqual([1 + 64, 1 + 64 + 2_048, 1 + 64 + 2 * 2_048, 5_002]);
-    world.partition.settled = settled;
+    world.partition.whenDurable = whenDurable;
     expect(invocation.status).toBe("completed");
     expect(world.clock.pendingTimers).toBe(0); // The stream is not waited for: its end was seen.
   });
@@ -247,7 +247,7 @@ describe("bounds", () => {
       services: { Svc: { handlers: { run: { ...handler, inactivityTimeoutMs: 700, abortTimeoutMs: 700 } } } },
     });
     const held: (() => void)[] = [];
-    world.partition.settled = (callback) => held.push(callback);
+    world.partition.whenDurable = (callback) => held.push(callback);
     const invocation = await world.invoke();
     world.last.respond();
     for (let i = 0; !world.last.readingPaused; i++) world.last.command({ kind: "run", resultCompletionId: i, name: "" });
@@ -318,13 +318,13 @@ describe("large bodies", () => {
     await world.invoke();
     world.last.respond();
     const held: (() => void)[] = [];
-    const { settled } = world.partition;
-    world.partition.settled = (callback) => held.push(callback);
+    const { whenDurable } = world.partition;
+    world.partition.whenDurable = (callback) => held.push(callback);
     world.last.listener.data(large);
     staged(0);
     await world.turn();
     expect(disposed).toEqual([]);
-    world.partition.settled = settled;
+    world.partition.whenDurable = whenDurable;
     for (const callback of held) callback();
     expect(disposed).toEqual([0]);
   });

@@ -12,13 +12,13 @@ import { type Future, invocationContentType } from "@perdure/service-protocol";
 import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./attempt-failure.js";
 import { AttemptMachine } from "./attempt-machine.js";
 import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
-import type { Deadlines, Waiting } from "./deadlines.js";
+import type { AttemptDeadlines, DeadlineWaiter } from "./deadlines.js";
 import type { FairShares, ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable, FlushGroup } from "./flush-group.js";
 import type { LargeMessages, LargeTurn } from "./large-messages.js";
 import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { InvokerMetrics } from "./metrics.js";
-import { Pace, type PaceLimits } from "./pace.js";
+import { MessagePace, type PaceLimits } from "./pace.js";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 
@@ -31,14 +31,14 @@ export interface AttemptTimes {
 export interface AttemptOwner {
   submit(command: AttemptCommand): void;
   /** As `InvokerHost.settled`. */
-  settled(callback: () => void): void;
+  whenDurable(callback: () => void): void;
   /** As `InvokerHost.stage`. */
   readonly stage: ((body: Uint8Array) => Promise<Disposable>) | undefined;
   /** The handler's last word, or why there is none. */
   attemptEnded(ending: AttemptEnding): void;
   /** After that: the stream is gone. */
   attemptOver(): void;
-  serverSeen(name: string): void;
+  serverIdentified(name: string): void;
   /** The endpoint has answered with response headers that carry a service protocol. */
   headersReceived(): void;
   /** The handler has sent its first message. */
@@ -51,14 +51,14 @@ export interface AttemptContext extends AttemptDeps {
   readonly clock: Clock;
   readonly transport: EndpointTransport;
   readonly flushes: FlushGroup;
-  readonly deadlines: Deadlines;
+  readonly deadlines: AttemptDeadlines;
   readonly shares: FairShares;
   readonly pace: PaceLimits;
   readonly largeMessages: LargeMessages;
   readonly metrics: InvokerMetrics;
 }
 
-export class Attempt implements AttemptOutput, StreamListener, ShareMember, Waiting, Flushable {
+export class Attempt implements AttemptOutput, StreamListener, ShareMember, DeadlineWaiter, Flushable {
   readonly #plan: AttemptPlan;
   readonly #times: AttemptTimes;
   readonly #owner: AttemptOwner;
@@ -66,7 +66,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
   readonly #machine: AttemptMachine;
   readonly #stream: EndpointStream;
   readonly #share: ServiceShare;
-  readonly #pace: Pace;
+  readonly #pace: MessagePace;
   /** Units it spent in the epoch that it spent in last. */
   #spent = 0;
   #spentEpoch = 0;
@@ -100,7 +100,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#context = context;
     this.#lastActivityMs = context.clock.monotonicMs();
     this.#share = context.shares.serviceShare(plan.facts.target.service);
-    this.#pace = new Pace(context.pace, this.#lastActivityMs);
+    this.#pace = new MessagePace(context.pace, this.#lastActivityMs);
     this.#machine = new AttemptMachine(plan, this, context);
     this.#stream = context.transport.open(request, this);
     this.#machine.begin();
@@ -187,7 +187,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     this.#isSubmitting = false;
     if (this.#over || this.#machine.over) return staged?.[Symbol.dispose]();
     this.#owner.submit(command);
-    if (staged !== undefined) this.#owner.settled(() => staged[Symbol.dispose]());
+    if (staged !== undefined) this.#owner.whenDurable(() => staged[Symbol.dispose]());
     this.#goOn();
   }
 
@@ -203,7 +203,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     else if (this.#readingHeld) this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
   }
 
-  wantsFlush(): void {
+  requestFlush(): void {
     this.#context.flushes.add(this);
   }
 
@@ -220,7 +220,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (wrong !== undefined) return this.#machine.fail(wrong);
     this.#owner.headersReceived();
     const server = headers["x-restate-server"];
-    if (server !== undefined) this.#owner.serverSeen(server);
+    if (server !== undefined) this.#owner.serverIdentified(server);
   }
 
   data(chunk: Uint8Array): void {
@@ -327,7 +327,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Wait
     if (turn === undefined) return;
     this.#largeTurn = undefined;
     (this.#stream as EndpointStream | undefined)?.carriesLargeMessage?.(false);
-    this.#owner.settled(() => turn.release());
+    this.#owner.whenDurable(() => turn.release());
   }
 
   /** An attempt that is beyond its rates handles nothing for a while, and waits for its turn after that. */

@@ -19,8 +19,8 @@ import {
   type OneWayCallCommand,
   protocolVersionMin,
 } from "@perdure/service-protocol";
-import { type Refusal, refused } from "./attempt-failure.js";
-import { type FlowWishes, flowWishesOf } from "./scope.js";
+import { type RefusedCommand, refused } from "./attempt-failure.js";
+import { type FlowOptions, flowOptionsOf } from "./scope.js";
 import { childSpan, sentSpan } from "./trace.js";
 
 export interface CalleeDeps {
@@ -36,7 +36,7 @@ export function resolveCallee(
   caller: InvocationFacts,
   command: CallCommand | OneWayCallCommand,
   deps: CalleeDeps,
-): Callee | Refusal {
+): Callee | RefusedCommand {
   const snapshot = deps.registry.current();
   const handler = snapshot.services.get(command.serviceName)?.handlers.get(command.handlerName);
   if (handler === undefined) return notRegistered(snapshot, command);
@@ -44,20 +44,20 @@ export function resolveCallee(
     return refused("RT0017", `${command.serviceName} is a plain service and has no key, but one was given`);
   }
   if (command.idempotencyKey === "") return refused("RT0017", "the idempotency key is empty");
-  const wishes = flowWishesOf(command, handler.serviceType, deps.scopesEnabled);
-  if ("kind" in wishes) return wishes;
+  const options = flowOptionsOf(command, handler.serviceType, deps.scopesEnabled);
+  if ("kind" in options) return options;
   const deprecated = checkProtocol(snapshot, command.serviceName);
   if (deprecated !== undefined) return deprecated;
-  return { facts: calleeFacts(caller, command, handler, wishes, deps), input: encodeInput(wishes.headers, command.parameter) };
+  return { facts: calleeFacts(caller, command, handler, options, deps), input: encodeInput(options.headers, command.parameter) };
 }
 
-function notRegistered(snapshot: RegistrySnapshot, { serviceName, handlerName }: CallCommand | OneWayCallCommand): Refusal {
+function notRegistered(snapshot: RegistrySnapshot, { serviceName, handlerName }: CallCommand | OneWayCallCommand): RefusedCommand {
   return snapshot.services.has(serviceName)
     ? refused("RT0018", `service ${serviceName} has no handler ${handlerName}`)
     : refused("RT0018", `service ${serviceName} is not registered`);
 }
 
-function checkProtocol(snapshot: RegistrySnapshot, serviceName: string): Refusal | undefined {
+function checkProtocol(snapshot: RegistrySnapshot, serviceName: string): RefusedCommand | undefined {
   const id = snapshot.services.get(serviceName)?.deploymentId;
   const deployment = id === undefined ? undefined : snapshot.deployments.get(id);
   if (deployment === undefined || deployment.maxProtocolVersion >= protocolVersionMin) return undefined;
@@ -71,7 +71,7 @@ function calleeFacts(
   caller: InvocationFacts,
   command: CallCommand | OneWayCallCommand,
   handler: HandlerView,
-  wishes: FlowWishes,
+  options: FlowOptions,
   { clock, random }: CalleeDeps,
 ): InvocationFacts {
   const nowMs = clock.nowMs();
@@ -81,7 +81,7 @@ function calleeFacts(
     handler: command.handlerName,
     serviceType: handler.serviceType,
     handlerType: handler.handlerType,
-    scope: wishes.scope,
+    scope: options.scope,
   };
   // The run of a workflow is identified by its key alone.
   const idempotencyKey = handler.handlerType === "workflow" ? undefined : command.idempotencyKey;
@@ -99,8 +99,8 @@ function calleeFacts(
     journalRetentionMs: retentions.journalMs,
     randomSeed: undefined,
     trace: command.kind === "oneWayCall" ? sentSpan(caller.trace, random) : childSpan(caller.trace, random),
-    limitKey: wishes.limitKey,
-    priority: wishes.priority,
+    limitKey: options.limitKey,
+    priority: options.priority,
     bytes: undefined,
   };
 }

@@ -19,7 +19,7 @@ import type {
   SendSignalCommand,
   ValueOrFailure,
 } from "@perdure/service-protocol";
-import { type Refusal, refused } from "./attempt-failure.js";
+import { type RefusedCommand, refused } from "./attempt-failure.js";
 import { type CalleeDeps, resolveCallee } from "./callee.js";
 import { checkScope } from "./scope.js";
 
@@ -28,7 +28,7 @@ const OUTPUT: CommandAction = { kind: "output" };
 const CLEAR_ALL: CommandAction = { kind: "clearAllState" };
 
 /** Byte arrays in the action are views of the command's body, which therefore must be owned by it. */
-export function commandAction(facts: InvocationFacts, command: JournalCommand, deps: CalleeDeps): CommandAction | Refusal {
+export function commandAction(facts: InvocationFacts, command: JournalCommand, deps: CalleeDeps): CommandAction | RefusedCommand {
   switch (command.kind) {
     case "input":
       return refused("RT0012", "only the server makes it");
@@ -95,14 +95,14 @@ export function commandAction(facts: InvocationFacts, command: JournalCommand, d
   }
 }
 
-function stateRefusal({ target }: InvocationFacts, writes: boolean): Refusal | undefined {
+function stateRefusal({ target }: InvocationFacts, writes: boolean): RefusedCommand | undefined {
   if (target.serviceType === "service") return refused("RT0017", `${target.service} is a plain service and has no state`);
   if (writes && target.handlerType === "shared")
     return refused("RT0017", `${target.handler} is a shared handler and cannot change state`);
   return undefined;
 }
 
-function promiseRefusal({ target }: InvocationFacts): Refusal | undefined {
+function promiseRefusal({ target }: InvocationFacts): RefusedCommand | undefined {
   return target.serviceType === "workflow"
     ? undefined
     : refused("RT0017", `${target.service} is not a workflow and has no promises`);
@@ -114,14 +114,14 @@ function outcomeOf(completion: ValueOrFailure): Outcome {
     : { kind: "failure", failure: completion.failure, stacktrace: undefined };
 }
 
-function sendSignal(command: SendSignalCommand): CommandAction | Refusal {
+function sendSignal(command: SendSignalCommand): CommandAction | RefusedCommand {
   const to = parseInvocationId(command.targetInvocationId);
   if (!to.ok) return refused("RT0012", `the target is not an invocation id: ${to.problem}`);
   return { kind: "sendSignal", to: to.value, signal: command.signal, result: command.result };
 }
 
 /** An awakeable is a signal of its invocation. Ids of older journals name an entry that no journal of ours has: nothing to tell. */
-function completeAwakeable(command: CompleteAwakeableCommand): CommandAction | Refusal {
+function completeAwakeable(command: CompleteAwakeableCommand): CommandAction | RefusedCommand {
   const parsed = parseAwakeableId(command.awakeableId);
   if (!parsed.ok) return refused("RT0012", `the awakeable id cannot be read: ${parsed.problem}`);
   const awakeable = parsed.value;
@@ -131,7 +131,7 @@ function completeAwakeable(command: CompleteAwakeableCommand): CommandAction | R
 }
 
 /** Whom an attach means: an id, or what the id is made of. */
-function attachTarget(target: AttachTarget, { registry, scopesEnabled }: CalleeDeps): InvocationId | Refusal {
+function attachTarget(target: AttachTarget, { registry, scopesEnabled }: CalleeDeps): InvocationId | RefusedCommand {
   switch (target.kind) {
     case "invocationId": {
       const parsed = parseInvocationId(target.invocationId);

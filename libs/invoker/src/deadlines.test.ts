@@ -1,18 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { Deadlines, type Ticket, type Waiting } from "./deadlines.js";
+import { AttemptDeadlines, type Ticket, type DeadlineWaiter } from "./deadlines.js";
 
 describe("deadlines", () => {
   test("come after exactly their delay, whoever joins and leaves meanwhile, behind one timer for each delay", () => {
     const clock = new VirtualClock();
-    const deadlines = new Deadlines(clock);
+    const deadlines = new AttemptDeadlines(clock);
     const random = new SeededRandom(1);
-    const due = new Map<Waiting, { ticket: Ticket; atMs: number }>();
+    const due = new Map<DeadlineWaiter, { ticket: Ticket; atMs: number }>();
     let fired = 0;
     for (let step = 0; step < 5_000; step++) {
       if (random.chance(0.6)) {
         const delayMs = random.pick([50, 700, 5_000]);
-        const waiting: Waiting = {
+        const waiting: DeadlineWaiter = {
           deadlineReached() {
             expect(clock.monotonicMs()).toBe(due.get(waiting)?.atMs);
             due.delete(waiting);
@@ -37,11 +37,11 @@ describe("deadlines", () => {
 
   test("something may wait again from inside its deadline, and nobody behind it comes late", () => {
     const clock = new VirtualClock();
-    const deadlines = new Deadlines(clock);
+    const deadlines = new AttemptDeadlines(clock);
     const times: number[] = [];
     const behind: number[] = [];
     clock.setTimer(3, () => deadlines.add({ deadlineReached: () => behind.push(clock.monotonicMs()) }, 10));
-    const waiting: Waiting = {
+    const waiting: DeadlineWaiter = {
       deadlineReached() {
         times.push(clock.monotonicMs());
         if (times.length < 3) deadlines.add(waiting, 10);

@@ -4,21 +4,21 @@
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 
-export interface Waiting {
+export interface DeadlineWaiter {
   /** The time is over; it waits no longer. */
   deadlineReached(): void;
 }
 
 /** A place in a line, to leave it early. */
 export class Ticket {
-  readonly waiting: Waiting;
+  readonly waiting: DeadlineWaiter;
   readonly deadlineMs: number;
   /** Undefined once it has left. */
-  line: Line | undefined;
+  line: DeadlineQueue | undefined;
   next: Ticket | undefined;
   previous: Ticket | undefined;
 
-  constructor(waiting: Waiting, deadlineMs: number, line: Line) {
+  constructor(waiting: DeadlineWaiter, deadlineMs: number, line: DeadlineQueue) {
     this.waiting = waiting;
     this.deadlineMs = deadlineMs;
     this.line = line;
@@ -32,20 +32,20 @@ export class Ticket {
   }
 }
 
-export class Deadlines {
+export class AttemptDeadlines {
   readonly #clock: Clock;
   /** By delay. There are as many as different delays in use, which are settings of handlers. */
-  readonly #lines = new Map<number, Line>();
+  readonly #lines = new Map<number, DeadlineQueue>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Calls `waiting` after `delayMs`, unless its ticket is cancelled. */
-  add(waiting: Waiting, delayMs: number): Ticket {
+  add(waiting: DeadlineWaiter, delayMs: number): Ticket {
     let line = this.#lines.get(delayMs);
     if (line === undefined) {
-      line = new Line(this.#clock, delayMs, () => this.#lines.delete(delayMs));
+      line = new DeadlineQueue(this.#clock, delayMs, () => this.#lines.delete(delayMs));
       this.#lines.set(delayMs, line);
     }
     return line.add(waiting);
@@ -53,7 +53,7 @@ export class Deadlines {
 }
 
 /** A linked list, earliest deadline first because everybody joins at its end. */
-class Line {
+class DeadlineQueue {
   readonly #clock: Clock;
   readonly #delayMs: number;
   readonly #onEmpty: () => void;
@@ -68,7 +68,7 @@ class Line {
     this.#onEmpty = onEmpty;
   }
 
-  add(waiting: Waiting): Ticket {
+  add(waiting: DeadlineWaiter): Ticket {
     const ticket = new Ticket(waiting, this.#clock.monotonicMs() + this.#delayMs, this);
     if (this.#last === undefined) this.#first = ticket;
     else {

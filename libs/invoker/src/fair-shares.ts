@@ -48,7 +48,7 @@ export interface ServiceShare {
 
 export class FairShares {
   readonly #limits: ShareLimits;
-  readonly #settled: (callback: () => void) => void;
+  readonly #whenDurable: (callback: () => void) => void;
   readonly #services = new Map<string, ServiceShare>();
   /** Services of which somebody waits, each once, in the order of their turns. */
   readonly #turns = new Ring<ServiceShare>();
@@ -61,16 +61,16 @@ export class FairShares {
   #sharers = 1;
   #sharersUntil = 0;
 
-  /** @param settled calls back when everything submitted before is durable */
-  constructor(limits: ShareLimits, settled: (callback: () => void) => void) {
+  /** @param whenDurable calls back when everything submitted before is durable */
+  constructor(limits: ShareLimits, whenDurable: (callback: () => void) => void) {
     this.#limits = limits;
-    this.#settled = settled;
+    this.#whenDurable = whenDurable;
   }
 
   serviceShare(service: string): ServiceShare {
     let share = this.#services.get(service);
     if (share === undefined) {
-      if (this.#services.size >= SERVICE_SHARES_MAX) this.#forgetIdle();
+      if (this.#services.size >= SERVICE_SHARES_MAX) this.#dropIdle();
       share = { service, epoch: 0, spent: 0, waiting: undefined, isQueued: false };
       this.#services.set(service, share);
     }
@@ -78,7 +78,7 @@ export class FairShares {
   }
 
   /** Services come and go with deployments. Attempts keep the share they have, so that of a service at work is counted anew once. */
-  #forgetIdle(): void {
+  #dropIdle(): void {
     for (const [service, { isQueued }] of this.#services) if (!isQueued) this.#services.delete(service);
   }
 
@@ -136,7 +136,7 @@ export class FairShares {
   #endEpoch(): void {
     if (this.#isEpochEnding) return;
     this.#isEpochEnding = true;
-    this.#settled(this.#epochEnded);
+    this.#whenDurable(this.#epochEnded);
   }
 
   readonly #epochEnded = (): void => {

@@ -52,10 +52,10 @@ describe("before a partition is handed over", () => {
     failed.breakOff({ kind: "reset", message: "gone" });
     await world.pass(20);
     expect(failuresOf(failing)).toHaveLength(1);
-    const late = await world.invoke();
+    const next = await world.invoke();
     await world.pass(5_000);
     expect(world.streams).toHaveLength(2);
-    expect([failing, queued, late].map(({ status }) => status)).toEqual(["invoked", "invoked", "invoked"]);
+    expect([failing, queued, next].map(({ status }) => status)).toEqual(["invoked", "invoked", "invoked"]);
     expect(isDone()).toBe(false);
     working.finish().close();
     await world.pass(20);

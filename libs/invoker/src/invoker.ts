@@ -3,7 +3,7 @@ import { type Clock, type ErrorCode, type InvocationId, type Logger, type Random
 import type { RegistryView } from "@perdure/control";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
 import { failure } from "./attempt-failure.js";
-import { Deadlines } from "./deadlines.js";
+import { AttemptDeadlines } from "./deadlines.js";
 import { FairShares, type ShareMember } from "./fair-shares.js";
 import { FlushGroup } from "./flush-group.js";
 import type { RequestIdentity } from "./identity.js";
@@ -66,8 +66,8 @@ class PartitionInvoker implements InterruptibleInvoker {
 
   constructor(deps: InvokerDeps, options: InvokerOptions) {
     const { host, registry, clock, random, logger, transports } = deps;
-    const settled = (callback: () => void): void => host.settled(callback);
-    this.#starts = new FairShares(START_SHARES, settled);
+    const whenDurable = (callback: () => void): void => host.whenDurable(callback);
+    this.#starts = new FairShares(START_SHARES, whenDurable);
     this.#context = {
       host,
       registry,
@@ -81,8 +81,8 @@ class PartitionInvoker implements InterruptibleInvoker {
       failureLog: deps.failureLog ?? new SummaryLog(logger, clock),
       slots: deps.slots ?? new Slots(options.concurrentInvocationsMax, clock, logger),
       flushes: new FlushGroup(),
-      deadlines: new Deadlines(clock),
-      shares: new FairShares(FRAME_SHARES, settled),
+      deadlines: new AttemptDeadlines(clock),
+      shares: new FairShares(FRAME_SHARES, whenDurable),
       pace: options.pace,
       largeMessages: deps.largeMessages ?? new LargeMessages(clock),
       options,
@@ -189,15 +189,15 @@ class PartitionInvoker implements InterruptibleInvoker {
 class DelayedStart implements ShareMember {
   readonly isWaiting = false;
   readonly #run: Run;
-  readonly #isWanted: () => boolean;
+  readonly #isActive: () => boolean;
 
-  constructor(run: Run, isWanted: () => boolean) {
+  constructor(run: Run, isActive: () => boolean) {
     this.#run = run;
-    this.#isWanted = isWanted;
+    this.#isActive = isActive;
   }
 
   serve(): number {
-    if (this.#isWanted()) this.#run.start();
+    if (this.#isActive()) this.#run.start();
     return 1;
   }
 }

@@ -2,7 +2,7 @@
 import type { JournalEntry } from "@perdure/partition";
 import { type LeafOutcome, type NotificationId, notificationIdOf, notificationOutcomeOf } from "@perdure/service-protocol";
 
-export class KnownNotifications {
+export class ReceivedNotifications {
   /** Made when first needed: most attempts never see a notification. */
   #completions: Map<number, LeafOutcome> | undefined;
   #signals: Map<string | number, LeafOutcome> | undefined;

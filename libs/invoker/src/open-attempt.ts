@@ -5,7 +5,7 @@ import { Attempt, type AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptPlan } from "./attempt-plan.js";
 import { LARGE_MESSAGE_BYTES } from "./limits.js";
-import type { Route } from "./pin.js";
+import type { AttemptRoute } from "./pin.js";
 import type { LostAttempt, StreamRequest } from "./ports.js";
 import { invokePath, requestHeaders } from "./request-headers.js";
 import type { RunContext } from "./run-context.js";
@@ -14,7 +14,7 @@ import { childSpan } from "./trace.js";
 export interface Opening {
   readonly facts: InvocationFacts;
   readonly run: number;
-  readonly route: Route;
+  readonly route: AttemptRoute;
   readonly entries: readonly JournalEntry[];
   /** Undefined where there is none, or it is asked for lazily. */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;

@@ -18,7 +18,7 @@ function open(replay: OutgoingFrame[], writable = () => true, beginning?: readon
       return writable();
     },
     halfClose: () => halfClosed++,
-    wantsFlush: () => outgoing.flush(),
+    requestFlush: () => outgoing.flush(),
   };
   const outgoing: Outgoing = new Outgoing(replay, sink, beginning);
   return { outgoing, writes, halfClosed: () => halfClosed };

@@ -20,7 +20,7 @@ export interface OutgoingSink {
   write(bytes: Uint8Array): boolean;
   halfClose(): void;
   /** Call `flush` soon; the more frames gather until then the better. */
-  wantsFlush(): void;
+  requestFlush(): void;
 }
 
 /**
@@ -103,7 +103,7 @@ export class Outgoing {
     this.#live.push(first);
     if (second !== undefined) this.#live.push(second);
     this.#liveBytes += bytes;
-    if (wasEmpty) this.#sink.wantsFlush();
+    if (wasEmpty) this.#sink.requestFlush();
   }
 
   /** Half-closes the request once everything queued is written. */

@@ -16,7 +16,7 @@ export interface Handled {
   readonly bytes: number;
 }
 
-export class Pace {
+export class MessagePace {
   readonly #limits: PaceLimits;
   /** Used of the reserves, which the rates fill up again. */
   #messages = 0;

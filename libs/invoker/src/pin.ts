@@ -4,7 +4,7 @@ import type { Pinned, Target } from "@perdure/partition";
 import { isSupportedVersion, type ProtocolVersion, selectVersion } from "@perdure/service-protocol";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 
-export interface Route {
+export interface AttemptRoute {
   readonly kind: "route";
   readonly deployment: DeploymentView;
   readonly version: ProtocolVersion;
@@ -12,7 +12,7 @@ export interface Route {
   readonly handler: HandlerView | undefined;
 }
 
-export type Routing = Route | { readonly kind: "failed"; readonly failure: AttemptFailure };
+export type Routing = AttemptRoute | { readonly kind: "failed"; readonly failure: AttemptFailure };
 
 /** The pinned deployment, or the latest one of the service. Failures: RT0011, RT0013, RT0014. */
 export function routeOf(

@@ -20,7 +20,7 @@ export interface InvokerHost {
   /** Queue a command for the invocation's partition; order is kept, late runs are dropped there. */
   submit(command: AttemptCommand): void;
   /** Called once everything submitted before is durable and its effects were performed. */
-  settled(callback: () => void): void;
+  whenDurable(callback: () => void): void;
   /**
    * Writes the body of a large command before the command is submitted, so that commits of others do not wait for it. Resolves when that is
    * durable; the result is disposed of when the command is durable or dropped. Rejections may be ignored: the command's commit writes it then.

@@ -132,8 +132,8 @@ describe("retries", () => {
     const world = new World();
     let holding = false;
     const held: (() => void)[] = [];
-    const { settled } = world.partition;
-    world.partition.settled = (callback) => (holding ? held.push(callback) : settled.call(world.partition, callback));
+    const { whenDurable } = world.partition;
+    world.partition.whenDurable = (callback) => (holding ? held.push(callback) : whenDurable.call(world.partition, callback));
     await world.invoke();
     holding = true;
     world.last.respond().command({ kind: "run", resultCompletionId: 1, name: "" }).fails("no").close();

@@ -6,7 +6,7 @@ import type { Clock, TimerHandle } from "@perdure/base";
 
 export interface RecoveryDeps {
   readonly clock: Clock;
-  settled(callback: () => void): void;
+  whenDurable(callback: () => void): void;
   /** Called once, unless cancelled. */
   recovered(): void;
 }
@@ -14,7 +14,7 @@ export interface RecoveryDeps {
 export class Recovery {
   readonly #deps: RecoveryDeps;
   #delayMs: number;
-  #settled = false;
+  #isDurable = false;
   #drained = false;
   #waited = false;
   #over = false;
@@ -24,8 +24,8 @@ export class Recovery {
   constructor(delayMs: number, deps: RecoveryDeps) {
     this.#delayMs = delayMs;
     this.#deps = deps;
-    deps.settled(() => {
-      this.#settled = true;
+    deps.whenDurable(() => {
+      this.#isDurable = true;
       this.#check();
     });
   }
@@ -62,7 +62,7 @@ export class Recovery {
   }
 
   #check(): void {
-    if (this.#over || !this.#settled || !this.#waited) return;
+    if (this.#over || !this.#isDurable || !this.#waited) return;
     this.#over = true;
     this.#deps.recovered();
   }

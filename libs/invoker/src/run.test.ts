@@ -106,9 +106,9 @@ describe("control", () => {
     world.partition.pause(invocation.facts.id);
     await world.turn();
     expect(invocation.status).toBe("paused");
-    const told = ({ then, failureCount, error, isRepeated }: AttemptFailed) =>
+    const describeFailure = ({ then, failureCount, error, isRepeated }: AttemptFailed) =>
       `${failureCount} ${then} ${error.message}${isRepeated ? " again" : ""}`;
-    expect(invocation.failures.map(told)).toEqual(["1 retry no", "1 pause no again"]);
+    expect(invocation.failures.map(describeFailure)).toEqual(["1 retry no", "1 pause no again"]);
     expect(world.clock.pendingTimers).toBe(0);
     await world.pass(60_000);
     expect(world.streams.length).toBe(1);

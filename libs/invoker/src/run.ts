@@ -29,7 +29,7 @@ import { JournalTail } from "./journal-tail.js";
 import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
-import { handlerFor, type Route, routeOf } from "./pin.js";
+import { handlerFor, type AttemptRoute, routeOf } from "./pin.js";
 import type { CutAttempt, EndpointAnswer, InvokerStatus, LostAttempt, SlotWait } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
@@ -51,7 +51,7 @@ export class Run implements AttemptOwner, SlotUser {
   readonly #journal: JournalTail;
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   /** An attempt began, and nobody was told yet how it ended. */
-  #isEndOwed = false;
+  #isEndPending = false;
   /** Its stream drains, the handler has not ended, and something may begin that must not run beside it. */
   #isInTheWay = false;
   #holdsSlot = false;
@@ -60,7 +60,7 @@ export class Run implements AttemptOwner, SlotUser {
   #streamWaitSinceMs: number | undefined;
   #pinned: Pinned | undefined;
   /** The deployment is chosen, and the partition does not know of it yet. */
-  #owesPin = false;
+  #isPinPending = false;
   #pauseRequested: boolean;
   /** When it began, or went on after its last suspension; undefined while it is not counted. */
   #sinceMs: number | undefined;
@@ -87,7 +87,7 @@ export class Run implements AttemptOwner, SlotUser {
   /** Of the attempt that runs or ran last. */
   #transport: AttemptTransport = "none";
 
-  constructor({ invocation, firstEntries, isTakenOver }: StartRun, context: RunContext) {
+  constructor({ invocation, firstEntries, isRecovered }: StartRun, context: RunContext) {
     this.id = invocation.facts.id;
     this.number = invocation.run;
     this.isContinuation = invocation.run > FIRST_RUN || invocation.sinks.length > 0;
@@ -97,7 +97,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#journal = new JournalTail(invocation, firstEntries);
     this.#pinned = invocation.pinned;
     this.#pauseRequested = invocation.pauseRequested;
-    if (isTakenOver !== true) return;
+    if (isRecovered !== true) return;
     const atMs = context.clock.nowMs();
     this.#lost = { sinceMs: runningSinceMs(invocation.milestones) ?? atMs, atMs };
   }
@@ -123,8 +123,8 @@ export class Run implements AttemptOwner, SlotUser {
    * the invocation, or the next one of its key, may begin now.
    */
   stop(): void {
-    const lastWordSaid = (this.#phase === "over" || this.#phase === "recovering") && !this.#isInTheWay;
-    if (!lastWordSaid) return this.abandon();
+    const hasEnded = (this.#phase === "over" || this.#phase === "recovering") && !this.#isInTheWay;
+    if (!hasEnded) return this.abandon();
     this.#finish();
   }
 
@@ -253,27 +253,27 @@ export class Run implements AttemptOwner, SlotUser {
     this.#lastStartAtMs = clock.nowMs();
     this.#endpointAnswer = "nothing";
     metrics.attemptStarted(Math.max(0, this.#lastStartAtMs - this.queuedAtMs));
-    this.#isEndOwed = true;
+    this.#isEndPending = true;
     const routing = routeOf(this.#facts.target, this.#pinned, registry, options.protocolVersionMax);
     if (routing.kind === "failed") return this.#failBeforeOpening(routing.failure);
     this.#pin(routing);
-    const wantsState =
+    const needsState =
       hasState(this.#facts.target) && routing.handler?.enableLazyState !== true && options.eagerStateBytesMax > 0;
     const entries = this.#journal.take();
-    if (entries !== undefined && !wantsState) return this.#open(routing, entries, undefined);
-    this.#read(routing, entries, wantsState);
+    if (entries !== undefined && !needsState) return this.#open(routing, entries, undefined);
+    this.#read(routing, entries, needsState);
   }
 
   /** Stored only together with the first thing the handler does: until then the next attempt may choose again, and find the mended code. */
-  #pin({ deployment, version }: Route): void {
+  #pin({ deployment, version }: AttemptRoute): void {
     this.#lastDeployment = deployment.id;
     this.#transport = transportOf(deployment);
     if (this.#pinned !== undefined) return;
     this.#pinned = { deploymentId: deployment.id, protocolVersion: version };
-    this.#owesPin = true;
+    this.#isPinPending = true;
   }
 
-  #read(route: Route, handed: readonly JournalEntry[] | undefined, wantsState: boolean): void {
+  #read(route: AttemptRoute, handed: readonly JournalEntry[] | undefined, needsState: boolean): void {
     const { host } = this.#context;
     const { target } = this.#facts;
     const attemptCount = this.#attemptCount;
@@ -281,7 +281,7 @@ export class Run implements AttemptOwner, SlotUser {
     const length = this.#journal.beginReading();
     const current = () => this.#phase === "reading" && this.#attemptCount === attemptCount;
     const journal = handed ?? host.readJournal(this.id, length);
-    const allState = wantsState ? host.readState(this.id, keyspaceOf(target), target.key ?? "") : undefined;
+    const allState = needsState ? host.readState(this.id, keyspaceOf(target), target.key ?? "") : undefined;
     Promise.all([journal, allState]).then(
       ([read, state]) => {
         if (!current()) return;
@@ -296,7 +296,7 @@ export class Run implements AttemptOwner, SlotUser {
     );
   }
 
-  #open(route: Route, entries: readonly JournalEntry[], state: ReadonlyMap<string, Uint8Array> | undefined): void {
+  #open(route: AttemptRoute, entries: readonly JournalEntry[], state: ReadonlyMap<string, Uint8Array> | undefined): void {
     this.#phase = "attempting";
     const opening = {
       facts: this.#facts,
@@ -322,15 +322,15 @@ export class Run implements AttemptOwner, SlotUser {
   submit(command: AttemptCommand): void {
     this.#refusalCount = 0;
     if (command.kind === "appendCommand") this.#retryCountSinceLastStoredEntry = 0;
-    if (this.#owesPin && this.#pinned !== undefined) {
-      this.#owesPin = false;
+    if (this.#isPinPending && this.#pinned !== undefined) {
+      this.#isPinPending = false;
       this.#context.host.submit({ kind: "pin", id: this.id, run: this.number, pinned: this.#pinned });
     }
     this.#context.host.submit(command);
   }
 
-  settled(callback: () => void): void {
-    this.#context.host.settled(callback);
+  whenDurable(callback: () => void): void {
+    this.#context.host.whenDurable(callback);
   }
 
   get stage(): ((body: Uint8Array) => Promise<Disposable>) | undefined {
@@ -351,7 +351,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#context.slots.streamWaits(this, isWaiting);
   }
 
-  serverSeen(name: string): void {
+  serverIdentified(name: string): void {
     this.#lastServer = name;
   }
 
@@ -383,9 +383,9 @@ export class Run implements AttemptOwner, SlotUser {
     this.#lastFailure = error;
     if (cause.countsForSdk) this.#retryCountSinceLastStoredEntry++;
     this.#countEnd("failed", error.errorCode);
-    const verdict = this.#verdict(cause);
+    const decision = this.#decide(cause);
     // After the end of an invocation without a key nothing begins: the handler may see the end of its request, as at the reference.
-    this.#isInTheWay = cause.mayStillRun && (verdict.action !== "kill" || this.#facts.target.key !== undefined);
+    this.#isInTheWay = cause.mayStillRun && (decision.action !== "kill" || this.#facts.target.key !== undefined);
     this.#context.failureLog.warn(
       this.#context.logger,
       { service: this.#facts.target.service, code: error.errorCode },
@@ -399,15 +399,15 @@ export class Run implements AttemptOwner, SlotUser {
         code: error.errorCode,
         reason: error.message.slice(0, LOGGED_REASON_CHARS_MAX),
         command: error.relatedCommandName,
-        action: verdict.action,
-        delayMs: Math.round(verdict.delayMs),
+        action: decision.action,
+        delayMs: Math.round(decision.delayMs),
       },
       "attempt failed",
     );
-    this.#phase = verdict.action === "retry" ? "recovering" : "over";
+    this.#phase = decision.action === "retry" ? "recovering" : "over";
     this.#unpin();
-    this.#reportFailure(error, verdict.action, false);
-    if (verdict.action === "retry") this.#recover(verdict.delayMs);
+    this.#reportFailure(error, decision.action, false);
+    if (decision.action === "retry") this.#recover(decision.delayMs);
   }
 
   /** Another connection may take what this one refused: soon again, and nothing of the retry policy is used up. */
@@ -416,7 +416,7 @@ export class Run implements AttemptOwner, SlotUser {
     const delayMs = backoffMs(this.#refusalCount++, REFUSAL_BOUNDS, random);
     this.#attemptCount--;
     metrics.attemptBrokenOff();
-    this.#isEndOwed = false;
+    this.#isEndPending = false;
     this.#phase = "recovering";
     this.#unpin();
     this.#recover(delayMs);
@@ -424,8 +424,8 @@ export class Run implements AttemptOwner, SlotUser {
 
   /** Nothing was stored yet: the next attempt may choose another deployment. */
   #unpin(): void {
-    if (!this.#owesPin) return;
-    this.#owesPin = false;
+    if (!this.#isPinPending) return;
+    this.#isPinPending = false;
     this.#pinned = undefined;
   }
 
@@ -439,7 +439,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#context.metrics.backingOff(1);
     this.#recovery = new Recovery(delayMs, {
       clock: this.#context.clock,
-      settled: (callback) => this.settled(callback),
+      whenDurable: (callback) => this.whenDurable(callback),
       recovered: () => {
         this.#recovery = undefined;
         this.#phase = "queued";
@@ -449,7 +449,7 @@ export class Run implements AttemptOwner, SlotUser {
     });
   }
 
-  #verdict({ behavior, nextRetryDelayMs }: AttemptFailure): { action: "retry" | "pause" | "kill"; delayMs: number } {
+  #decide({ behavior, nextRetryDelayMs }: AttemptFailure): { action: "retry" | "pause" | "kill"; delayMs: number } {
     if (behavior === "pause") return { action: "pause", delayMs: 0 };
     if (behavior === "fail") return { action: "kill", delayMs: 0 };
     if (nextRetryDelayMs !== undefined) return { action: "retry", delayMs: nextRetryDelayMs };
@@ -487,8 +487,8 @@ export class Run implements AttemptOwner, SlotUser {
       this.#isWaitingForSlot = false;
       this.#context.slots.withdraw(this);
     }
-    if (this.#isEndOwed) this.#context.metrics.attemptBrokenOff();
-    this.#isEndOwed = false;
+    if (this.#isEndPending) this.#context.metrics.attemptBrokenOff();
+    this.#isEndPending = false;
     if (this.#sinceMs !== undefined) this.#context.metrics.running(this.#sinceMs, -1);
     this.#sinceMs = undefined;
     if (this.#recovery === undefined) return;
@@ -505,8 +505,8 @@ export class Run implements AttemptOwner, SlotUser {
 
   #countEnd(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void {
     const { metrics, clock } = this.#context;
-    if (!this.#isEndOwed) return; // It was broken off before.
-    this.#isEndOwed = false;
+    if (!this.#isEndPending) return; // It was broken off before.
+    this.#isEndPending = false;
     metrics.attemptEnded(how, errorCode, clock.nowMs() - (this.#lastStartAtMs ?? clock.nowMs()), this.#transport);
   }
 

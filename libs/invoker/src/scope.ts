@@ -5,13 +5,13 @@
 import { limitKeyProblem, scopeProblem } from "@perdure/base";
 import { PRIORITY_DEFAULT, type ServiceType } from "@perdure/partition";
 import type { CallCommand, Header, OneWayCallCommand } from "@perdure/service-protocol";
-import { type Refusal, refused } from "./attempt-failure.js";
+import { type RefusedCommand, refused } from "./attempt-failure.js";
 
 /** Names the priority of a call, for us alone: the callee does not see it. */
 export const PRIORITY_HEADER = "x-perdure-priority";
 
 /** What a call asks for; without a scope, nothing. */
-export interface FlowWishes {
+export interface FlowOptions {
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
   readonly priority: number;
@@ -20,11 +20,11 @@ export interface FlowWishes {
 }
 
 /** The wishes of a call to a service of this type, or why they cannot be granted. */
-export function flowWishesOf(
+export function flowOptionsOf(
   command: CallCommand | OneWayCallCommand,
   serviceType: ServiceType,
   scopesEnabled: boolean,
-): FlowWishes | Refusal {
+): FlowOptions | RefusedCommand {
   const scope = command.scope || undefined;
   const limitKey = command.limitKey || undefined;
   const priorityText = priorityTextOf(command.headers);
@@ -45,19 +45,19 @@ export function flowWishesOf(
 }
 
 /** The empty scope equals none. Undefined: nothing to object to. */
-export function checkScope(scope: string | undefined, scopesEnabled: boolean): Refusal | undefined {
+export function checkScope(scope: string | undefined, scopesEnabled: boolean): RefusedCommand | undefined {
   if (scope === undefined || scope === "") return undefined;
   const problem = scopeProblem(scope);
   if (problem !== undefined) return refused("RT0024", `bad scope value: ${problem}`);
   return scopesEnabled ? undefined : refused("RT0024", "a scope was given, but flow control is not enabled");
 }
 
-function checkLimitKey(limitKey: string | undefined): Refusal | undefined {
+function checkLimitKey(limitKey: string | undefined): RefusedCommand | undefined {
   const problem = limitKey === undefined ? undefined : limitKeyProblem(limitKey);
   return problem === undefined ? undefined : refused("RT0024", `invalid limit-key: ${problem}`);
 }
 
-function checkPriority(text: string | undefined): Refusal | undefined {
+function checkPriority(text: string | undefined): RefusedCommand | undefined {
   if (text === undefined || /^[1-5]$/.test(text)) return undefined;
   return refused("RT0024", "invalid priority: expected a whole number from 1 (first) to 5 (last)");
 }

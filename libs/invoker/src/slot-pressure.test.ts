@@ -26,14 +26,14 @@ describe("while a run waits for a slot", () => {
   test("a handler that waits for a timer is requested to suspend, and its slot goes to the run", async () => {
     const world = worldWith(1);
     const invocation = await world.invoke();
-    const sleeper = world.last.respond().command(sleep);
+    const sleepingStream = world.last.respond().command(sleep);
     await world.turn();
     const waiting = await world.invoke();
     await world.pass(40);
-    expect(sleeper.ended).toBe(false);
+    expect(sleepingStream.ended).toBe(false);
     await world.pass(20);
-    expect(sleeper.ended).toBe(true);
-    sleeper.control(waitForSleep).close();
+    expect(sleepingStream.ended).toBe(true);
+    sleepingStream.control(waitForSleep).close();
     await world.turn();
     expect(invocation.status).toBe("suspended");
     expect(world.last.request.headers["x-restate-invocation-id"]).toBe(waiting.facts.id);
@@ -142,21 +142,21 @@ describe("while a run waits for a slot", () => {
 
   test("a run that is stopped while it waits takes the pressure with it", async () => {
     const world = worldWith(1);
-    const sleeper = await sleeping(world);
+    const sleepingStream = await sleeping(world);
     const waiting = await world.invoke();
     world.partition.kill(waiting.facts.id);
     await world.pass(10_000);
-    expect(sleeper.ended).toBe(false);
+    expect(sleepingStream.ended).toBe(false);
   });
 });
 
 test("while no run waits, a blocked handler keeps its stream until the inactivity timeout", async () => {
   const world = worldWith(2);
-  const sleeper = await sleeping(world, 59_000);
+  const sleepingStream = await sleeping(world, 59_000);
   await world.invoke(aTarget());
-  expect(sleeper.ended).toBe(false);
+  expect(sleepingStream.ended).toBe(false);
   await world.pass(1_000);
-  expect(sleeper.ended).toBe(true);
+  expect(sleepingStream.ended).toBe(true);
 });
 
 test("a long wait for a slot is in the status while it lasts, and stored when it is over", async () => {

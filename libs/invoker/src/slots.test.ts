@@ -209,11 +209,11 @@ describe("an endpoint that takes no more streams", () => {
   test("keeps so many slots of a service, and those of no other service or endpoint", () => {
     const log: string[] = [];
     const slots = new Slots(8_000, new VirtualClock(), silentLogger);
-    let room = 10;
+    let capacity = 10;
     class Caller extends User {
       override slotGranted(): boolean {
         super.slotGranted();
-        slots.streamWaits(this, --room < 0);
+        slots.streamWaits(this, --capacity < 0);
         return true;
       }
     }

@@ -119,7 +119,7 @@ export class Slots {
 
   /** The handler of its attempt has sent a message, or none is to be waited for: it does not hold back others of its service any more. */
   answered(user: SlotUser): void {
-    if (this.#settle(user) && this.waiting > 0) this.#grant();
+    if (this.#endUnanswered(user) && this.waiting > 0) this.#grant();
   }
 
   /** The stream of its attempt waits for a connection that takes it, or does so no longer. */
@@ -136,7 +136,7 @@ export class Slots {
 
   release(user: SlotUser): void {
     if (!this.#holders.delete(user)) return;
-    this.#settle(user);
+    this.#endUnanswered(user);
     this.#endStreamWait(user);
     if (!user.isContinuation) this.#heldByBeginnings--;
     this.#requested.delete(user);
@@ -171,7 +171,7 @@ export class Slots {
       this.#unanswered.set(user, this.#clock.monotonicMs());
       this.#unansweredByService.set(user.service, this.#unansweredOf(user.service) + 1);
       if (user.slotGranted()) continue;
-      this.#settle(user);
+      this.#endUnanswered(user);
       this.#holders.delete(user);
       if (!user.isContinuation) this.#heldByBeginnings--;
     }
@@ -227,7 +227,7 @@ export class Slots {
   }
 
   /** False: it was settled before. */
-  #settle(user: SlotUser): boolean {
+  #endUnanswered(user: SlotUser): boolean {
     if (!this.#unanswered.delete(user)) return false;
     const left = this.#unansweredOf(user.service) - 1;
     if (left > 0) this.#unansweredByService.set(user.service, left);
@@ -236,11 +236,11 @@ export class Slots {
   }
 
   /** Handlers that are silent at first do not hold back others for long. */
-  #settleLateOnes(): void {
+  #endOverdueUnanswered(): void {
     const sinceMs = this.#clock.monotonicMs() - UNANSWERED_MS;
     for (const [user, begunAtMs] of this.#unanswered) {
       if (begunAtMs > sinceMs) return;
-      this.#settle(user);
+      this.#endUnanswered(user);
     }
   }
 
@@ -262,7 +262,7 @@ export class Slots {
   /** Requests no more attempts to suspend than runs wait, those included whose answer is still to come. */
   readonly #relieve = (): void => {
     this.#pressure = undefined;
-    this.#settleLateOnes();
+    this.#endOverdueUnanswered();
     this.#grant();
     if (this.#isHeld) return;
     if (this.#isUnderPressure) {

@@ -34,7 +34,7 @@ class Chaos {
   readonly partition: FakePartition;
   readonly invocations: FakeInvocation[] = [];
   /** Streams whose response is not closed. */
-  readonly live = new Map<FakeStream, { said: number; lastWord: boolean }>();
+  readonly live = new Map<FakeStream, { said: number; isFinished: boolean }>();
   /** Which stream made the run of a completion id, by position. */
   readonly madeBy = new Map<number, number>();
   nextCompletion = 1;
@@ -61,7 +61,7 @@ class Chaos {
     });
     this.transport.onOpen = (stream) => {
       stream.writable = random.chance(0.7);
-      this.live.set(stream, { said: 0, lastWord: false });
+      this.live.set(stream, { said: 0, isFinished: false });
     };
     const invoker = createInvoker(
       {
@@ -137,7 +137,7 @@ class Chaos {
       return;
     }
     if (stream.aborted) return;
-    if (talk.lastWord) {
+    if (talk.isFinished) {
       if (random.chance(0.5)) {
         this.live.delete(stream);
         stream.close();
@@ -146,7 +146,7 @@ class Chaos {
     }
     if (talk.said++ === 0) stream.respond();
     const last = () => {
-      talk.lastWord = true;
+      talk.isFinished = true;
     };
     switch (random.below(ending ? 2 : 6)) {
       case 0:
@@ -187,12 +187,12 @@ class Chaos {
   /** Each stream: Start, the journal as it was, then the notifications stored after it. */
   check(stream: FakeStream): void {
     const { entries } = this.invocationOf(stream);
-    const [first, ...told] = stream.frames;
+    const [first, ...sent] = stream.frames;
     if (first === undefined) return;
     const start = decodeStart(first.body);
     if (isFault(start)) throw new Error(start.detail);
     const text = ({ type, body }: { type: number; body: Uint8Array }) => toHex(encodeFrame(type, body));
-    const replayed = told.slice(0, start.knownEntries).map(text);
+    const replayed = sent.slice(0, start.knownEntries).map(text);
     expect(replayed).toEqual(entries.slice(0, replayed.length).map(text));
     // No command of an earlier attempt turns up behind the replay, where its handler would not know of it.
     const position = this.transport.streams.indexOf(stream);
@@ -200,17 +200,17 @@ class Chaos {
       if (type === MessageType.Run)
         expect(this.madeBy.get(resultCompletionIdOf(type, body) ?? 0)).toBeGreaterThanOrEqual(position);
     }
-    const live = told
+    const live = sent
       .slice(start.knownEntries)
       .filter(({ type }) => isNotification(type))
       .map(text);
-    const acked = told.slice(start.knownEntries).filter(({ type }) => type === MessageType.ProposeRunCompletionAck).length;
+    const acked = sent.slice(start.knownEntries).filter(({ type }) => type === MessageType.ProposeRunCompletionAck).length;
     const notifications = entries.slice(start.knownEntries).filter(({ type }) => isNotification(type));
     if (acked === 0) expect(live).toEqual(notifications.slice(0, live.length).map(text));
     else {
       // Acks stand for run completions; everything else keeps its place.
       const others = notifications.filter(({ type }) => type !== MessageType.RunCompletion).map(text);
-      const liveOthers = told
+      const liveOthers = sent
         .slice(start.knownEntries)
         .filter(({ type }) => isNotification(type) && type !== MessageType.RunCompletion)
         .map(text);

@@ -161,7 +161,7 @@ class Playback implements AttemptOutput {
     expect(this.ending).toBeUndefined();
     this.ending = ending;
   }
-  wantsFlush(): void {
+  requestFlush(): void {
     this.#machine.flush();
   }
 }
@@ -179,7 +179,7 @@ function effectBehind({ type, body }: RecordedFrame): EntryStored {
     return {
       ...base,
       entry: { type: MessageType.Sleep, body: new Uint8Array(), appendedAtMs: 0 },
-      tell: { kind: "ackCommand", commandIndex: acked() },
+      delivery: { kind: "ackCommand", commandIndex: acked() },
     };
   }
   if (type === MessageType.ProposeRunCompletionAck) {
@@ -188,10 +188,10 @@ function effectBehind({ type, body }: RecordedFrame): EntryStored {
     return {
       ...base,
       entry: { type: MessageType.RunCompletion, body: stored, appendedAtMs: 0 },
-      tell: { kind: "ackRun", completionId },
+      delivery: { kind: "ackRun", completionId },
     };
   }
-  return { ...base, entry: { type, body, appendedAtMs: 0 }, tell: { kind: "push", thenAck: undefined } };
+  return { ...base, entry: { type, body, appendedAtMs: 0 }, delivery: { kind: "push", thenAck: undefined } };
 }
 
 /** In words that read well when they differ. */
@@ -299,10 +299,10 @@ describe("recorded exchanges", () => {
     for (const attempt of whole) {
       const suspend = new Playback(attempt, 1).submitted.find((command) => command.kind === "suspend");
       if (suspend === undefined) continue;
-      const told = attempt.frames.filter(
+      const delivered = attempt.frames.filter(
         ({ from, type }) => from === "server" && (isNotification(type) || type === MessageType.ProposeRunCompletionAck),
       );
-      expect(suspend.knownNotifications).toBe(told.length);
+      expect(suspend.receivedNotificationCount).toBe(delivered.length);
       if (suspend.satisfied) met++;
       // Suspensions of recorded handlers wait for something new: what was told before is never awaited again.
       expect(suspend.awaiting).toBeDefined();

@@ -29,7 +29,7 @@ export interface OutputDefinition {
 }
 
 /** Options a manifest may set on a service, a handler, or both. Durations are milliseconds. */
-export interface Options {
+export interface ManifestOptions {
   readonly inactivityTimeoutMs: number | undefined;
   readonly abortTimeoutMs: number | undefined;
   readonly journalRetentionMs: number | undefined;
@@ -55,7 +55,7 @@ export interface HandlerDefinition {
   readonly metadata: Readonly<Record<string, string>>;
   readonly input: InputDefinition;
   readonly output: OutputDefinition;
-  readonly options: Options;
+  readonly options: ManifestOptions;
   /** Only on the `run` of a workflow. */
   readonly workflowCompletionRetentionMs: number | undefined;
 }
@@ -65,7 +65,7 @@ export interface ServiceDefinition {
   readonly kind: ServiceKind;
   readonly documentation: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
-  readonly options: Options;
+  readonly options: ManifestOptions;
   /** In the order of the manifest, names unique. */
   readonly handlers: readonly HandlerDefinition[];
 }

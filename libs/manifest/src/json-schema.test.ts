@@ -10,6 +10,6 @@ test.each([
   [{ type: ["string", "null"] }, undefined],
   [{ anyOf: [] }, undefined],
   [true, undefined],
-])("%j is described as %s", (schema, words) => {
-  expect(describeJsonSchema(schema)).toBe(words);
+])("%j is described as %s", (schema, description) => {
+  expect(describeJsonSchema(schema)).toBe(description);
 });

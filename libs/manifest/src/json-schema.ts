@@ -3,10 +3,10 @@ import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-type Checker = { validateSchema(schema: object): boolean | Promise<unknown>; errorsText(): string };
+type SchemaChecker = { validateSchema(schema: object): boolean | Promise<unknown>; errorsText(): string };
 
 /** Meta-schemas are costly to compile and most manifests need one of them at most. */
-const checkers = new Map<string, Checker>();
+const checkers = new Map<string, SchemaChecker>();
 
 /** What is wrong with a schema by its own dialect, or `undefined`. A dialect we do not know is left to its readers. */
 export function jsonSchemaProblem(schema: unknown): string | undefined {
@@ -36,11 +36,11 @@ function dialectOf(schema: object): string | undefined {
   return named.includes("draft-07") ? "draft-07" : undefined;
 }
 
-function checkerOf(dialect: string): Checker {
-  const known = checkers.get(dialect);
-  if (known !== undefined) return known;
+function checkerOf(dialect: string): SchemaChecker {
+  const existing = checkers.get(dialect);
+  if (existing !== undefined) return existing;
   const options = { strict: false, logger: false } as const;
-  const made: Checker =
+  const made: SchemaChecker =
     dialect === "2020-12" ? new Ajv2020(options) : dialect === "2019-09" ? new Ajv2019(options) : new Ajv(options);
   checkers.set(dialect, made);
   return made;

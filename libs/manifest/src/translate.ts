@@ -5,7 +5,7 @@ import type {
   HandlerKind,
   InputDefinition,
   Manifest,
-  Options,
+  ManifestOptions,
   OutputDefinition,
   ServiceDefinition,
   ServiceKind,
@@ -85,7 +85,7 @@ function translateOutput(output: WireHandler["output"] | undefined): OutputDefin
   };
 }
 
-function translateOptions(wire: WireService | WireHandler): Options {
+function translateOptions(wire: WireService | WireHandler): ManifestOptions {
   const maxAttempts = wire.retryPolicyMaxAttempts ?? undefined;
   const onMaxAttempts = wire.retryPolicyOnMaxAttempts ?? undefined;
   return {

@@ -4,11 +4,11 @@ import { checkKey, checkWrites, documentText } from "./check.js";
 import { LISTED_DOCUMENTS_MAX } from "./limits.js";
 import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "./store.js";
 
-type Stored = { readonly version: number; readonly text: string };
+type StoredText = { readonly version: number; readonly text: string };
 
 /** What several stores opened one after the other can share, to play a restart. */
 export interface MemoryMetadata {
-  readonly documents: Map<string, Stored>;
+  readonly documents: Map<string, StoredText>;
   version: number;
 }
 
@@ -28,10 +28,10 @@ export function createMemoryMetadataStore(memory: MemoryMetadata = emptyMemoryMe
     },
     async list(prefix) {
       invariant(open, "a closed metadata store is not used");
-      const found: Document[] = [];
-      for (const [key, stored] of memory.documents) if (key.startsWith(prefix)) found.push(documentOf(key, stored));
-      invariant(found.length <= LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
-      return found.sort((a, b) => compareBytes(utf8(a.key), utf8(b.key)));
+      const documents: Document[] = [];
+      for (const [key, stored] of memory.documents) if (key.startsWith(prefix)) documents.push(documentOf(key, stored));
+      invariant(documents.length <= LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
+      return documents.sort((a, b) => compareBytes(utf8(a.key), utf8(b.key)));
     },
     async write(writes) {
       invariant(open, "a closed metadata store is not used");
@@ -61,6 +61,6 @@ function writeInto(memory: MemoryMetadata, writes: readonly DocumentWrite[]): Wr
   return { kind: "written", version: memory.version };
 }
 
-function documentOf(key: string, stored: Stored): Document {
+function documentOf(key: string, stored: StoredText): Document {
   return { key, version: stored.version, value: JSON.parse(stored.text) as Json };
 }

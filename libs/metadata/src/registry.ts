@@ -13,7 +13,7 @@ import type {
   ServiceRevision,
   SubscriptionRecord,
 } from "./records.js";
-import type { CheckWishes, Verification } from "./verification.js";
+import type { CheckOptions, Verification } from "./verification.js";
 
 /** Where a request wants a deployment to be: not yet normalised, not yet contacted. */
 export type RequestedAddress =
@@ -120,9 +120,9 @@ export interface Registry {
    * Discovers, validates, and replays the journals of existing invocations against the endpoint; stores nothing. Rejects with
    * `RegistryRefusal` wherever `register` would.
    */
-  checkRegistration(request: RegisterRequest, wishes: CheckWishes, signal: AbortSignal): Promise<Verification>;
+  checkRegistration(request: RegisterRequest, options: CheckOptions, signal: AbortSignal): Promise<Verification>;
   /** Replays what could be resumed on the deployment (suspended, paused), and keeps the outcome with it. */
-  checkDeployment(id: DeploymentId, wishes: CheckWishes, signal: AbortSignal): Promise<Verification>;
+  checkDeployment(id: DeploymentId, options: CheckOptions, signal: AbortSignal): Promise<Verification>;
   update(id: DeploymentId, request: UpdateRequest, signal: AbortSignal): Promise<DeploymentRecord>;
   /** With `force` it always goes; without, only when nothing needs it (409 otherwise). */
   remove(id: DeploymentId, force: boolean): Promise<void>;

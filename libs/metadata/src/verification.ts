@@ -23,7 +23,7 @@ export interface CheckBounds {
 }
 
 /** What a request changes of the default bounds. */
-export type CheckWishes = { readonly [K in keyof CheckBounds]?: CheckBounds[K] | undefined };
+export type CheckOptions = { readonly [K in keyof CheckBounds]?: CheckBounds[K] | undefined };
 
 /** A command of a journal as people name it: its type, and the label user code gave it. */
 export interface CheckedCommand {
@@ -45,7 +45,7 @@ export type FindingKind =
   | "outputDiffers"
   | "skipped";
 
-export interface Finding {
+export interface VerificationFinding {
   readonly kind: FindingKind;
   readonly service: string;
   readonly handler: string;
@@ -83,6 +83,6 @@ export interface Verification {
   /** Every invocation in flight was found and asked about. */
   readonly isComplete: boolean;
   /** Those that would fail first. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly VerificationFinding[];
   readonly findingsLeftOut: number;
 }

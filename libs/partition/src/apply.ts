@@ -76,7 +76,7 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
       return mutateState(view, command, out);
     case "admit":
       return admit(view, command, out);
-    case "forgetBuckets":
+    case "deleteBuckets":
       for (const name of command.names) out.mutate({ kind: "deleteBucket", name });
       return;
     case "pauseQueue":

@@ -6,7 +6,7 @@ import type { DeploymentId, InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
 import type { Future, NotificationId, ResultValue } from "@perdure/service-protocol";
 import type { AttemptError } from "./entry.js";
-import type { InvocationFacts, LifeMark, Outcome, Pinned, Sink } from "./invocation.js";
+import type { InvocationFacts, GenerationMark, Outcome, Pinned, Sink } from "./invocation.js";
 import type { Target } from "./target.js";
 
 /** A new invocation. Sent by ingress, subscriptions, and other invocations' Call and OneWayCall. */
@@ -34,7 +34,7 @@ export interface QueryOutput {
   readonly kind: "queryOutput";
   readonly id: InvocationId;
   readonly callerId: InvocationId;
-  readonly callerLife: LifeMark;
+  readonly callerLife: GenerationMark;
   readonly completionId: number;
 }
 
@@ -43,7 +43,7 @@ export interface Notify {
   readonly kind: "notify";
   readonly id: InvocationId;
   /** The life that made the command: a later one wants nothing of it. */
-  readonly life: LifeMark;
+  readonly life: GenerationMark;
   readonly type: number;
   readonly body: Uint8Array;
 }
@@ -138,7 +138,7 @@ export interface Suspend {
   readonly id: InvocationId;
   readonly run: number;
   readonly awaiting: Future;
-  readonly knownNotifications: number;
+  readonly receivedNotificationCount: number;
   /** The attempt found the condition already met by what it knows: run again at once. */
   readonly satisfied: boolean;
 }
@@ -227,9 +227,9 @@ export interface MutateState {
   readonly key: string;
   readonly exclusive: boolean;
   readonly expectedVersion: string | undefined;
-  readonly entries: readonly StateEntry[];
+  readonly entries: readonly UserStateEntry[];
 }
-export interface StateEntry {
+export interface UserStateEntry {
   readonly key: string;
   readonly value: Uint8Array;
 }
@@ -243,8 +243,8 @@ export interface Admit {
   readonly buckets: readonly BucketValue[];
 }
 /** The buckets are full again, or no rule has them any more. `id` routes, as in `MutateState`. */
-export interface ForgetBuckets {
-  readonly kind: "forgetBuckets";
+export interface DeleteBuckets {
+  readonly kind: "deleteBuckets";
   readonly id: InvocationId;
   readonly names: readonly string[];
 }
@@ -279,7 +279,7 @@ export type PartitionCommand =
   | PurgeJournal
   | MutateState
   | Admit
-  | ForgetBuckets
+  | DeleteBuckets
   | PauseQueue
   | ResumeQueue;
 

@@ -14,7 +14,7 @@ export interface StartRun {
   /** The whole journal, index 0 onwards, where it was just written; undefined: read it from the store. */
   readonly firstEntries: readonly JournalEntry[] | undefined;
   /** A new leader derived it from what is stored, and the former one did not hand the run over: an attempt died with its process. */
-  readonly isTakenOver?: boolean;
+  readonly isRecovered?: boolean;
 }
 
 /** An entry of a running invocation is durable. */
@@ -25,7 +25,7 @@ export interface EntryStored {
   readonly index: number;
   readonly entry: JournalEntry;
   /** What the attempt tells the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
-  readonly tell:
+  readonly delivery:
     | {
         readonly kind: "push" /** Command index to acknowledge right after, when its command asked for it. */;
         readonly thenAck: number | undefined;
@@ -110,11 +110,11 @@ export interface Announce {
 /** Answer to the sender of the command now applied (see `Answer`). */
 export interface Reply {
   readonly kind: "reply";
-  readonly answer: Answer;
+  readonly answer: CommandAnswer;
 }
 
 /** Answers to submitters; the admin API and ingress turn them into statuses. */
-export type Answer =
+export type CommandAnswer =
   | { readonly kind: "accepted" }
   | { readonly kind: "previouslyAccepted"; readonly invocation: Invocation }
   | { readonly kind: "done" }

@@ -22,7 +22,7 @@ const HOLDER = anId(1);
 const WAITING = anId(2);
 const LATER = anId(3);
 const DONE = anId(4);
-const SLEEPER = anId(5);
+const SUSPENDED = anId(5);
 const LISTENER = anId(6);
 const PAUSED = anId(7);
 
@@ -36,9 +36,9 @@ function healthy(): MemoryPartition {
   partition.play(invokeOf(someFacts({ id: DONE, journalRetentionMs: 10_000 })));
   partition.play(outputOf(DONE, 1, "out"));
   partition.play(endOf(DONE, 1));
-  partition.play(invokeOf(someFacts({ id: SLEEPER })));
-  partition.play(sleepOf(SLEEPER, 1, 1, 60_000));
-  partition.play(suspendOf(SLEEPER, 1, [1]));
+  partition.play(invokeOf(someFacts({ id: SUSPENDED })));
+  partition.play(sleepOf(SUSPENDED, 1, 1, 60_000));
+  partition.play(suspendOf(SUSPENDED, 1, [1]));
   partition.play(invokeOf(someFacts({ id: LISTENER, target: workflowTarget("w") })));
   partition.play(getPromiseOf(LISTENER, 1, "p", 1));
   partition.play(invokeOf(someFacts({ id: PAUSED })));
@@ -86,7 +86,7 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
   ["a journal longer than its count", (p) => p.entries.set(`${HOLDER}/1`, notification), /goes on behind its end/],
   [
     "commands that are counted wrong",
-    (p) => change(p, SLEEPER, { journal: { length: 2, commands: 1, notifications: 1, outputIndex: -1, hasEvents: false } }),
+    (p) => change(p, SUSPENDED, { journal: { length: 2, commands: 1, notifications: 1, outputIndex: -1, hasEvents: false } }),
     /counts 2 commands/,
   ],
   [
@@ -103,20 +103,20 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
   [
     "a sleeper whose time has come",
     (p) => {
-      p.entries.set(`${SLEEPER}/2`, notification);
-      change(p, SLEEPER, { journal: { length: 3, commands: 2, notifications: 1, outputIndex: -1, hasEvents: false } });
+      p.entries.set(`${SUSPENDED}/2`, notification);
+      change(p, SUSPENDED, { journal: { length: 3, commands: 2, notifications: 1, outputIndex: -1, hasEvents: false } });
     },
     /sleeps on although/,
   ],
   [
     "a suspension on nothing",
     (p) =>
-      change(p, SLEEPER, {
+      change(p, SUSPENDED, {
         awaiting: { completions: [], signalIndexes: [], signalNames: [], nested: [], combinator: "unknown" },
       }),
     /waits for nothing/,
   ],
-  ["a sleep without its timer", (p) => p.timers.delete(`60000/sleep/${SLEEPER}/1`), /nothing will wake it/],
+  ["a sleep without its timer", (p) => p.timers.delete(`60000/sleep/${SUSPENDED}/1`), /nothing will wake it/],
   ["a promise that does not know who listens", (p) => p.promises.clear(), /waits for promise p, which does not know/],
   ["a delayed start without its timer", (p) => p.timers.delete(`5000/start/${LATER}/0`), /nothing will start it/],
   ["a record that is kept for ever", (p) => p.timers.delete(`61000/purge/${DONE}/0`), /nothing will forget it/],
@@ -124,7 +124,7 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
   ["a timer for somebody gone", (p) => p.invocations.delete(LATER), /a start timer is for .* which is not there/],
   [
     "an outcome that is still owed",
-    (p) => change(p, DONE, { sinks: [{ kind: "call", callerId: SLEEPER, callerLife: undefined, completionId: 1 }] }),
+    (p) => change(p, DONE, { sinks: [{ kind: "call", callerId: SUSPENDED, callerLife: undefined, completionId: 1 }] }),
     /owes its outcome/,
   ],
   ["a handler in flight that never started", (p) => change(p, PAUSED, { run: 0 }), /without ever having run/],

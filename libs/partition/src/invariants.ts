@@ -44,7 +44,7 @@ export interface PartitionSnapshot {
   /** Of paused queues. */
   readonly pauses: readonly QueuePause[];
   /** Messages of the partition to itself that are still on their way; none when left out. */
-  readonly owed?: readonly PartitionCommand[];
+  readonly pendingCommands?: readonly PartitionCommand[];
 }
 
 /** One sentence for each rule that does not hold, naming what breaks it; empty when all is well. */
@@ -101,7 +101,7 @@ class Check {
     return this.#timers.has(timerText(timer));
   }
   isOnItsWay(to: InvocationId, completionId: number): boolean {
-    return (this.#snapshot.owed ?? []).some((message) => {
+    return (this.#snapshot.pendingCommands ?? []).some((message) => {
       if (message.kind !== "notify" || message.id !== to) return false;
       const answered = notificationIdOf(message.type, message.body);
       return answered.kind === "completion" && answered.id === completionId;
@@ -122,7 +122,7 @@ function checkInvocation(check: Check, invocation: Invocation): void {
       const holder = check.lock(keyspaceOf(target), target.key)?.holder;
       check.that(holder === id, () => `${id} is ${invocation.status}, but ${targetText(target)} is held by ${holder}`);
     }
-    checkOwedByUs(check, invocation);
+    checkPendingCompletions(check, invocation);
   }
   switch (invocation.status) {
     case "scheduled":
@@ -193,19 +193,19 @@ function checkJournal(check: Check, { facts: { id }, journal, status }: Invocati
 /** Nothing it waits for has come: else it would run. */
 function checkSuspended(check: Check, invocation: Invocation & { status: "suspended" }): void {
   const { id } = invocation.facts;
-  const seen = new Map<string, LeafOutcome>();
+  const outcomes = new Map<string, LeafOutcome>();
   for (const entry of check.journal(id)) {
     if (entry === undefined || isCommand(entry.type)) continue;
     const arrived = idText(notificationIdOf(entry.type, entry.body));
-    if (!seen.has(arrived)) seen.set(arrived, notificationOutcomeOf(entry.body)); // Of two signals with one id the first counts.
+    if (!outcomes.has(arrived)) outcomes.set(arrived, notificationOutcomeOf(entry.body)); // Of two signals with one id the first counts.
   }
   check.that(!isEmptyFuture(invocation.awaiting), () => `${id} waits for nothing`);
-  const evaluated = evaluateFuture(invocation.awaiting, (leaf) => seen.get(idText(leaf)));
+  const evaluated = evaluateFuture(invocation.awaiting, (leaf) => outcomes.get(idText(leaf)));
   check.that(evaluated.kind === "pending", () => `${id} sleeps on although what it waits for has come`);
 }
 
 /** What its own commands wait for in this partition is on its way: the timer of a sleep, the listener of a promise. */
-function checkOwedByUs(check: Check, invocation: Invocation): void {
+function checkPendingCompletions(check: Check, invocation: Invocation): void {
   const { id, target } = invocation.facts;
   const entries = check.journal(id);
   const completed = new Set<number>();
@@ -267,8 +267,8 @@ function checkInboxEntry(check: Check, service: string, key: string, seq: number
 function checkTimer(check: Check, timer: TimerKey): void {
   if (timer.kind === "sleep") return; // A sleep outlives the handler that did not wait for it.
   const status = check.invocations.get(timer.id)?.status;
-  const wanted = timer.kind === "start" ? "scheduled" : "completed";
-  check.that(status === wanted, () => `a ${timer.kind} timer is for ${timer.id}, which is ${status ?? "not there"}`);
+  const requiredStatus = timer.kind === "start" ? "scheduled" : "completed";
+  check.that(status === requiredStatus, () => `a ${timer.kind} timer is for ${timer.id}, which is ${status ?? "not there"}`);
 }
 
 /** A sleep is known by its completion id alone: stores may round due times that lie outside of what they can order. */

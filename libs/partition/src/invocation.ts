@@ -52,9 +52,9 @@ export interface Pinned {
  * Which life of an id is meant. An id made of a workflow or idempotency key may be purged and live again while a sleep or a
  * callee of its former life is still under way; the creation time tells the lives apart. Undefined for random ids, which live once.
  */
-export type LifeMark = number | undefined;
+export type GenerationMark = number | undefined;
 
-export function lifeMark(facts: InvocationFacts): LifeMark {
+export function generationMark(facts: InvocationFacts): GenerationMark {
   return facts.idempotencyKey !== undefined || isWorkflowRun(facts.target) ? facts.createdAtMs : undefined;
 }
 
@@ -62,7 +62,7 @@ export function lifeMark(facts: InvocationFacts): LifeMark {
 export interface Sink {
   readonly kind: "call" | "attach";
   readonly callerId: InvocationId;
-  readonly callerLife: LifeMark;
+  readonly callerLife: GenerationMark;
   readonly completionId: number;
 }
 

@@ -4,9 +4,9 @@
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
-import type { PartitionCommand, StateEntry, TimerKey } from "./command.js";
+import type { PartitionCommand, UserStateEntry, TimerKey } from "./command.js";
 import type { JournalEntry, JournalEvent } from "./entry.js";
-import type { Invocation, LifeMark, Outcome } from "./invocation.js";
+import type { Invocation, GenerationMark, Outcome } from "./invocation.js";
 
 /** Who holds an exclusive key (nobody while its queue is paused and somebody waits), and the range of its queue: entries `head` (inclusive) to `tail` (exclusive), with holes. */
 export interface ObjectLock {
@@ -24,7 +24,7 @@ export interface QueuePause {
 /** What waits for an object's lock. */
 export type InboxEntry =
   | { readonly kind: "invocation"; readonly id: InvocationId }
-  | { readonly kind: "stateMutation"; readonly expectedVersion: string | undefined; readonly entries: readonly StateEntry[] };
+  | { readonly kind: "stateMutation"; readonly expectedVersion: string | undefined; readonly entries: readonly UserStateEntry[] };
 
 /** A workflow's durable promise. */
 export type WorkflowPromise =
@@ -32,7 +32,7 @@ export type WorkflowPromise =
   | { readonly kind: "pending"; readonly listeners: readonly PromiseListener[] };
 export interface PromiseListener {
   readonly id: InvocationId;
-  readonly life: LifeMark;
+  readonly life: GenerationMark;
   readonly completionId: number;
 }
 

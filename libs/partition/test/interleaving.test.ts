@@ -78,19 +78,19 @@ const QUEUES = [
 /** What a scheduler that hears the effects knows of slots. */
 class SlotBook {
   readonly waiting = new Set<InvocationId>();
-  readonly taken = new Set<InvocationId>();
+  readonly slotHolders = new Set<InvocationId>();
 
-  hear(effect: Effect): void {
+  record(effect: Effect): void {
     switch (effect.kind) {
       case "requestSlot":
         this.waiting.add(effect.invocation.facts.id);
         return;
       case "takeSlot":
         this.waiting.delete(effect.invocation.facts.id);
-        this.taken.add(effect.invocation.facts.id);
+        this.slotHolders.add(effect.invocation.facts.id);
         return;
       case "releaseSlot":
-        this.taken.delete(effect.id);
+        this.slotHolders.delete(effect.id);
         return;
       case "withdraw":
         this.waiting.delete(effect.id);
@@ -100,15 +100,15 @@ class SlotBook {
   /** Where it differs from what is stored. */
   wrong(invocations: Iterable<Invocation>): string[] {
     const waiting = new Set<InvocationId>();
-    const taken = new Set<InvocationId>();
+    const slotHolders = new Set<InvocationId>();
     for (const invocation of invocations) {
       if (!isSlotted(invocation.facts.target)) continue;
-      if (invocation.status === "invoked") taken.add(invocation.facts.id);
+      if (invocation.status === "invoked") slotHolders.add(invocation.facts.id);
       if (waitsForSlot(invocation)) waiting.add(invocation.facts.id);
     }
     return [
       ...differing(waiting, this.waiting).map((id) => `${id} waits for a slot, or does not`),
-      ...differing(taken, this.taken).map((id) => `${id} has a slot, or has not`),
+      ...differing(slotHolders, this.slotHolders).map((id) => `${id} has a slot, or has not`),
     ];
   }
 }
@@ -133,7 +133,7 @@ class Storm {
 
   /** What does not hold now; messages that are not delivered yet belong to it. */
   broken(): readonly string[] {
-    return brokenInvariants({ ...this.partition.snapshot(), owed: this.#sent });
+    return brokenInvariants({ ...this.partition.snapshot(), pendingCommands: this.#sent });
   }
 
   step(): PartitionCommand {
@@ -141,7 +141,7 @@ class Storm {
     const deliver = this.#sent.length > 0 && this.#random.chance(0.4);
     const command = deliver ? (this.#sent.shift() as PartitionCommand) : this.#draw();
     const { sent, effects } = this.partition.play(command);
-    for (const effect of effects) this.slots.hear(effect);
+    for (const effect of effects) this.slots.record(effect);
     this.#sent.push(...sent);
     return command;
   }
@@ -153,9 +153,9 @@ class Storm {
     if (invocation === undefined || this.#random.chance(0.05)) return this.#invoke(id);
     switch (this.#random.below(10)) {
       case 0:
-        return this.#ask(id);
+        return this.#controlCommand(id);
       case 1:
-        return this.#fire() ?? this.#ask(id);
+        return this.#fire() ?? this.#controlCommand(id);
       case 2:
         return { kind: "signal", id, signal: { kind: "signalIndex", index: this.#random.pick([1, 17]) }, result: voidResult };
       default:
@@ -193,7 +193,7 @@ class Storm {
     return invokeOf(facts);
   }
 
-  #ask(id: InvocationId): PartitionCommand {
+  #controlCommand(id: InvocationId): PartitionCommand {
     const kind = this.#random.pick(["cancel", "kill", "pause", "resume", "purge", "purgeJournal", "restart", "edit"] as const);
     if (kind === "resume") return { kind, id, moveTo: undefined };
     if (kind === "restart") {
@@ -245,7 +245,7 @@ class Storm {
       () => attachOf(id, now, other, next, this.#random.pick(["attach", "getOutput"])),
       () =>
         suspendOf(id, now, [awaited], {
-          knownNotifications: journal.notifications,
+          receivedNotificationCount: journal.notifications,
           satisfied: false,
           awaiting: this.#fresh(id, awaited),
         }),
@@ -272,14 +272,14 @@ class Storm {
 
   /** A wait for something that the attempt, which knows the whole journal, has not seen yet. */
   #fresh(id: InvocationId, awaited: number): ReturnType<typeof tree> {
-    const seen = new Set<number>();
+    const notificationIds = new Set<number>();
     const { length = 0 } = this.partition.invocation(id)?.journal ?? {};
     for (let index = 0; index < length; index++) {
       const entry = this.partition.entry(id, index);
-      if (entry !== undefined && !isCommand(entry.type) && entry.body[0] === 8) seen.add(entry.body[1] as number);
+      if (entry !== undefined && !isCommand(entry.type) && entry.body[0] === 8) notificationIds.add(entry.body[1] as number);
     }
     let free = awaited;
-    while (seen.has(free)) free++;
+    while (notificationIds.has(free)) free++;
     return tree("firstCompleted", [free]);
   }
 

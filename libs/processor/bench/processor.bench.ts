@@ -28,7 +28,7 @@ import {
   KvPartitionStore,
   MemoryArchive,
   MemoryKeyValue,
-  type Row,
+  type FetchedRow,
   type RowKey,
 } from "@perdure/store";
 import { LoopbackPeers, NO_RULES, Processor, type ProcessorPorts } from "../src/index.js";
@@ -49,7 +49,7 @@ interface Kind {
 }
 
 /** The rows that lives of this benchmark read, a turn of the event loop later. */
-function rowOf({ reads }: KvPartitionStore, key: RowKey): Row["value"] {
+function rowOf({ reads }: KvPartitionStore, key: RowKey): FetchedRow["value"] {
   switch (key.kind) {
     case "invocation":
       return reads.invocation(0, key.id);
@@ -70,7 +70,7 @@ function behindNetwork(store: KvPartitionStore): AsyncPartitionStore {
     capabilities: { sharedBatch: true, syncReads: false },
     async fetch(_partition, keys) {
       await later();
-      return keys.map((key) => ({ ...key, value: rowOf(store, key) }) as Row);
+      return keys.map((key) => ({ ...key, value: rowOf(store, key) }) as FetchedRow);
     },
     async commit(batches) {
       await later();
@@ -149,14 +149,14 @@ async function round(kind: Kind, from: number): Promise<number> {
       requestId: from + n,
     }),
   );
-  const lives = facts.map((each) => ({
+  const runs = facts.map((each) => ({
     invoke: invokeOf(each),
     attempt: [pinOf(each.id, 1), setStateOf(each.id, 1, "a", "value"), outputOf(each.id, 1, "done"), endOf(each.id, 1)],
   }));
   globalThis.gc?.();
   const before = process.cpuUsage();
   for (let n = 0; n < INVOCATIONS; n += AT_ONCE) {
-    const some = lives.slice(n, n + AT_ONCE);
+    const some = runs.slice(n, n + AT_ONCE);
     await new Promise<void>((resolve) => {
       let left = some.length;
       for (const { invoke } of some)

@@ -3,27 +3,27 @@
  * here. What waits keeps its place: nothing overtakes it in its partition.
  */
 import { InvariantError, type InvocationId, type Logger, Ring, unreachable } from "@perdure/base";
-import { type Answer, apply, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/partition";
+import { type CommandAnswer, apply, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/partition";
 import type { AsyncPartitionStore, PartitionStore } from "@perdure/store";
-import { asksArchive, changesCompleted } from "./archive-desk.js";
-import type { ArchiveSide } from "./archive-side.js";
+import { needsArchive, changesCompleted } from "./archive-desk.js";
+import type { ArchiveCoordinator } from "./archive-side.js";
 import type { GroupCommit } from "./group-commit.js";
-import type { Led, LedPartitionTable } from "./led.js";
-import { type Letter, type LetterOf, NOTHING } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
+import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./letter.js";
 import { SENT_AT_ONCE_MAX } from "./limits.js";
 import type { LiveView, Loaded } from "./live-view.js";
-import type { OwedLetters } from "./owed-letters.js";
+import type { PendingDeliveries } from "./owed-letters.js";
 import type { ProcessorCounters } from "./ports.js";
 import { MissingRow } from "./row-cache.js";
 import type { Waiters } from "./waiters.js";
 
-export interface ApplierPorts {
+export interface CommandApplierPorts {
   readonly store: PartitionStore | AsyncPartitionStore;
-  readonly led: LedPartitionTable;
+  readonly leaderPartitions: LeaderPartitionTable;
   readonly commits: GroupCommit;
   /** Undefined: what the store does not have is nowhere. */
-  readonly archive: ArchiveSide | undefined;
-  readonly owed: OwedLetters;
+  readonly archive: ArchiveCoordinator | undefined;
+  readonly deliveries: PendingDeliveries;
   readonly waiters: Waiters;
   readonly counters: ProcessorCounters;
   readonly logger: Logger;
@@ -31,122 +31,122 @@ export interface ApplierPorts {
   readonly failed: (cause: unknown) => void;
 }
 
-type Reply = ((answer: Answer) => void) | undefined;
+type ReplyCallback = ((answer: CommandAnswer) => void) | undefined;
 
-export class Applier {
-  readonly #ports: ApplierPorts;
-  readonly #led: LedPartitionTable;
+export class CommandApplier {
+  readonly #ports: CommandApplierPorts;
+  readonly #leaderPartitions: LeaderPartitionTable;
   readonly #commits: GroupCommit;
-  readonly #archive: ArchiveSide | undefined;
+  readonly #archive: ArchiveCoordinator | undefined;
   /** Messages of the present letter that were applied at once. */
   #sentAtOnce = 0;
 
-  constructor(ports: ApplierPorts) {
+  constructor(ports: CommandApplierPorts) {
     this.#ports = ports;
-    this.#led = ports.led;
+    this.#leaderPartitions = ports.leaderPartitions;
     this.#commits = ports.commits;
     this.#archive = ports.archive;
   }
 
-  open(letter: Letter): void {
+  open(message: MailboxMessage): void {
     this.#sentAtOnce = 0;
-    switch (letter.kind) {
+    switch (message.kind) {
       case "command": {
-        const led = this.#led.of(letter.command.id);
-        if (led === undefined) return;
-        return this.#apply(led, ofOne(led, letter.command), letter.reply, letter, undefined);
+        const leader = this.#leaderPartitions.of(message.command.id);
+        if (leader === undefined) return;
+        return this.#apply(leader, ofOne(leader, message.command), message.reply, message, undefined);
       }
-      case "owed":
-        return this.#applyOwed(letter);
+      case "delivery":
+        return this.#applyDelivery(message);
       case "inspect":
-        return this.#inspect(letter);
+        return this.#inspect(message);
       case "barrier": {
         // What was submitted before it may wait for rows in any partition; it waits behind that.
-        for (const led of this.#led.values()) if (led.blocked !== undefined) return led.blocked.push(letter);
-        return this.#commits.wish(letter.passed);
+        for (const leader of this.#leaderPartitions.values()) if (leader.blocked !== undefined) return leader.blocked.push(message);
+        return this.#commits.afterCommit(message.passed);
       }
       case "evict":
-        return this.#archive === undefined ? letter.evicted(0) : this.#archive.evict(letter);
-      case "forgottenThere":
-        return this.#archive?.forgottenThere(letter);
+        return this.#archive === undefined ? message.evicted(0) : this.#archive.evict(message);
+      case "deletedFromArchive":
+        return this.#archive?.removeDeletionNotes(message);
       case "learnt":
-        return this.#archive?.learnt(letter);
+        return this.#archive?.learnt(message);
       case "hide": {
-        const led = this.#led.of(letter.invocation.facts.id);
-        if (led?.blocked !== undefined) return led.blocked.push(letter);
-        return led?.cache?.hide(letter.invocation.facts.id, letter.entryCount);
+        const leader = this.#leaderPartitions.of(message.invocation.facts.id);
+        if (leader?.blocked !== undefined) return leader.blocked.push(message);
+        return leader?.cache?.hide(message.invocation.facts.id, message.entryCount);
       }
       case "acknowledged": {
-        const view = this.#led.get(letter.partition)?.view;
-        view?.mutate({ kind: "deleteOutbox", seq: letter.seq });
+        const view = this.#leaderPartitions.get(message.partition)?.view;
+        view?.mutate({ kind: "deleteOutbox", seq: message.seq });
         return view?.accept(NOTHING, NOTHING);
       }
     }
   }
 
   /** Reads for a letter; undefined when the partition keeps the letter until the row is here. */
-  read<T>(led: Led, letter: Letter, read: (view: LiveView) => T): T | undefined {
+  read<T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T): T | undefined {
     try {
-      return read(led.view);
+      return read(leader.view);
     } catch (cause) {
       if (!(cause instanceof MissingRow)) throw cause;
-      this.#block(led, cause, letter);
+      this.#block(leader, cause, message);
       return undefined;
     }
   }
 
-  #inspect(letter: LetterOf<"inspect">): void {
-    const led = this.#led.of(letter.id);
-    if (led?.blocked !== undefined) return led.blocked.push(letter);
-    if (led === undefined || led.stopped !== undefined) return this.#commits.wish(() => letter.tell(undefined));
-    const found = this.read(led, letter, (view) => ({ invocation: view.invocation(letter.id) }));
-    if (found === undefined) return;
-    if (found.invocation === undefined && this.#archive?.asksAbout(letter) === true) return;
-    this.#commits.wish(() => letter.tell(found.invocation));
+  #inspect(message: MailboxMessageOf<"inspect">): void {
+    const leader = this.#leaderPartitions.of(message.id);
+    if (leader?.blocked !== undefined) return leader.blocked.push(message);
+    if (leader === undefined || leader.stopped !== undefined) return this.#commits.afterCommit(() => message.reply(undefined));
+    const result = this.read(leader, message, (view) => ({ invocation: view.invocation(message.id) }));
+    if (result === undefined) return;
+    if (result.invocation === undefined && this.#archive?.inspectionGoesAside(message) === true) return;
+    this.#commits.afterCommit(() => message.reply(result.invocation));
   }
 
-  #applyOwed(letter: LetterOf<"owed">): void {
-    const { owed } = this.#ports;
-    const led = this.#led.of(letter.command.id);
-    if (led === undefined || led.stopped !== undefined) return;
-    if (led.blocked !== undefined) return led.blocked.push(letter);
-    if (this.#archive?.waitsBehind(letter) === true) return;
-    const seen = this.read(led, letter, (view) => view.dedup(letter.producer));
-    if (seen === undefined) return;
-    if (letter.after !== undefined && seen < letter.after) return owed.refuse(letter);
-    if (letter.seq > seen) {
-      if (this.#archive?.goesAside(led, letter, letter.command, false) === true) return;
-      this.#apply(led, letter.command, undefined, letter, (view) =>
-        view.mutate({ kind: "putDedup", producer: letter.producer, seq: letter.seq }),
+  #applyDelivery(message: MailboxMessageOf<"delivery">): void {
+    const { deliveries } = this.#ports;
+    const leader = this.#leaderPartitions.of(message.command.id);
+    if (leader === undefined || leader.stopped !== undefined) return;
+    if (leader.blocked !== undefined) return leader.blocked.push(message);
+    if (this.#archive?.waitsBehind(message) === true) return;
+    const lastSeq = this.read(leader, message, (view) => view.dedup(message.producer));
+    if (lastSeq === undefined) return;
+    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);
+    if (message.seq > lastSeq) {
+      if (this.#archive?.goesAside(leader, message, message.command, false) === true) return;
+      this.#apply(leader, message.command, undefined, message, (view) =>
+        view.mutate({ kind: "putDedup", producer: message.producer, seq: message.seq }),
       );
-      if (led.blocked !== undefined) return; // Not applied yet: it waits in front of the blocked letters.
+      if (leader.blocked !== undefined) return; // Not applied yet: it waits in front of the blocked letters.
     }
-    this.#commits.wish(() => owed.delivered(letter));
+    this.#commits.afterCommit(() => deliveries.delivered(message));
   }
 
   /** Applies the command of a letter; a partition that waits for rows keeps the letter. */
   #apply(
-    led: Led,
+    leader: LeaderPartition,
     command: PartitionCommand,
-    reply: Reply,
-    letter: LetterOf<"command" | "owed">,
+    reply: ReplyCallback,
+    message: MailboxMessageOf<"command" | "delivery">,
     also: ((view: LiveView) => void) | undefined,
   ): void {
-    if (led.stopped !== undefined) return;
-    if (led.blocked !== undefined) return led.blocked.push(letter);
-    if (letter.kind === "command" && this.#archive?.goesAside(led, letter, command, reply !== undefined) === true) return;
-    const needs = this.#tryApply(led, command, reply, also);
-    if (needs !== undefined) this.#block(led, needs, letter);
+    if (leader.stopped !== undefined) return;
+    if (leader.blocked !== undefined) return leader.blocked.push(message);
+    if (message.kind === "command" && this.#archive?.goesAside(leader, message, command, reply !== undefined) === true) return;
+    const needs = this.#tryApply(leader, command, reply, also);
+    if (needs !== undefined) this.#block(leader, needs, message);
   }
 
   /** One command and, in the same batch, the messages it sends to partitions that are led here too. */
   #tryApply(
-    led: Led,
+    leader: LeaderPartition,
     command: PartitionCommand,
-    reply: Reply,
+    reply: ReplyCallback,
     also: ((view: LiveView) => void) | undefined,
   ): NeedsLoad | MissingRow | undefined {
-    const { view } = led;
+    const { view } = leader;
     this.#ports.counters.commands++;
     try {
       const before = this.#archive !== undefined && changesCompleted(command) ? view.invocation(command.id) : undefined;
@@ -156,12 +156,12 @@ export class Applier {
     } catch (cause) {
       view.takeBack();
       if (cause instanceof NeedsLoad || cause instanceof MissingRow) return cause;
-      this.#stop(led, cause);
+      this.#stop(leader, cause);
       return undefined;
     }
     view.accept(
-      (effect) => this.#commits.wish({ effect, reply }),
-      (sent) => this.#route(led, sent),
+      (effect) => this.#commits.afterCommit({ effect, reply }),
+      (sent) => this.#route(leader, sent),
     );
     return undefined;
   }
@@ -170,32 +170,32 @@ export class Applier {
    * To a partition led here: the same batch. To any other, to one that cannot take it at once, and what is too much at once: through the
    * outbox, which survives us. While the outbox owes a partition something, later messages queue behind it to keep their order.
    */
-  #route(from: Led, command: PartitionCommand): void {
-    const partition = this.#led.partitionOf(command.id);
-    const to = this.#led.get(partition);
+  #route(from: LeaderPartition, command: PartitionCommand): void {
+    const partition = this.#leaderPartitions.partitionOf(command.id);
+    const to = this.#leaderPartitions.get(partition);
     // What may have to wait for the archive takes the way on which that is possible.
-    const mayWait = (this.#archive !== undefined && asksArchive(command, false)) || this.#sentAtOnce >= SENT_AT_ONCE_MAX;
-    if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.owesTo(partition) && !mayWait) {
+    const mayWait = (this.#archive !== undefined && needsArchive(command, false)) || this.#sentAtOnce >= SENT_AT_ONCE_MAX;
+    if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.hasPendingFor(partition) && !mayWait) {
       this.#sentAtOnce++;
       if (this.#tryApply(to, command, undefined, undefined) === undefined && to.stopped === undefined) return;
     }
     const message = { seq: from.outbox.nextSeq(partition), command };
     from.view.mutate({ kind: "putOutbox", message });
     from.view.accept(NOTHING, NOTHING);
-    this.#commits.wish(() => from.outbox.owe(message, partition));
+    this.#commits.afterCommit(() => from.outbox.send(message, partition));
   }
 
   // ── waiting for rows ───────────────────────────────────────────────────────────────────────────
 
   /** Rows are missing: read them, then go on where it stopped. */
-  #block(led: Led, needs: NeedsLoad | MissingRow, letter: Letter): void {
-    const blocked = new Ring<Letter>();
-    blocked.push(letter);
-    led.blocked = blocked;
+  #block(leader: LeaderPartition, needs: NeedsLoad | MissingRow, message: MailboxMessage): void {
+    const blocked = new Ring<MailboxMessage>();
+    blocked.push(message);
+    leader.blocked = blocked;
     const read = async (): Promise<void> => {
-      if (needs instanceof MissingRow) await led.cache?.fetch([needs.key]);
-      else await this.#loadWhole(led, needs);
-      led.blocked = undefined;
+      if (needs instanceof MissingRow) await leader.cache?.fetch([needs.key]);
+      else await this.#loadWhole(leader, needs);
+      leader.blocked = undefined;
       if (this.#ports.isClosed()) return;
       // Opening the first one may block again; the others keep their place behind it.
       for (let next = blocked.shift(); next !== undefined; next = blocked.shift()) this.open(next);
@@ -205,8 +205,8 @@ export class Applier {
   }
 
   /** All rows of a kind, as they are when everything applied is durable. */
-  async #loadWhole({ view }: Led, { request }: NeedsLoad): Promise<void> {
-    while (!view.isSettled) {
+  async #loadWhole({ view }: LeaderPartition, { request }: NeedsLoad): Promise<void> {
+    while (!view.isDurable) {
       if (this.#ports.isClosed()) return;
       await new Promise<void>((resolve) => this.#commits.whenIdle(resolve));
     }
@@ -228,18 +228,18 @@ export class Applier {
   }
 
   /** A broken invariant stops its partition and no other. */
-  #stop(led: Led, cause: unknown): void {
-    const { partition } = led.view;
+  #stop(leader: LeaderPartition, cause: unknown): void {
+    const { partition } = leader.view;
     const error =
       cause instanceof InvariantError
         ? cause
         : new InvariantError(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
-    led.stopped = error;
-    const { logger, waiters, owed } = this.#ports;
+    leader.stopped = error;
+    const { logger, waiters, deliveries } = this.#ports;
     logger.error({ partition, error: error.message, stack: error.stack }, "an invariant is broken; this partition stops");
-    const isOfIt = (id: InvocationId): boolean => this.#led.partitionOf(id) === partition;
+    const isOfIt = (id: InvocationId): boolean => this.#leaderPartitions.partitionOf(id) === partition;
     waiters.abandon(isOfIt, "the partition has stopped");
-    owed.refuseAll(({ command }) => isOfIt(command.id));
+    deliveries.refuseAll(({ command }) => isOfIt(command.id));
   }
 }
 
@@ -247,10 +247,10 @@ export class Applier {
  * In a cluster a request may arrive after its own repetition: its sender gave a connection up whose bytes were still on their way.
  * Random ids are not looked up when they come for the first time, but what is at hand is known.
  */
-function ofOne(led: Led, command: PartitionCommand): PartitionCommand {
-  if (command.kind !== "invoke" || command.resubmission === true || led.cache === undefined) return command;
-  const known = led.view.appliedInvocation(command.id) ?? led.cache.peekInvocation(command.id);
-  return known === undefined ? command : { ...command, resubmission: true };
+function ofOne(leader: LeaderPartition, command: PartitionCommand): PartitionCommand {
+  if (command.kind !== "invoke" || command.resubmission === true || leader.cache === undefined) return command;
+  const existing = leader.view.appliedInvocation(command.id) ?? leader.cache.peekInvocation(command.id);
+  return existing === undefined ? command : { ...command, resubmission: true };
 }
 
 const NO_ROWS: Omit<Loaded, "request"> = { state: new Map(), names: [], entries: [] };

@@ -9,175 +9,175 @@ import { backoffMs, type Clock, type InvocationId, PerdureError, type Random } f
 import { type Completed, isWorkflowRun, type JournalEntry, type PartitionCommand } from "@perdure/partition";
 import {
   type Archive,
-  type ArchivedLife,
+  type ArchivedGeneration,
   decodeInvocation,
-  forgottenName,
-  parseForgottenName,
+  deletionNoteName,
+  parseDeletionNoteName,
   retainedUntilMs,
 } from "@perdure/store";
-import { ARCHIVE_ASK_AGAIN_BOUNDS, ARCHIVE_ASKED_MAX, ARCHIVE_PAGE } from "./limits.js";
+import { ARCHIVE_RETRY_BOUNDS, ARCHIVE_REQUESTS_MAX, ARCHIVE_PAGE } from "./limits.js";
 
-export interface FoundInArchive {
+export interface ArchivedInvocation {
   readonly invocation: Completed;
   /** Read only when somebody asked for it. */
   readonly entries: readonly JournalEntry[];
 }
 
 /** A question under way, and who waits for its answer. */
-interface Question<L> {
+interface ArchiveLookup<L> {
   readonly id: InvocationId;
-  letters: L[];
-  wantsJournal: boolean;
+  messages: L[];
+  needsJournal: boolean;
   /** Something went from the store to the archive since it was asked: the answer may be older than that. */
   isStale: boolean;
 }
 
-export interface ArchiveDeskPorts<L> {
+export interface ArchiveResolverPorts<L> {
   readonly archive: Archive;
   readonly clock: Clock;
   readonly random?: Random | undefined;
   /** All letters about an invocation, in their order. */
-  readonly answered: (id: InvocationId, letters: readonly L[], found: FoundInArchive | undefined) => void;
+  readonly answered: (id: InvocationId, messages: readonly L[], archived: ArchivedInvocation | undefined) => void;
   /** Of letters whose sender waits for a word: there is none to be had. */
-  readonly unavailable: (id: InvocationId, letters: readonly L[], reason: string) => void;
+  readonly unavailable: (id: InvocationId, messages: readonly L[], reason: string) => void;
   /** Whether somebody hears that there is no answer; other letters are asked about again. */
-  readonly isHeard: (letter: L) => boolean;
+  readonly hasCaller: (message: L) => boolean;
 }
 
-export class ArchiveDesk<L extends object> {
-  readonly #ports: ArchiveDeskPorts<L>;
-  readonly #questions = new Map<InvocationId, Question<L>>();
-  #next: Question<L>[] = [];
-  #isAsking = false;
-  #lettersCount = 0;
+export class ArchiveResolver<L extends object> {
+  readonly #ports: ArchiveResolverPorts<L>;
+  readonly #lookups = new Map<InvocationId, ArchiveLookup<L>>();
+  #next: ArchiveLookup<L>[] = [];
+  #isRequesting = false;
+  #messageCount = 0;
   #isClosed = false;
   readonly #checked = new WeakSet<L>();
   /** Producers whose message waits, and what they sent after it. */
   readonly #held = new Map<string, L[]>();
-  readonly #forgotten = new Map<number, Map<string, ArchivedLife>>();
+  readonly #deleted = new Map<number, Map<string, ArchivedGeneration>>();
   /** Names of those among them that are forgotten durably. */
   readonly #noted = new Set<string>();
 
-  constructor(ports: ArchiveDeskPorts<L>) {
+  constructor(ports: ArchiveResolverPorts<L>) {
     this.#ports = ports;
   }
 
   // ── questions ──────────────────────────────────────────────────────────────────────────────────
 
   /** The letter's invocation is known to be in the archive or not: it need not be asked for. */
-  isChecked(letter: L): boolean {
-    return this.#checked.has(letter);
+  isChecked(message: L): boolean {
+    return this.#checked.has(message);
   }
 
   /** The letter waits until the archive has answered. */
-  ask(id: InvocationId, letter: L, wantsJournal: boolean): void {
-    if (this.#lettersCount >= ARCHIVE_ASKED_MAX && this.#ports.isHeard(letter))
-      return this.#ports.unavailable(id, [letter], "too many questions wait for the archive");
-    this.#lettersCount++;
-    const known = this.#questions.get(id);
-    if (known !== undefined) {
-      known.letters.push(letter);
-      if (wantsJournal && !known.wantsJournal) {
-        known.wantsJournal = true;
-        known.isStale = true; // The answer under way comes without.
+  request(id: InvocationId, message: L, needsJournal: boolean): void {
+    if (this.#messageCount >= ARCHIVE_REQUESTS_MAX && this.#ports.hasCaller(message))
+      return this.#ports.unavailable(id, [message], "too many questions wait for the archive");
+    this.#messageCount++;
+    const existing = this.#lookups.get(id);
+    if (existing !== undefined) {
+      existing.messages.push(message);
+      if (needsJournal && !existing.needsJournal) {
+        existing.needsJournal = true;
+        existing.isStale = true; // The answer under way comes without.
       }
       return;
     }
-    const question: Question<L> = { id, letters: [letter], wantsJournal, isStale: false };
-    this.#questions.set(id, question);
-    this.#enqueue(question);
+    const lookup: ArchiveLookup<L> = { id, messages: [message], needsJournal, isStale: false };
+    this.#lookups.set(id, lookup);
+    this.#enqueue(lookup);
   }
 
   /** Somebody waits for an answer about it. */
-  isAsked(id: InvocationId): boolean {
-    return this.#questions.has(id);
+  isRequested(id: InvocationId): boolean {
+    return this.#lookups.has(id);
   }
 
   /** These left the store for the archive. */
   moved(ids: Iterable<InvocationId>): void {
-    if (this.#questions.size === 0) return;
+    if (this.#lookups.size === 0) return;
     for (const id of ids) {
-      const question = this.#questions.get(id);
-      if (question !== undefined) question.isStale = true;
+      const lookup = this.#lookups.get(id);
+      if (lookup !== undefined) lookup.isStale = true;
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#questions.clear();
+    this.#lookups.clear();
     this.#held.clear();
     this.#next = [];
   }
 
-  #enqueue(question: Question<L>): void {
-    this.#next.push(question);
-    if (this.#isAsking) return;
-    this.#isAsking = true;
+  #enqueue(lookup: ArchiveLookup<L>): void {
+    this.#next.push(lookup);
+    if (this.#isRequesting) return;
+    this.#isRequesting = true;
     // Whatever the turn asks goes together.
-    queueMicrotask(() => this.#askNext());
+    queueMicrotask(() => this.#requestNext());
   }
 
-  #askNext(): void {
-    const questions = this.#next.splice(0, ARCHIVE_PAGE);
-    if (questions.length === 0 || this.#isClosed) {
-      this.#isAsking = false;
+  #requestNext(): void {
+    const lookups = this.#next.splice(0, ARCHIVE_PAGE);
+    if (lookups.length === 0 || this.#isClosed) {
+      this.#isRequesting = false;
       return;
     }
-    for (const question of questions) question.isStale = false;
-    this.#find(questions).then(
-      (found) => {
+    for (const lookup of lookups) lookup.isStale = false;
+    this.#find(lookups).then(
+      (archivedById) => {
         if (this.#isClosed) return;
-        for (const question of questions) this.#settle(question, found.get(question.id));
-        this.#askNext();
+        for (const lookup of lookups) this.#resolve(lookup, archivedById.get(lookup.id));
+        this.#requestNext();
       },
       (cause: unknown) => {
         if (this.#isClosed) return;
         const reason = `the archive does not answer: ${PerdureError.from(cause).detail}`;
-        for (const question of questions) this.#failed(question, reason);
-        this.#askNext();
+        for (const lookup of lookups) this.#failed(lookup, reason);
+        this.#requestNext();
       },
     );
   }
 
-  async #find(questions: readonly Question<L>[]): Promise<ReadonlyMap<InvocationId, FoundInArchive & ArchivedLife>> {
+  async #find(lookups: readonly ArchiveLookup<L>[]): Promise<ReadonlyMap<InvocationId, ArchivedInvocation & ArchivedGeneration>> {
     const { archive, clock } = this.#ports;
-    const found = new Map<InvocationId, FoundInArchive & ArchivedLife>();
-    const wantsJournal = new Set(questions.filter((each) => each.wantsJournal).map(({ id }) => id));
-    for (const { id, retainedUntilMs, expires, row } of await archive.find(questions.map((each) => each.id))) {
+    const archivedById = new Map<InvocationId, ArchivedInvocation & ArchivedGeneration>();
+    const needsJournal = new Set(lookups.filter((each) => each.needsJournal).map(({ id }) => id));
+    for (const { id, retainedUntilMs, expires, row } of await archive.find(lookups.map((each) => each.id))) {
       if (expires && retainedUntilMs <= clock.nowMs()) continue;
       const invocation = decodeInvocation(row) as Completed;
-      const entries = wantsJournal.has(id) ? await archive.journal(id) : [];
-      if (wantsJournal.has(id) && entries.length !== invocation.journal.length)
+      const entries = needsJournal.has(id) ? await archive.journal(id) : [];
+      if (needsJournal.has(id) && entries.length !== invocation.journal.length)
         throw new PerdureError("STO0001", "the invocation changed while it was read");
-      found.set(id, { id, retainedUntilMs, invocation, entries });
+      archivedById.set(id, { id, retainedUntilMs, invocation, entries });
     }
-    return found;
+    return archivedById;
   }
 
-  #settle(question: Question<L>, found: (FoundInArchive & ArchivedLife) | undefined): void {
-    if (question.isStale) return this.#enqueueAgain(question);
-    this.#questions.delete(question.id);
-    this.#lettersCount -= question.letters.length;
-    for (const letter of question.letters) this.#checked.add(letter);
-    const isGone = found !== undefined && this.#isForgotten(found);
-    this.#ports.answered(question.id, question.letters, isGone ? undefined : found);
+  #resolve(lookup: ArchiveLookup<L>, archived: (ArchivedInvocation & ArchivedGeneration) | undefined): void {
+    if (lookup.isStale) return this.#enqueueAgain(lookup);
+    this.#lookups.delete(lookup.id);
+    this.#messageCount -= lookup.messages.length;
+    for (const message of lookup.messages) this.#checked.add(message);
+    const isGone = archived !== undefined && this.#isDeleted(archived);
+    this.#ports.answered(lookup.id, lookup.messages, isGone ? undefined : archived);
   }
 
-  #failed(question: Question<L>, reason: string): void {
-    const { isHeard, unavailable, clock, random } = this.#ports;
-    const told = question.letters.filter(isHeard);
-    question.letters = question.letters.filter((letter) => !isHeard(letter));
-    this.#lettersCount -= told.length;
-    if (question.letters.length === 0) this.#questions.delete(question.id);
+  #failed(lookup: ArchiveLookup<L>, reason: string): void {
+    const { hasCaller, unavailable, clock, random } = this.#ports;
+    const rejected = lookup.messages.filter(hasCaller);
+    lookup.messages = lookup.messages.filter((message) => !hasCaller(message));
+    this.#messageCount -= rejected.length;
+    if (lookup.messages.length === 0) this.#lookups.delete(lookup.id);
     else
-      clock.setTimer(backoffMs(0, ARCHIVE_ASK_AGAIN_BOUNDS, random), () => {
-        if (!this.#isClosed) this.#enqueue(question);
+      clock.setTimer(backoffMs(0, ARCHIVE_RETRY_BOUNDS, random), () => {
+        if (!this.#isClosed) this.#enqueue(lookup);
       });
-    if (told.length > 0) unavailable(question.id, told, reason);
+    if (rejected.length > 0) unavailable(lookup.id, rejected, reason);
   }
 
-  #enqueueAgain(question: Question<L>): void {
-    this.#next.push(question);
+  #enqueueAgain(lookup: ArchiveLookup<L>): void {
+    this.#next.push(lookup);
   }
 
   // ── messages of a producer, in their order ─────────────────────────────────────────────────────
@@ -187,10 +187,10 @@ export class ArchiveDesk<L extends object> {
   }
 
   /** True: the letter waits behind an earlier one of its producer. */
-  waitsBehind(producer: string, letter: L): boolean {
+  waitsBehind(producer: string, message: L): boolean {
     const waiting = this.#held.get(producer);
     if (waiting === undefined) return false;
-    waiting.push(letter);
+    waiting.push(message);
     return true;
   }
 
@@ -206,16 +206,16 @@ export class ArchiveDesk<L extends object> {
   /** Names of a leader before us, see `FORGOTTEN`. */
   recover(partition: number, names: Iterable<string>): void {
     for (const name of names) {
-      this.#forgottenOf(partition).set(name, parseForgottenName(name));
+      this.#deletedOf(partition).set(name, parseDeletionNoteName(name));
       this.#noted.add(name);
     }
   }
 
   /** Name under which the store must note it. */
-  forget(partition: number, invocation: Completed): string {
-    const life = { id: invocation.facts.id, retainedUntilMs: retainedUntilMs(invocation) };
-    const name = forgottenName(life.id, life.retainedUntilMs);
-    this.#forgottenOf(partition).set(name, life);
+  markDeleted(partition: number, invocation: Completed): string {
+    const generation = { id: invocation.facts.id, retainedUntilMs: retainedUntilMs(invocation) };
+    const name = deletionNoteName(generation.id, generation.retainedUntilMs);
+    this.#deletedOf(partition).set(name, generation);
     return name;
   }
 
@@ -225,36 +225,36 @@ export class ArchiveDesk<L extends object> {
   }
 
   /** Lives that the archive must forget, at most `limit`. */
-  forgotten(partition: number, limit: number): readonly ArchivedLife[] {
-    const lives: ArchivedLife[] = [];
-    for (const [name, life] of this.#forgottenOf(partition)) {
-      if (this.#noted.has(name)) lives.push(life);
-      if (lives.length === limit) break;
+  deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
+    const generations: ArchivedGeneration[] = [];
+    for (const [name, generation] of this.#deletedOf(partition)) {
+      if (this.#noted.has(name)) generations.push(generation);
+      if (generations.length === limit) break;
     }
-    return lives;
+    return generations;
   }
 
   /** The archive has forgotten it; tells the name of its note. */
-  isForgottenThere(partition: number, { id, retainedUntilMs }: ArchivedLife): string {
-    const name = forgottenName(id, retainedUntilMs);
-    this.#forgottenOf(partition).delete(name);
+  confirmDeleted(partition: number, { id, retainedUntilMs }: ArchivedGeneration): string {
+    const name = deletionNoteName(id, retainedUntilMs);
+    this.#deletedOf(partition).delete(name);
     this.#noted.delete(name);
     return name;
   }
 
-  #isForgotten({ id, retainedUntilMs }: ArchivedLife): boolean {
-    const name = forgottenName(id, retainedUntilMs);
-    for (const lives of this.#forgotten.values()) if (lives.has(name)) return true;
+  #isDeleted({ id, retainedUntilMs }: ArchivedGeneration): boolean {
+    const name = deletionNoteName(id, retainedUntilMs);
+    for (const generations of this.#deleted.values()) if (generations.has(name)) return true;
     return false;
   }
 
-  #forgottenOf(partition: number): Map<string, ArchivedLife> {
-    let lives = this.#forgotten.get(partition);
-    if (lives === undefined) {
-      lives = new Map();
-      this.#forgotten.set(partition, lives);
+  #deletedOf(partition: number): Map<string, ArchivedGeneration> {
+    let generations = this.#deleted.get(partition);
+    if (generations === undefined) {
+      generations = new Map();
+      this.#deleted.set(partition, generations);
     }
-    return lives;
+    return generations;
   }
 }
 
@@ -262,7 +262,7 @@ export class ArchiveDesk<L extends object> {
  * Whether it makes a difference to a command that its invocation is archived instead of gone. Of most it does not: what comes for a
  * completed invocation is dropped like what comes for none.
  */
-export function asksArchive(command: PartitionCommand, isAnswered: boolean): boolean {
+export function needsArchive(command: PartitionCommand, isAnswered: boolean): boolean {
   switch (command.kind) {
     case "invoke": {
       const { idempotencyKey, target } = command.facts;

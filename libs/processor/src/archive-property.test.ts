@@ -20,7 +20,7 @@ import {
 } from "@perdure/partition/testing";
 import { newPopulation, type Population } from "@perdure/store";
 import fc from "fast-check";
-import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
+import { type ArchivingWorld, archivingWorld, flushTasks } from "./testing/archiving-world.js";
 
 /** Time passes in steps of 500 ms, and cleaning comes 100 ms into each: what is due before that is due in both worlds. */
 const TARGETS: readonly Partial<InvocationFacts>[] = [
@@ -82,15 +82,15 @@ async function perform(of: ArchivingWorld, { kind, ...rest }: Step, serial: numb
     case "describe":
       return of.describe(id);
     case "finish": {
-      const found = await of.describe(id);
-      if (found === "unavailable" || found === undefined || found.status !== "invoked") return found;
-      const { run } = found;
+      const description = await of.describe(id);
+      if (description === "unavailable" || description === undefined || description.status !== "invoked") return description;
+      const { run } = description;
       if (facts.target.key !== undefined) of.attempt(setStateOf(id, run, "k", `v${serial}`));
       if (facts.target.serviceType === "workflow")
         of.attempt(completePromiseOf(id, run, "p", 1, { kind: "value", value: new Uint8Array([serial]) }));
       of.attempt(outputOf(id, run, `out${serial}`));
       of.attempt(endOf(id, run));
-      return settle();
+      return flushTasks();
     }
     case "restartAsNew":
       return of.submit({ kind, id, newId: anId(1_000 + serial), from: 0, keepDeployment: true, moveTo: undefined });
@@ -102,7 +102,7 @@ async function perform(of: ArchivingWorld, { kind, ...rest }: Step, serial: numb
       const caller = someFacts({ id: anId(2_000 + serial), createdAtMs: of.clock.nowMs(), completionRetentionMs: 1_000_000 });
       await of.invoke(invokeOf(caller));
       of.attempt(kind === "call" ? callOf(caller.id, 1, facts, 1, 2) : attachOf(caller.id, 1, id, 1, kind));
-      return settle(60);
+      return flushTasks(60);
     }
     case "purge":
     case "purgeJournal":
@@ -138,16 +138,16 @@ async function everything({ reading }: ArchivingWorld): Promise<unknown> {
 }
 
 /** What the processor has added up. */
-function toldPopulation({ processor }: ArchivingWorld): Population {
-  const told = newPopulation();
-  processor.addPopulation(told);
-  return told;
+function populationOf({ processor }: ArchivingWorld): Population {
+  const population = newPopulation();
+  processor.addPopulation(population);
+  return population;
 }
 
 /** What is there. */
 async function countedPopulation({ reading }: ArchivingWorld): Promise<Population> {
   const counted = newPopulation();
-  for await (const _ of reading.takenUp(0, counted));
+  for await (const _ of reading.recoverable(0, counted));
   return counted;
 }
 
@@ -171,9 +171,9 @@ async function behaveTheSame(steps: readonly Planned[]): Promise<void> {
     expect(plain(answer)).toEqual(plain(await perform(other, step, serial)));
     // Whatever waited for the archive is done when that has been back for a while.
     if (wasAway && step.kind === "advance") for (const each of [one, other]) await each.advance(2_000);
-    await settle();
+    await flushTasks();
     expect(await everything(one)).toEqual(await everything(other));
-    for (const each of [one, other]) expect(toldPopulation(each)).toEqual(await countedPopulation(each));
+    for (const each of [one, other]) expect(populationOf(each)).toEqual(await countedPopulation(each));
   }
   // Everything that is due in the end goes everywhere.
   for (const each of [one, other]) await each.advance(12_000);

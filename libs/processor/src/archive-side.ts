@@ -13,39 +13,39 @@ import {
   type Random,
 } from "@perdure/base";
 import type { Completed, PartitionCommand } from "@perdure/partition";
-import { type Archive, type ArchivedLife, type ArchiveRecord, encodeInvocation, FORGOTTEN, purgeTimer } from "@perdure/store";
-import { ArchiveDesk, asksArchive, changesCompleted, type FoundInArchive } from "./archive-desk.js";
+import { type Archive, type ArchivedGeneration, type ArchiveRecord, encodeInvocation, DELETED_GENERATIONS, purgeTimer } from "@perdure/store";
+import { ArchiveResolver, needsArchive, changesCompleted, type ArchivedInvocation } from "./archive-desk.js";
 import { ARCHIVED_IDS, ArchivedIds, COMPLETE } from "./archived-ids.js";
 import { evictionOf } from "./eviction.js";
 import type { GroupCommit } from "./group-commit.js";
-import type { Led, LedPartitionTable } from "./led.js";
-import { type Letter, type LetterOf, NOTHING } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
+import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./letter.js";
 import { LEARN_AGAIN_BOUNDS } from "./limits.js";
 import type { LiveView } from "./live-view.js";
 import type { Waiters } from "./waiters.js";
 
-export interface ArchiveSidePorts {
+export interface ArchiveCoordinatorPorts {
   readonly archive: Archive;
   readonly clock: Clock;
   readonly random?: Random | undefined;
   readonly logger: Logger;
-  readonly led: LedPartitionTable;
+  readonly leaderPartitions: LeaderPartitionTable;
   readonly commits: GroupCommit;
   readonly waiters: Waiters;
   readonly isClosed: () => boolean;
   /** Into the mailbox. */
-  readonly post: (letter: Letter) => void;
+  readonly post: (message: MailboxMessage) => void;
   /** At once. */
-  readonly open: (letter: Letter) => void;
+  readonly open: (message: MailboxMessage) => void;
   /** As `Applier.read`. */
-  readonly read: <T>(led: Led, letter: Letter, read: (view: LiveView) => T) => T | undefined;
+  readonly read: <T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T) => T | undefined;
 }
 
 type Entries = ReadonlyMap<string, Uint8Array>;
 
-export class ArchiveSide {
-  readonly #ports: ArchiveSidePorts;
-  readonly #desk: ArchiveDesk<Letter>;
+export class ArchiveCoordinator {
+  readonly #ports: ArchiveCoordinatorPorts;
+  readonly #resolver: ArchiveResolver<MailboxMessage>;
   readonly #ids = new Map<number, ArchivedIds>();
   /** Archivers that wait for an eviction. */
   readonly #evicting = new Set<(count: number) => void>();
@@ -55,31 +55,31 @@ export class ArchiveSide {
   #timersAside = 0;
   #timersDone: (() => void)[] = [];
 
-  constructor(ports: ArchiveSidePorts) {
+  constructor(ports: ArchiveCoordinatorPorts) {
     this.#ports = ports;
-    this.#desk = new ArchiveDesk({
+    this.#resolver = new ArchiveResolver({
       archive: ports.archive,
       clock: ports.clock,
       random: ports.random,
-      answered: (id, letters, found) => this.#answered(id, letters, found),
+      answered: (id, messages, archived) => this.#answered(id, messages, archived),
       // Whoever asked about it hears that there is no answer now.
-      unavailable: (id, letters, reason) => {
-        if (letters.length > 0) ports.waiters.abandon((each) => each === id, reason);
+      unavailable: (id, messages, reason) => {
+        if (messages.length > 0) ports.waiters.abandon((each) => each === id, reason);
       },
-      isHeard: (letter) => letter.kind === "inspect" || (letter.kind === "command" && letter.command.kind !== "timerFired"),
+      hasCaller: (message) => message.kind === "inspect" || (message.kind === "command" && message.command.kind !== "timerFired"),
     });
   }
 
   /** What leaders before us have noted, as it is stored under `FORGOTTEN` and `ARCHIVED_IDS`. */
-  recover(partition: number, notes: { readonly forgotten: Entries; readonly ids: Entries }): void {
-    this.#desk.recover(partition, notes.forgotten.keys());
+  recover(partition: number, notes: { readonly deletions: Entries; readonly ids: Entries }): void {
+    this.#resolver.recover(partition, notes.deletions.keys());
     const ids = new ArchivedIds(notes.ids);
     this.#ids.set(partition, ids);
     if (!ids.isComplete) void this.#learn(partition);
   }
 
   close(): void {
-    this.#desk.close();
+    this.#resolver.close();
     for (const resolve of this.#evicting) resolve(-1);
     this.#evicting.clear();
     for (const resolve of this.#learning) resolve();
@@ -89,23 +89,23 @@ export class ArchiveSide {
   // ── letters that need an answer ────────────────────────────────────────────────────────────────
 
   /** Whether the letter leaves the turn: until its invocation's row is here, or until the archive has answered. */
-  goesAside(led: Led, letter: LetterOf<"command" | "owed">, command: PartitionCommand, isAnswered: boolean): boolean {
-    const desk = this.#desk;
-    if (!asksArchive(command, isAnswered) || desk.isChecked(letter)) return false;
-    const found = this.#ports.read(led, letter, (view) => ({ invocation: view.invocation(command.id) }));
-    if (found === undefined) return true;
-    if (found.invocation !== undefined || this.#wasNeverArchived(led.view.partition, command)) return false;
-    if (letter.kind === "owed") desk.hold(letter.producer);
+  goesAside(leader: LeaderPartition, message: MailboxMessageOf<"command" | "delivery">, command: PartitionCommand, isAnswered: boolean): boolean {
+    const resolver = this.#resolver;
+    if (!needsArchive(command, isAnswered) || resolver.isChecked(message)) return false;
+    const result = this.#ports.read(leader, message, (view) => ({ invocation: view.invocation(command.id) }));
+    if (result === undefined) return true;
+    if (result.invocation !== undefined || this.#wasNeverArchived(leader.view.partition, command)) return false;
+    if (message.kind === "delivery") resolver.hold(message.producer);
     if (command.kind === "timerFired") this.#timersAside++;
-    desk.ask(command.id, letter, command.kind === "restartAsNew");
+    resolver.request(command.id, message, command.kind === "restartAsNew");
     return true;
   }
 
   /** The same for a question about what the store does not have. */
-  asksAbout(letter: LetterOf<"inspect">): boolean {
-    const partition = this.#ports.led.of(letter.id)?.view.partition;
-    if (this.#desk.isChecked(letter) || (partition !== undefined && !this.#mayBeArchived(partition, letter.id))) return false;
-    this.#desk.ask(letter.id, letter, false);
+  inspectionGoesAside(message: MailboxMessageOf<"inspect">): boolean {
+    const partition = this.#ports.leaderPartitions.of(message.id)?.view.partition;
+    if (this.#resolver.isChecked(message) || (partition !== undefined && !this.#mayBeArchived(partition, message.id))) return false;
+    this.#resolver.request(message.id, message, false);
     return true;
   }
 
@@ -116,12 +116,12 @@ export class ArchiveSide {
 
   /** Behind a question about it there is an order to be kept. */
   #mayBeArchived(partition: number, id: InvocationId): boolean {
-    return this.#desk.isAsked(id) || this.#ids.get(partition)?.mayHave(id) !== false;
+    return this.#resolver.isRequested(id) || this.#ids.get(partition)?.mayHave(id) !== false;
   }
 
   /** True: the message waits behind an earlier one of its producer, which is aside. */
-  waitsBehind(letter: LetterOf<"owed">): boolean {
-    return !this.#desk.isChecked(letter) && this.#desk.waitsBehind(letter.producer, letter);
+  waitsBehind(message: MailboxMessageOf<"delivery">): boolean {
+    return !this.#resolver.isChecked(message) && this.#resolver.waitsBehind(message.producer, message);
   }
 
   /** Calls back when no retention timer that fired waits for the archive any more. */
@@ -130,20 +130,20 @@ export class ArchiveSide {
     else this.#timersDone.push(done); // Not durable yet: they would be found again.
   }
 
-  #answered(id: InvocationId, letters: readonly Letter[], found: FoundInArchive | undefined): void {
-    const { clock, commits, led: all, open, post } = this.#ports;
-    const led = all.of(id);
-    if (led === undefined || this.#ports.isClosed()) return;
-    led.view.nowMs = clock.nowMs();
-    if (found !== undefined) led.cache?.show(found.invocation, found.entries);
-    for (const letter of letters) {
-      open(letter);
-      if (letter.kind === "command" && letter.command.kind === "timerFired") this.#timersAside--;
+  #answered(id: InvocationId, messages: readonly MailboxMessage[], archived: ArchivedInvocation | undefined): void {
+    const { clock, commits, leaderPartitions: all, open, post } = this.#ports;
+    const leader = all.of(id);
+    if (leader === undefined || this.#ports.isClosed()) return;
+    leader.view.nowMs = clock.nowMs();
+    if (archived !== undefined) leader.cache?.show(archived.invocation, archived.entries);
+    for (const message of messages) {
+      open(message);
+      if (message.kind === "command" && message.command.kind === "timerFired") this.#timersAside--;
     }
-    if (found !== undefined) open({ kind: "hide", invocation: found.invocation, entryCount: found.entries.length });
-    for (const letter of letters) {
-      if (letter.kind !== "owed") continue;
-      for (const next of this.#desk.release(letter.producer)) open(next);
+    if (archived !== undefined) open({ kind: "hide", invocation: archived.invocation, entryCount: archived.entries.length });
+    for (const message of messages) {
+      if (message.kind !== "delivery") continue;
+      for (const next of this.#resolver.release(message.producer)) open(next);
     }
     if (this.#timersAside === 0) for (const done of this.#timersDone.splice(0)) post({ kind: "barrier", passed: done });
     commits.write();
@@ -161,9 +161,9 @@ export class ArchiveSide {
       view.mutate({ kind: "putTimer", timer });
       view.effect({ kind: "armTimer", timer });
     } else {
-      const stateKey = this.#desk.forget(view.partition, before);
-      view.mutate({ kind: "putState", ...FORGOTTEN, stateKey, value: EMPTY_BYTES });
-      this.#ports.commits.wish(() => this.#desk.noted(stateKey));
+      const stateKey = this.#resolver.markDeleted(view.partition, before);
+      view.mutate({ kind: "putState", ...DELETED_GENERATIONS, stateKey, value: EMPTY_BYTES });
+      this.#ports.commits.afterCommit(() => this.#resolver.noted(stateKey));
     }
   }
 
@@ -179,26 +179,26 @@ export class ArchiveSide {
     });
   }
 
-  evict(letter: LetterOf<"evict">): void {
-    const { commits, led: all, read } = this.#ports;
-    const led = all.get(letter.partition);
-    if (led === undefined || led.stopped !== undefined) return letter.evicted(0);
-    if (led.blocked !== undefined) return led.blocked.push(letter);
-    const { view } = led;
-    const present = read(led, letter, () => letter.records.map(({ id }) => view.invocation(id)));
+  evict(message: MailboxMessageOf<"evict">): void {
+    const { commits, leaderPartitions: all, read } = this.#ports;
+    const leader = all.get(message.partition);
+    if (leader === undefined || leader.stopped !== undefined) return message.evicted(0);
+    if (leader.blocked !== undefined) return leader.blocked.push(message);
+    const { view } = leader;
+    const present = read(leader, message, () => message.records.map(({ id }) => view.invocation(id)));
     if (present === undefined) return;
     const evicted: InvocationId[] = [];
-    for (const [index, { id, row, retainedUntilMs }] of letter.records.entries()) {
+    for (const [index, { id, row, retainedUntilMs }] of message.records.entries()) {
       const invocation = present[index];
       if (invocation?.status !== "completed" || !bytesEqual(encodeInvocation(invocation), row)) continue;
       for (const mutation of evictionOf(invocation)) view.mutateUnseen(mutation);
       evicted.push(id);
-      this.#ids.get(letter.partition)?.add(id, retainedUntilMs);
+      this.#ids.get(message.partition)?.add(id, retainedUntilMs);
     }
     this.#keepIds(view);
     view.accept(NOTHING, NOTHING);
-    this.#desk.moved(evicted);
-    commits.wish(() => letter.evicted(evicted.length));
+    this.#resolver.moved(evicted);
+    commits.afterCommit(() => message.evicted(evicted.length));
   }
 
   /** With the batch under way. */
@@ -213,9 +213,9 @@ export class ArchiveSide {
   async #learn(partition: number): Promise<void> {
     const { archive, clock, random, logger, isClosed } = this.#ports;
     try {
-      for await (const lives of archive.scan({ partition })) {
+      for await (const generations of archive.scan({ partition })) {
         if (isClosed()) return;
-        await this.#learnt(partition, lives, false); // One page at a time, however long the turns take.
+        await this.#learnt(partition, generations, false); // One page at a time, however long the turns take.
       }
       if (!isClosed()) await this.#learnt(partition, [], true);
     } catch (cause) {
@@ -227,23 +227,23 @@ export class ArchiveSide {
   }
 
   /** Resolves when the page is taken, or nobody will take it any more. */
-  #learnt(partition: number, lives: readonly ArchivedLife[], isAll: boolean): Promise<void> {
+  #learnt(partition: number, generations: readonly ArchivedGeneration[], isAll: boolean): Promise<void> {
     return new Promise((resolve) => {
       this.#learning.add(resolve);
-      const taken = (): void => {
+      const accepted = (): void => {
         this.#learning.delete(resolve);
         resolve();
       };
-      this.#ports.post({ kind: "learnt", partition, lives, isAll, taken });
+      this.#ports.post({ kind: "learnt", partition, generations, isAll, accepted });
     });
   }
 
-  learnt({ partition, lives, isAll, taken }: LetterOf<"learnt">): void {
-    taken();
-    const view = this.#ports.led.get(partition)?.view;
+  learnt({ partition, generations, isAll, accepted }: MailboxMessageOf<"learnt">): void {
+    accepted();
+    const view = this.#ports.leaderPartitions.get(partition)?.view;
     const ids = this.#ids.get(partition);
     if (view === undefined || ids === undefined) return;
-    for (const { id, retainedUntilMs } of lives) ids.add(id, retainedUntilMs);
+    for (const { id, retainedUntilMs } of generations) ids.add(id, retainedUntilMs);
     this.#keepIds(view);
     if (isAll) {
       ids.complete();
@@ -253,22 +253,22 @@ export class ArchiveSide {
   }
 
   /** Lives forgotten here that the archive must forget, at most `limit`. */
-  forgottenLives(partition: number, limit: number): readonly ArchivedLife[] {
-    return this.#desk.forgotten(partition, limit);
+  deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
+    return this.#resolver.deletedGenerations(partition, limit);
   }
 
   /** The archive has forgotten them. */
-  forgottenInArchive(partition: number, lives: readonly ArchivedLife[]): void {
+  deletedFromArchive(partition: number, generations: readonly ArchivedGeneration[]): void {
     // Not later: the next question about which lives are left must not name them again.
-    for (const life of lives) this.#desk.isForgottenThere(partition, life);
-    this.#ports.post({ kind: "forgottenThere", partition, lives });
+    for (const generation of generations) this.#resolver.confirmDeleted(partition, generation);
+    this.#ports.post({ kind: "deletedFromArchive", partition, generations });
   }
 
-  forgottenThere({ partition, lives }: LetterOf<"forgottenThere">): void {
-    const view = this.#ports.led.get(partition)?.view;
+  removeDeletionNotes({ partition, generations }: MailboxMessageOf<"deletedFromArchive">): void {
+    const view = this.#ports.leaderPartitions.get(partition)?.view;
     if (view === undefined) return;
-    for (const life of lives)
-      view.mutate({ kind: "deleteState", ...FORGOTTEN, stateKey: this.#desk.isForgottenThere(partition, life) });
+    for (const generation of generations)
+      view.mutate({ kind: "deleteState", ...DELETED_GENERATIONS, stateKey: this.#resolver.confirmDeleted(partition, generation) });
     view.accept(NOTHING, NOTHING);
   }
 }

@@ -11,8 +11,8 @@ import {
   someFacts,
   workflowTarget,
 } from "@perdure/partition/testing";
-import { archiveRecord, FORGOTTEN } from "@perdure/store";
-import { type ArchivingWorld, archivingWorld, settle } from "./testing/archiving-world.js";
+import { archiveRecord, DELETED_GENERATIONS } from "@perdure/store";
+import { type ArchivingWorld, archivingWorld, flushTasks } from "./testing/archiving-world.js";
 
 const LONG_MS = 100_000;
 const idempotent = (n: number, createdAtMs: number) =>
@@ -29,7 +29,7 @@ async function complete(world: ArchivingWorld, n: number, text: string): Promise
   const { id } = await begin(world, n);
   world.attempt(outputOf(id, 1, text));
   world.attempt(endOf(id, 1));
-  await settle();
+  await flushTasks();
   return id;
 }
 
@@ -40,8 +40,8 @@ async function begin(world: ArchivingWorld, n: number) {
 }
 
 async function statusOf(world: ArchivingWorld, id: InvocationId): Promise<string> {
-  const found = await world.describe(id);
-  return found === undefined || found === "unavailable" ? String(found) : found.status;
+  const description = await world.describe(id);
+  return description === undefined || description === "unavailable" ? String(description) : description.status;
 }
 
 async function storedIds(world: ArchivingWorld): Promise<InvocationId[]> {
@@ -57,12 +57,12 @@ test("an archive that hangs delays those who need it and nobody else", async () 
   expect(await storedIds(world)).toEqual([]);
   const gate = Promise.withResolvers<void>();
   world.archive.slowFind = gate.promise;
-  const asked = statusOf(world, id);
+  const status = statusOf(world, id);
   const duplicate = begin(world, 1);
   await world.invoke(invokeOf(someFacts({ id: anId(5) }))); // Would not resolve if it waited too.
   expect(await statusOf(world, anId(5))).toBe("invoked");
   gate.resolve();
-  expect(await asked).toBe("completed");
+  expect(await status).toBe("completed");
   await duplicate;
   expect(await storedIds(world)).toEqual([]);
 });
@@ -79,13 +79,13 @@ test("messages of one producer keep their order while one of them waits for the 
   deliver(1, 11, { idempotencyKey: "k" });
   deliver(2, 12, {});
   world.processor.deliver(invokeOf(someFacts({ id: anId(13) })), "p8", 1, () => delivered.push(81));
-  await settle();
+  await flushTasks();
   expect(delivered).toEqual([81]);
   gate.resolve();
-  await settle();
+  await flushTasks();
   expect(delivered).toEqual([81, 1, 2]);
   deliver(1, 11, { idempotencyKey: "k" }); // Again: it was seen.
-  await settle();
+  await flushTasks();
   expect(delivered).toEqual([81, 1, 2, 1]);
   for (const n of [12, 13]) expect(await statusOf(world, anId(n))).toBe("invoked");
   expect(await statusOf(world, anId(11))).toBe("completed");
@@ -178,7 +178,7 @@ test("what was purged stays purged for the next leader, though the archive never
   await second.advance(1_000);
   expect(first.archive.size).toBe(0);
   const notes: unknown[] = [];
-  for await (const row of second.kv.scanState(0, undefined)) if (row.key === FORGOTTEN.key) notes.push(row);
+  for await (const row of second.kv.scanState(0, undefined)) if (row.key === DELETED_GENERATIONS.key) notes.push(row);
   expect(notes).toEqual([]);
   await first[Symbol.asyncDispose]();
 });
@@ -210,7 +210,7 @@ test("a workflow's state and promises go when its archived run's retention is ov
   world.attempt(completePromiseOf(facts.id, 1, "p", 1, completion));
   world.attempt(outputOf(facts.id, 1, "out"));
   world.attempt(endOf(facts.id, 1));
-  await settle();
+  await flushTasks();
   await world.advance(1_000);
   expect([await storedIds(world), world.archive.size]).toEqual([[], 1]);
   const kept = async (): Promise<number[]> => [
@@ -234,12 +234,12 @@ test("an archived invocation that loses its journal is kept here again, and its 
   await world.invoke(invokeOf({ ...facts, createdAtMs: world.clock.nowMs() }));
   world.attempt(outputOf(facts.id, 1, "out"));
   world.attempt(endOf(facts.id, 1));
-  await settle();
+  await flushTasks();
   await world.advance(1_000);
   expect(await storedIds(world)).toEqual([]);
   expect(await world.submit({ kind: "purgeJournal", id: facts.id })).toEqual({ kind: "done" });
   world.archive.isAway = true; // It cannot be archived again before its end.
-  await settle();
+  await flushTasks();
   expect([await storedIds(world), await world.reading.readJournal(0, facts.id, 0)]).toEqual([[facts.id], []]);
   await world.advance(5_500);
   expect(await storedIds(world)).toEqual([]);

@@ -116,11 +116,11 @@ export class ArchivedIds {
     for (const [owner, { retainedUntilMs, fingerprints }] of this.#chunks.entries()) {
       for (const fingerprint of fingerprints) {
         const slot = this.#slotOf(fingerprint);
-        const isKnown = this.#slots[slot] !== 0;
-        if (isKnown && (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs >= retainedUntilMs) continue;
+        const isOccupied = this.#slots[slot] !== 0;
+        if (isOccupied && (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs >= retainedUntilMs) continue;
         this.#slots[slot] = fingerprint;
         this.#owners[slot] = owner;
-        if (!isKnown) this.#count++;
+        if (!isOccupied) this.#count++;
       }
     }
   }
@@ -137,8 +137,8 @@ export class ArchivedIds {
   #slotOf(fingerprint: number): number {
     const last = this.#slots.length - 1;
     for (let slot = fingerprint % (last + 1); ; slot = slot === last ? 0 : slot + 1) {
-      const found = this.#slots[slot];
-      if (found === fingerprint || found === 0) return slot;
+      const occupant = this.#slots[slot];
+      if (occupant === fingerprint || occupant === 0) return slot;
     }
   }
 }

@@ -62,12 +62,12 @@ export class Archiver implements AsyncDisposable {
   #schedule(): void {
     if (this.#isClosed) return;
     this.#timer = this.#ports.clock.setTimer(this.#options.intervalMs, () => {
-      this.#working = this.#look().then(() => this.#schedule());
+      this.#working = this.#archiveOnce().then(() => this.#schedule());
     });
   }
 
   /** Never rejects: what failed is tried again at the next look. */
-  async #look(): Promise<void> {
+  async #archiveOnce(): Promise<void> {
     const { archive, clock, logger, processor } = this.#ports;
     try {
       for (const leadership of processor.leaderships) {
@@ -92,11 +92,11 @@ export class Archiver implements AsyncDisposable {
     const beforeMs = clock.nowMs() - this.#options.ageMs + 1;
     while (!this.#isClosed) {
       // First: what is forgotten must not be put over a life that comes after it.
-      if (!(await this.#forget(leadership))) return;
+      if (!(await this.#deleteGenerations(leadership))) return;
       const tooLarge = this.#tooLarge.get(partition) ?? NONE;
       if (tooLarge.size >= TOO_LARGE_MAX) this.#tooLarge.delete(partition); // Some may be gone by now.
-      const found = await store.completedBefore(partition, beforeMs, ARCHIVE_PAGE + tooLarge.size);
-      const ids = found.filter((id) => !tooLarge.has(id));
+      const candidates = await store.completedBefore(partition, beforeMs, ARCHIVE_PAGE + tooLarge.size);
+      const ids = candidates.filter((id) => !tooLarge.has(id));
       if (ids.length === 0) return;
       let moved = 0;
       for (const records of pagesOf(await this.#records(partition, ids))) {
@@ -112,14 +112,14 @@ export class Archiver implements AsyncDisposable {
   }
 
   /** False: we lead no more. */
-  async #forget(leadership: { readonly partition: number; readonly epoch: number }): Promise<boolean> {
+  async #deleteGenerations(leadership: { readonly partition: number; readonly epoch: number }): Promise<boolean> {
     const { archive, processor } = this.#ports;
     const { partition } = leadership;
     for (;;) {
-      const lives = processor.forgottenLives(partition, ARCHIVE_PAGE);
-      if (lives.length === 0) return true;
-      if (this.#isFenced(partition, await this.#unlessStopped(archive.forget(leadership, lives)))) return false;
-      processor.forgottenInArchive(partition, lives);
+      const generations = processor.deletedGenerations(partition, ARCHIVE_PAGE);
+      if (generations.length === 0) return true;
+      if (this.#isFenced(partition, await this.#unlessStopped(archive.delete(leadership, generations)))) return false;
+      processor.deletedFromArchive(partition, generations);
     }
   }
 
@@ -152,8 +152,8 @@ export class Archiver implements AsyncDisposable {
   async #record(partition: number, invocation: Completed): Promise<ArchiveRecord | undefined> {
     const { store } = this.#ports;
     const { facts, journal } = invocation;
-    const [found] = journal.length === 0 ? [] : await store.fetch(partition, [{ kind: "journal", id: facts.id }]);
-    const entries = found?.kind === "journal" ? found.value : [];
+    const [row] = journal.length === 0 ? [] : await store.fetch(partition, [{ kind: "journal", id: facts.id }]);
+    const entries = row?.kind === "journal" ? row.value : [];
     const events = journal.hasEvents ? await store.events(partition, facts.id) : [];
     if (entries.length !== journal.length) return undefined;
     const record = archiveRecord(invocation, entries, events);

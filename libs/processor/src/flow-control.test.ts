@@ -92,7 +92,7 @@ class World {
       { partitions: [0, 1], partitionCount: 2, cleanupIntervalMs: 3_600_000, isSuspended },
     );
     peers.connect(this.#processor);
-    await settle();
+    await flushTasks();
     return this;
   }
 
@@ -127,18 +127,18 @@ class World {
       this.#host?.submit(outputOf(id, run, "out"));
       this.#host?.submit(endOf(id, run));
     }
-    await settle();
+    await flushTasks();
   }
 
   async suspend(id: InvocationId): Promise<void> {
     const awaiting = { combinator: "firstCompleted", completions: [], signalIndexes: [17], signalNames: [], nested: [] } as const;
     this.#host?.submit(suspendOf(id, this.running.get(id) ?? 0, [], { awaiting }));
-    await settle();
+    await flushTasks();
   }
 
   async advance(ms: number): Promise<void> {
     this.clock.advanceBy(ms);
-    await settle();
+    await flushTasks();
   }
 
   /** Another process takes over. */
@@ -158,7 +158,7 @@ class World {
   }
 }
 
-const settle = async (): Promise<void> => {
+const flushTasks = async (): Promise<void> => {
   for (let n = 0; n < 12; n++) await new Promise((resolve) => setImmediate(resolve));
 };
 const runningOf = (world: World, ids: readonly InvocationId[]): boolean[] => ids.map((id) => world.running.has(id));
@@ -167,7 +167,7 @@ describe("a concurrency limit", () => {
   test("holds, lets the next start when one ends, suspends or is killed, and whoever wakes comes before who is new", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 2 }))).start();
     const ids = [1, 2, 3, 4, 5, 6].map(() => world.invoke());
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([true, true, false, false, false, false]);
     await world.end(ids[0]);
     expect(runningOf(world, ids)).toEqual([false, true, true, false, false, false]);
@@ -175,10 +175,10 @@ describe("a concurrency limit", () => {
     expect(runningOf(world, ids)).toEqual([false, false, true, true, false, false]);
     const signal = { kind: "signalIndex", index: 17 } as const;
     await world.submit({ kind: "signal", id: ids[1] as InvocationId, signal, result: { kind: "void" } });
-    await settle();
+    await flushTasks();
     expect(await new LocalPartitions(world.processor).describe(ids[1] as InvocationId)).toMatchObject({ status: "ready" });
     await world.submit({ kind: "kill", id: ids[3] as InvocationId });
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([false, true, true, false, false, false]);
     await world.submit({ kind: "cancel", id: ids[4] as InvocationId });
     await world.end(ids[1], ids[2]);
@@ -190,14 +190,14 @@ describe("a concurrency limit", () => {
   test("a suspended leader answers and starts nobody, neither who waited nor who ran; the next one starts both", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
     const ids = [world.invoke(), world.invoke()] as const;
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([true, false]);
     world.rules.change(rule("s1", { concurrency: 2 }));
     const suspended = await world.restart(true);
     for (const id of ids) expect(await new LocalPartitions(suspended.processor).describe(id)).toMatchObject({ facts: { id } });
     await suspended.advance(10_000);
     suspended.rules.change(rule("s1", { concurrency: 3 }));
-    await settle();
+    await flushTasks();
     expect(suspended.running.size).toBe(0);
     const next = await suspended.restart();
     expect(runningOf(next, ids)).toEqual([true, true]);
@@ -207,11 +207,11 @@ describe("a concurrency limit", () => {
   test("holds for a new leader: who ran counts, who waited waits", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 2 }))).start();
     const ids = [1, 2, 3, 4].map(() => world.invoke());
-    await settle();
+    await flushTasks();
     const next = await world.restart();
     expect(runningOf(next, ids)).toEqual([true, true, false, false]);
     ids.push(next.invoke());
-    await settle();
+    await flushTasks();
     expect(runningOf(next, ids)).toEqual([true, true, false, false, false]);
     await next.end(ids[0]);
     expect(runningOf(next, ids)).toEqual([false, true, true, false, false]);
@@ -221,17 +221,17 @@ describe("a concurrency limit", () => {
   test("that comes counts what runs already; one that goes lets all start", async () => {
     const world = await new World(new Rules()).start();
     const ids = [1, 2, 3].map(() => world.invoke());
-    await settle();
+    await flushTasks();
     world.rules.change(rule("*", { concurrency: 2 }));
     ids.push(world.invoke(), world.invoke());
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([true, true, true, false, false]);
     await world.end(ids[0]);
     expect(runningOf(world, ids)).toEqual([false, true, true, false, false]);
     await world.end(ids[1]);
     expect(runningOf(world, ids)).toEqual([false, false, true, true, false]);
     world.rules.change();
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([false, false, true, true, true]);
     await world.processor[Symbol.asyncDispose]();
   });
@@ -239,11 +239,11 @@ describe("a concurrency limit", () => {
   test("that lets hundreds start at once does so page by page", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
     for (let n = 0; n < 700; n++) world.invoke();
-    await settle();
+    await flushTasks();
     expect(world.running.size).toBe(1);
     world.rules.change(rule("s1", { concurrency: 650 }));
-    await settle();
-    await settle();
+    await flushTasks();
+    await flushTasks();
     expect(world.running.size).toBe(650);
     await world.processor[Symbol.asyncDispose]();
   });
@@ -253,7 +253,7 @@ describe("a rate", () => {
   test("lets a burst start and then one an interval, also across leaders, and is forgotten when its bucket is full", async () => {
     const world = await new World(new Rules(rule("s1", { rate: RATE }))).start();
     const ids = [1, 2, 3, 4, 5].map(() => world.invoke());
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([true, true, false, false, false]);
     await world.advance(999);
     expect(world.running.size).toBe(2);
@@ -279,15 +279,15 @@ describe("a paused queue", () => {
     const queue = vqueueId({ service: "S", scope: "s1", limitKey: "a", lockKey: undefined });
     expect(await world.submit({ kind: "pauseQueue", id: routeOfQueue(queue), queue })).toEqual({ kind: "done" });
     const ids = [world.invoke(scoped, { limitKey: "a" }), world.invoke(scoped, { limitKey: "b" })];
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([false, true]);
     const next = await world.restart();
     ids.push(next.invoke(scoped, { limitKey: "a" }));
-    await settle();
+    await flushTasks();
     expect(runningOf(next, ids)).toEqual([false, true, false]);
     expect(next.processor.flowWait(ids[2] as InvocationId)).toMatchObject({ isQueuePaused: true, place: 2, limitKey: "a" });
     await next.submit({ kind: "resumeQueue", id: routeOfQueue(queue), queue });
-    await settle();
+    await flushTasks();
     expect(runningOf(next, ids)).toEqual([true, true, true]);
     await next.processor[Symbol.asyncDispose]();
   });
@@ -297,9 +297,9 @@ describe("rows", () => {
   test("show queues of scopes with what blocks their head, entries, and counters", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
     const ids = [world.invoke(scoped, { limitKey: "a" })];
-    await settle();
+    await flushTasks();
     ids.push(world.invoke(scoped, { limitKey: "a", priority: 2 }));
-    await settle();
+    await flushTasks();
     const { queues, entries, limits } = await world.rows();
     expect(queues).toMatchObject([
       {
@@ -333,7 +333,7 @@ describe("rows", () => {
   test("show the queue of an object, and that its head waits for the lock or for the end of a pause", async () => {
     const world = await new World(new Rules()).start();
     const ids = [world.invoke(object), world.invoke(object)];
-    await settle();
+    await flushTasks();
     const queue = queueOfLock("O", "k");
     const shown = { id: queue, service: "O", lockName: "O/k", scope: undefined, runningCount: 1, inboxCount: 1 };
     const blockedOn = { kind: "lock", lockName: "O/k", holder: ids[0] };
@@ -358,7 +358,7 @@ describe("rows", () => {
       ["state-mutation", false],
     ]);
     await world.submit({ kind: "resumeQueue", id: routeOfQueue(queue), queue });
-    await settle();
+    await flushTasks();
     expect(runningOf(world, ids)).toEqual([false, true]);
     await world.processor[Symbol.asyncDispose]();
     expect(await world.processor.flowRows(0)).toBeUndefined();

@@ -36,7 +36,7 @@ export interface FlowPorts {
   /** To the mailbox. */
   readonly submit: (command: PartitionCommand) => void;
   /** Calls back when everything applied so far is durable and its effects are performed. */
-  readonly settled: (callback: () => void) => void;
+  readonly whenDurable: (callback: () => void) => void;
   /** Keeps the books and admits nobody. */
   readonly isSuspended: boolean;
 }
@@ -137,7 +137,7 @@ export class FlowControl {
   // ── admissions ─────────────────────────────────────────────────────────────────────────────────
 
   /** To be called when effects were performed: gives out what they made room for. */
-  settle(): void {
+  admitWaiting(): void {
     if (!this.#isStale || this.#stopped || this.#ports.isSuspended) return;
     this.#isStale = false;
     for (const flow of this.#flows.values()) if (flow.isStale) this.#admit(flow);
@@ -149,23 +149,23 @@ export class FlowControl {
     flow.isStale = false;
     const { scheduler } = flow;
     for (const { id, buckets } of scheduler.admit(this.#ports.clock.nowMs())) this.#ports.submit({ kind: "admit", id, buckets });
-    this.#forget(scheduler.takeForgottenBuckets());
+    this.#deleteBuckets(scheduler.takeUnusedBuckets());
     if (!scheduler.hasMore) return;
     flow.isBusy = true;
-    this.#ports.settled(() => {
+    this.#ports.whenDurable(() => {
       flow.isBusy = false;
       flow.isStale = true;
       this.#isStale = true;
-      this.settle();
+      this.admitWaiting();
     });
   }
 
   /** All names are of scopes of one partition, so any of them leads there. */
-  #forget(names: readonly string[]): void {
+  #deleteBuckets(names: readonly string[]): void {
     const [first] = names;
     if (first === undefined) return;
     const [scope = ""] = first.split("/");
-    this.#ports.submit({ kind: "forgetBuckets", id: routeOfQueue(anyQueueOf(scope)), names });
+    this.#ports.submit({ kind: "deleteBuckets", id: routeOfQueue(anyQueueOf(scope)), names });
   }
 
   #arm(): void {
@@ -185,7 +185,7 @@ export class FlowControl {
       this.#timerAtMs = undefined;
       for (const flow of this.#flows.values()) if (flow.scheduler.nextAtMs !== undefined) flow.isStale = true;
       this.#isStale = true;
-      this.settle();
+      this.admitWaiting();
     });
   }
 
@@ -202,14 +202,14 @@ export class FlowControl {
     const book = new RuleBook(rules);
     this.#book = book;
     for (const { view } of this.#flows.values()) view.rules = book;
-    this.#ports.settled(() => {
+    this.#ports.whenDurable(() => {
       if (this.#stopped || this.#book !== book) return; // Changed again meanwhile.
       for (const flow of this.#flows.values()) {
         flow.scheduler.setRules(book, this.#ports.clock.nowMs());
         flow.isStale = true;
       }
       this.#isStale = true;
-      this.settle();
+      this.admitWaiting();
     });
   }
 

@@ -4,14 +4,14 @@
  */
 import type { Clock } from "@perdure/base";
 import type { AsyncPartitionStore, PartitionBatch, PartitionStore } from "@perdure/store";
-import type { Led, LedPartitionTable } from "./led.js";
-import type { Wish } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
+import type { PostCommitAction } from "./letter.js";
 import { LARGE_PAYLOAD_BYTES } from "./limits.js";
 import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
 
 export interface GroupCommitPorts {
   readonly store: PartitionStore | AsyncPartitionStore;
-  readonly led: LedPartitionTable;
+  readonly leaderPartitions: LeaderPartitionTable;
   readonly counters: ProcessorCounters;
   readonly metrics: ProcessorMetrics | undefined;
   readonly clock: Clock;
@@ -19,11 +19,11 @@ export interface GroupCommitPorts {
   readonly largeGarbage: ((bytes: number) => void) | undefined;
   readonly isClosed: () => boolean;
   /** Does what was wished for, now that it is durable. */
-  readonly perform: (wishes: readonly Wish[]) => void;
+  readonly perform: (actions: readonly PostCommitAction[]) => void;
   /** A batch was written, and the next is on its way if there is one. */
   readonly written: () => void;
   /** Somebody waits for a commit, and none is under way. */
-  readonly wanted: () => void;
+  readonly requested: () => void;
   readonly fenced: (partition: number) => void;
   readonly failed: (cause: unknown) => void;
 }
@@ -31,7 +31,7 @@ export interface GroupCommitPorts {
 export class GroupCommit {
   readonly #ports: GroupCommitPorts;
   #isWriting = false;
-  #wishes: Wish[] = [];
+  #actions: PostCommitAction[] = [];
   /** Called between two commits, when nothing is being written. */
   #idle: (() => void)[] = [];
 
@@ -44,8 +44,8 @@ export class GroupCommit {
   }
 
   /** Of what is applied now, or at once durable with what was. */
-  wish(wish: Wish): void {
-    this.#wishes.push(wish);
+  afterCommit(action: PostCommitAction): void {
+    this.#actions.push(action);
   }
 
   /** Writes what was applied, unless something is being written: then it follows that. */
@@ -55,7 +55,7 @@ export class GroupCommit {
 
   whenIdle(callback: () => void): void {
     this.#idle.push(callback);
-    if (!this.#isWriting) this.#ports.wanted();
+    if (!this.#isWriting) this.#ports.requested();
   }
 
   /** Resolves when nothing is being written. */
@@ -65,7 +65,7 @@ export class GroupCommit {
 
   /** Nothing more is written, and nothing performed. */
   drop(): void {
-    this.#wishes = [];
+    this.#actions = [];
   }
 
   /** Whoever waits for a commit looks again. */
@@ -77,14 +77,14 @@ export class GroupCommit {
   }
 
   #write(): void {
-    const { store, led: all, counters, metrics, clock, perform } = this.#ports;
+    const { store, leaderPartitions: all, counters, metrics, clock, perform } = this.#ports;
     const batches: PartitionBatch[] = [];
-    const sealed: Led[] = [];
+    const sealed: LeaderPartition[] = [];
     let count = 0;
     let largeBytes = 0;
-    for (const led of all.values()) {
-      if (led.view.mutationCount === 0) continue;
-      const mutations = led.view.seal();
+    for (const leader of all.values()) {
+      if (leader.view.mutationCount === 0) continue;
+      const mutations = leader.view.seal();
       count += mutations.length;
       for (const each of mutations) {
         if (each.kind !== "appendEntry") continue;
@@ -92,18 +92,18 @@ export class GroupCommit {
         // Outcomes and states are views of the entries they came with.
         if (each.entry.body.length >= LARGE_PAYLOAD_BYTES) largeBytes += each.entry.body.length;
       }
-      batches.push({ partition: led.view.partition, epoch: led.epoch, mutations });
-      sealed.push(led);
+      batches.push({ partition: leader.view.partition, epoch: leader.epoch, mutations });
+      sealed.push(leader);
     }
-    const wishes = this.#wishes;
+    const actions = this.#actions;
     if (batches.length === 0) {
-      if (wishes.length > 0) {
-        this.#wishes = [];
-        perform(wishes);
+      if (actions.length > 0) {
+        this.#actions = [];
+        perform(actions);
       }
       return this.becameIdle();
     }
-    this.#wishes = [];
+    this.#actions = [];
     this.#isWriting = true;
     counters.commits++;
     counters.mutations += count;
@@ -114,11 +114,11 @@ export class GroupCommit {
         metrics?.committed(outcome.kind === "fenced" ? "fenced" : "written", clock.monotonicMs() - sinceMs);
         if (this.#ports.isClosed()) return this.becameIdle();
         if (outcome.kind === "fenced") return this.#ports.fenced(outcome.partition);
-        for (const [index, led] of sealed.entries()) {
-          led.cache?.settled((batches[index] as PartitionBatch).mutations);
-          led.view.settle();
+        for (const [index, leader] of sealed.entries()) {
+          leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);
+          leader.view.markDurable();
         }
-        perform(wishes);
+        perform(actions);
         if (largeBytes > 0) this.#ports.largeGarbage?.(largeBytes);
         this.becameIdle(); // Other partitions may never leave a pause between two commits.
         this.write();

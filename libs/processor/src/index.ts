@@ -3,10 +3,10 @@ export { type Archiving, type ArchivingPorts, createArchiving } from "./cluster/
 export {
   HANDOVER_CAUSES,
   type HandoverCause,
-  Leadership,
-  type LeadershipOptions,
-  type LeadershipPorts,
-  type Led,
+  PartitionLeadership,
+  type PartitionLeadershipOptions,
+  type PartitionLeadershipPorts,
+  type LeaderHandle,
 } from "./cluster/leadership.js";
 export {
   createLeadingWorker,
@@ -15,7 +15,7 @@ export {
   type LeadingWorkerOptions,
   type LeadingWorkerPorts,
 } from "./cluster/leading-worker.js";
-export { LedPartitions } from "./cluster/led-partitions.js";
+export { LeaderPartitions } from "./cluster/led-partitions.js";
 export { NO_RULES, type RuleSource } from "./flow-control.js";
 export { LocalPartitions } from "./local-partitions.js";
 export { LoopbackPeers } from "./loopback-peers.js";

@@ -2,13 +2,13 @@
 import { type InvocationId, invariant } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
 import { type AsyncPartitionStore, isLeadLost, type PartitionStore } from "@perdure/store";
-import type { LedPartitionTable } from "./led.js";
+import type { LeaderPartitionTable } from "./led.js";
 import { LARGE_PAYLOAD_BYTES } from "./limits.js";
 import type { Mailbox } from "./mailbox.js";
 
 export interface HostPorts {
   readonly store: PartitionStore | AsyncPartitionStore;
-  readonly led: LedPartitionTable;
+  readonly leaderPartitions: LeaderPartitionTable;
   readonly mailbox: Mailbox;
   /** As `ProcessorPorts.largeGarbage`. */
   readonly largeGarbage: ((bytes: number) => void) | undefined;
@@ -16,7 +16,7 @@ export interface HostPorts {
   readonly lost: (cause: unknown) => void;
 }
 
-export function hostOf({ store, led, mailbox, largeGarbage, lost }: HostPorts): InvokerHost {
+export function hostOf({ store, leaderPartitions, mailbox, largeGarbage, lost }: HostPorts): InvokerHost {
   const { staging } = store;
   /** What an attempt reads. One that reads from a partition that is not ours must not begin, and no other either. */
   const reading = async <T>(read: Promise<T>): Promise<T> => {
@@ -30,9 +30,9 @@ export function hostOf({ store, led, mailbox, largeGarbage, lost }: HostPorts): 
   return {
     stage: staging === undefined ? undefined : (body) => staging.stage(body),
     submit: (command) => mailbox.post({ kind: "command", command, reply: undefined }),
-    settled: (callback) => mailbox.post({ kind: "barrier", passed: callback }),
+    whenDurable: (callback) => mailbox.post({ kind: "barrier", passed: callback }),
     async readJournal(id, length) {
-      const entries = await reading(store.readJournal(led.partitionOf(id), id, length));
+      const entries = await reading(store.readJournal(leaderPartitions.partitionOf(id), id, length));
       invariant(entries.length === length, "the journal of a running invocation is whole");
       let largeBytes = 0;
       for (const { body } of entries) largeBytes += largeBytesOf(body);
@@ -40,7 +40,7 @@ export function hostOf({ store, led, mailbox, largeGarbage, lost }: HostPorts): 
       return entries;
     },
     async readState(id, service, key) {
-      const state = await reading(readState(store, led, id, service, key));
+      const state = await reading(readState(store, leaderPartitions, id, service, key));
       let largeBytes = 0;
       for (const value of state.values()) largeBytes += largeBytesOf(value);
       if (largeBytes > 0) largeGarbage?.(largeBytes);
@@ -56,19 +56,19 @@ function largeBytesOf({ length }: Uint8Array): number {
 /** What is remembered must not be older than what was written while it was read. */
 async function readState(
   store: HostPorts["store"],
-  led: LedPartitionTable,
+  leaderPartitions: LeaderPartitionTable,
   id: InvocationId,
   service: string,
   key: string,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
-  const view = led.of(id)?.view;
-  const known = view?.durableState(service, key);
-  if (known !== undefined) return known;
+  const view = leaderPartitions.of(id)?.view;
+  const durable = view?.durableState(service, key);
+  if (durable !== undefined) return durable;
   const watch = view?.watchState(service, key);
   let isCurrent = false;
   let state: ReadonlyMap<string, Uint8Array>;
   try {
-    state = await store.stateOf(led.partitionOf(id), service, key);
+    state = await store.stateOf(leaderPartitions.partitionOf(id), service, key);
   } finally {
     isCurrent = watch?.finished() ?? false;
   }

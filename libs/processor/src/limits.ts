@@ -50,7 +50,7 @@ export const CACHED_ROWS_MAX = 2_048;
 export const OFFER_AGAIN_MS = 50;
 
 /** Commands that wait for an answer of the archive; beyond them callers are told to come again. Some 10 MB. */
-export const ARCHIVE_ASKED_MAX = 10_000;
+export const ARCHIVE_REQUESTS_MAX = 10_000;
 /** Invocations asked for, archived or forgotten in one statement. */
 export const ARCHIVE_PAGE = 200;
 /** A journal larger than this stays in the store until its retention is over: it would make a statement of some hundred megabytes. */
@@ -66,7 +66,7 @@ export const FINGERPRINTS_KEPT_MS = 86_400_000;
 /** Bounds of the random pause until a partition that does not know yet what it has archived tries to read it again. */
 export const LEARN_AGAIN_BOUNDS = { firstMs: 20_000, longestMs: 20_000 } as const;
 /** Bounds of the random pause until a message that needs the archive, which is away, requests it again. */
-export const ARCHIVE_ASK_AGAIN_BOUNDS = { firstMs: 2_000, longestMs: 2_000 } as const;
+export const ARCHIVE_RETRY_BOUNDS = { firstMs: 2_000, longestMs: 2_000 } as const;
 
 /** Bodies from this size are counted as garbage once they are durable; smaller ones are collected soon enough with everything else. */
 export const LARGE_PAYLOAD_BYTES = 64 * 1024;

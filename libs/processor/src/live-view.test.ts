@@ -31,7 +31,7 @@ function filledBy(work: () => void): Set<Rows> {
 }
 
 /** A partition whose batches become durable when the test says so. */
-async function aLedPartition() {
+async function aLeaderPartition() {
   const store = new KvPartitionStore(new MemoryKeyValue());
   const epoch = await store.claim(0);
   const view = new LiveView(0, store.reads);
@@ -64,7 +64,7 @@ async function aLedPartition() {
       });
       return async () => {
         expect(await store.commit([{ partition: 0, epoch, mutations }])).toEqual({ kind: "committed" });
-        noting(() => view.settle());
+        noting(() => view.markDurable());
       };
     },
   };
@@ -72,7 +72,7 @@ async function aLedPartition() {
 
 // Decision 0037: a map that grew old keeps all rows alive that pass through its later tables.
 test("no map or set that a batch has filled and left empty is ever filled again", async () => {
-  const partition = await aLedPartition();
+  const partition = await aLeaderPartition();
   const { view, filled } = partition;
   const emptied = new Set<Rows>();
   for (let round = 0; round < 3; round++) {
@@ -82,15 +82,15 @@ test("no map or set that a batch has filled and left empty is ever filled again"
     partition.load(`k${round}`);
     partition.play(invokeOf(someFacts({ id, target })), invokeOf(someFacts({ id: waiter, target })));
     partition.play(setStateOf(id, 1, "a", "1"), sleepOf(id, 1, 1, 5_000));
-    const settleFirst = partition.seal();
+    const commitFirst = partition.seal();
     partition.play(outputOf(id, 1, "done"), endOf(id, 1)); // While the first batch is being written.
-    await settleFirst();
+    await commitFirst();
     await partition.seal()();
     expect(view.appliedInvocation(waiter)?.status).toBe("invoked");
     // Of one that is completed, only the store knows.
     partition.play({ kind: "kill", id }, outputOf(waiter, 1, "done"), endOf(waiter, 1));
     await partition.seal()();
-    expect([view.isSettled, view.appliedInvocation(waiter)]).toEqual([true, undefined]);
+    expect([view.isDurable, view.appliedInvocation(waiter)]).toEqual([true, undefined]);
     for (const rows of filled) {
       expect(emptied.has(rows)).toBe(false);
       if (rows.size === 0) emptied.add(rows);
@@ -104,7 +104,7 @@ test("rows of a table go with their map when they are durable", () => {
   table.seal();
   const written = table.inFlight();
   table.set("b", "2");
-  table.settle();
+  table.markDurable();
   expect(table.inFlight()).not.toBe(written);
   expect([...written]).toEqual([["a", "1"]]);
   expect([table.get("a"), table.get("b")]).toEqual([undefined, "2"]);

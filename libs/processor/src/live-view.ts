@@ -27,7 +27,7 @@ import {
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/store";
 import { Overlay, UndoLog } from "./overlay.js";
 import { StateCache } from "./state-cache.js";
-import { Tally } from "./tally.js";
+import { PopulationCounters } from "./tally.js";
 
 /** Cost of a mutation in memory beside its payload, roughly. */
 const MUTATION_BYTES = 256;
@@ -49,7 +49,7 @@ export class LiveView implements PartitionView, Transition {
   pausedQueueCount = 0;
   readonly partition: number;
   /** Counts everything that was applied, durable or not. */
-  readonly tally = new Tally();
+  readonly populationCounters = new PopulationCounters();
   /** What the present command has found stored. */
   #stored = new Map<InvocationId, Invocation["status"]>();
   readonly #reads: SyncReads;
@@ -245,10 +245,10 @@ export class LiveView implements PartitionView, Transition {
       case "deletePromise":
         return this.#promises.set(stateName(mutation.service, mutation.key, mutation.name), null);
       case "putTimer":
-        if (timerGroupOf(mutation.timer) === "precise") this.tally.timers(1);
+        if (timerGroupOf(mutation.timer) === "precise") this.populationCounters.timers(1);
         return this.#timers.set(timerName(mutation.timer), true);
       case "deleteTimer":
-        if (timerGroupOf(mutation.timer) === "precise") this.tally.timers(-1);
+        if (timerGroupOf(mutation.timer) === "precise") this.populationCounters.timers(-1);
         return this.#timers.set(timerName(mutation.timer), null);
       case "putDedup":
         return this.#dedup.set(mutation.producer, mutation.seq);
@@ -277,7 +277,7 @@ export class LiveView implements PartitionView, Transition {
   #move(id: InvocationId, to: Invocation["status"]): void {
     const applied = this.#invocations.get(id);
     const from = applied === undefined ? (this.#running.get(id)?.status ?? this.#stored.get(id)) : applied?.status;
-    this.tally.move(from, to);
+    this.populationCounters.move(from, to);
   }
 
   /** Written with the rest, and not seen: what it deletes is found elsewhere from now on. */
@@ -334,7 +334,7 @@ export class LiveView implements PartitionView, Transition {
   /** The present command stands: hands out its effects and messages. */
   accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
     this.#undo.clear();
-    this.tally.accept();
+    this.populationCounters.accept();
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutationMark = this.#mutations.length;
     this.#pausedQueueMark = this.pausedQueueCount;
@@ -353,7 +353,7 @@ export class LiveView implements PartitionView, Transition {
   /** The present command never happened. */
   takeBack(): void {
     this.#undo.rollBack();
-    this.tally.takeBack();
+    this.populationCounters.takeBack();
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutations.length = this.#mutationMark;
     this.pausedQueueCount = this.#pausedQueueMark;
@@ -385,7 +385,7 @@ export class LiveView implements PartitionView, Transition {
   }
 
   /** What was sealed is durable. */
-  settle(): void {
+  markDurable(): void {
     for (const [id, invocation] of this.#invocations.inFlight()) {
       if (invocation?.status === "invoked") this.#running.set(id, invocation);
       else this.#running.delete(id);
@@ -401,11 +401,11 @@ export class LiveView implements PartitionView, Transition {
     }
     this.#sealedState = [];
     if (this.#writtenObjects[1].size > 0) this.#writtenObjects[1] = new Set();
-    for (const table of this.#tables) table.settle();
+    for (const table of this.#tables) table.markDurable();
   }
 
   /** Whether everything applied is durable. */
-  get isSettled(): boolean {
+  get isDurable(): boolean {
     return this.#mutations.length === 0 && this.#tables.every((table) => table.isEmpty);
   }
 

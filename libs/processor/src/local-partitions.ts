@@ -1,11 +1,11 @@
 /** The `Partitions` port for partitions that are led in this process. */
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
-import { type Answer, expiresAtMs, type Invocation, type Invoke, type Outcome, type PartitionCommand } from "@perdure/partition";
+import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type Outcome, type PartitionCommand } from "@perdure/partition";
 import type { Processor } from "./processor.js";
-import type { Waiter } from "./waiters.js";
+import type { OutcomeWaiter } from "./waiters.js";
 
-const NOT_LED = "no leader for this partition here";
+const NO_LOCAL_LEADER = "no leader for this partition here";
 const OVERLOADED = "too much work is waiting";
 
 export class LocalPartitions implements Partitions {
@@ -16,20 +16,20 @@ export class LocalPartitions implements Partitions {
   }
 
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach {
-    const waiting = new Waiting(this.#processor, command.id, observer);
+    const waiting = new WaitingCaller(this.#processor, command.id, observer);
     if (this.#processor.isOverloaded) {
       waiting.unavailable(OVERLOADED);
       return waiting;
     }
     const { waiters } = this.#processor;
-    waiters.ask(command.id, waiting);
-    const taken = this.#processor.submit(command, (answer) => {
+    waiters.expectReply(command.id, waiting);
+    const isAccepted = this.#processor.submit(command, (answer) => {
       waiters.answered(waiting);
       waiting.answered(answer, wait);
     });
-    if (!taken) {
+    if (!isAccepted) {
       waiters.answered(waiting);
-      waiting.unavailable(NOT_LED);
+      waiting.unavailable(NO_LOCAL_LEADER);
     }
     return waiting;
   }
@@ -38,18 +38,18 @@ export class LocalPartitions implements Partitions {
     id: InvocationId,
     observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
   ): Detach {
-    const waiting = new Waiting(this.#processor, id, { submitted: () => undefined, ...bind(observer) });
+    const waiting = new WaitingCaller(this.#processor, id, { submitted: () => undefined, ...bind(observer) });
     const { waiters } = this.#processor;
-    waiters.ask(id, waiting);
-    const taken = this.#processor.inspect(id, (invocation) => {
+    waiters.expectReply(id, waiting);
+    const isAccepted = this.#processor.inspect(id, (invocation) => {
       waiters.answered(waiting);
       if (waiting.isDetached) return;
       if (invocation === undefined) observer.notFound();
       else waiting.waitFor(invocation);
     });
-    if (!taken) {
+    if (!isAccepted) {
       waiters.answered(waiting);
-      waiting.unavailable(NOT_LED);
+      waiting.unavailable(NO_LOCAL_LEADER);
     }
     return waiting;
   }
@@ -64,26 +64,26 @@ export class LocalPartitions implements Partitions {
   }
 
   describe(id: InvocationId): Promise<Invocation | undefined> {
-    return this.#ask(id, (answer) => this.#processor.inspect(id, answer));
+    return this.#request(id, (answer) => this.#processor.inspect(id, answer));
   }
 
-  submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
-    return this.#ask(command.id, (answer) => this.#processor.submit(command, answer));
+  submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer> {
+    return this.#request(command.id, (answer) => this.#processor.submit(command, answer));
   }
 
   /** The answer, or STO0002 when there will be none from here. */
-  #ask<T>(id: InvocationId, ask: (answer: (value: T) => void) => boolean): Promise<T> {
+  #request<T>(id: InvocationId, request: (answer: (value: T) => void) => boolean): Promise<T> {
     const { waiters } = this.#processor;
     return new Promise((resolve, reject) => {
       const asker = { unavailable: (reason: string) => reject(new PerdureError("STO0002", reason)) };
-      waiters.ask(id, asker);
-      const taken = ask((value) => {
+      waiters.expectReply(id, asker);
+      const isAccepted = request((value) => {
         waiters.answered(asker);
         resolve(value);
       });
-      if (taken) return;
+      if (isAccepted) return;
       waiters.answered(asker);
-      asker.unavailable(NOT_LED);
+      asker.unavailable(NO_LOCAL_LEADER);
     });
   }
 }
@@ -96,7 +96,7 @@ function bind(observer: { completed(completion: Completion): void; unavailable(r
 }
 
 /** One caller and its invocation. */
-class Waiting implements Waiter, Detach {
+class WaitingCaller implements OutcomeWaiter, Detach {
   readonly #processor: Processor;
   readonly #id: InvocationId;
   #observer: InvokeObserver | undefined;
@@ -111,7 +111,7 @@ class Waiting implements Waiter, Detach {
     return this.#observer === undefined;
   }
 
-  answered(answer: Answer, wait: boolean): void {
+  answered(answer: CommandAnswer, wait: boolean): void {
     const observer = this.#observer;
     if (observer === undefined) return;
     switch (answer.kind) {

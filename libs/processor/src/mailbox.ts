@@ -5,8 +5,8 @@
 import { type Clock, Ring } from "@perdure/base";
 import { type RowKey, rowName, rowsFor } from "@perdure/store";
 import type { GroupCommit } from "./group-commit.js";
-import type { Led, LedPartitionTable } from "./led.js";
-import { bytesOf, type Letter } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
+import { bytesOf, type MailboxMessage } from "./letter.js";
 import {
   MAILBOX_BYTES_MAX,
   MAILBOX_COMMANDS_MAX,
@@ -20,12 +20,12 @@ import type { ProcessorCounters } from "./ports.js";
 import type { RowCache } from "./row-cache.js";
 
 export interface MailboxPorts {
-  readonly led: LedPartitionTable;
+  readonly leaderPartitions: LeaderPartitionTable;
   readonly clock: Clock;
   /** As `ProcessorPorts.soon`. */
   readonly soon: (task: () => void) => void;
   readonly isClosed: () => boolean;
-  readonly open: (letter: Letter) => void;
+  readonly open: (message: MailboxMessage) => void;
   /** `commands` counts what was applied: one letter may be many. */
   readonly counters: Pick<ProcessorCounters, "commands">;
   readonly commits: GroupCommit;
@@ -34,7 +34,7 @@ export interface MailboxPorts {
 
 export class Mailbox {
   readonly #ports: MailboxPorts;
-  readonly #letters = new Ring<Letter>();
+  readonly #messages = new Ring<MailboxMessage>();
   #bytes = 0;
   #isScheduled = false;
   /** Rows for the next turn are on their way. */
@@ -48,22 +48,22 @@ export class Mailbox {
 
   /** Whether new work should be refused for now. */
   get isFull(): boolean {
-    return this.#letters.length >= MAILBOX_COMMANDS_MAX || this.#bytes >= MAILBOX_BYTES_MAX;
+    return this.#messages.length >= MAILBOX_COMMANDS_MAX || this.#bytes >= MAILBOX_BYTES_MAX;
   }
 
   get isEmpty(): boolean {
-    return this.#letters.length === 0;
+    return this.#messages.length === 0;
   }
 
-  post(letter: Letter): void {
+  post(message: MailboxMessage): void {
     if (this.#ports.isClosed()) return;
-    this.#letters.push(letter);
-    this.#bytes += bytesOf(letter);
+    this.#messages.push(message);
+    this.#bytes += bytesOf(message);
     this.schedule();
   }
 
   clear(): void {
-    this.#letters.clear();
+    this.#messages.clear();
   }
 
   /** A turn comes soon. */
@@ -76,27 +76,27 @@ export class Mailbox {
   /** Opens what is there, or begins to fetch what that needs and comes again. */
   turn(): void {
     this.#isScheduled = false;
-    const { led: all, commits, counters, open } = this.#ports;
+    const { leaderPartitions: all, commits, counters, open } = this.#ports;
     if (this.#ports.isClosed() || this.#isFetching || this.#fetch()) return;
     const { clock } = this.#ports;
     const nowMs = clock.nowMs();
     const endMs = clock.monotonicMs() + TURN_MS_MAX;
     let pendingBytes = 0;
-    for (const led of all.values()) {
-      led.view.nowMs = nowMs;
-      pendingBytes += led.view.mutationBytes;
+    for (const leader of all.values()) {
+      leader.view.nowMs = nowMs;
+      pendingBytes += leader.view.mutationBytes;
     }
     let isBatchFull = this.#isBatchFull();
     const commandsMax = counters.commands + TURN_COMMANDS_MAX;
     let checkedAt = counters.commands;
     for (let opened = 0; opened < TURN_COMMANDS_MAX && pendingBytes < PENDING_BYTES_MAX && !isBatchFull; opened++) {
       if (counters.commands >= commandsMax) break;
-      const letter = this.#letters.shift();
-      if (letter === undefined) break;
-      const bytes = bytesOf(letter);
+      const message = this.#messages.shift();
+      if (message === undefined) break;
+      const bytes = bytesOf(message);
       this.#bytes -= bytes;
       pendingBytes += bytes;
-      open(letter);
+      open(message);
       if (opened % TURN_CLOCK_COMMANDS !== TURN_CLOCK_COMMANDS - 1 && counters.commands - checkedAt < TURN_CLOCK_COMMANDS)
         continue;
       checkedAt = counters.commands;
@@ -111,17 +111,17 @@ export class Mailbox {
   /** As much is applied as one batch should hold. */
   #isBatchFull(): boolean {
     let count = 0;
-    for (const { view } of this.#ports.led.values()) count += view.mutationCount;
+    for (const { view } of this.#ports.leaderPartitions.values()) count += view.mutationCount;
     return count >= PENDING_MUTATIONS_MAX;
   }
 
   /** Whether rows that the letters at hand will read must be fetched first; the turn comes again when they are here. */
   #fetch(): boolean {
     const fetches: Promise<void>[] = [];
-    for (const led of this.#ports.led.values()) {
-      if (led.cache === undefined) return false;
-      const missing = this.#missing(led, led.cache);
-      if (missing.length > 0) fetches.push(led.cache.fetch(missing));
+    for (const leader of this.#ports.leaderPartitions.values()) {
+      if (leader.cache === undefined) return false;
+      const missing = this.#missing(leader, leader.cache);
+      if (missing.length > 0) fetches.push(leader.cache.fetch(missing));
     }
     if (fetches.length === 0) {
       if (this.#fetched.size > 0) this.#fetched.clear();
@@ -142,31 +142,31 @@ export class Mailbox {
   }
 
   /** Rows that letters are sure to read, and that are neither applied, nor kept, nor just fetched. */
-  #missing(led: Led, cache: RowCache): RowKey[] {
-    const all = this.#ports.led;
+  #missing(leader: LeaderPartition, cache: RowCache): RowKey[] {
+    const all = this.#ports.leaderPartitions;
     const missing: RowKey[] = [];
-    const want = (key: RowKey): void => {
+    const addMissing = (key: RowKey): void => {
       // Whole states and promises have a way of their own: `NeedsLoad`.
-      if (key.kind === "stateOf" || key.kind === "promisesOf" || led.view.hasApplied(key) || cache.has(key)) return;
+      if (key.kind === "stateOf" || key.kind === "promisesOf" || leader.view.hasApplied(key) || cache.has(key)) return;
       const name = rowName(key);
       if (this.#fetched.has(name)) return;
       this.#fetched.add(name);
       missing.push(key);
     };
     let count = 0;
-    for (const letter of this.#letters) {
+    for (const message of this.#messages) {
       if (++count > TURN_COMMANDS_MAX) break;
-      if (letter.kind === "evict") {
-        if (all.get(letter.partition) !== led) continue;
-        for (const { id } of letter.records) want({ kind: "invocation", id });
-      } else if (letter.kind === "inspect") {
-        if (all.of(letter.id) === led) want({ kind: "invocation", id: letter.id });
-      } else if (letter.kind === "command" || letter.kind === "owed") {
-        const { id } = letter.command;
-        if (all.of(id) !== led) continue;
-        if (letter.kind === "owed") want({ kind: "dedup", producer: letter.producer });
-        const known = led.view.appliedInvocation(id) ?? cache.peekInvocation(id);
-        for (const key of rowsFor(letter.command, known)) want(key);
+      if (message.kind === "evict") {
+        if (all.get(message.partition) !== leader) continue;
+        for (const { id } of message.records) addMissing({ kind: "invocation", id });
+      } else if (message.kind === "inspect") {
+        if (all.of(message.id) === leader) addMissing({ kind: "invocation", id: message.id });
+      } else if (message.kind === "command" || message.kind === "delivery") {
+        const { id } = message.command;
+        if (all.of(id) !== leader) continue;
+        if (message.kind === "delivery") addMissing({ kind: "dedup", producer: message.producer });
+        const existing = leader.view.appliedInvocation(id) ?? cache.peekInvocation(id);
+        for (const key of rowsFor(message.command, existing)) addMissing(key);
       }
     }
     return missing;

@@ -9,11 +9,11 @@ const command: PartitionCommand = { kind: "kill", id: anId(1) };
 
 /** A leader that comes and goes, behind a road on which messages and answers are late or lost. */
 class BadRoad implements Courier {
-  readonly taken: number[] = [];
+  readonly accepted: number[] = [];
   readonly #clock: VirtualClock;
   readonly #random: SeededRandom;
-  #seen = -1;
-  isLed = true;
+  #lastSeq = -1;
+  isLeader = true;
   offered = 0;
 
   constructor(clock: VirtualClock, random: SeededRandom) {
@@ -24,17 +24,17 @@ class BadRoad implements Courier {
   deliver({ seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
     this.offered++;
     this.#clock.setTimer(this.#random.below(20), () => {
-      if (!this.isLed || (after !== undefined && this.#seen < after)) return void this.#later(undelivered);
-      if (seq > this.#seen) {
-        this.#seen = seq;
-        this.taken.push(seq);
+      if (!this.isLeader || (after !== undefined && this.#lastSeq < after)) return void this.#later(undelivered);
+      if (seq > this.#lastSeq) {
+        this.#lastSeq = seq;
+        this.accepted.push(seq);
       }
       this.#later(this.#random.chance(0.1) ? undelivered : delivered); // The answer may be lost with the stream.
     });
   }
 
-  #later(tell: () => void): void {
-    this.#clock.setTimer(this.#random.below(20), tell);
+  #later(deliver: () => void): void {
+    this.#clock.setTimer(this.#random.below(20), deliver);
   }
 }
 
@@ -51,21 +51,21 @@ describe("what is owed to a leader elsewhere", () => {
     }
     for (let at = 30; at < 400; at += 60) {
       clock.setTimer(at, () => {
-        road.isLed = !road.isLed;
+        road.isLeader = !road.isLeader;
       });
     }
     clock.setTimer(400, () => {
-      road.isLed = true;
+      road.isLeader = true;
     });
     clock.advanceTo(clock.nowMs() + 60_000);
-    expect(road.taken).toEqual(all);
+    expect(road.accepted).toEqual(all);
     expect(delivered.sort((a, b) => a - b)).toEqual(all);
   });
 
   test("is dropped when its producer leads no more", () => {
     const clock = new VirtualClock();
     const road = new BadRoad(clock, new SeededRandom(1));
-    road.isLed = false;
+    road.isLeader = false;
     const peers = new OrderedPeers(road, clock, () => 0);
     peers.send("p1", 1, command, () => expect("delivered").toBe("never"));
     clock.advanceTo(clock.nowMs() + 500);

@@ -9,7 +9,7 @@ import type { PartitionCommand } from "@perdure/partition";
 import { OFFER_AGAIN_MS } from "./limits.js";
 import type { OutboxPeers } from "./outbox.js";
 
-interface Message {
+interface PeerMessage {
   readonly seq: number;
   readonly command: PartitionCommand;
   readonly delivered: () => void;
@@ -55,7 +55,7 @@ class Lane {
   readonly #clock: Clock;
   readonly #onEmpty: () => void;
   /** Not yet taken, by rising number. */
-  readonly #owed = new Map<number, Message>();
+  readonly #pending = new Map<number, PeerMessage>();
   /** The last message offered in this round. */
   #after: number | undefined;
   /** Rises when everything is offered again; refusals of an older round are old news. */
@@ -69,42 +69,42 @@ class Lane {
     this.#onEmpty = onEmpty;
   }
 
-  send(message: Message): void {
-    this.#owed.set(message.seq, message);
+  send(message: PeerMessage): void {
+    this.#pending.set(message.seq, message);
     if (this.#pause === undefined) this.#offer(message);
   }
 
   close(): void {
     this.#pause?.cancel();
-    this.#owed.clear();
+    this.#pending.clear();
   }
 
-  #offer({ seq, command }: Message): void {
+  #offer({ seq, command }: PeerMessage): void {
     const round = this.#round;
     const delivery = { command, producer: this.#producer, seq, after: this.#after };
     this.#after = seq;
     this.#courier.deliver(
       delivery,
-      () => this.#taken(seq),
+      () => this.#accepted(seq),
       () => this.#refused(round),
     );
   }
 
-  #taken(seq: number): void {
-    const message = this.#owed.get(seq);
+  #accepted(seq: number): void {
+    const message = this.#pending.get(seq);
     if (message === undefined) return;
-    this.#owed.delete(seq);
+    this.#pending.delete(seq);
     message.delivered();
-    if (this.#owed.size === 0) this.#onEmpty();
+    if (this.#pending.size === 0) this.#onEmpty();
   }
 
   #refused(round: number): void {
-    if (round !== this.#round || this.#owed.size === 0) return;
+    if (round !== this.#round || this.#pending.size === 0) return;
     this.#round++;
     this.#pause = this.#clock.setTimer(OFFER_AGAIN_MS, () => {
       this.#pause = undefined;
       this.#after = undefined;
-      for (const message of [...this.#owed.values()]) {
+      for (const message of [...this.#pending.values()]) {
         if (this.#pause !== undefined) return; // Refused at once: all over again, later.
         this.#offer(message);
       }

@@ -27,7 +27,7 @@ export class Outbox {
   readonly #partition: number;
   #next: number;
   /** Undelivered messages by receiving partition. */
-  readonly #owed = new Map<number, number>();
+  readonly #pendingByPartition = new Map<number, number>();
 
   constructor(partition: number, epoch: number, peers: OutboxPeers, acknowledge: (seq: number) => void) {
     this.#partition = partition;
@@ -38,28 +38,28 @@ export class Outbox {
   }
 
   nextSeq(to: number): number {
-    this.#owed.set(to, (this.#owed.get(to) ?? 0) + 1);
+    this.#pendingByPartition.set(to, (this.#pendingByPartition.get(to) ?? 0) + 1);
     return this.#next++;
   }
 
   /** Whether anything is not delivered. */
   get isOwing(): boolean {
-    return this.#owed.size > 0;
+    return this.#pendingByPartition.size > 0;
   }
 
-  owesTo(partition: number): boolean {
-    return this.#owed.size > 0 && this.#owed.has(partition);
+  hasPendingFor(partition: number): boolean {
+    return this.#pendingByPartition.size > 0 && this.#pendingByPartition.has(partition);
   }
 
   /** The message is durable here: it may travel. */
-  owe(message: OutboxMessage, to: number): void {
-    let told = false;
+  send(message: OutboxMessage, to: number): void {
+    let isReported = false;
     this.#peers.send(this.#producer, message.seq, message.command, () => {
-      if (told) return;
-      told = true;
-      const left = (this.#owed.get(to) ?? 1) - 1;
-      if (left === 0) this.#owed.delete(to);
-      else this.#owed.set(to, left);
+      if (isReported) return;
+      isReported = true;
+      const left = (this.#pendingByPartition.get(to) ?? 1) - 1;
+      if (left === 0) this.#pendingByPartition.delete(to);
+      else this.#pendingByPartition.set(to, left);
       this.#acknowledge(message.seq);
     });
   }
@@ -71,8 +71,8 @@ export class Outbox {
       const page = await store.outbox(this.#partition, after, OUTBOX_PAGE);
       for (const message of page) {
         const to = partitionOf(message.command.id);
-        this.#owed.set(to, (this.#owed.get(to) ?? 0) + 1);
-        this.owe(message, to);
+        this.#pendingByPartition.set(to, (this.#pendingByPartition.get(to) ?? 0) + 1);
+        this.send(message, to);
       }
       const last = page[page.length - 1];
       if (last === undefined || page.length < OUTBOX_PAGE) return;

@@ -62,7 +62,7 @@ export class Overlay<V> {
    * What was being written is durable. Its rows go with their map: a map that is cleared leaves its old table behind, which points to
    * the next one. Once one of them has grown old, the collector takes all that follow for alive, rows included.
    */
-  settle(): void {
+  markDurable(): void {
     if (this.#inFlight.size > 0) this.#inFlight = new Map();
   }
 

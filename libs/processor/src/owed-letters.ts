@@ -1,24 +1,24 @@
 /** Why: whoever sent us a message waits to hear that it is durable here, or that it never will be: one of the two, once. */
-import type { LetterOf } from "./letter.js";
+import type { MailboxMessageOf } from "./letter.js";
 
-export class OwedLetters {
+export class PendingDeliveries {
   /** Neither durable nor refused. */
-  readonly #letters = new Set<LetterOf<"owed">>();
+  readonly #messages = new Set<MailboxMessageOf<"delivery">>();
 
-  add(letter: LetterOf<"owed">): void {
-    this.#letters.add(letter);
+  add(message: MailboxMessageOf<"delivery">): void {
+    this.#messages.add(message);
   }
 
-  delivered(letter: LetterOf<"owed">): void {
-    if (this.#letters.delete(letter)) letter.delivered();
+  delivered(message: MailboxMessageOf<"delivery">): void {
+    if (this.#messages.delete(message)) message.delivered();
   }
 
   /** The message stays with its sender, who brings it to whoever leads then. */
-  refuse(letter: LetterOf<"owed">): void {
-    if (this.#letters.delete(letter)) letter.undelivered();
+  refuse(message: MailboxMessageOf<"delivery">): void {
+    if (this.#messages.delete(message)) message.undelivered();
   }
 
-  refuseAll(concerns: (letter: LetterOf<"owed">) => boolean): void {
-    for (const letter of this.#letters) if (concerns(letter)) this.refuse(letter);
+  refuseAll(concerns: (message: MailboxMessageOf<"delivery">) => boolean): void {
+    for (const message of this.#messages) if (concerns(message)) this.refuse(message);
   }
 }

@@ -1,9 +1,9 @@
 /** Why: what is durable has consequences: attempts, timers, slots, answers. Each is a wish that is performed once here. */
 import type { InvocationId, Logger } from "@perdure/base";
 import type { Invoker } from "@perdure/invoker";
-import type { Answer, Effect } from "@perdure/partition";
+import type { CommandAnswer, Effect } from "@perdure/partition";
 import type { FlowControl } from "./flow-control.js";
-import type { Wish } from "./letter.js";
+import type { PostCommitAction } from "./letter.js";
 import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
 import type { Timers } from "./timers.js";
 import type { Waiters } from "./waiters.js";
@@ -26,20 +26,20 @@ export class Performer {
     this.#ports = ports;
   }
 
-  perform(wishes: readonly Wish[]): void {
-    for (const wish of wishes) {
+  perform(actions: readonly PostCommitAction[]): void {
+    for (const action of actions) {
       try {
-        if (typeof wish === "function") wish();
-        else this.#effect(wish.effect, wish.reply);
+        if (typeof action === "function") action();
+        else this.#effect(action.effect, action.reply);
       } catch (cause) {
         // One caller's trouble must not keep the effects of others from happening.
         this.#ports.logger.error({ error: cause instanceof Error ? cause.stack : String(cause) }, "performing an effect failed");
       }
     }
-    this.#ports.flow.settle();
+    this.#ports.flow.admitWaiting();
   }
 
-  #effect(effect: Effect, reply: ((answer: Answer) => void) | undefined): void {
+  #effect(effect: Effect, reply: ((answer: CommandAnswer) => void) | undefined): void {
     const { invoker, timers, flow, waiters, counters, metrics, partitionOf } = this.#ports;
     switch (effect.kind) {
       case "startRun":

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
-import type { Answer, StartRun } from "@perdure/partition";
+import type { CommandAnswer, StartRun } from "@perdure/partition";
 import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/partition/testing";
 import { type AsyncPartitionStore, KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing";
@@ -12,7 +12,7 @@ import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
 import { idleInvoker } from "./testing/idle-invoker.js";
 
-const settle = async (): Promise<void> => {
+const flushTasks = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -47,12 +47,12 @@ const INVOKE = invokeOf(someFacts({ id: anId(1), requestId: 7 }));
 describe("a processor in a cluster", () => {
   test("does not accept again what arrives after its own repetition, over a connection that was given up", async () => {
     const { processor, started } = starting(behindNetwork(new KvPartitionStore(new MemoryKeyValue())));
-    const answers: Answer["kind"][] = [];
+    const answers: CommandAnswer["kind"][] = [];
     const leader = await processor;
     leader.submit({ ...INVOKE, resubmission: true }, ({ kind }) => answers.push(kind));
-    await settle();
+    await flushTasks();
     leader.submit(INVOKE, ({ kind }) => answers.push(kind));
-    await settle();
+    await flushTasks();
     expect(answers).toEqual(["accepted", "accepted"]);
     expect(started).toHaveLength(1);
     await leader[Symbol.asyncDispose]();
@@ -90,24 +90,24 @@ describe("a processor in a cluster", () => {
       const { processor, clock, host } = starting(behindNetwork(new KvPartitionStore(kv)), undefined, own);
       const leader = await processor;
       leader.submit(INVOKE, undefined);
-      await settle();
+      await flushTasks();
       let isOver = false;
       void leader.yield(attemptsMs).then(() => {
         isOver = true;
       });
-      await settle();
+      await flushTasks();
       return { kv, leader, clock, host: host(), attempts, isOver: () => isOver, isAborted: () => isAborted };
     }
 
     test("stores what attempts say that end meanwhile, serves callers, and is over when the last has ended", async () => {
       const { kv, leader, host, attempts, isOver, isAborted } = await handingOver(1_000);
       expect([isOver(), isAborted()]).toEqual([false, false]);
-      const answers: Answer["kind"][] = [];
+      const answers: CommandAnswer["kind"][] = [];
       expect(leader.submit(invokeOf(someFacts({ id: anId(2), requestId: 8 })), ({ kind }) => answers.push(kind))).toBe(true);
       host.submit(outputOf(INVOKE.id, 1, "done"));
       host.submit(endOf(INVOKE.id, 1));
       attempts.resolve();
-      await settle();
+      await flushTasks();
       expect(answers).toEqual(["accepted"]);
       expect([isOver(), isAborted(), leader.leads(INVOKE.id)]).toEqual([true, true, false]);
       const reads = new KvPartitionStore(kv).reads;
@@ -118,15 +118,15 @@ describe("a processor in a cluster", () => {
     test("aborts those that take longer than they may, and nothing is written after that", async () => {
       const { kv, clock, host, isOver, isAborted } = await handingOver(1_000);
       clock.advanceBy(999);
-      await settle();
+      await flushTasks();
       expect([isOver(), isAborted()]).toEqual([false, false]);
       clock.advanceBy(1);
-      await settle();
+      await flushTasks();
       expect([isOver(), isAborted()]).toEqual([true, true]);
       const before = kv.snapshot();
       host.submit(outputOf(INVOKE.id, 1, "too late"));
       host.submit(endOf(INVOKE.id, 1));
-      await settle();
+      await flushTasks();
       expect(kv.snapshot()).toEqual(before);
     });
 
@@ -135,7 +135,7 @@ describe("a processor in a cluster", () => {
       leader.abandon("the lease ended");
       expect(isAborted()).toBe(true);
       attempts.resolve(); // As an invoker does that is disposed.
-      await settle();
+      await flushTasks();
       expect(isOver()).toBe(true);
     });
   });
@@ -144,16 +144,16 @@ describe("a processor in a cluster", () => {
     const store = behindNetwork(new KvPartitionStore(new MemoryKeyValue()));
     const before = await starting(store).processor;
     before.submit(INVOKE, undefined);
-    await settle();
+    await flushTasks();
     before.abandon("it died");
 
     const lost = new AbortController();
     const { processor, started } = starting(
       {
         ...store,
-        outbox: async (...asked) => {
+        outbox: async (...args) => {
           lost.abort();
-          return store.outbox(...asked);
+          return store.outbox(...args);
         },
       },
       lost.signal,

@@ -36,7 +36,7 @@ class GatedStore extends KvPartitionStore {
   /** Lets the oldest waiting commit through. */
   async release(): Promise<void> {
     this.#waiting.shift()?.();
-    await settle();
+    await flushTasks();
   }
 
   override async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
@@ -53,7 +53,7 @@ class GatedStore extends KvPartitionStore {
   }
 }
 
-const settle = async (): Promise<void> => {
+const flushTasks = async (): Promise<void> => {
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -113,13 +113,13 @@ const clearAll = (host: InvokerHost, id: InvocationId): void =>
 
 /** A caller that notes everything it is told. */
 function listen() {
-  const heard: string[] = [];
+  const events: string[] = [];
   return {
-    heard,
-    submitted: (previous: unknown) => heard.push(previous === undefined ? "accepted" : "previous"),
-    completed: (completion: { outcome: { kind: string } }) => heard.push(completion.outcome.kind),
-    unavailable: () => heard.push("unavailable"),
-    notFound: () => heard.push("notFound"),
+    events,
+    submitted: (previous: unknown) => events.push(previous === undefined ? "accepted" : "previous"),
+    completed: (completion: { outcome: { kind: string } }) => events.push(completion.outcome.kind),
+    unavailable: () => events.push("unavailable"),
+    notFound: () => events.push("notFound"),
   };
 }
 
@@ -127,7 +127,7 @@ async function running(target: Target) {
   const made = await world();
   const invoke = made.invocation(target);
   made.partitions.invoke(invoke, false, listen());
-  await settle();
+  await flushTasks();
   return { ...made, invoke };
 }
 
@@ -137,17 +137,17 @@ describe("Processor under stress", () => {
     clearAll(host, invoke.id); // Has to read the state first.
     setState(host, invoke.id, "a", "1");
     const length = (): number | undefined => store.reads.invocation(partitionOf(invoke.id, 4), invoke.id)?.journal.length;
-    const settledAt = await new Promise((resolve) => host.settled(() => resolve(length())));
-    await settle();
+    const durableLength = await new Promise((resolve) => host.whenDurable(() => resolve(length())));
+    await flushTasks();
     expect(length()).toBe(3);
-    expect(settledAt).toBe(3);
+    expect(durableLength).toBe(3);
   });
 
   test("a state read while its change is being written is not kept for later readers", async () => {
     const { host, store, invoke } = await running(objectTarget("k"));
     store.slow = true;
     setState(host, invoke.id, "a", "1");
-    await settle();
+    await flushTasks();
     expect(store.waiting).toBe(1);
     store.slowRead = new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(() => setImmediate(resolve)))));
     const during = host.readState(invoke.id, "O", "k");
@@ -167,13 +167,13 @@ describe("Processor under stress", () => {
       }
     };
     partitions.invoke(elsewhere(), false, listen());
-    await settle();
+    await flushTasks();
     setState(host, invoke.id, "a", "1"); // Not durable yet, so the state cannot be read yet.
     clearAll(host, invoke.id);
     setState(host, invoke.id, "b", "2");
     for (let commits = 0; commits < 6; commits++) {
       partitions.invoke(elsewhere(), false, listen());
-      await settle();
+      await flushTasks();
       expect(store.waiting).toBe(1); // There is always something to write.
       await store.release();
     }
@@ -184,11 +184,11 @@ describe("Processor under stress", () => {
     const { partitions, host, invoke } = await running(plainTarget);
     host.submit(outputOf(invoke.id, 1, "out"));
     host.submit(endOf(invoke.id, 1));
-    await settle();
+    await flushTasks();
     const again = listen();
     partitions.invoke({ ...invoke, resubmission: true }, true, again);
-    await settle();
-    expect(again.heard).toEqual(["accepted", "success"]);
+    await flushTasks();
+    expect(again.events).toEqual(["accepted", "success"]);
   });
 
   test.each(["fenced", "broken"] as const)("everybody who asked is told when the commit is %s", async (fate) => {
@@ -196,27 +196,27 @@ describe("Processor under stress", () => {
     store.slow = true;
     const waiting = listen();
     partitions.attach(invoke.id, waiting);
-    await settle();
+    await flushTasks();
     const [inCommit, inMailbox, detached] = [listen(), listen(), listen()];
     partitions.invoke(invocation(plainTarget), true, inCommit);
-    await settle();
+    await flushTasks();
     expect(store.waiting).toBe(1);
     partitions.invoke(invocation(plainTarget), false, inMailbox);
     partitions.invoke(invocation(plainTarget), true, detached).detach();
-    const asked = Promise.allSettled([
+    const requests = Promise.allSettled([
       partitions.submit({ kind: "pause", id: invoke.id }),
       partitions.describe(invoke.id),
       partitions.output(invoke.id),
     ]);
     store.fate = fate;
     await store.release();
-    expect([waiting.heard, inCommit.heard, inMailbox.heard, detached.heard]).toEqual([
+    expect([waiting.events, inCommit.events, inMailbox.events, detached.events]).toEqual([
       ["unavailable"],
       ["unavailable"],
       ["unavailable"],
       [],
     ]);
-    for (const answer of await asked) expect(answer).toMatchObject({ status: "rejected", reason: { code: "STO0002" } });
+    for (const answer of await requests) expect(answer).toMatchObject({ status: "rejected", reason: { code: "STO0002" } });
     await expect(partitions.describe(invoke.id)).rejects.toMatchObject({ code: "STO0002" });
     // Attempts end first: what backs off must not call an endpoint beside the next leader.
     expect(stopped).toEqual(["attempts", fate === "fenced" ? "fenced" : "fatal"]);
@@ -227,20 +227,20 @@ describe("Processor under stress", () => {
     async (fate) => {
       const { store, processor, invocation } = await world();
       store.slow = true;
-      const heard: string[] = [];
+      const events: string[] = [];
       const deliver = (seq: number): boolean => {
-        const told = (what: string) => () => heard.push(`${seq} ${what}`);
-        return processor.deliver(invocation(plainTarget), "p9", seq, told("delivered"), undefined, told("undelivered"));
+        const note = (what: string) => () => events.push(`${seq} ${what}`);
+        return processor.deliver(invocation(plainTarget), "p9", seq, note("delivered"), undefined, note("undelivered"));
       };
       expect(deliver(1)).toBe(true);
-      await settle();
+      await flushTasks();
       expect(store.waiting).toBe(1);
       deliver(2); // Waits behind what is being written.
       if (fate === "closed") processor.abandon("handed over");
       else store.fate = fate;
       await store.release();
-      await settle();
-      expect(heard).toEqual(["1 undelivered", "2 undelivered"]);
+      await flushTasks();
+      expect(events).toEqual(["1 undelivered", "2 undelivered"]);
       expect(deliver(3)).toBe(false);
     },
   );
@@ -249,11 +249,11 @@ describe("Processor under stress", () => {
     const { store, processor, partitions, invocation } = await world();
     store.slow = true;
     partitions.invoke(invocation(plainTarget), false, listen());
-    await settle();
+    await flushTasks();
     const closed = processor[Symbol.asyncDispose]().then(() => "closed");
     store.fate = fate;
-    await settle();
+    await flushTasks();
     await store.release();
-    expect(await Promise.race([closed, settle().then(() => "still closing")])).toBe("closed");
+    expect(await Promise.race([closed, flushTasks().then(() => "still closing")])).toBe("closed");
   });
 });

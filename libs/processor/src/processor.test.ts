@@ -33,25 +33,25 @@ const PARTITIONS = 4;
 
 /** An invoker that only remembers what it was told. */
 class ScriptedInvoker implements Invoker {
-  readonly told: Effect[] = [];
+  readonly effects: Effect[] = [];
   readonly host: InvokerHost;
   constructor(host: InvokerHost) {
     this.host = host;
   }
   startRun(effect: StartRun): void {
-    this.told.push(effect);
+    this.effects.push(effect);
   }
   entryStored(effect: EntryStored): void {
-    this.told.push(effect);
+    this.effects.push(effect);
   }
   stopRun(effect: StopRun): void {
-    this.told.push(effect);
+    this.effects.push(effect);
   }
   requestPause(effect: Effect & { kind: "requestPause" }): void {
-    this.told.push(effect);
+    this.effects.push(effect);
   }
   retryNow(effect: Effect & { kind: "retryNow" }): void {
-    this.told.push(effect);
+    this.effects.push(effect);
   }
   async finishAttempts(): Promise<void> {}
   status(): undefined {
@@ -63,7 +63,7 @@ class ScriptedInvoker implements Invoker {
   async [Symbol.asyncDispose](): Promise<void> {}
   /** Runs started for `id`, in order. */
   runs(id: InvocationId): StartRun[] {
-    return this.told.filter((effect): effect is StartRun => effect.kind === "startRun" && effect.invocation.facts.id === id);
+    return this.effects.filter((effect): effect is StartRun => effect.kind === "startRun" && effect.invocation.facts.id === id);
   }
 }
 
@@ -118,7 +118,7 @@ async function world(kv = new MemoryKeyValue()) {
   };
 }
 
-const settle = async (): Promise<void> => {
+const flushTasks = async (): Promise<void> => {
   for (let i = 0; i < 60; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -130,16 +130,16 @@ function finish(invoker: ScriptedInvoker, id: InvocationId, text = "out"): void 
 }
 
 function listen() {
-  const heard: unknown[] = [];
+  const events: unknown[] = [];
   return {
-    heard,
-    submitted: (previous: unknown) => heard.push(previous === undefined ? "accepted" : "previous"),
+    events,
+    submitted: (previous: unknown) => events.push(previous === undefined ? "accepted" : "previous"),
     completed: (completion: { outcome: { kind: string; value?: Uint8Array } }) =>
-      heard.push(
+      events.push(
         completion.outcome.kind === "success" ? Buffer.from(completion.outcome.value ?? []).toString() : completion.outcome,
       ),
-    unavailable: (reason: string) => heard.push(`unavailable: ${reason}`),
-    notFound: () => heard.push("notFound"),
+    unavailable: (reason: string) => events.push(`unavailable: ${reason}`),
+    notFound: () => events.push("notFound"),
   };
 }
 
@@ -156,12 +156,12 @@ describe.each([
     const caller = listen();
     const invoke = invocation(plainTarget);
     partitions.invoke(invoke, true, caller);
-    await settle();
-    expect(caller.heard).toEqual(["accepted"]);
+    await flushTasks();
+    expect(caller.events).toEqual(["accepted"]);
     expect(invoker.runs(invoke.id)).toHaveLength(1);
     finish(invoker, invoke.id);
-    await settle();
-    expect(caller.heard).toEqual(["accepted", "out"]);
+    await flushTasks();
+    expect(caller.events).toEqual(["accepted", "out"]);
     expect(await partitions.output(invoke.id)).toMatchObject({ kind: "completed" });
   });
 
@@ -169,11 +169,11 @@ describe.each([
     const { partitions, invoker, invocation } = await world();
     const invokes = [1, 2, 3].map(() => invocation(objectTarget("k")));
     for (const each of invokes) partitions.invoke(each, false, listen());
-    await settle();
+    await flushTasks();
     for (const each of invokes) {
       expect(invokes.filter((other) => invoker.runs(other.id).length > 0).at(-1)?.id).toBe(each.id);
       finish(invoker, each.id);
-      await settle();
+      await flushTasks();
     }
   });
 
@@ -181,18 +181,18 @@ describe.each([
     const { partitions, invoker, invocation, clock } = await world();
     const invoke = invocation(plainTarget);
     partitions.invoke(invoke, false, listen());
-    await settle();
+    await flushTasks();
     const dueAtMs = clock.nowMs() + 5_000;
     invoker.host.submit(sleepOf(invoke.id, 1, 1, dueAtMs));
     const awaiting = { combinator: "firstCompleted", completions: [1], signalIndexes: [1], signalNames: [], nested: [] } as const;
     invoker.host.submit(suspendOf(invoke.id, 1, [1], { awaiting }));
-    await settle();
+    await flushTasks();
     expect((await partitions.describe(invoke.id))?.status).toBe("suspended");
     clock.advanceTo(clock.nowMs() + 4_999);
-    await settle();
+    await flushTasks();
     expect(invoker.runs(invoke.id)).toHaveLength(1);
     clock.advanceTo(clock.nowMs() + 2);
-    await settle();
+    await flushTasks();
     expect(invoker.runs(invoke.id)).toHaveLength(2);
     expect((await partitions.describe(invoke.id))?.journal).toMatchObject({ length: 3, commands: 2, notifications: 1 });
   });
@@ -207,9 +207,9 @@ describe.each([
       if (partitionOf(id, PARTITIONS) === 0) ids.push(id);
     }
     for (const id of ids) partitions.invoke(invocation(plainTarget, { id, executionTimeMs }), false, listen());
-    await settle();
+    await flushTasks();
     clock.advanceTo(executionTimeMs);
-    await settle();
+    await flushTasks();
     expect(ids.filter((id) => invoker.runs(id).length === 1)).toEqual(ids);
   });
 
@@ -219,29 +219,29 @@ describe.each([
     const [first, second] = [listen(), listen()];
     partitions.invoke(invocation(plainTarget, { id, idempotencyKey: "once" }), true, first);
     partitions.invoke(invocation(plainTarget, { id, idempotencyKey: "once" }), true, second);
-    await settle();
+    await flushTasks();
     finish(invoker, id);
-    await settle();
-    expect(first.heard).toEqual(["accepted", "out"]);
-    expect(second.heard).toEqual(["previous", "out"]);
+    await flushTasks();
+    expect(first.events).toEqual(["accepted", "out"]);
+    expect(second.events).toEqual(["previous", "out"]);
   });
 
   test("a call creates the callee and its result comes back into the caller's journal", async () => {
     const { partitions, invoker, invocation } = await world();
     const caller = invocation(plainTarget);
     partitions.invoke(caller, false, listen());
-    await settle();
+    await flushTasks();
     const callee = invocation(objectTarget("x"));
     expect(partitionOf(callee.id, PARTITIONS)).not.toBe(partitionOf(caller.id, PARTITIONS));
     invoker.host.submit({ ...callOf(caller.id, 1, callee.facts, 1, 2), ackRequested: true });
-    await settle();
-    expect(invoker.told.filter((effect) => effect.kind === "entryStored").map((effect) => effect.tell)).toEqual([
+    await flushTasks();
+    expect(invoker.effects.filter((effect) => effect.kind === "entryStored").map((effect) => effect.delivery)).toEqual([
       { kind: "nothing" },
       { kind: "push", thenAck: 1 },
     ]);
     finish(invoker, callee.id, "from callee");
-    await settle();
-    const pushed = invoker.told.filter((effect) => effect.kind === "entryStored" && effect.id === caller.id).at(-1);
+    await flushTasks();
+    const pushed = invoker.effects.filter((effect) => effect.kind === "entryStored" && effect.id === caller.id).at(-1);
     expect(pushed).toMatchObject({ entry: { type: MessageType.CallCompletion } });
   });
 
@@ -249,10 +249,10 @@ describe.each([
     const { partitions, invoker, invocation } = await world();
     const caller = invocation(plainTarget);
     partitions.invoke(caller, false, listen());
-    await settle();
+    await flushTasks();
     const callee = invocation(objectTarget("x"));
     invoker.host.submit(callOf(caller.id, 1, callee.facts, 1));
-    await settle();
+    await flushTasks();
     expect(await partitions.submit({ kind: "kill", id: caller.id })).toEqual({ kind: "done" });
     expect(await partitions.output(callee.id)).toMatchObject({
       kind: "completed",
@@ -266,15 +266,15 @@ describe.each([
     const [first, second] = [before.invocation(objectTarget("k")), before.invocation(objectTarget("k"))];
     before.partitions.invoke(first, false, listen());
     before.partitions.invoke(second, false, listen());
-    await settle();
+    await flushTasks();
 
     const after = await world(kv);
-    await settle();
-    expect(before.invoker.runs(first.id).map(({ isTakenOver }) => isTakenOver)).toEqual([undefined]);
-    expect(after.invoker.runs(first.id).map(({ isTakenOver }) => isTakenOver)).toEqual([true]);
+    await flushTasks();
+    expect(before.invoker.runs(first.id).map(({ isRecovered }) => isRecovered)).toEqual([undefined]);
+    expect(after.invoker.runs(first.id).map(({ isRecovered }) => isRecovered)).toEqual([true]);
     expect(after.invoker.runs(second.id)).toHaveLength(0);
     finish(after.invoker, first.id);
-    await settle();
+    await flushTasks();
     expect(after.invoker.runs(second.id)).toHaveLength(1);
   });
 
@@ -282,12 +282,12 @@ describe.each([
     const { partitions, invoker, invocation } = await world();
     const first = invocation(objectTarget("k"));
     partitions.invoke(first, false, listen());
-    await settle();
+    await flushTasks();
     invoker.host.submit(setStateOf(first.id, 1, "a", "1"));
     invoker.host.submit(commandOf(first.id, 1, { kind: "clearAllState", name: "" }));
     invoker.host.submit(setStateOf(first.id, 1, "b", "2"));
     finish(invoker, first.id);
-    await settle();
+    await flushTasks();
     expect((await partitions.describe(first.id))?.status).toBe("completed");
     expect([...(await invoker.host.readState(first.id, "O", "k")).keys()]).toEqual(["b"]);
   });
@@ -303,17 +303,17 @@ describe.each([
     const { partitions, invoker, invocation } = await world(kv);
     const own = invocation(objectTarget("k"));
     partitions.invoke(own, false, listen());
-    await settle();
+    await flushTasks();
 
     const read = invoker.host.readState(own.id, "O", "k");
     partitions.invoke(invocation(objectTarget("k")), false, listen()); // A commit of the same partition, but not of the state.
     await read;
-    await settle();
+    await flushTasks();
     expect(await invoker.host.readState(own.id, "O", "k")).toEqual(new Map());
     expect(scans).toBe(1);
 
     invoker.host.submit(setStateOf(own.id, 1, "a", "1"));
-    await settle();
+    await flushTasks();
     expect([...(await invoker.host.readState(own.id, "O", "k")).keys()]).toEqual(["a"]);
   });
 
@@ -322,14 +322,14 @@ describe.each([
     const invoke = invocation(objectTarget("k"));
     partitions.invoke(invoke, false, listen());
     invoker.host.submit(setStateOf(invoke.id, 1, "small", "1"));
-    await settle();
+    await flushTasks();
     await invoker.host.readState(invoke.id, "O", "k");
     expect(garbage).toEqual([]);
 
     const large = LARGE_PAYLOAD_BYTES;
     const around = 100;
     invoker.host.submit(setStateOf(invoke.id, 1, "large", "x".repeat(large)));
-    await settle();
+    await flushTasks();
     await invoker.host.readState(invoke.id, "O", "k");
     await invoker.host.readJournal(invoke.id, 3);
     expect(garbage.map((bytes) => bytes >= large && bytes < large + around)).toEqual([true, true, true]);
@@ -339,12 +339,12 @@ describe.each([
     const { partitions, invoker, invocation, clock, kv } = await world();
     const invoke = invocation(plainTarget);
     partitions.invoke(invoke, false, listen());
-    await settle();
+    await flushTasks();
     finish(invoker, invoke.id);
-    await settle();
+    await flushTasks();
     for (let passed = 0; passed < 62; passed++) {
       clock.advanceTo(clock.nowMs() + 1_000);
-      await settle();
+      await flushTasks();
     }
     expect(await partitions.output(invoke.id)).toEqual({ kind: "notFound" });
     expect([...kv.snapshot().keys()].filter((key) => key[2] !== "e")).toEqual([]);
@@ -354,14 +354,14 @@ describe.each([
     const { partitions, invoker, invocation, clock, kv } = await world();
     const run = invocation(workflowTarget("w"));
     partitions.invoke(run, false, listen());
-    await settle();
+    await flushTasks();
     invoker.host.submit(setStateOf(run.id, 1, "a", "1"));
     invoker.host.submit(completePromiseOf(run.id, 1, "p", 1, { kind: "value", value: utf8("1") }));
     finish(invoker, run.id);
-    await settle();
+    await flushTasks();
     for (let passed = 0; passed < 62; passed++) {
       clock.advanceTo(clock.nowMs() + 1_000);
-      await settle();
+      await flushTasks();
     }
     expect(await partitions.output(run.id)).toEqual({ kind: "notFound" });
     expect([...kv.snapshot().keys()].filter((row) => row[2] !== "e")).toEqual([]);

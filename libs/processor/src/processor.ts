@@ -12,30 +12,30 @@
 import { type InvocationId, PerdureError, type TimerHandle } from "@perdure/base";
 import { type FlowLimits, type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
 import type { Invoker } from "@perdure/invoker";
-import type { Answer, Invocation, PartitionCommand, TimerKey } from "@perdure/partition";
+import type { CommandAnswer, Invocation, PartitionCommand, TimerKey } from "@perdure/partition";
 import {
   type Archive,
-  type ArchivedLife,
+  type ArchivedGeneration,
   type ArchiveRecord,
-  FORGOTTEN,
+  DELETED_GENERATIONS,
   isLeadLost,
   newPopulation,
   type PartitionStore,
   type Population,
 } from "@perdure/store";
-import { Applier } from "./applier.js";
-import { ArchiveSide } from "./archive-side.js";
+import { CommandApplier } from "./applier.js";
+import { ArchiveCoordinator } from "./archive-side.js";
 import { ARCHIVED_IDS } from "./archived-ids.js";
 import { FlowControl } from "./flow-control.js";
 import { flowLimitsOf, flowRowsOf } from "./flow-rows.js";
 import { GroupCommit } from "./group-commit.js";
 import { hostOf } from "./invoker-host.js";
-import { LedPartitionTable } from "./led.js";
-import { type Letter, NOTHING } from "./letter.js";
+import { LeaderPartitionTable } from "./led.js";
+import { type MailboxMessage, NOTHING } from "./letter.js";
 import { LiveView } from "./live-view.js";
 import { Mailbox } from "./mailbox.js";
 import { Outbox } from "./outbox.js";
-import { OwedLetters } from "./owed-letters.js";
+import { PendingDeliveries } from "./owed-letters.js";
 import { Performer } from "./performer.js";
 import type { ProcessorCounters, ProcessorOptions, ProcessorPorts } from "./ports.js";
 import { RowCache } from "./row-cache.js";
@@ -47,13 +47,13 @@ export class Processor implements AsyncDisposable {
   readonly counters: ProcessorCounters;
   readonly #ports: ProcessorPorts;
   readonly #options: ProcessorOptions;
-  readonly #led: LedPartitionTable;
+  readonly #leaderPartitions: LeaderPartitionTable;
   readonly #mailbox: Mailbox;
-  readonly #applier: Applier;
+  readonly #applier: CommandApplier;
   readonly #commits: GroupCommit;
   readonly #performer: Performer;
-  readonly #archive: ArchiveSide | undefined;
-  readonly #owed = new OwedLetters();
+  readonly #archive: ArchiveCoordinator | undefined;
+  readonly #deliveries = new PendingDeliveries();
   readonly #flow: FlowControl;
   readonly #invoker: Invoker;
   readonly #timers: Timers;
@@ -65,36 +65,36 @@ export class Processor implements AsyncDisposable {
     const { waiters, counters } = this;
     this.#ports = ports;
     this.#options = options;
-    this.#led = new LedPartitionTable(options.partitionCount);
-    const led = this.#led;
+    this.#leaderPartitions = new LeaderPartitionTable(options.partitionCount);
+    const leaderPartitions = this.#leaderPartitions;
     const isClosed = (): boolean => this.#closed;
     const failed = (cause: unknown): void => this.#fail(cause);
-    const open = (letter: Letter): void => this.#applier.open(letter);
+    const open = (message: MailboxMessage): void => this.#applier.open(message);
     this.#commits = new GroupCommit({
       store,
-      led,
+      leaderPartitions,
       counters,
       metrics,
       clock,
       largeGarbage: ports.largeGarbage,
       isClosed,
-      perform: (wishes) => this.#performer.perform(wishes),
+      perform: (actions) => this.#performer.perform(actions),
       written: () => {
         if (!this.#mailbox.isEmpty) this.#mailbox.schedule();
       },
-      wanted: () => this.#mailbox.schedule(),
+      requested: () => this.#mailbox.schedule(),
       fenced: (partition) => this.#fenced(partition),
       failed,
     });
     const commits = this.#commits;
-    this.#mailbox = new Mailbox({ led, clock, soon: ports.soon, isClosed, open, counters, commits, failed });
-    this.#archive = archive === undefined ? undefined : this.#archiveSide(archive, open, isClosed);
-    this.#applier = new Applier({
+    this.#mailbox = new Mailbox({ leaderPartitions, clock, soon: ports.soon, isClosed, open, counters, commits, failed });
+    this.#archive = archive === undefined ? undefined : this.#archiveCoordinator(archive, open, isClosed);
+    this.#applier = new CommandApplier({
       store,
-      led,
+      leaderPartitions,
       commits,
       archive: this.#archive,
-      owed: this.#owed,
+      deliveries: this.#deliveries,
       waiters,
       counters,
       logger,
@@ -105,30 +105,30 @@ export class Processor implements AsyncDisposable {
       rules: ports.rules,
       clock,
       submit: (command) => this.#mailbox.post({ kind: "command", command, reply: undefined }),
-      settled: (callback) => this.#mailbox.post({ kind: "barrier", passed: callback }),
+      whenDurable: (callback) => this.#mailbox.post({ kind: "barrier", passed: callback }),
       isSuspended: options.isSuspended === true,
     });
     const { largeGarbage } = ports;
-    this.#invoker = ports.invoker(hostOf({ store, led, mailbox: this.#mailbox, largeGarbage, lost: failed }));
+    this.#invoker = ports.invoker(hostOf({ store, leaderPartitions, mailbox: this.#mailbox, largeGarbage, lost: failed }));
     const fire = (timer: TimerKey, done: () => void): void => this.#fire(timer, done);
     this.#timers = new Timers({ store, clock, fire, onError: failed, metrics }, options.partitions, options.cleanupIntervalMs);
-    const partitionOf = (id: InvocationId): number => led.partitionOf(id);
+    const partitionOf = (id: InvocationId): number => leaderPartitions.partitionOf(id);
     const { invoker, timers, flow } = { invoker: this.#invoker, timers: this.#timers, flow: this.#flow };
     this.#performer = new Performer({ invoker, timers, flow, waiters, counters, metrics, logger, partitionOf });
   }
 
-  #archiveSide(archive: Archive, open: (letter: Letter) => void, isClosed: () => boolean): ArchiveSide {
-    return new ArchiveSide({
+  #archiveCoordinator(archive: Archive, open: (message: MailboxMessage) => void, isClosed: () => boolean): ArchiveCoordinator {
+    return new ArchiveCoordinator({
       archive,
       clock: this.#ports.clock,
       logger: this.#ports.logger,
-      led: this.#led,
+      leaderPartitions: this.#leaderPartitions,
       commits: this.#commits,
       waiters: this.waiters,
       isClosed,
-      post: (letter) => this.#mailbox.post(letter),
+      post: (message) => this.#mailbox.post(message),
       open,
-      read: (led, letter, read) => this.#applier.read(led, letter, read),
+      read: (leader, message, read) => this.#applier.read(leader, message, read),
     });
   }
 
@@ -159,33 +159,33 @@ export class Processor implements AsyncDisposable {
       const cache = "reads" in store ? undefined : new RowCache(partition, store);
       const view = new LiveView(partition, cache ?? (store as PartitionStore).reads);
       const outbox = new Outbox(partition, epoch, peers, (seq) => this.#mailbox.post({ kind: "acknowledged", partition, seq }));
-      this.#led.add({ view, cache, epoch, outbox, blocked: undefined, stopped: undefined });
+      this.#leaderPartitions.add({ view, cache, epoch, outbox, blocked: undefined, stopped: undefined });
       if (this.#archive !== undefined)
         this.#archive.recover(partition, {
-          forgotten: await store.stateOf(partition, FORGOTTEN.service, FORGOTTEN.key),
+          deletions: await store.stateOf(partition, DELETED_GENERATIONS.service, DELETED_GENERATIONS.key),
           ids: await store.stateOf(partition, ARCHIVED_IDS.service, ARCHIVED_IDS.key),
         });
       this.#flow.lead(view, await store.flow(partition));
       const counted = newPopulation();
-      for await (const invocation of store.takenUp(partition, counted)) {
+      for await (const invocation of store.recoverable(partition, counted)) {
         this.#flow.recover(partition, invocation);
         if (invocation.status !== "invoked") continue;
         view.remember(invocation);
         running.push(invocation);
       }
-      view.tally.begin(counted);
-      if (isSuspended !== true) await outbox.recover(store, (id) => this.#led.partitionOf(id));
+      view.populationCounters.begin(counted);
+      if (isSuspended !== true) await outbox.recover(store, (id) => this.#leaderPartitions.partitionOf(id));
     }
     if (isSuspended === true) return;
     this.#stillLeads(); // Reading takes its time; who has lost the lead meanwhile runs nobody's handlers.
     if (running.length > 0) logger.info({ count: running.length }, "resuming invocations that were running");
     for (const invocation of running) {
       if (invocation.status !== "invoked") continue;
-      this.#invoker.startRun({ kind: "startRun", invocation, firstEntries: undefined, isTakenOver: !isHandedOver });
+      this.#invoker.startRun({ kind: "startRun", invocation, firstEntries: undefined, isRecovered: !isHandedOver });
     }
     await this.#timers.start();
     this.#stillLeads();
-    this.#flow.settle();
+    this.#flow.admitWaiting();
   }
 
   #stillLeads(): void {
@@ -203,7 +203,7 @@ export class Processor implements AsyncDisposable {
   get isQuiet(): boolean {
     if (this.#closed) return true;
     if (!this.waiters.isEmpty || !this.#mailbox.isEmpty || this.#commits.isWriting) return false;
-    for (const { outbox, view } of this.#led.values()) {
+    for (const { outbox, view } of this.#leaderPartitions.values()) {
       if (outbox.isOwing) return false;
       // Who is held by a paused queue waits for people, who wake us.
       for (const { state } of this.#flow.scheduler(view.partition)?.entries() ?? []) if (state !== "held") return false;
@@ -215,7 +215,7 @@ export class Processor implements AsyncDisposable {
   async nextDueAtMs(): Promise<number | undefined> {
     let first: number | undefined;
     if (this.#closed) return first;
-    for (const { view } of this.#led.values()) {
+    for (const { view } of this.#leaderPartitions.values()) {
       const [timer] = await this.#ports.store.timers(view.partition, "precise", 0, 1);
       if (timer !== undefined && timer.dueAtMs < (first ?? Number.POSITIVE_INFINITY)) first = timer.dueAtMs;
     }
@@ -224,18 +224,18 @@ export class Processor implements AsyncDisposable {
 
   /** Under which the invocation's partition is led here; undefined when it is not. */
   epochOf(id: InvocationId): number | undefined {
-    return this.#closed ? undefined : this.#led.of(id)?.epoch;
+    return this.#closed ? undefined : this.#leaderPartitions.of(id)?.epoch;
   }
 
   leads(id: InvocationId): boolean {
-    return !this.#closed && this.#led.of(id) !== undefined;
+    return !this.#closed && this.#leaderPartitions.of(id) !== undefined;
   }
 
   /**
    * False when this processor does not lead the invocation's partition or has stopped; `reply` is then never called. Nor is it
    * when the processor stops before the command is durable: who must know asks `waiters`.
    */
-  submit(command: PartitionCommand, reply: ((answer: Answer) => void) | undefined): boolean {
+  submit(command: PartitionCommand, reply: ((answer: CommandAnswer) => void) | undefined): boolean {
     if (!this.#takes(command.id)) return false;
     this.#mailbox.post({ kind: "command", command, reply });
     return true;
@@ -255,55 +255,55 @@ export class Processor implements AsyncDisposable {
     undelivered: () => void = NOTHING,
   ): boolean {
     if (!this.#takes(command.id)) return false;
-    const letter = { kind: "owed", command, producer, seq, after, delivered, undelivered } as const;
-    this.#owed.add(letter);
-    this.#mailbox.post(letter);
+    const message = { kind: "delivery", command, producer, seq, after, delivered, undelivered } as const;
+    this.#deliveries.add(message);
+    this.#mailbox.post(message);
     return true;
   }
 
-  inspect(id: InvocationId, tell: (invocation: Invocation | undefined) => void): boolean {
+  inspect(id: InvocationId, reply: (invocation: Invocation | undefined) => void): boolean {
     if (!this.#takes(id)) return false;
-    this.#mailbox.post({ kind: "inspect", id, tell });
+    this.#mailbox.post({ kind: "inspect", id, reply });
     return true;
   }
 
   /** What flow control sees of a partition led here; undefined: it is led elsewhere. */
   async flowRows(partition: number): Promise<FlowRows | undefined> {
-    const led = this.#led.get(partition);
-    if (led === undefined || this.#closed) return undefined;
+    const leader = this.#leaderPartitions.get(partition);
+    if (leader === undefined || this.#closed) return undefined;
     const { store, clock } = this.#ports;
     const scheduler = this.#flow.scheduler(partition);
-    return flowRowsOf({ store, partition, scheduler, pauses: led.view.pauses(), nowMs: clock.nowMs() });
+    return flowRowsOf({ store, partition, scheduler, pauses: leader.view.pauses(), nowMs: clock.nowMs() });
   }
 
   /** Its limits and buckets alone, which are at hand. */
   flowLimits(partition: number): FlowLimits | undefined {
-    if (this.#led.get(partition) === undefined || this.#closed) return undefined;
+    if (this.#leaderPartitions.get(partition) === undefined || this.#closed) return undefined;
     return flowLimitsOf(this.#flow.scheduler(partition), this.#ports.clock.nowMs());
   }
 
   /** Adds what the partitions led here have. */
   addPopulation(all: Population): void {
-    if (!this.#closed) for (const { view } of this.#led.values()) view.tally.addTo(all);
+    if (!this.#closed) for (const { view } of this.#leaderPartitions.values()) view.populationCounters.addTo(all);
   }
 
   /** What holds back an invocation that waits for a slot; undefined when it does not wait for one here. */
   flowWait(id: InvocationId): FlowWait | undefined {
-    const scheduler = this.#flow.scheduler(this.#led.partitionOf(id));
+    const scheduler = this.#flow.scheduler(this.#leaderPartitions.partitionOf(id));
     return scheduler === undefined || this.#closed ? undefined : waitOf(scheduler, id);
   }
 
   #takes(id: InvocationId): boolean {
     if (this.#closed) return false;
-    const led = this.#led.of(id);
-    return led !== undefined && led.stopped === undefined;
+    const leader = this.#leaderPartitions.of(id);
+    return leader !== undefined && leader.stopped === undefined;
   }
 
   // ── archiving ──────────────────────────────────────────────────────────────────────────────────
 
   /** Partitions led here, each with its epoch. */
   get leaderships(): readonly { readonly partition: number; readonly epoch: number }[] {
-    return this.#closed ? [] : [...this.#led.values()].map(({ view, epoch }) => ({ partition: view.partition, epoch }));
+    return this.#closed ? [] : [...this.#leaderPartitions.values()].map(({ view, epoch }) => ({ partition: view.partition, epoch }));
   }
 
   /**
@@ -316,13 +316,13 @@ export class Processor implements AsyncDisposable {
   }
 
   /** Lives forgotten here that the archive must forget, at most `limit`. */
-  forgottenLives(partition: number, limit: number): readonly ArchivedLife[] {
-    return this.#archive?.forgottenLives(partition, limit) ?? [];
+  deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
+    return this.#archive?.deletedGenerations(partition, limit) ?? [];
   }
 
   /** The archive has forgotten them. */
-  forgottenInArchive(partition: number, lives: readonly ArchivedLife[]): void {
-    this.#archive?.forgottenInArchive(partition, lives);
+  deletedFromArchive(partition: number, generations: readonly ArchivedGeneration[]): void {
+    this.#archive?.deletedFromArchive(partition, generations);
   }
 
   #fire(timer: TimerKey, done: () => void): void {
@@ -344,10 +344,10 @@ export class Processor implements AsyncDisposable {
     if (this.#closed) return;
     const error = PerdureError.from(cause);
     const { logger } = this.#ports;
-    const told = { code: error.code, error: error.message };
+    const fields = { code: error.code, error: error.message };
     const isLost = isLeadLost(error);
-    if (isLost) logger.warn(told, "a read was refused because the partition is not led here any more; stopping");
-    else logger.error(told, "storage failed; stopping before anything is promised that is not kept");
+    if (isLost) logger.warn(fields, "a read was refused because the partition is not led here any more; stopping");
+    else logger.error(fields, "storage failed; stopping before anything is promised that is not kept");
     this.#shut(isLost ? "the partition is led elsewhere" : "storage failed");
     this.#abortAttempts();
     this.#ports.onFatal(error);
@@ -362,7 +362,7 @@ export class Processor implements AsyncDisposable {
     this.#archive?.close();
     this.waiters.abandon(() => true, reason);
     // Also what is being written: its sender offers it again, and the next leader knows it by its number.
-    this.#owed.refuseAll(() => true);
+    this.#deliveries.refuseAll(() => true);
     this.#commits.becameIdle(); // Whoever waits for a commit learns that there will be none.
   }
 

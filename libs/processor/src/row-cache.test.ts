@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Mutation } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
-import type { BatchedReads, Row, RowKey } from "@perdure/store";
+import type { BatchedReads, FetchedRow, RowKey } from "@perdure/store";
 import { CACHED_ROWS_MAX } from "./limits.js";
 import { MissingRow, RowCache } from "./row-cache.js";
 
@@ -13,13 +13,13 @@ const KEY: RowKey = { kind: "invocation", id: ID };
 /** A store that answers when it is told to, with what it held when it was asked. */
 class SlowStore implements BatchedReads {
   stored: unknown = invocation("scheduled");
-  readonly #asked: (() => void)[] = [];
-  fetch(_partition: number, keys: readonly RowKey[]): Promise<readonly Row[]> {
-    const rows = keys.map((key) => ({ ...key, value: this.stored }) as Row);
-    return new Promise((resolve) => this.#asked.push(() => resolve(rows)));
+  readonly #pendingFetches: (() => void)[] = [];
+  fetch(_partition: number, keys: readonly RowKey[]): Promise<readonly FetchedRow[]> {
+    const rows = keys.map((key) => ({ ...key, value: this.stored }) as FetchedRow);
+    return new Promise((resolve) => this.#pendingFetches.push(() => resolve(rows)));
   }
   answer(): void {
-    for (const answer of this.#asked.splice(0)) answer();
+    for (const answer of this.#pendingFetches.splice(0)) answer();
   }
 }
 
@@ -44,16 +44,16 @@ describe("rows of a store behind a network", () => {
     const fetched = cache.fetch([KEY]);
     store.answer();
     await fetched;
-    cache.settled([put("paused")]);
+    cache.applyDurable([put("paused")]);
     expect(cache.invocation(0, ID)?.status).toBe("paused");
-    cache.settled([{ kind: "deleteInvocation", id: ID }]);
+    cache.applyDurable([{ kind: "deleteInvocation", id: ID }]);
     expect(cache.invocation(0, ID)).toBeUndefined();
   });
 
   test("are not made old again by a fetch that was under way when they were written", async () => {
     const { cache, store } = aCache();
     const fetched = cache.fetch([KEY]);
-    cache.settled([put("paused")]);
+    cache.applyDurable([put("paused")]);
     store.answer();
     await fetched;
     expect(cache.invocation(0, ID)?.status).toBe("paused");
@@ -65,10 +65,10 @@ describe("rows of a store behind a network", () => {
       kind: "putInvocation",
       invocation: anInvocation("paused", { facts: someFacts({ id: anId(n) }) }),
     });
-    cache.settled([putOf(1), putOf(2)]);
+    cache.applyDurable([putOf(1), putOf(2)]);
     let kept = 0;
     for (let n = 3; n < 5 * CACHED_ROWS_MAX; n++) {
-      cache.settled([putOf(n)]);
+      cache.applyDurable([putOf(n)]);
       expect(cache.invocation(0, anId(2))?.facts.id).toBe(anId(2));
       kept = Math.max(kept, n);
     }
@@ -85,17 +85,17 @@ describe("rows of a store behind a network", () => {
       { length: CACHED_ROWS_MAX / 2 + 1 },
       (_, n): Mutation => ({ kind: "putDedup", producer: `p${n}`, seq: n }),
     );
-    cache.settled([put("scheduled")]);
-    cache.settled(others); // The row is old now.
-    cache.settled([put("paused")]);
+    cache.applyDurable([put("scheduled")]);
+    cache.applyDurable(others); // The row is old now.
+    cache.applyDurable([put("paused")]);
     expect(cache.invocation(0, ID)?.status).toBe("paused");
-    cache.settled(others);
+    cache.applyDurable(others);
     expect(cache.invocation(0, ID)?.status).toBe("paused");
   });
 
   test("of a journal, a state or promises come as a whole and are read one by one", async () => {
     const entry = { type: 1, body: new Uint8Array([1]), appendedAtMs: 5 };
-    const rows: Row[] = [
+    const rows: FetchedRow[] = [
       { kind: "journal", id: ID, value: [entry] },
       { kind: "stateOf", service: "S", key: "k", value: new Map([["a", new Uint8Array([7])]]) },
       { kind: "promisesOf", service: "S", key: "k", value: new Map([["p", { kind: "pending", listeners: [] }]]) },
@@ -105,7 +105,7 @@ describe("rows of a store behind a network", () => {
     expect(cache.entry(0, ID, 0)).toBe(entry);
     expect(cache.state(0, "S", "k", "a")).toEqual(new Uint8Array([7]));
     expect(cache.promise(0, "S", "k", "p")).toEqual({ kind: "pending", listeners: [] });
-    cache.settled([
+    cache.applyDurable([
       { kind: "deleteJournal", id: ID, length: 1 },
       { kind: "putState", service: "S", key: "k", stateKey: "a", value: new Uint8Array([8]) },
       { kind: "deletePromise", service: "S", key: "k", name: "p" },
@@ -119,7 +119,7 @@ describe("rows of a store behind a network", () => {
 
   test("that were never fetched are not kept when they are written, except those read again soon", () => {
     const { cache } = aCache();
-    cache.settled([
+    cache.applyDurable([
       put("paused"),
       { kind: "putState", service: "S", key: "k", stateKey: "a", value: new Uint8Array([8]) },
       { kind: "putLock", service: "S", key: "k", lock: { holder: ID, head: 0, tail: 0 } },

@@ -5,7 +5,7 @@
  */
 import type { InvocationId } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, ObjectLock, TimerKey, WorkflowPromise } from "@perdure/partition";
-import { type BatchedReads, type Row, type RowKey, type RowValues, rowName, type SyncReads } from "@perdure/store";
+import { type BatchedReads, type FetchedRow, type RowKey, type RowValues, rowName, type SyncReads } from "@perdure/store";
 import { CACHED_ROWS_MAX } from "./limits.js";
 
 /** A read that only the store can answer. */
@@ -73,7 +73,7 @@ export class RowCache implements SyncReads {
   }
 
   /** These mutations are durable. Between two commits nothing is dropped: a command may need more rows than are kept. */
-  settled(mutations: readonly Mutation[]): void {
+  applyDurable(mutations: readonly Mutation[]): void {
     for (const mutation of mutations) this.#write(mutation);
     if (this.#young.size <= CACHED_ROWS_MAX / 2) return;
     this.#old = this.#young;
@@ -122,7 +122,7 @@ export class RowCache implements SyncReads {
   // ── keeping ────────────────────────────────────────────────────────────────────────────────────
 
   /** Collections are kept as the rows they are made of. */
-  #take(row: Row, written: ReadonlySet<string>): void {
+  #take(row: FetchedRow, written: ReadonlySet<string>): void {
     const keep = (key: RowKey, value: unknown): void => {
       const name = rowName(key);
       if (!written.has(name)) this.#young.set(name, { value });

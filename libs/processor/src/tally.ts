@@ -6,14 +6,14 @@ import { unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import type { Population } from "@perdure/store";
 
-type Status = Invocation["status"];
+type CountedStatus = Invocation["status"];
 
 /** Places in the arrays below; nobody counts the completed, but they have one so that nobody has to ask. */
 const NAMES = ["scheduled", "inboxed", "invoked", "suspended", "ready", "paused", "timers", "completed"] as const;
 const TIMERS = 6;
 const COMPLETED = 7;
 
-function placeOf(status: Status): number {
+function placeOf(status: CountedStatus): number {
   switch (status) {
     case "scheduled":
       return 0;
@@ -34,7 +34,7 @@ function placeOf(status: Status): number {
   }
 }
 
-export class Tally {
+export class PopulationCounters {
   readonly #counts = new Int32Array(NAMES.length);
   /** By the present command. */
   readonly #moved = new Int32Array(NAMES.length);
@@ -46,7 +46,7 @@ export class Tally {
   }
 
   /** `from` is undefined for an invocation that is new. */
-  move(from: Status | undefined, to: Status): void {
+  move(from: CountedStatus | undefined, to: CountedStatus): void {
     if (from === to) return;
     if (from !== undefined) this.#moved[placeOf(from)]!--;
     this.#moved[placeOf(to)]!++;

@@ -2,42 +2,42 @@
 import type { InvocationId } from "@perdure/base";
 import type { Outcome } from "@perdure/partition";
 
-export interface Waiter {
+export interface OutcomeWaiter {
   completed(outcome: Outcome): void;
   unavailable(reason: string): void;
 }
 
 /** Somebody who has asked something and must hear an answer, or that there will be none. */
-export interface Asker {
+export interface PendingReply {
   unavailable(reason: string): void;
 }
 
 export class Waiters {
-  readonly #byId = new Map<InvocationId, Waiter | Set<Waiter>>();
+  readonly #byId = new Map<InvocationId, OutcomeWaiter | Set<OutcomeWaiter>>();
   /** By what they have asked about. */
-  readonly #asking = new Map<Asker, InvocationId>();
+  readonly #pendingReplies = new Map<PendingReply, InvocationId>();
 
   get isEmpty(): boolean {
-    return this.#byId.size === 0 && this.#asking.size === 0;
+    return this.#byId.size === 0 && this.#pendingReplies.size === 0;
   }
 
   /** From now on until `answered`, the asker hears when no answer can come any more. */
-  ask(id: InvocationId, asker: Asker): void {
-    this.#asking.set(asker, id);
+  expectReply(id: InvocationId, pendingReply: PendingReply): void {
+    this.#pendingReplies.set(pendingReply, id);
   }
 
-  answered(asker: Asker): void {
-    this.#asking.delete(asker);
+  answered(pendingReply: PendingReply): void {
+    this.#pendingReplies.delete(pendingReply);
   }
 
-  add(id: InvocationId, waiter: Waiter): void {
+  add(id: InvocationId, waiter: OutcomeWaiter): void {
     const present = this.#byId.get(id);
     if (present === undefined) this.#byId.set(id, waiter);
     else if (present instanceof Set) present.add(waiter);
     else this.#byId.set(id, new Set([present, waiter]));
   }
 
-  remove(id: InvocationId, waiter: Waiter): void {
+  remove(id: InvocationId, waiter: OutcomeWaiter): void {
     const present = this.#byId.get(id);
     if (present === waiter) this.#byId.delete(id);
     else if (present instanceof Set && present.delete(waiter) && present.size === 0) this.#byId.delete(id);
@@ -49,17 +49,17 @@ export class Waiters {
 
   /** Neither answer nor outcome will come from here for the ids that `concerns`. */
   abandon(concerns: (id: InvocationId) => boolean, reason: string): void {
-    for (const [asker, id] of [...this.#asking]) {
+    for (const [pendingReply, id] of [...this.#pendingReplies]) {
       if (!concerns(id)) continue;
-      this.#asking.delete(asker);
-      asker.unavailable(reason);
+      this.#pendingReplies.delete(pendingReply);
+      pendingReply.unavailable(reason);
     }
     for (const id of [...this.#byId.keys()]) {
       if (concerns(id)) for (const waiter of this.#take(id)) waiter.unavailable(reason);
     }
   }
 
-  #take(id: InvocationId): readonly Waiter[] {
+  #take(id: InvocationId): readonly OutcomeWaiter[] {
     const present = this.#byId.get(id);
     if (present === undefined) return [];
     this.#byId.delete(id);

@@ -8,13 +8,13 @@ function fires(expression: string, from: string, count: number): string[] {
   const parsed = parseRecurrence(expression);
   if (!parsed.ok) throw new Error(parsed.reason);
   const timetable = timetableOf(parsed.value, zoneOf("UTC")!, 0);
-  const found: string[] = [];
-  for (let at: number | undefined = Date.parse(from); found.length < count; ) {
+  const times: string[] = [];
+  for (let at: number | undefined = Date.parse(from); times.length < count; ) {
     at = timetable.next(at);
     if (at === undefined) break;
-    found.push(new Date(at).toISOString().replace(":00.000Z", "").replace(".000Z", ""));
+    times.push(new Date(at).toISOString().replace(":00.000Z", "").replace(".000Z", ""));
   }
-  return found;
+  return times;
 }
 
 // 2026-11-21 is a Saturday.

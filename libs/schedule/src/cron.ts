@@ -59,7 +59,7 @@ const NICKNAMES: Readonly<Record<string, string>> = {
   "@hourly": "0 * * * *",
 };
 
-interface FieldKind {
+interface CronField {
   readonly name: string;
   readonly min: number;
   readonly max: number;
@@ -68,15 +68,15 @@ interface FieldKind {
   readonly firstName: number;
 }
 
-const SECOND: FieldKind = { name: "second", min: 0, max: 59, names: [], firstName: 0 };
-const MINUTE: FieldKind = { name: "minute", min: 0, max: 59, names: [], firstName: 0 };
-const HOUR: FieldKind = { name: "hour", min: 0, max: 23, names: [], firstName: 0 };
-const DAY: FieldKind = { name: "day of month", min: 1, max: 31, names: [], firstName: 0 };
+const SECOND: CronField = { name: "second", min: 0, max: 59, names: [], firstName: 0 };
+const MINUTE: CronField = { name: "minute", min: 0, max: 59, names: [], firstName: 0 };
+const HOUR: CronField = { name: "hour", min: 0, max: 23, names: [], firstName: 0 };
+const DAY: CronField = { name: "day of month", min: 1, max: 31, names: [], firstName: 0 };
 const MONTH_NAMES = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
-const MONTH: FieldKind = { name: "month", min: 1, max: 12, names: MONTH_NAMES, firstName: 1 };
+const MONTH: CronField = { name: "month", min: 1, max: 12, names: MONTH_NAMES, firstName: 1 };
 const WEEKDAY_NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 /** 7 is Sunday as well; the sets fold it to 0. */
-const WEEKDAY: FieldKind = { name: "day of week", min: 0, max: 7, names: WEEKDAY_NAMES, firstName: 0 };
+const WEEKDAY: CronField = { name: "day of week", min: 0, max: 7, names: WEEKDAY_NAMES, firstName: 0 };
 
 /** Thrown and caught in this file only. */
 class Mistake extends Error {}
@@ -130,14 +130,14 @@ function parseInterval(text: string): Interval {
   return { kind: "every", everyMs: parsed.ms };
 }
 
-function values(kind: FieldKind, field: string): readonly number[] {
+function values(kind: CronField, field: string): readonly number[] {
   const set = new Set<number>();
   for (const part of field.split(",")) addRange(kind, part, set);
   return [...set].sort((a, b) => a - b);
 }
 
 /** `*`, `5`, `1-5`, each with `/n`; a single value with steps goes on to the end of the field. */
-function addRange(kind: FieldKind, part: string, into: Set<number>): void {
+function addRange(kind: CronField, part: string, into: Set<number>): void {
   const [range = "", step, ...more] = part.split("/");
   if (more.length > 0) throw new Mistake(`'${part}' in the ${kind.name} has more than one '/'`);
   const width = step === undefined ? 1 : number(kind, step, 1, kind.max - kind.min + 1);
@@ -145,7 +145,7 @@ function addRange(kind: FieldKind, part: string, into: Set<number>): void {
   for (let value = from; value <= to; value += width) into.add(kind === WEEKDAY ? value % 7 : value);
 }
 
-function bounds(kind: FieldKind, range: string, hasStep: boolean): readonly [number, number] {
+function bounds(kind: CronField, range: string, hasStep: boolean): readonly [number, number] {
   // Sunday counts once in `*`, else steps over the week would land on it twice.
   if (range === "*" || range === "?") return [kind.min, kind === WEEKDAY ? 6 : kind.max];
   const [first = "", last, ...more] = range.split("-");
@@ -157,12 +157,12 @@ function bounds(kind: FieldKind, range: string, hasStep: boolean): readonly [num
   return [from, to];
 }
 
-function valueIn(kind: FieldKind, text: string): number {
+function valueIn(kind: CronField, text: string): number {
   const named = kind.names.indexOf(text.toUpperCase());
   return named >= 0 ? named + kind.firstName : number(kind, text, kind.min, kind.max);
 }
 
-function number(kind: FieldKind, text: string, min: number, max: number): number {
+function number(kind: CronField, text: string, min: number, max: number): number {
   const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
   throw new Mistake(`'${text}' is not a ${kind.name} from ${min} to ${max}`);
@@ -218,7 +218,7 @@ export function matchesDay({ days, weekdays }: CronFields, year: number, month: 
 function matchesDayOfMonth(days: DaysOfMonth, year: number, month: number, day: number, length: number): boolean {
   if (days.days.has(day) || days.fromLast.includes(length - day)) return true;
   if (days.isLastWorkingDay && day === nearestWorkingDay(year, month, length, length)) return true;
-  return days.nearest.some((wanted) => wanted <= length && day === nearestWorkingDay(year, month, wanted, length));
+  return days.nearest.some((nominalDay) => nominalDay <= length && day === nearestWorkingDay(year, month, nominalDay, length));
 }
 
 function matchesDayOfWeek({ days, nth, last }: DaysOfWeek, day: number, weekday: number, length: number): boolean {

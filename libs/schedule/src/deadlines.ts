@@ -1,14 +1,14 @@
 /** Why: ten thousand schedules wait on one timer: a heap of when to look at which, the earliest first. */
 
-interface Entry<Id> {
+interface DeadlineEntry<Id> {
   readonly atMs: number;
   readonly id: Id;
 }
 
 /** One deadline per id. Replaced ones stay in the heap until they surface or there are too many of them. */
 export class Deadlines<Id> {
-  readonly #heap: Entry<Id>[] = [];
-  readonly #current = new Map<Id, Entry<Id>>();
+  readonly #heap: DeadlineEntry<Id>[] = [];
+  readonly #current = new Map<Id, DeadlineEntry<Id>>();
 
   get size(): number {
     return this.#current.size;
@@ -23,8 +23,8 @@ export class Deadlines<Id> {
 
   /** As `set`, unless an earlier one is there. */
   setEarlier(id: Id, atMs: number): void {
-    const known = this.#current.get(id);
-    if (known === undefined || known.atMs > atMs) this.set(id, atMs);
+    const existing = this.#current.get(id);
+    if (existing === undefined || existing.atMs > atMs) this.set(id, atMs);
   }
 
   delete(id: Id): void {
@@ -58,12 +58,12 @@ export class Deadlines<Id> {
     for (const entry of this.#current.values()) this.#insert(entry);
   }
 
-  #insert(entry: Entry<Id>): void {
+  #insert(entry: DeadlineEntry<Id>): void {
     const heap = this.#heap;
     let at = heap.push(entry) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      const above = heap[parent] as Entry<Id>;
+      const above = heap[parent] as DeadlineEntry<Id>;
       if (above.atMs <= entry.atMs) break;
       heap[at] = above;
       at = parent;
@@ -80,8 +80,8 @@ export class Deadlines<Id> {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
       const right = heap[child + 1];
-      if (right !== undefined && right.atMs < (heap[child] as Entry<Id>).atMs) child++;
-      const below = heap[child] as Entry<Id>;
+      if (right !== undefined && right.atMs < (heap[child] as DeadlineEntry<Id>).atMs) child++;
+      const below = heap[child] as DeadlineEntry<Id>;
       if (below.atMs >= last.atMs) break;
       heap[at] = below;
       at = child;

@@ -28,7 +28,7 @@ function actions(schedule: Schedule, nowMs: number, previous: PreviousRun = "end
   });
   const missed = decision.actions.find((action) => action.kind === "miss");
   if (missed === undefined) return texts;
-  expect([decision.actions.at(-1), decision.askAtMs]).toEqual([missed, nowMs]);
+  expect([decision.actions.at(-1), decision.nextCheckAtMs]).toEqual([missed, nowMs]);
   const state = applyEvent(schedule.record, schedule.state, { ...missed, kind: "missed", atMs: nowMs });
   return [...texts, ...actions({ ...schedule, state }, nowMs, previous)];
 }
@@ -38,25 +38,25 @@ const minutely = (record: Partial<ScheduleRecord> = {}, state: Partial<Schedule[
 
 describe("a time that has come", () => {
   test("fires, and not a millisecond before", () => {
-    expect(decide(minutely(), at(1) - 1, "ended", undefined)).toEqual({ actions: [], askAtMs: at(1) });
+    expect(decide(minutely(), at(1) - 1, "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(1) });
     expect(actions(minutely(), at(1))).toEqual(["fire 1 due"]);
   });
   test("fires once: what is decided stays decided, also when the clock goes back", () => {
     const schedule = minutely({}, { decidedThroughMs: at(5) });
-    expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], askAtMs: at(6) });
-    expect(decide(schedule, at(-100), "ended", undefined)).toEqual({ actions: [], askAtMs: at(6) });
+    expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(6) });
+    expect(decide(schedule, at(-100), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(6) });
   });
   test("waits while the schedule is paused", () => {
-    expect(decide(minutely({}, { isPaused: true }), at(3), "ended", undefined)).toEqual({ actions: [], askAtMs: undefined });
+    expect(decide(minutely({}, { isPaused: true }), at(3), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: undefined });
   });
   test("that comes with others fires in order, under allow all at once", () => {
     const often = minutely({ cron: "* * * * * *", overlap: { kind: "allow" } });
     expect(decide(often, START + 3000, "ended", undefined)).toEqual({
       actions: [1, 2, 3].map((second) => ({ kind: "fire", nominalMs: START + second * 1000, cause: "due" })),
-      askAtMs: START + 4000,
+      nextCheckAtMs: START + 4000,
     });
     const alone = decide(minutely({ cron: "* * * * * *" }), START + 3000, "ended", undefined);
-    expect([alone.actions.length, alone.askAtMs]).toEqual([1, START + 3000]);
+    expect([alone.actions.length, alone.nextCheckAtMs]).toEqual([1, START + 3000]);
   });
 });
 
@@ -76,7 +76,7 @@ describe("while the previous run goes on", () => {
   });
   test("the oldest of the queue fires when it has ended, one at a time", () => {
     const schedule = minutely({ overlap: { kind: "queue", max: 2 } }, { active, queue: [at(-2), at(-1)] });
-    expect(decide(schedule, START, "ended", undefined)).toMatchObject({ askAtMs: START });
+    expect(decide(schedule, START, "ended", undefined)).toMatchObject({ nextCheckAtMs: START });
     expect(actions(schedule, START, "ended")).toEqual(["endRun", "fire -2 queued"]);
     expect(actions(schedule, START, "running")).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe("after down time", () => {
     let schedule = minutely({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 1000, windowMs: DAY } });
     const fired: number[] = [];
     for (let turn = 0; turn < 10; turn++) {
-      const { actions: some, askAtMs } = decide(schedule, at(500), "ended", undefined);
+      const { actions: some, nextCheckAtMs } = decide(schedule, at(500), "ended", undefined);
       for (const action of some) {
         if (action.kind !== "fire") throw new Error(action.kind);
         fired.push(action.nominalMs);
@@ -144,7 +144,7 @@ describe("after down time", () => {
         } as const;
         schedule = { ...schedule, state: applyEvent(schedule.record, schedule.state, event) };
       }
-      if (askAtMs !== at(500)) break;
+      if (nextCheckAtMs !== at(500)) break;
     }
     expect(fired).toEqual(Array.from({ length: 500 }, (_, i) => at(i + 1)));
   });
@@ -153,10 +153,10 @@ describe("after down time", () => {
 describe("start, end and count", () => {
   test("nothing before the start, nothing after the end, the end included", () => {
     const schedule = minutely({ startAtMs: at(10), endAtMs: at(12), overlap: { kind: "allow" } });
-    expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], askAtMs: at(10) });
+    expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(10) });
     expect(upcoming(schedule, START, 10)).toEqual([at(10), at(11), at(12)]);
     const done = { ...schedule, state: { ...schedule.state, decidedThroughMs: at(12) } };
-    expect(decide(done, at(13), "ended", undefined)).toEqual({ actions: [], askAtMs: undefined });
+    expect(decide(done, at(13), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: undefined });
     expect([statusOf(schedule), statusOf(done)]).toEqual(["active", "ended"]);
   });
   test("times missed after the end are none", () => {
@@ -167,7 +167,7 @@ describe("start, end and count", () => {
     const schedule = (firedCount: number, queue: number[] = []) =>
       minutely({ firingsMax: 3, overlap: { kind: "queue", max: 9 } }, { firedCount, queue, active });
     expect(actions(schedule(2), at(1), "running")).toEqual(["queue 1"]);
-    expect(decide(schedule(2, [at(-1)]), at(1), "running", undefined)).toEqual({ actions: [], askAtMs: undefined });
+    expect(decide(schedule(2, [at(-1)]), at(1), "running", undefined)).toEqual({ actions: [], nextCheckAtMs: undefined });
     expect(statusOf(schedule(2, [at(-1)]))).toBe("active");
     expect(statusOf(schedule(3))).toBe("ended");
     expect(upcoming(schedule(1), START, 10).length).toBe(2);
@@ -183,7 +183,7 @@ describe("jitter", () => {
     expect(Math.max(...offsets)).toBeLessThan(MINUTE);
     expect(new Set(offsets).size).toBeGreaterThan(150);
     const due = dueAt(schedule, at(1));
-    expect(decide(schedule, due - 1, "ended", undefined).askAtMs).toBe(due);
+    expect(decide(schedule, due - 1, "ended", undefined).nextCheckAtMs).toBe(due);
     expect(actions(schedule, due)).toEqual(["fire 1 due"]);
   });
 });

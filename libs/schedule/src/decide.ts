@@ -3,7 +3,7 @@
  * recorded, so that a crash anywhere in between leads to the same answer, and the same answer to the same invocation.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
-import { LATE_AFTER_MS, MISSED_COUNTED_MAX, TURN_FIRINGS_MAX } from "./limits.js";
+import { OVERDUE_AFTER_MS, MISSED_COUNTED_MAX, TURN_FIRINGS_MAX } from "./limits.js";
 import type { FiringCause, Schedule } from "./schedule.js";
 import { dueAt, firingsLeft, nominalAfter } from "./upcoming.js";
 
@@ -23,7 +23,7 @@ export type ScheduleAction =
 /** In this order. `askAtMs`: when to ask again if nothing else happens; at or before now: as soon as the actions are recorded. */
 export interface Decision {
   readonly actions: readonly ScheduleAction[];
-  readonly askAtMs: number | undefined;
+  readonly nextCheckAtMs: number | undefined;
 }
 
 /** `triedMs`: a time that may have been submitted without anybody hearing of it; it is submitted again, however late it has become. */
@@ -34,16 +34,16 @@ export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun,
     if (previous === "ended") turn.actions.push({ kind: "endRun", invocationId: state.active.invocationId });
     else turn.running = state.active.invocationId;
   }
-  if (state.isPaused) return { actions: turn.actions, askAtMs: undefined };
+  if (state.isPaused) return { actions: turn.actions, nextCheckAtMs: undefined };
   if (state.queue.length > 0 && (turn.running === undefined || record.overlap.kind === "allow")) {
     turn.fire(state.queue[0] as number, "queued");
-    return { actions: turn.actions, askAtMs: nowMs };
+    return { actions: turn.actions, nextCheckAtMs: nowMs };
   }
   if (triedMs !== undefined && turn.next() === triedMs) {
     turn.take(triedMs, "due");
-    return { actions: turn.actions, askAtMs: nowMs };
+    return { actions: turn.actions, nextCheckAtMs: nowMs };
   }
-  return { actions: turn.actions, askAtMs: takeTimes(turn) };
+  return { actions: turn.actions, nextCheckAtMs: takeTimes(turn) };
 }
 
 /** Collects the actions; the numbers are those after what it has collected. */
@@ -120,32 +120,32 @@ class Turn {
 
 function takeTimes(turn: Turn): number | undefined {
   const { schedule, nowMs } = turn;
-  const lateBeforeMs = nowMs - LATE_AFTER_MS - schedule.record.jitterMs;
-  passOverMissed(turn, lateBeforeMs);
+  const overdueBeforeMs = nowMs - OVERDUE_AFTER_MS - schedule.record.jitterMs;
+  passOverMissed(turn, overdueBeforeMs);
   // To be recorded first: then what is fired is the first undecided time, and is found as such after a crash.
   if (turn.hasMissed) return nowMs;
   for (;;) {
     const nominalMs = turn.next();
     if (nominalMs === undefined) return undefined;
-    const due = nominalMs < lateBeforeMs ? nominalMs : dueAt(schedule, nominalMs);
+    const due = nominalMs < overdueBeforeMs ? nominalMs : dueAt(schedule, nominalMs);
     if (due > nowMs) return due;
     if (turn.isOver || turn.actions.length >= TURN_FIRINGS_MAX) return nowMs;
-    turn.take(nominalMs, nominalMs < lateBeforeMs ? "caughtUp" : "due");
+    turn.take(nominalMs, nominalMs < overdueBeforeMs ? "caughtUp" : "due");
   }
 }
 
 /** Decides over times before `lateBeforeMs`; those that the policy still wants are left to be taken. */
-function passOverMissed(turn: Turn, lateBeforeMs: number): void {
+function passOverMissed(turn: Turn, overdueBeforeMs: number): void {
   const first = turn.next();
-  if (first === undefined || first >= lateBeforeMs) return;
+  if (first === undefined || first >= overdueBeforeMs) return;
   const { catchUp } = turn.schedule.record;
   switch (catchUp.kind) {
     case "none":
-      return missBefore(turn, lateBeforeMs);
+      return missBefore(turn, overdueBeforeMs);
     case "last":
-      return missBefore(turn, oldestOf(turn, lateBeforeMs, 1, turn.decidedThroughMs));
+      return missBefore(turn, oldestOf(turn, overdueBeforeMs, 1, turn.decidedThroughMs));
     case "all":
-      return missBefore(turn, oldestOf(turn, lateBeforeMs, catchUp.max, turn.nowMs - catchUp.windowMs));
+      return missBefore(turn, oldestOf(turn, overdueBeforeMs, catchUp.max, turn.nowMs - catchUp.windowMs));
     default:
       return unreachable(catchUp);
   }
@@ -156,7 +156,7 @@ function oldestOf({ schedule, decidedThroughMs }: Turn, beforeMs: number, most: 
   const { record, times } = schedule;
   const floor = Math.max(decidedThroughMs, floorMs, (record.startAtMs ?? Number.NEGATIVE_INFINITY) - 1);
   let oldest = record.endAtMs === undefined ? beforeMs : Math.min(beforeMs, record.endAtMs + 1);
-  for (let found = 0; found < most; found++) {
+  for (let count = 0; count < most; count++) {
     const previous = times.previous(oldest, floor);
     if (previous === undefined) break;
     oldest = previous;

@@ -12,9 +12,9 @@ import { Deadlines } from "./deadlines.js";
 import { decide, type PreviousRun, type ScheduleAction } from "./decide.js";
 import type { ScheduleEvent } from "./event.js";
 import { firingCommand, scheduledFiring } from "./firing.js";
-import { LATE_AFTER_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
+import { OVERDUE_AFTER_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
 import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
-import { Recorder } from "./recorder.js";
+import { ScheduleRecorder } from "./recorder.js";
 import { createScheduleRunner } from "./runner.js";
 import type { Schedule, ScheduleState } from "./schedule.js";
 import { submit, watchRun } from "./submit.js";
@@ -38,7 +38,7 @@ export function createScheduleEngine(ports: SchedulePorts): ScheduleEngine {
 }
 
 /** A run somebody is told about. */
-interface Watch {
+interface RunWatch {
   readonly invocationId: string;
   hasEnded: boolean;
   detach: Detach | undefined;
@@ -52,28 +52,28 @@ type Done =
 
 class Engine implements ScheduleEngine {
   readonly #ports: SchedulePorts;
-  readonly #recorder: Recorder;
+  readonly #recorder: ScheduleRecorder;
   readonly #runner: ScheduleRunner;
   readonly #deadlines = new Deadlines<ScheduleId>();
   readonly #ready = new Set<ScheduleId>();
   readonly #inFlight = new Map<ScheduleId, Promise<void>>();
-  readonly #watches = new Map<ScheduleId, Watch>();
+  readonly #watches = new Map<ScheduleId, RunWatch>();
   readonly #failures = new Map<ScheduleId, number>();
   /** Times that were submitted without an answer. */
   readonly #tried = new Map<ScheduleId, number>();
   /** Of which it is known that a former life left nothing unrecorded. */
-  readonly #isSettled = new Set<ScheduleId>();
+  readonly #checkedIds = new Set<ScheduleId>();
   /** What happened and could not be written down yet. */
-  readonly #owed = new Map<ScheduleId, readonly ScheduleEvent[]>();
+  readonly #unrecorded = new Map<ScheduleId, readonly ScheduleEvent[]>();
   readonly #stopListening: () => void;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
   #isClosed = false;
 
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
-    this.#recorder = new Recorder(ports.book);
+    this.#recorder = new ScheduleRecorder(ports.book);
     this.#runner = createScheduleRunner(ports, this.#recorder);
-    this.#stopListening = ports.book.onChange((id) => this.#lookAt(id));
+    this.#stopListening = ports.book.onChange((id) => this.#enqueue(id));
     for (const { record } of ports.book.list()) this.#ready.add(record.id);
     this.#go();
   }
@@ -93,7 +93,7 @@ class Engine implements ScheduleEngine {
 
   // ── when ───────────────────────────────────────────────────────────────────────────────────────
 
-  #lookAt(id: ScheduleId): void {
+  #enqueue(id: ScheduleId): void {
     if (this.#isClosed) return;
     this.#ready.add(id);
     this.#go();
@@ -135,10 +135,10 @@ class Engine implements ScheduleEngine {
   async #turn(id: ScheduleId): Promise<void> {
     const { clock, random, logger } = this.#ports;
     try {
-      const askAtMs = await this.#act(id);
+      const nextCheckAtMs = await this.#act(id);
       this.#failures.delete(id);
-      if (askAtMs === undefined) this.#deadlines.delete(id);
-      else this.#deadlines.set(id, askAtMs);
+      if (nextCheckAtMs === undefined) this.#deadlines.delete(id);
+      else this.#deadlines.set(id, nextCheckAtMs);
     } catch (cause) {
       const before = this.#failures.get(id) ?? 0;
       const failures = before + 1;
@@ -158,12 +158,12 @@ class Engine implements ScheduleEngine {
   /** Does and records what `decide` says; when to look again. What was done before a failure is recorded as well. */
   async #act(id: ScheduleId): Promise<number | undefined> {
     const { book, clock } = this.#ports;
-    const owed = this.#owed.get(id);
-    if (owed !== undefined) await this.#record(id, owed);
+    const unrecorded = this.#unrecorded.get(id);
+    if (unrecorded !== undefined) await this.#record(id, unrecorded);
     const schedule = book.get(id);
-    if (schedule === undefined) return this.#forget(id);
-    const triedMs = this.#tried.get(id) ?? (await this.#triedInFormerLife(schedule));
-    const { actions, askAtMs } = decide(schedule, clock.nowMs(), this.#previousRun(id, schedule.state), triedMs);
+    if (schedule === undefined) return this.#drop(id);
+    const triedMs = this.#tried.get(id) ?? (await this.#triedBeforeRestart(schedule));
+    const { actions, nextCheckAtMs } = decide(schedule, clock.nowMs(), this.#previousRun(id, schedule.state), triedMs);
     const events: ScheduleEvent[] = [];
     let problem: string | undefined;
     this.#tried.delete(id);
@@ -177,31 +177,31 @@ class Engine implements ScheduleEngine {
     }
     if (events.length > 0) await this.#record(id, events);
     if (problem !== undefined) throw new PerdureError("ING0006", problem);
-    return askAtMs;
+    return nextCheckAtMs;
   }
 
   /** Nothing more is decided of the schedule until this is written: the next decision depends on it. */
   async #record(id: ScheduleId, events: readonly ScheduleEvent[]): Promise<void> {
-    this.#owed.set(id, events);
+    this.#unrecorded.set(id, events);
     await this.#recorder.record({ id, events });
-    this.#owed.delete(id);
+    this.#unrecorded.delete(id);
   }
 
   /**
    * Before a crash the first undecided time may have been submitted and not recorded. If so it fired and was not missed, and the
    * time after it may have, too.
    */
-  async #triedInFormerLife(schedule: Schedule): Promise<number | undefined> {
+  async #triedBeforeRestart(schedule: Schedule): Promise<number | undefined> {
     const { registry, partitions, clock } = this.#ports;
     const { record } = schedule;
-    if (this.#isSettled.has(record.id)) return undefined;
+    if (this.#checkedIds.has(record.id)) return undefined;
     const nowMs = clock.nowMs();
     const nominalMs = nextNominal(schedule);
-    if (nominalMs !== undefined && nominalMs < nowMs - LATE_AFTER_MS) {
+    if (nominalMs !== undefined && nominalMs < nowMs - OVERDUE_AFTER_MS) {
       const made = firingCommand(record, scheduledFiring(nominalMs), registry, nowMs);
       if (made.kind === "command" && (await partitions.describe(made.command.id)) !== undefined) return nominalMs;
     }
-    this.#isSettled.add(record.id);
+    this.#checkedIds.add(record.id);
     return undefined;
   }
 
@@ -242,7 +242,7 @@ class Engine implements ScheduleEngine {
     const made = firingCommand(record, scheduledFiring(nominalMs), registry, atMs);
     if (made.kind === "impossible") return failed(made.reason);
     const { command } = made;
-    const watch: Watch | undefined =
+    const watch: RunWatch | undefined =
       record.overlap.kind === "allow" ? undefined : { invocationId: command.id, hasEnded: false, detach: undefined };
     const observer = watch === undefined ? undefined : this.#observerOf(record.id, watch);
     const { submission, watch: detach } = await submit(this.#ports, command, observer);
@@ -269,19 +269,19 @@ class Engine implements ScheduleEngine {
   /** `running` as long as nobody said otherwise; after a restart somebody is asked first. */
   #previousRun(id: ScheduleId, { active }: ScheduleState): PreviousRun {
     if (active === undefined) return "ended";
-    const known = this.#watches.get(id);
-    if (known?.invocationId === active.invocationId) return known.hasEnded ? "ended" : "running";
-    const watch: Watch = { invocationId: active.invocationId, hasEnded: false, detach: undefined };
+    const existing = this.#watches.get(id);
+    if (existing?.invocationId === active.invocationId) return existing.hasEnded ? "ended" : "running";
+    const watch: RunWatch = { invocationId: active.invocationId, hasEnded: false, detach: undefined };
     this.#watch(id, watch);
     watch.detach = watchRun(this.#ports.partitions, active.invocationId, this.#observerOf(id, watch));
     return "running";
   }
 
-  #observerOf(id: ScheduleId, watch: Watch) {
+  #observerOf(id: ScheduleId, watch: RunWatch) {
     return {
       ended: () => {
         watch.hasEnded = true;
-        this.#lookAt(id);
+        this.#enqueue(id);
       },
       lost: () => {
         if (this.#watches.get(id) === watch) this.#watches.delete(id);
@@ -291,20 +291,20 @@ class Engine implements ScheduleEngine {
     };
   }
 
-  #watch(id: ScheduleId, watch: Watch): void {
+  #watch(id: ScheduleId, watch: RunWatch): void {
     const previous = this.#watches.get(id);
     if (previous !== watch) previous?.detach?.detach();
     this.#watches.set(id, watch);
   }
 
   /** The schedule is gone; runs go on, but nobody waits for them. */
-  #forget(id: ScheduleId): undefined {
+  #drop(id: ScheduleId): undefined {
     this.#watches.get(id)?.detach?.detach();
     this.#watches.delete(id);
     this.#failures.delete(id);
     this.#tried.delete(id);
-    this.#isSettled.delete(id);
-    this.#owed.delete(id);
+    this.#checkedIds.delete(id);
+    this.#unrecorded.delete(id);
     return undefined;
   }
 }

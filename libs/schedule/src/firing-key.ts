@@ -24,8 +24,8 @@ export function keyTemplateProblem(template: string): string | undefined {
   for (const [piece, name] of template.matchAll(PIECE)) {
     if (piece === "{" || piece === "}") return `a single '${piece}' is written '${piece}${piece}'`;
     if (name !== undefined && !Object.hasOwn(PLACEHOLDERS, name)) {
-      const known = Object.keys(PLACEHOLDERS).map((one) => `{${one}}`);
-      return `'${piece}' is not one of ${known.join(", ")}`;
+      const placeholders = Object.keys(PLACEHOLDERS).map((one) => `{${one}}`);
+      return `'${piece}' is not one of ${placeholders.join(", ")}`;
     }
   }
   return undefined;

@@ -55,7 +55,7 @@ export const CATCH_UP_WINDOW_MS_MAX = 366 * 86_400_000;
 export const CATCH_UP_WINDOW_MS_DEFAULT = 86_400_000;
 
 /** A time found this much too late was missed (the server was down or asleep) and is the catch-up policy's; else it still fires. */
-export const LATE_AFTER_MS = 10_000;
+export const OVERDUE_AFTER_MS = 10_000;
 
 /** Missed times of one gap that are counted one by one; beyond it the counter is a lower bound. Keeps a restart short. */
 export const MISSED_COUNTED_MAX = 1000;

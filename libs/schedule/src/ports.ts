@@ -20,7 +20,7 @@ export interface ScheduleBook {
 }
 
 /** What people do. Everything rejects with `RegistryRefusal`: 404 unknown, 409 name taken or version mismatch, 400 META0100. */
-export interface ScheduleDesk {
+export interface ScheduleManager {
   create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule>;
   replace(id: ScheduleId, spec: ScheduleSpec, expectedVersion: number | undefined): Promise<Schedule>;
   remove(id: ScheduleId, expectedVersion: number | undefined): Promise<void>;
@@ -45,7 +45,7 @@ export interface ScheduleRunner {
 }
 
 /** Who keeps schedules may be in another process: reads may have to wait. */
-export interface Schedules extends ScheduleDesk, ScheduleRunner {
+export interface Schedules extends ScheduleManager, ScheduleRunner {
   get(id: ScheduleId): Schedule | undefined | Promise<Schedule | undefined>;
   /** Oldest first. */
   list(): readonly Schedule[] | Promise<readonly Schedule[]>;

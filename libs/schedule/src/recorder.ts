@@ -2,16 +2,16 @@
 import { RECORDED_TOGETHER_MAX } from "./limits.js";
 import type { RecordedEvents, ScheduleBook } from "./ports.js";
 
-interface Waiting {
+interface PendingRecord {
   readonly change: RecordedEvents;
   readonly resolve: () => void;
   readonly reject: (cause: unknown) => void;
 }
 
 /** While one write is under way the next gathers. As many wait as there are schedules in flight and calls by hand. */
-export class Recorder {
+export class ScheduleRecorder {
   readonly #book: Pick<ScheduleBook, "record">;
-  #waiting: Waiting[] = [];
+  #waiting: PendingRecord[] = [];
   #isWriting = false;
 
   constructor(book: Pick<ScheduleBook, "record">) {

@@ -4,7 +4,7 @@ import type { Partitions, RegistryView } from "@perdure/control";
 import { RegistryRefusal } from "@perdure/metadata";
 import { firingCommand, manualFiring } from "./firing.js";
 import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
-import { Recorder } from "./recorder.js";
+import { ScheduleRecorder } from "./recorder.js";
 import { submit } from "./submit.js";
 
 export interface RunnerPorts {
@@ -16,11 +16,11 @@ export interface RunnerPorts {
 }
 
 /** `recorder`: shared with an engine, so that both write together. */
-export function createScheduleRunner(ports: RunnerPorts, recorder: Recorder = new Recorder(ports.book)): ScheduleRunner {
+export function createScheduleRunner(ports: RunnerPorts, recorder: ScheduleRecorder = new ScheduleRecorder(ports.book)): ScheduleRunner {
   return { runNow: (id, key) => runNow(ports, recorder, id, key) };
 }
 
-async function runNow(ports: RunnerPorts, recorder: Recorder, id: ScheduleId, key: string): Promise<ManualFiring> {
+async function runNow(ports: RunnerPorts, recorder: ScheduleRecorder, id: ScheduleId, key: string): Promise<ManualFiring> {
   const { book, registry, clock, logger, partitions } = ports;
   const schedule = book.get(id);
   if (schedule === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
@@ -28,7 +28,7 @@ async function runNow(ports: RunnerPorts, recorder: Recorder, id: ScheduleId, ke
   const made = firingCommand(schedule.record, manualFiring(nominalMs, key), registry, nominalMs);
   if (made.kind === "impossible") throw new RegistryRefusal(400, "META0100", made.reason);
   const { command } = made;
-  const known = await partitions.describe(command.id);
+  const existing = await partitions.describe(command.id);
   const { submission } = await submit(ports, command, undefined);
   switch (submission.kind) {
     case "taken":
@@ -36,7 +36,7 @@ async function runNow(ports: RunnerPorts, recorder: Recorder, id: ScheduleId, ke
     case "unavailable":
       throw new PerdureError("ING0006", submission.reason);
     case "stored": {
-      const isNew = known === undefined;
+      const isNew = existing === undefined;
       const fired = { kind: "fired", cause: "manual", nominalMs, atMs: nominalMs, invocationId: command.id } as const;
       if (isNew) await recorder.record({ id, events: [fired] });
       logger.info({ scheduleId: id, invocationId: command.id }, "schedule fired by hand");

@@ -30,27 +30,27 @@ export function submit(
   observer: RunObserver | undefined,
 ): Promise<{ readonly submission: Submission; readonly watch: Detach }> {
   return new Promise((resolve) => {
-    let isSettled = false;
+    let isFinished = false;
     let watch: Detach | undefined;
-    const settle = (submission: Submission) => {
-      if (isSettled) return;
-      isSettled = true;
+    const finish = (submission: Submission) => {
+      if (isFinished) return;
+      isFinished = true;
       timeout.cancel();
       const detach = () => watch?.detach();
       if (submission.kind !== "stored") queueDetach(detach);
       resolve({ submission, watch: { detach } });
     };
-    const timeout = clock.setTimer(SUBMIT_TIMEOUT_MS, () => settle({ kind: "unavailable", reason: "no answer in time" }));
+    const timeout = clock.setTimer(SUBMIT_TIMEOUT_MS, () => finish({ kind: "unavailable", reason: "no answer in time" }));
     watch = partitions.invoke(command, observer !== undefined, {
       submitted(previous) {
         // An id made of our own mark is ours whoever submitted it; a workflow's is anybody's.
         const isOurs = previous === undefined || command.facts.idempotencyKey !== undefined;
-        settle(isOurs ? { kind: "stored" } : { kind: "taken" });
+        finish(isOurs ? { kind: "stored" } : { kind: "taken" });
       },
       completed: () => observer?.ended(),
       unavailable(reason) {
-        if (isSettled) observer?.lost();
-        else settle({ kind: "unavailable", reason });
+        if (isFinished) observer?.lost();
+        else finish({ kind: "unavailable", reason });
       },
     });
   });

@@ -12,11 +12,11 @@ function timetable(expression: string, zone: string, anchorMs = 0) {
 /** Fire times in UTC within `[from, to)`, as `day hour:minute`. */
 function between(expression: string, zone: string, from: string, to: string): string[] {
   const table = timetable(expression, zone);
-  const found: string[] = [];
+  const times: string[] = [];
   for (let at = table.next(Date.parse(from) - 1); at !== undefined && at < Date.parse(to); at = table.next(at)) {
-    found.push(new Date(at).toISOString().slice(8, 16).replace("T", " "));
+    times.push(new Date(at).toISOString().slice(8, 16).replace("T", " "));
   }
-  return found;
+  return times;
 }
 
 describe("in spring", () => {

@@ -37,8 +37,8 @@ function intervalTimes(everyMs: number, anchorMs: number): Timetable {
   return {
     next: (afterMs) => anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs,
     previous(beforeMs, floorMs) {
-      const found = anchorMs + (Math.ceil((beforeMs - anchorMs) / everyMs) - 1) * everyMs;
-      return found > floorMs ? found : undefined;
+      const previousMs = anchorMs + (Math.ceil((beforeMs - anchorMs) / everyMs) - 1) * everyMs;
+      return previousMs > floorMs ? previousMs : undefined;
     },
   };
 }

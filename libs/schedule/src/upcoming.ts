@@ -35,14 +35,14 @@ export function dueAt(schedule: Schedule, nominalMs: number): number {
 
 /** At most `count` times after `afterMs`, at most as many as may still fire. */
 export function upcoming(schedule: Schedule, afterMs: number, count: number): number[] {
-  const found: number[] = [];
+  const times: number[] = [];
   const most = Math.min(count, firingsLeft(schedule));
   let at = nominalAfter(schedule, Math.max(afterMs, schedule.state.decidedThroughMs));
-  while (at !== undefined && found.length < most) {
-    found.push(at);
+  while (at !== undefined && times.length < most) {
+    times.push(at);
     at = nominalAfter(schedule, at);
   }
-  return found;
+  return times;
 }
 
 /** `ended`: no time will come and none waits. */

@@ -26,8 +26,8 @@ const zones = new Map<string, Zone>();
 
 /** `undefined` when there is no such zone. Offsets (`+02:00`) are no zones. */
 export function zoneOf(name: string): Zone | undefined {
-  const known = zones.get(name);
-  if (known !== undefined) return known;
+  const cached = zones.get(name);
+  if (cached !== undefined) return cached;
   const zone = makeZone(name);
   if (zone === undefined) return undefined;
   if (zones.size >= ZONES_MAX) zones.clear();
@@ -57,8 +57,8 @@ function makeZone(name: string): Zone | undefined {
   const weeks = new Map<number, Week>();
   const weekAt = (ms: number): Week => {
     const index = Math.floor(ms / WEEK_MS);
-    const known = weeks.get(index);
-    if (known !== undefined) return known;
+    const cached = weeks.get(index);
+    if (cached !== undefined) return cached;
     if (weeks.size >= ZONE_WEEKS_MAX) weeks.clear();
     const week = readWeek(format, index * WEEK_MS);
     weeks.set(index, week);
@@ -85,9 +85,9 @@ function makeZone(name: string): Zone | undefined {
 export function instantOf(zone: Zone, localMs: number): number {
   // Local times are within a day of UTC, so the offsets around are those a day before and after.
   const early = zone.offsetAt(localMs - DAY_MS);
-  const late = zone.offsetAt(localMs + DAY_MS);
-  const first = localMs - Math.max(early, late);
-  const second = localMs - Math.min(early, late);
+  const later = zone.offsetAt(localMs + DAY_MS);
+  const first = localMs - Math.max(early, later);
+  const second = localMs - Math.min(early, later);
   if (zone.offsetAt(first) === localMs - first) return first;
   if (zone.offsetAt(second) === localMs - second) return second;
   return zone.nextChange(first - 1, second) ?? second;

@@ -85,7 +85,7 @@ function matches({ minutes, hours, days, weekdays }: Fields, wall: Wall): boolea
 }
 
 /** What the clock shows at every minute of the span, as "local minutes" and as fields. */
-function walls(zone: string, fromMs: number, toMs: number): { readonly atMs: number; readonly local: number }[] {
+function localMinutes(zone: string, fromMs: number, toMs: number): { readonly atMs: number; readonly local: number }[] {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
     year: "numeric",
@@ -95,12 +95,12 @@ function walls(zone: string, fromMs: number, toMs: number): { readonly atMs: num
     minute: "2-digit",
     hourCycle: "h23",
   });
-  const found: { atMs: number; local: number }[] = [];
+  const minutes: { atMs: number; local: number }[] = [];
   for (let atMs = fromMs; atMs < toMs; atMs += MINUTE_MS) {
     const [, day, month, year, hour, minute] = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+)$/.exec(format.format(atMs))!.map(Number);
-    found.push({ atMs, local: Date.UTC(year!, month! - 1, day!, hour!, minute!) / MINUTE_MS });
+    minutes.push({ atMs, local: Date.UTC(year!, month! - 1, day!, hour!, minute!) / MINUTE_MS });
   }
-  return found;
+  return minutes;
 }
 
 function wallOf(local: number): Wall {
@@ -117,27 +117,27 @@ function wallOf(local: number): Wall {
 /** The written rule, minute by minute. */
 function oracle(one: Fields, all: readonly { readonly atMs: number; readonly local: number }[]): number[] {
   const isHourly = one.hours.size === 24;
-  const found: number[] = [];
+  const times: number[] = [];
   let latest = all[0]!.local - 1;
   for (const { atMs, local } of all) {
     if (isHourly) {
-      if (matches(one, wallOf(local))) found.push(atMs);
+      if (matches(one, wallOf(local))) times.push(atMs);
       continue;
     }
     let fires = false;
     // Each local minute counts when the clock first reaches or jumps over it; those shown again count no more.
     for (let minute = latest + 1; minute <= local; minute++) fires ||= matches(one, wallOf(minute));
     latest = Math.max(latest, local);
-    if (fires) found.push(atMs);
+    if (fires) times.push(atMs);
   }
-  return found;
+  return times;
 }
 
 const spans = new Map(
   MOMENTS.map(([zone, at]) => {
     const fromMs = Date.parse(at) - 1.5 * DAY_MS;
     const toMs = Date.parse(at) + 1.5 * DAY_MS;
-    return [`${zone} ${at}`, { zone, fromMs, toMs, all: walls(zone, fromMs, toMs) }] as const;
+    return [`${zone} ${at}`, { zone, fromMs, toMs, all: localMinutes(zone, fromMs, toMs) }] as const;
   }),
 );
 
@@ -148,9 +148,9 @@ test.each([...spans.keys()])("no fire time is missing and none is there twice: %
       const parsed = parseRecurrence(one.text);
       if (!parsed.ok) throw new Error(`${one.text}: ${parsed.reason}`);
       const timetable = timetableOf(parsed.value, zoneOf(zone)!, 0);
-      const found: number[] = [];
-      for (let at = timetable.next(fromMs - 1); at !== undefined && at < toMs; at = timetable.next(at)) found.push(at);
-      expect({ expression: one.text, found }).toEqual({ expression: one.text, found: oracle(one, all) });
+      const times: number[] = [];
+      for (let at = timetable.next(fromMs - 1); at !== undefined && at < toMs; at = timetable.next(at)) times.push(at);
+      expect({ expression: one.text, times }).toEqual({ expression: one.text, times: oracle(one, all) });
     }),
     { numRuns: 25 },
   );

@@ -10,7 +10,7 @@
 import { allocateBytes, EMPTY_BYTES, Ring } from "@perdure/base";
 import { type ProtocolFault, protocolViolation } from "./fault.js";
 import { frameBodyBytesLimit, frameGatherBytesInitial, frameGatherFactor, frameHeaderBytes } from "./limits.js";
-import { isKnownMessageType, MessageType, messageTypeName } from "./message-type.js";
+import { isMessageType, MessageType, messageTypeName } from "./message-type.js";
 
 export interface Frame {
   readonly type: number;
@@ -110,7 +110,7 @@ export class FrameDecoder {
   #acceptHeader(bytes: Uint8Array, at: number): boolean {
     const type = (bytes[at]! << 8) | bytes[at + 1]!;
     const length = ((bytes[at + 4]! << 24) | (bytes[at + 5]! << 16) | (bytes[at + 6]! << 8) | bytes[at + 7]!) >>> 0;
-    if (!isKnownMessageType(type)) return this.#fail(protocolViolation(`unknown message type ${messageTypeName(type)}`));
+    if (!isMessageType(type)) return this.#fail(protocolViolation(`unknown message type ${messageTypeName(type)}`));
     if (length >= this.#bodyBytesLimit) return this.#fail(messageTooLarge(type, length, this.#bodyBytesLimit));
     this.#type = type;
     this.#flags = (bytes[at + 2]! << 8) | bytes[at + 3]!;

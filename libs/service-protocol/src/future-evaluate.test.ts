@@ -133,13 +133,13 @@ describe("narrowing by one notification", () => {
  * What the SDK's own combinators do, step by step: each leaf arrives at a time of its own, so a race has a winner.
  * Returns when and how a future settles, undefined when what arrives does not settle it.
  */
-function settles(future: Future, arrivals: readonly { id: number; outcome: "success" | "failure" }[]): Settled | undefined {
-  const children: (Settled | undefined)[] = [
+function resolutionOf(future: Future, arrivals: readonly { id: number; outcome: "success" | "failure" }[]): Resolution | undefined {
+  const children: (Resolution | undefined)[] = [
     ...future.completions.map((id) => {
       const time = arrivals.findIndex((arrival) => arrival.id === id);
       return time < 0 ? undefined : { time, outcome: arrivals[time]!.outcome };
     }),
-    ...future.nested.map((child) => settles(child, arrivals)),
+    ...future.nested.map((child) => resolutionOf(child, arrivals)),
   ];
   const done = children.filter((child) => child !== undefined).sort((a, b) => a.time - b.time);
   const first = (outcome: string) => done.find((child) => child.outcome === outcome);
@@ -157,7 +157,7 @@ function settles(future: Future, arrivals: readonly { id: number; outcome: "succ
   }
 }
 
-interface Settled {
+interface Resolution {
   readonly time: number;
   readonly outcome: "success" | "failure";
 }
@@ -218,7 +218,7 @@ describe("compared with what the SDK does", () => {
   test("narrowing one by one resumes exactly when the handler can go on", () => {
     fc.assert(
       fc.property(histories(decided), ({ future, arrivals }) => {
-        const expected = settles(future, arrivals)?.time;
+        const expected = resolutionOf(future, arrivals)?.time;
         let awaiting = future;
         const at = arrivals.findIndex(({ id, outcome }) => {
           const evaluation = narrowFuture(awaiting, { kind: "completion", id }, outcome);
@@ -234,7 +234,7 @@ describe("compared with what the SDK does", () => {
   test("with undecided nodes it may resume early, but never late", () => {
     fc.assert(
       fc.property(histories([...decided, "unknown"]), ({ future, arrivals }) => {
-        const expected = settles(future, arrivals)!.time;
+        const expected = resolutionOf(future, arrivals)!.time;
         let awaiting = future;
         const at = arrivals.findIndex(({ id, outcome }) => {
           const evaluation = narrowFuture(awaiting, { kind: "completion", id }, outcome);
@@ -254,7 +254,7 @@ describe("compared with what the SDK does", () => {
         const before = arrivals.slice(0, many % (arrivals.length + 1));
         const outcomes = new Map(before.map(({ id, outcome }) => [id, outcome]));
         const evaluation = evaluateFuture(future, (id) => (id.kind === "completion" ? outcomes.get(id.id) : undefined));
-        if (settles(future, before) !== undefined) expect(evaluation).toEqual(resolved);
+        if (resolutionOf(future, before) !== undefined) expect(evaluation).toEqual(resolved);
       }),
       { numRuns: 1000 },
     );
@@ -268,7 +268,7 @@ describe("compared with what the SDK does", () => {
         const evaluation = evaluateFuture(future, (id) =>
           id.kind === "completion" && arrived.has(id.id) ? "success" : undefined,
         );
-        expect(evaluation.kind === "resolved").toBe(settles(future, before) !== undefined);
+        expect(evaluation.kind === "resolved").toBe(resolutionOf(future, before) !== undefined);
       }),
       { numRuns: 1000 },
     );

@@ -28,15 +28,15 @@ interface Leaves {
   signalName(name: string): LeafOutcome | undefined;
 }
 
-type Verdict =
+type NodeResult =
   | { readonly kind: "pending"; readonly remaining: Future }
   | { readonly kind: "resolved"; readonly outcome: LeafOutcome }
   /** The SDK has to decide: ends the evaluation of the whole tree. */
   | { readonly kind: "resume" };
 
 const resolved: FutureEvaluation = Object.freeze({ kind: "resolved" });
-const resume: Verdict = Object.freeze({ kind: "resume" });
-const verdicts: Readonly<Record<LeafOutcome, Verdict>> = {
+const resume: NodeResult = Object.freeze({ kind: "resume" });
+const leafResults: Readonly<Record<LeafOutcome, NodeResult>> = {
   success: { kind: "resolved", outcome: "success" },
   failure: { kind: "resolved", outcome: "failure" },
   either: { kind: "resolved", outcome: "either" },
@@ -49,7 +49,7 @@ const verdicts: Readonly<Record<LeafOutcome, Verdict>> = {
  */
 export function evaluateFuture(future: Future, lookup: (id: NotificationId) => LeafOutcome | undefined): FutureEvaluation {
   return conclude(
-    judge(future, {
+    evaluateNode(future, {
       completion: (id) => lookup({ kind: "completion", id }),
       signalIndex: (index) => lookup({ kind: "signalIndex", index }),
       signalName: (name) => lookup({ kind: "signalName", name }),
@@ -62,7 +62,7 @@ export function evaluateFuture(future: Future, lookup: (id: NotificationId) => L
  * as the remainder when the notification is not awaited.
  */
 export function narrowFuture(future: Future, arrived: NotificationId, outcome: LeafOutcome): FutureEvaluation {
-  return conclude(judge(future, oneLeaf(arrived, outcome)));
+  return conclude(evaluateNode(future, oneLeaf(arrived, outcome)));
 }
 
 function oneLeaf(arrived: NotificationId, outcome: LeafOutcome): Leaves {
@@ -76,39 +76,39 @@ function oneLeaf(arrived: NotificationId, outcome: LeafOutcome): Leaves {
   };
 }
 
-function conclude(verdict: Verdict): FutureEvaluation {
-  return verdict.kind === "pending" ? verdict : resolved;
+function conclude(result: NodeResult): FutureEvaluation {
+  return result.kind === "pending" ? result : resolved;
 }
 
 /** What the children of one node have said so far. */
-interface Tally {
+interface OutcomeCounts {
   successes: number;
   failures: number;
   eithers: number;
 }
 
-function judge(future: Future, leaves: Leaves): Verdict {
-  const tally: Tally = { successes: 0, failures: 0, eithers: 0 };
-  const completions = keepPending(future.completions, leaves.completion, tally);
-  const signalIndexes = keepPending(future.signalIndexes, leaves.signalIndex, tally);
-  const signalNames = keepPending(future.signalNames, leaves.signalName, tally);
+function evaluateNode(future: Future, leaves: Leaves): NodeResult {
+  const counts: OutcomeCounts = { successes: 0, failures: 0, eithers: 0 };
+  const completions = keepPending(future.completions, leaves.completion, counts);
+  const signalIndexes = keepPending(future.signalIndexes, leaves.signalIndex, counts);
+  const signalNames = keepPending(future.signalNames, leaves.signalName, counts);
   let nested: Future[] | undefined;
   for (let i = 0; i < future.nested.length; i++) {
     const child = future.nested[i]!;
-    const verdict = judge(child, leaves);
-    if (verdict.kind === "resume") return verdict;
-    if (verdict.kind === "resolved") count(tally, verdict.outcome);
-    if (verdict.kind === "pending" && verdict.remaining === child) nested?.push(child);
+    const result = evaluateNode(child, leaves);
+    if (result.kind === "resume") return result;
+    if (result.kind === "resolved") count(counts, result.outcome);
+    if (result.kind === "pending" && result.remaining === child) nested?.push(child);
     else {
       nested ??= future.nested.slice(0, i);
-      if (verdict.kind === "pending") nested.push(verdict.remaining);
+      if (result.kind === "pending") nested.push(result.remaining);
     }
   }
   const nestedLeft = nested ?? future.nested;
   const pendingCount = completions.length + signalIndexes.length + signalNames.length + nestedLeft.length;
-  const verdict = settle(future.combinator, tally, pendingCount);
-  if (verdict !== undefined) return verdict;
-  const unchanged = nested === undefined && countOf(tally) === 0;
+  const result = resolveNode(future.combinator, counts, pendingCount);
+  if (result !== undefined) return result;
+  const unchanged = nested === undefined && countOf(counts) === 0;
   const { combinator } = future;
   return {
     kind: "pending",
@@ -117,7 +117,7 @@ function judge(future: Future, leaves: Leaves): Verdict {
 }
 
 /** The leaves that have not arrived; the list itself when none has. */
-function keepPending<T>(ids: readonly T[], outcomeOf: (id: T) => LeafOutcome | undefined, tally: Tally): readonly T[] {
+function keepPending<T>(ids: readonly T[], outcomeOf: (id: T) => LeafOutcome | undefined, counts: OutcomeCounts): readonly T[] {
   let kept: T[] | undefined;
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i]!;
@@ -125,42 +125,42 @@ function keepPending<T>(ids: readonly T[], outcomeOf: (id: T) => LeafOutcome | u
     if (outcome === undefined) kept?.push(id);
     else {
       kept ??= ids.slice(0, i);
-      count(tally, outcome);
+      count(counts, outcome);
     }
   }
   return kept ?? ids;
 }
 
-function count(tally: Tally, outcome: LeafOutcome): void {
-  if (outcome === "success") tally.successes++;
-  else if (outcome === "failure") tally.failures++;
-  else tally.eithers++;
+function count(counts: OutcomeCounts, outcome: LeafOutcome): void {
+  if (outcome === "success") counts.successes++;
+  else if (outcome === "failure") counts.failures++;
+  else counts.eithers++;
 }
 
-function countOf(tally: Tally): number {
-  return tally.successes + tally.failures + tally.eithers;
+function countOf(counts: OutcomeCounts): number {
+  return counts.successes + counts.failures + counts.eithers;
 }
 
 /** The table above; undefined while the node is pending. A node without children resolves only if it waits for all. */
-function settle(combinator: Combinator, tally: Tally, pendingCount: number): Verdict | undefined {
+function resolveNode(combinator: Combinator, counts: OutcomeCounts, pendingCount: number): NodeResult | undefined {
   switch (combinator) {
     case "unknown":
-      return countOf(tally) === 0 ? undefined : verdicts.either;
+      return countOf(counts) === 0 ? undefined : leafResults.either;
     case "firstCompleted":
       // The lists do not tell who was first, so disagreeing children leave the outcome open.
-      if (tally.eithers > 0 || (tally.successes > 0 && tally.failures > 0)) return verdicts.either;
-      if (tally.successes > 0) return verdicts.success;
-      return tally.failures > 0 ? verdicts.failure : undefined;
+      if (counts.eithers > 0 || (counts.successes > 0 && counts.failures > 0)) return leafResults.either;
+      if (counts.successes > 0) return leafResults.success;
+      return counts.failures > 0 ? leafResults.failure : undefined;
     case "allCompleted":
-      return pendingCount === 0 ? verdicts.success : undefined;
+      return pendingCount === 0 ? leafResults.success : undefined;
     case "firstSucceededOrAllFailed":
-      if (tally.successes > 0) return verdicts.success;
-      if (tally.eithers > 0) return resume;
-      return pendingCount === 0 ? verdicts.failure : undefined;
+      if (counts.successes > 0) return leafResults.success;
+      if (counts.eithers > 0) return resume;
+      return pendingCount === 0 ? leafResults.failure : undefined;
     case "allSucceededOrFirstFailed":
-      if (tally.failures > 0) return verdicts.failure;
-      if (tally.eithers > 0) return resume;
-      return pendingCount === 0 ? verdicts.success : undefined;
+      if (counts.failures > 0) return leafResults.failure;
+      if (counts.eithers > 0) return resume;
+      return pendingCount === 0 ? leafResults.success : undefined;
     default:
       return unreachable(combinator);
   }

@@ -3,7 +3,7 @@ import {
   isCommand,
   isFromSdk,
   isJournalEntry,
-  isKnownMessageType,
+  isMessageType,
   isNotification,
   journalCommandName,
   journalEntryTypeName,
@@ -14,10 +14,10 @@ import {
 const allTypes = Array.from({ length: 0x10000 }, (_, type) => type);
 
 test("of all 16-bit numbers the listed ones are known, and each is control, command or notification", () => {
-  expect(allTypes.filter(isKnownMessageType)).toEqual(Object.values(MessageType));
+  expect(allTypes.filter(isMessageType)).toEqual(Object.values(MessageType));
   expect(allTypes.filter(isCommand)).toHaveLength(20);
   expect(allTypes.filter(isNotification)).toHaveLength(12);
-  expect(allTypes.filter((type) => isKnownMessageType(type) && !isJournalEntry(type))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(allTypes.filter((type) => isMessageType(type) && !isJournalEntry(type))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   expect(allTypes.filter((type) => isCommand(type) && isNotification(type))).toEqual([]);
 });
 

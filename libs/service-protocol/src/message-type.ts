@@ -63,7 +63,7 @@ const nameByType = new Map<number, MessageTypeName>();
 for (const [name, type] of Object.entries(MessageType)) nameByType.set(type, name as MessageTypeName);
 
 /** Whether the number is one of `MessageType`; everything else on a stream is RT0012. */
-export function isKnownMessageType(type: number): type is MessageType {
+export function isMessageType(type: number): type is MessageType {
   return nameByType.has(type);
 }
 

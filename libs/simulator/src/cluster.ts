@@ -5,14 +5,14 @@ import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Outside } from "./endpoint/session.js";
 import { Leader } from "./leader.js";
 import type { Leaders } from "./reach.js";
-import { partitionFor, type World } from "./world.js";
+import { partitionFor, type SimulatedWorld } from "./world.js";
 
 /** Until a dead leader is noticed and replaced. */
 const TAKE_OVER_MS = 300;
 /** How long a deposed leader may go on before it notices. */
 const UNAWARE_MS = 3_000;
 
-interface Group {
+interface PartitionGroup {
   readonly name: string;
   readonly partitions: readonly number[];
   /** Started last: routed to once it leads. */
@@ -21,18 +21,18 @@ interface Group {
 }
 
 export class Cluster implements Leaders {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #store: PartitionStore;
   readonly #registry: RegistryView;
   readonly #outside: Outside;
   readonly #applied: (batches: readonly PartitionBatch[]) => void;
-  readonly #groups: Group[] = [];
+  readonly #groups: PartitionGroup[] = [];
   readonly #leaders: Leader[] = [];
   /** Whoever claimed a partition last. */
   readonly #claimant = new Map<number, Leader>();
 
   constructor(
-    world: World,
+    world: SimulatedWorld,
     store: PartitionStore,
     registry: RegistryView,
     outside: Outside,
@@ -118,7 +118,7 @@ export class Cluster implements Leaders {
   }
 
   /** A new leader claims the group. The one before, if alive, does not know. */
-  #succeed(group: Group): void {
+  #succeed(group: PartitionGroup): void {
     group.leader = this.#newLeader(`${group.name}#${++group.leaderCount}`, group.partitions);
     this.#run(group.leader);
   }
@@ -141,7 +141,7 @@ export class Cluster implements Leaders {
   }
 
   /** Happens to some group again and again, as long as the weather says so. */
-  #every(kind: "crashEveryMs" | "takeOverEveryMs" | "clockJumpEveryMs", happen: (group: Group) => void): void {
+  #every(kind: "crashEveryMs" | "takeOverEveryMs" | "clockJumpEveryMs", happen: (group: PartitionGroup) => void): void {
     const { scheduler } = this.#world;
     const meanMs = this.#world.weather[kind];
     if (meanMs === undefined) return;

@@ -1,13 +1,13 @@
 /** Why: a checker that meets something forbidden must not throw into the code under test, which would swallow it; it writes it here. */
-export interface Finding {
+export interface SimulationFinding {
   /** The rule that was broken, always the same words, so that runs can be grouped by it. */
   readonly rule: string;
   readonly detail: string;
   readonly atMs: number;
 }
 
-export class Findings {
-  readonly #list: Finding[] = [];
+export class SimulationFindings {
+  readonly #list: SimulationFinding[] = [];
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -23,11 +23,11 @@ export class Findings {
     if (!condition) this.report(rule, detail());
   }
 
-  get first(): Finding | undefined {
+  get first(): SimulationFinding | undefined {
     return this.#list[0];
   }
 
-  get all(): readonly Finding[] {
+  get all(): readonly SimulationFinding[] {
     return this.#list;
   }
 }

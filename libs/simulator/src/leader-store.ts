@@ -20,7 +20,7 @@ import type {
   TimerGroup,
 } from "@perdure/store";
 import { OldTimers } from "./crowd/old-timers.js";
-import type { World } from "./world.js";
+import type { SimulatedWorld } from "./world.js";
 
 /** What the store needs to know of the leader behind it. */
 export interface StoreUser {
@@ -40,12 +40,12 @@ export class LeaderStore implements PartitionStore {
   readonly capabilities: StoreCapabilities;
   readonly reads: SyncReads;
   readonly #store: PartitionStore;
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #user: StoreUser;
   readonly #events: StoreEvents;
   readonly #oldTimers: OldTimers;
 
-  constructor(store: PartitionStore, world: World, user: StoreUser, sharedBatch: boolean, events: StoreEvents) {
+  constructor(store: PartitionStore, world: SimulatedWorld, user: StoreUser, sharedBatch: boolean, events: StoreEvents) {
     this.#store = store;
     this.#world = world;
     this.#user = user;
@@ -104,8 +104,8 @@ export class LeaderStore implements PartitionStore {
   async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
     return this.#read(() => this.#store.events(partition, id));
   }
-  takenUp(partition: number, counted?: Population): AsyncIterable<Invocation> {
-    return this.#scan(() => this.#store.takenUp(partition, counted));
+  recoverable(partition: number, counted?: Population): AsyncIterable<Invocation> {
+    return this.#scan(() => this.#store.recoverable(partition, counted));
   }
   async flow(partition: number): Promise<StoredFlow> {
     return this.#store.flow(partition);

@@ -5,17 +5,17 @@ import { createInvoker, Slots } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/processor";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
-import { withLateWords } from "./crowd/late-words.js";
+import { withRepeatedCommands } from "./crowd/late-words.js";
 import type { Outside } from "./endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "./endpoint/transport.js";
 import { LeaderClock } from "./leader-clock.js";
 import { LeaderStore, type StoreUser } from "./leader-store.js";
 import { type Receiver, SimulatedPeers } from "./peers.js";
 import { SlotWatch } from "./slot-watch.js";
-import type { World } from "./world.js";
+import type { SimulatedWorld } from "./world.js";
 
 export interface LeaderPorts {
-  readonly world: World;
+  readonly world: SimulatedWorld;
   readonly store: PartitionStore;
   readonly registry: RegistryView;
   readonly outside: Outside;
@@ -88,11 +88,11 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
         logger,
         soon: (task) => void this.clock.setTimer(TURN_MS * scheduler.random.float(), task),
         invoker: (host) => {
-          const heard = withLateWords(host, world, (task) => {
+          const repeatingHost = withRepeatedCommands(host, world, (task) => {
             if (this.alive) task();
           });
           const deps = {
-            host: heard,
+            host: repeatingHost,
             registry,
             transports: { http: this.#transport },
             clock: this.clock,

@@ -16,7 +16,7 @@ export const QUIET_MS_CLUSTER = 4 * 60_000;
 export const HELP_ROUNDS_MAX = 40;
 
 /** Virtual time after the storm at which the sleepers of a crowd wake: all of them are stored by then. */
-export const SLEEPERS_WAKE_MS = 30_000;
+export const SCHEDULED_START_MS = 30_000;
 
 /**
  * Virtual time that a handler may be blocked with its stream open while runs wait for its slot: the invoker needs up to a second to be

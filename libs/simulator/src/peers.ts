@@ -5,8 +5,8 @@
  */
 import type { PartitionCommand } from "@perdure/partition";
 import type { OutboxPeers } from "@perdure/processor";
-import { decodeOwed, encodeOwed } from "@perdure/store";
-import { partitionFor, type World } from "./world.js";
+import { decodeOutboxCommand, encodeOutboxCommand } from "@perdure/store";
+import { partitionFor, type SimulatedWorld } from "./world.js";
 
 /** A leader as others reach it. */
 export interface Receiver {
@@ -14,7 +14,7 @@ export interface Receiver {
   deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean;
 }
 
-interface Message {
+interface InFlightMessage {
   readonly seq: number;
   readonly bytes: Uint8Array;
   readonly delivered: () => void;
@@ -27,12 +27,12 @@ const ACK_TIMEOUT_MS = 3_000;
 const REPEATED_AFTER_MS = 2_000;
 
 export class SimulatedPeers implements OutboxPeers {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #alive: () => boolean;
   readonly #route: (partition: number) => Receiver | undefined;
-  readonly #connections = new Map<string, Connection>();
+  readonly #connections = new Map<string, PeerConnection>();
 
-  constructor(world: World, alive: () => boolean, route: (partition: number) => Receiver | undefined) {
+  constructor(world: SimulatedWorld, alive: () => boolean, route: (partition: number) => Receiver | undefined) {
     this.#world = world;
     this.#alive = alive;
     this.#route = route;
@@ -44,20 +44,20 @@ export class SimulatedPeers implements OutboxPeers {
     const name = `${producer}>${to}`;
     let connection = this.#connections.get(name);
     if (connection === undefined) {
-      connection = new Connection(this.#world, producer, this.#alive, () => this.#route(to));
+      connection = new PeerConnection(this.#world, producer, this.#alive, () => this.#route(to));
       this.#connections.set(name, connection);
     }
-    connection.send({ seq, bytes: encodeOwed(command), delivered });
+    connection.send({ seq, bytes: encodeOutboxCommand(command), delivered });
   }
 }
 
-class Connection {
-  readonly #world: World;
+class PeerConnection {
+  readonly #world: SimulatedWorld;
   readonly #producer: string;
   readonly #alive: () => boolean;
   readonly #receiver: () => Receiver | undefined;
   /** In order of sending; the first is the oldest without an answer. */
-  #unanswered: Message[] = [];
+  #unanswered: InFlightMessage[] = [];
   /** Rises with each break: arrivals of an earlier one never happen. */
   #number = 0;
   #up = true;
@@ -65,19 +65,19 @@ class Connection {
   #to: Receiver | undefined;
   #lastArrivalMs = 0;
 
-  constructor(world: World, producer: string, alive: () => boolean, receiver: () => Receiver | undefined) {
+  constructor(world: SimulatedWorld, producer: string, alive: () => boolean, receiver: () => Receiver | undefined) {
     this.#world = world;
     this.#producer = producer;
     this.#alive = alive;
     this.#receiver = receiver;
   }
 
-  send(message: Message): void {
+  send(message: InFlightMessage): void {
     this.#unanswered.push(message);
     if (this.#up) this.#transmit(message);
   }
 
-  #transmit(message: Message): void {
+  #transmit(message: InFlightMessage): void {
     const { scheduler, settings } = this.#world;
     const number = this.#number;
     const nowMs = scheduler.clock.monotonicMs();
@@ -88,7 +88,7 @@ class Connection {
     });
   }
 
-  #arrive(message: Message): void {
+  #arrive(message: InFlightMessage): void {
     const { scheduler, weather, settings } = this.#world;
     if (scheduler.random.chance(weather.messageLoss)) return this.#break();
     const number = this.#number;
@@ -110,11 +110,11 @@ class Connection {
     });
   }
 
-  #hand(receiver: Receiver, { bytes, seq }: Message, delivered: () => void): boolean {
-    return receiver.deliver(decodeOwed(bytes), this.#producer, seq, delivered);
+  #hand(receiver: Receiver, { bytes, seq }: InFlightMessage, delivered: () => void): boolean {
+    return receiver.deliver(decodeOutboxCommand(bytes), this.#producer, seq, delivered);
   }
 
-  #answered(message: Message): void {
+  #answered(message: InFlightMessage): void {
     if (!this.#alive()) return;
     const at = this.#unanswered.indexOf(message);
     if (at < 0) return;

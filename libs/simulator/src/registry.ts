@@ -4,22 +4,22 @@ import type { DeploymentView, HandlerView, RegistrySnapshot, RegistryView, Servi
 import type { HandlerType, ServiceType } from "@perdure/partition";
 import type { SimulatedRules } from "./flow/rules.js";
 import type { Scheduler } from "./scheduler.js";
-import type { Settings } from "./settings.js";
+import type { SimulationSettings } from "./settings.js";
 
-interface Shape {
+interface SimulatedService {
   readonly name: string;
   readonly serviceType: ServiceType;
   readonly handlers: Readonly<Record<string, HandlerType>>;
 }
 
 /** `S/h` plain, `O/…/h` exclusive and `O/…/r` shared, `W/…/run` and `W/…/h`. */
-const SHAPES: readonly Shape[] = [
+const SHAPES: readonly SimulatedService[] = [
   { name: "S", serviceType: "service", handlers: { h: "shared" } },
   { name: "O", serviceType: "virtualObject", handlers: { h: "exclusive", r: "shared" } },
   { name: "W", serviceType: "workflow", handlers: { run: "workflow", h: "shared" } },
 ];
 
-export function drawRegistry(scheduler: Scheduler, settings: Settings, rules: SimulatedRules): RegistryView {
+export function drawRegistry(scheduler: Scheduler, settings: SimulationSettings, rules: SimulatedRules): RegistryView {
   const deployments = new Map<DeploymentView["id"], DeploymentView>();
   const services = new Map<string, ServiceView>();
   for (const shape of SHAPES) {
@@ -35,7 +35,7 @@ export function drawRegistry(scheduler: Scheduler, settings: Settings, rules: Si
   return { current, onChange: (listener) => rules.onChange(listener) };
 }
 
-function drawDeployment(scheduler: Scheduler, settings: Settings, shape: Shape): DeploymentView {
+function drawDeployment(scheduler: Scheduler, settings: SimulationSettings, shape: SimulatedService): DeploymentView {
   const { random, clock } = scheduler;
   const id = newDeploymentId(clock.nowMs(), random);
   const handlers = new Map<string, HandlerView>();

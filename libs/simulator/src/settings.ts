@@ -3,7 +3,7 @@ import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
 import type { CrowdSettings } from "./crowd/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
-import type { ClusterSettings } from "./workers/settings.js";
+import type { SimulatedClusterSettings } from "./workers/settings.js";
 
 /** Chances are per opportunity; mean times are of exponential distributions; undefined: never. */
 export interface Weather {
@@ -23,7 +23,7 @@ export interface Weather {
   readonly badAttempt: number;
 }
 
-export interface Settings {
+export interface SimulationSettings {
   readonly partitionCount: number;
   /** Partitions led together, each group by its own processor. */
   readonly groups: readonly (readonly number[])[];
@@ -49,7 +49,7 @@ export interface Settings {
   /** Undefined: a world without crowds. */
   readonly crowd: CrowdSettings | undefined;
   /** Undefined: leaders that are replaced when they are gone, over a store that answers reads at once. */
-  readonly cluster: ClusterSettings | undefined;
+  readonly cluster: SimulatedClusterSettings | undefined;
 }
 
 export const FAIR_WEATHER: Weather = {
@@ -63,7 +63,7 @@ export const FAIR_WEATHER: Weather = {
   badAttempt: 0,
 };
 
-export function drawSettings(random: SeededRandom): Settings {
+export function drawSettings(random: SeededRandom): SimulationSettings {
   const partitionCount = random.pick([1, 2, 4, 6]);
   const retentionMs = random.pick([40, 90, 240]) * 60_000;
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { FAIR_WEATHER } from "./settings.js";
-import { type Report, simulate } from "./simulation.js";
+import { type SimulationReport, simulate } from "./simulation.js";
 
 /** Worlds of `make test`, which has minutes; `.ci/run` simulates 1,200 others each time, and `make sim` as many as one likes. */
 const SEEDS = 30;
@@ -36,7 +36,7 @@ const ONCE_BROKEN_IN_CLUSTERS: readonly (readonly [seed: number, was: string])[]
 const CLUSTER_SEEDS = 10;
 const CROWD_SEEDS = 12;
 
-function broken(reports: readonly Report[]): string[] {
+function broken(reports: readonly SimulationReport[]): string[] {
   return reports.flatMap(({ seed, findings }) =>
     findings.slice(0, 1).map(({ rule, detail }) => `seed ${seed}: ${rule}: ${detail}`),
   );
@@ -44,18 +44,18 @@ function broken(reports: readonly Report[]): string[] {
 
 describe("simulated worlds", () => {
   test("come to rest with every rule kept, whatever happens in them", async () => {
-    const reports: Report[] = [];
+    const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= SEEDS; seed++) reports.push(await simulate({ seed }));
     expect(broken(reports)).toEqual([]);
     // They are not empty: most invocations need more than one attempt, and most worlds see many commits.
-    const sum = (of: (report: Report) => number): number => reports.reduce((total, report) => total + of(report), 0);
+    const sum = (of: (report: SimulationReport) => number): number => reports.reduce((total, report) => total + of(report), 0);
     expect(sum((report) => report.invocations)).toBeGreaterThan(10 * SEEDS);
     expect(sum((report) => report.attempts)).toBeGreaterThan(2 * sum((report) => report.invocations));
     expect(sum((report) => report.commits)).toBeGreaterThan(60 * SEEDS);
   }, 120_000);
 
   test("with fewer slots than callers come to rest, and no blocked handler keeps a slot from a run that waits", async () => {
-    const reports: Report[] = [];
+    const reports: SimulationReport[] = [];
     for (const seed of FEW_SLOTS_SEEDS)
       reports.push(await simulate({ seed, settings: { concurrentInvocationsMax: 1 + (seed % 3), callers: 9 } }));
     expect(broken(reports)).toEqual([]);
@@ -66,7 +66,7 @@ describe("simulated worlds", () => {
   });
 
   test("of scopes keep every limit and rate, pass nobody over and leave no room unused", async () => {
-    const reports: Report[] = [];
+    const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= SCOPED_SEEDS; seed++) reports.push(await simulate({ seed, flow: true }));
     expect(broken(reports)).toEqual([]);
     const waits = reports.reduce((total, { slotWaits }) => total + slotWaits, 0);
@@ -78,7 +78,7 @@ describe("simulated worlds", () => {
   });
 
   test("of clusters come to rest with every rule kept: nobody writes who was deposed, nothing accepted is lost", async () => {
-    const reports: Report[] = [];
+    const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= CLUSTER_SEEDS; seed++) reports.push(await simulate({ seed, cluster: true }));
     expect(broken(reports)).toEqual([]);
     const invocations = reports.reduce((total, report) => total + report.invocations, 0);
@@ -86,7 +86,7 @@ describe("simulated worlds", () => {
   }, 120_000);
 
   test("of crowds come to rest with every rule kept: full pages, late messages and timers that come again change nothing", async () => {
-    const reports: Report[] = [];
+    const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= CROWD_SEEDS; seed++) reports.push(await simulate({ seed, crowd: true }));
     expect(broken(reports)).toEqual([]);
     expect(Math.max(...reports.map(({ invocations }) => invocations))).toBeGreaterThan(512); // A page of timers.

@@ -8,28 +8,28 @@ import { brokenInvariants } from "@perdure/partition";
 import { KvPartitionStore, type PartitionBatch } from "@perdure/store";
 import { MirroredKeyValue } from "@perdure/store/testing/mirrored-key-value";
 import { SeededRandom } from "@perdure/testkit";
-import { Caller } from "./actors/caller.js";
-import { Operator } from "./actors/operator.js";
+import { SimulatedCaller } from "./actors/caller.js";
+import { SimulatedOperator } from "./actors/operator.js";
 import { Outsider } from "./actors/outsider.js";
-import { Requests } from "./actors/requests.js";
+import { RequestFactory } from "./actors/requests.js";
 import { Cluster } from "./cluster.js";
 import { crowdSeed, drawCrowdSettings } from "./crowd/settings.js";
-import { type Finding, Findings } from "./findings.js";
+import { type SimulationFinding, SimulationFindings } from "./findings.js";
 import { Pauser } from "./flow/pauser.js";
 import { SimulatedRules } from "./flow/rules.js";
 import { drawFlowSettings, flowSeed } from "./flow/settings.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
-import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, SLEEPERS_WAKE_MS, STEPS_MAX } from "./limits.js";
+import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, SCHEDULED_START_MS, STEPS_MAX } from "./limits.js";
 import type { Leaders } from "./reach.js";
 import { drawRegistry } from "./registry.js";
 import { Scheduler } from "./scheduler.js";
-import { drawSettings, FAIR_WEATHER, type Settings } from "./settings.js";
+import { drawSettings, FAIR_WEATHER, type SimulationSettings } from "./settings.js";
 import { snapshotOf } from "./snapshot.js";
 import { Trace } from "./trace.js";
 import { Fleet } from "./workers/fleet.js";
 import { clusterSeed, drawClusterSettings } from "./workers/settings.js";
-import type { World } from "./world.js";
+import type { SimulatedWorld } from "./world.js";
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -44,12 +44,12 @@ export interface SimulationOptions {
   /** A world with much at one moment, late messages and old timers; likewise. Not together with `flow` or `cluster`. */
   readonly crowd?: boolean;
   /** Instead of what the seed would draw. */
-  readonly settings?: Partial<Settings>;
+  readonly settings?: Partial<SimulationSettings>;
 }
 
-export interface Report {
+export interface SimulationReport {
   readonly seed: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly SimulationFinding[];
   readonly steps: number;
   readonly commits: number;
   readonly attempts: number;
@@ -59,26 +59,26 @@ export interface Report {
   /** Equal for equal seeds, whatever happened. */
   readonly fingerprint: string;
   readonly trace: readonly string[];
-  readonly settings: Settings;
+  readonly settings: SimulationSettings;
 }
 
-export async function simulate(options: SimulationOptions): Promise<Report> {
+export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   await new Promise((resolve) => setImmediate(resolve)); // A world leaves the event loop no turn.
   return new Simulation(options).run();
 }
 
 class Simulation {
   readonly #options: SimulationOptions;
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #kv = new MirroredKeyValue();
   readonly #store = new KvPartitionStore(this.#kv);
   readonly #cluster: Leaders;
-  readonly #operator: Operator;
+  readonly #operator: SimulatedOperator;
   readonly #pauser: Pauser;
   readonly #rules = new SimulatedRules();
   readonly #outsider: Outsider;
-  readonly #requests: Requests;
-  readonly #callers: Caller[] = [];
+  readonly #requests: RequestFactory;
+  readonly #callers: SimulatedCaller[] = [];
   #callersToCome = 0;
   #checkedCommits = 0;
 
@@ -94,7 +94,7 @@ class Simulation {
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
     const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
-    const findings = new Findings(nowMs);
+    const findings = new SimulationFindings(nowMs);
     const trace = new Trace(options.trace === true, nowMs);
     this.#world = {
       scheduler,
@@ -105,19 +105,19 @@ class Simulation {
       weather: settings.weather,
     };
     const registry = drawRegistry(scheduler, settings, this.#rules);
-    this.#requests = new Requests(this.#world, registry);
+    this.#requests = new RequestFactory(this.#world, registry);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
     const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
     this.#cluster =
       settings.cluster === undefined
         ? new Cluster(this.#world, this.#store, registry, this.#outsider, applied)
         : new Fleet(this.#world, this.#store, registry, this.#outsider, settings.cluster, applied);
-    this.#operator = new Operator(this.#world, this.#cluster);
+    this.#operator = new SimulatedOperator(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
     this.#world.ledger.flow.pausedQueues = this.#pauser.paused;
   }
 
-  async run(): Promise<Report> {
+  async run(): Promise<SimulationReport> {
     const { scheduler, settings, findings, ledger, trace } = this.#world;
     try {
       await this.#live();
@@ -130,7 +130,7 @@ class Simulation {
       steps: scheduler.steps,
       commits: ledger.commits,
       attempts: ledger.attempts.count,
-      invocations: [...ledger.lives()].length,
+      invocations: [...ledger.generations()].length,
       slotWaits: ledger.flow.waits,
       fingerprint: trace.fingerprint,
       trace: trace.lines,
@@ -143,14 +143,14 @@ class Simulation {
     this.#flowHappens();
     this.#cluster.start();
     this.#callersCome();
-    this.#sleepersCome();
+    this.#addScheduledInvocations();
     await this.#until(() => scheduler.clock.monotonicMs() >= settings.stormMs && this.#callersToCome === 0);
     this.#world.weather = FAIR_WEATHER;
     trace.note("calm", () => "the weather turns fair");
     this.#cluster.calm();
     await this.#comeToRest();
     await this.#checkInvariants(true);
-    if (findings.first === undefined) await this.#forgetEverything();
+    if (findings.first === undefined) await this.#endRetention();
   }
 
   // ── what happens ───────────────────────────────────────────────────────────────────────────────
@@ -162,7 +162,7 @@ class Simulation {
     for (let n = 0; n < settings.callers; n++) {
       scheduler.after(settings.stormMs * random.float() * random.float(), () => {
         this.#callersToCome--;
-        const caller = new Caller(this.#world, this.#cluster, `caller${n}`, this.#requests.draw(), random.chance(0.8));
+        const caller = new SimulatedCaller(this.#world, this.#cluster, `caller${n}`, this.#requests.draw(), random.chance(0.8));
         this.#callers.push(caller);
         this.#world.trace.note("request", () => `${caller.name} ${caller.command.id} ${inputText(caller.command.input)}`);
         caller.go();
@@ -174,16 +174,16 @@ class Simulation {
   }
 
   /** Callers of a crowd, all of whose invocations are to begin at one moment when the storm is over. */
-  #sleepersCome(): void {
+  #addScheduledInvocations(): void {
     const { scheduler, settings } = this.#world;
     const { crowd, stormMs } = settings;
     if (crowd === undefined) return;
-    const atMs = scheduler.clock.nowMs() + stormMs + SLEEPERS_WAKE_MS;
-    this.#callersToCome += crowd.sleepers;
-    for (let n = 0; n < crowd.sleepers; n++) {
+    const atMs = scheduler.clock.nowMs() + stormMs + SCHEDULED_START_MS;
+    this.#callersToCome += crowd.scheduledInvocations;
+    for (let n = 0; n < crowd.scheduledInvocations; n++) {
       scheduler.after(stormMs * scheduler.random.float(), () => {
         this.#callersToCome--;
-        const caller = new Caller(this.#world, this.#cluster, `sleeper${n}`, this.#requests.sleeper(0, atMs), false);
+        const caller = new SimulatedCaller(this.#world, this.#cluster, `sleeper${n}`, this.#requests.scheduledInvocation(0, atMs), false);
         this.#callers.push(caller);
         caller.go();
       });
@@ -269,7 +269,7 @@ class Simulation {
 
   #atRest(): boolean {
     const { ledger } = this.#world;
-    if (this.#outsider.busy || this.#pauser.paused.size > 0 || ledger.messagesOwed > 0 || this.#cluster.closing.length > 0)
+    if (this.#outsider.busy || this.#pauser.paused.size > 0 || ledger.undeliveredCount > 0 || this.#cluster.closing.length > 0)
       return false;
     for (const caller of this.#callers) if (!caller.done) return false;
     for (const _ of ledger.unfinished()) return false;
@@ -282,28 +282,28 @@ class Simulation {
     const unfinished = [...ledger.unfinished()];
     for (const missing of causesMissing(ledger, this.#pauser.paused)) findings.report("who waits, waits for somebody", missing);
     if (unfinished.length === 0) findings.report("a world comes to rest", this.#unfinishedText());
-    const paused = unfinished.filter((life) => life.invocation.status === "paused");
-    trace.note("help", () => unfinished.map((life) => `${life.id} ${life.invocation.status}`).join());
-    for (const life of paused) this.#operator.do("resume", life);
+    const paused = unfinished.filter((generation) => generation.invocation.status === "paused");
+    trace.note("help", () => unfinished.map((generation) => `${generation.id} ${generation.invocation.status}`).join());
+    for (const generation of paused) this.#operator.do("resume", generation);
     if (paused.length > 0) return;
-    for (const life of unfinished)
-      if (life.invocation.status === "suspended" || life.invocation.status === "invoked") this.#operator.do("cancel", life);
+    for (const generation of unfinished)
+      if (generation.invocation.status === "suspended" || generation.invocation.status === "invoked") this.#operator.do("cancel", generation);
   }
 
   #unfinishedText(): string {
     const { ledger } = this.#world;
-    const lives = [...ledger.unfinished()].map((life) => `${life.id} ${life.invocation.status}`);
+    const generations = [...ledger.unfinished()].map((generation) => `${generation.id} ${generation.invocation.status}`);
     const callers = this.#callers.filter((caller) => !caller.done).map((caller) => caller.state);
-    const owed = ledger.messagesOwed > 0 ? [`${ledger.messagesOwed} messages are owed`] : [];
+    const undelivered = ledger.undeliveredCount > 0 ? [`${ledger.undeliveredCount} messages are owed`] : [];
     const outside = this.#outsider.busy ? ["outsiders are busy"] : [];
     const closing = this.#cluster.closing.map((name) => `${name} never ends closing`);
-    return [...lives, ...callers, ...owed, ...outside, ...closing].join("; ");
+    return [...generations, ...callers, ...undelivered, ...outside, ...closing].join("; ");
   }
 
   // ── forgetting ─────────────────────────────────────────────────────────────────────────────────
 
   /** Once all retention is over, only what is meant to stay is left: epochs, deliveries seen, state. */
-  async #forgetEverything(): Promise<void> {
+  async #endRetention(): Promise<void> {
     const { scheduler, settings, findings } = this.#world;
     const untilMs = scheduler.clock.monotonicMs() + 2 * settings.retentionMs + 3 * settings.cleanupIntervalMs;
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);

@@ -2,17 +2,17 @@
 import type { Slots } from "@perdure/invoker";
 import type { SimulatedTransport } from "./endpoint/transport.js";
 import { BLOCKED_WITH_SLOT_MS_MAX } from "./limits.js";
-import type { World } from "./world.js";
+import type { SimulatedWorld } from "./world.js";
 
 export class SlotWatch {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #name: string;
   readonly #slots: Slots;
   readonly #transport: SimulatedTransport;
   /** Since when runs have waited without a free slot in between. */
   #fullSinceMs: number | undefined;
 
-  constructor(world: World, name: string, slots: Slots, transport: SimulatedTransport) {
+  constructor(world: SimulatedWorld, name: string, slots: Slots, transport: SimulatedTransport) {
     this.#world = world;
     this.#name = name;
     this.#slots = slots;

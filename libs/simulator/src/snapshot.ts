@@ -28,7 +28,7 @@ export async function snapshotOf(store: PartitionStore, partition: number): Prom
     inboxes: await all(store.scanInboxes(partition)),
     promises: await all(store.scanPromises(partition)),
     timers: [...precise, ...retention],
-    owed: (await store.outbox(partition, -1, ROWS_MAX)).map(({ command }) => command),
+    pendingCommands: (await store.outbox(partition, -1, ROWS_MAX)).map(({ command }) => command),
     pauses: (await store.flow(partition)).pauses.map(({ pause }) => pause),
   };
 }

@@ -1,22 +1,22 @@
 /** What everything in a simulated world stands on. */
 import type { InvocationId } from "@perdure/base";
 import { partitionOf } from "@perdure/base";
-import type { Findings } from "./findings.js";
+import type { SimulationFindings } from "./findings.js";
 import type { Ledger } from "./ledger/ledger.js";
 import type { Scheduler } from "./scheduler.js";
-import type { Settings, Weather } from "./settings.js";
+import type { SimulationSettings, Weather } from "./settings.js";
 import type { Trace } from "./trace.js";
 
-export interface World {
+export interface SimulatedWorld {
   readonly scheduler: Scheduler;
-  readonly settings: Settings;
-  readonly findings: Findings;
+  readonly settings: SimulationSettings;
+  readonly findings: SimulationFindings;
   readonly ledger: Ledger;
   readonly trace: Trace;
   /** The settings' weather while it storms, fair afterwards. */
   weather: Weather;
 }
 
-export function partitionFor(world: World, id: InvocationId): number {
+export function partitionFor(world: SimulatedWorld, id: InvocationId): number {
   return partitionOf(id, world.settings.partitionCount);
 }

@@ -3,7 +3,7 @@ import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
 import type {
   Archive,
-  ArchivedLife,
+  ArchivedGeneration,
   ArchivedRow,
   ArchiveFilter,
   ArchiveOutcome,
@@ -31,10 +31,10 @@ export class MemoryArchive implements Archive {
     return DONE;
   }
 
-  async forget(leader: ArchivingLeader, lives: readonly ArchivedLife[]): Promise<ArchiveOutcome> {
+  async delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome> {
     const fenced = this.#fence(leader);
     if (fenced !== undefined) return fenced;
-    for (const { id, retainedUntilMs } of lives)
+    for (const { id, retainedUntilMs } of generations)
       if (this.#records.get(id)?.retainedUntilMs === retainedUntilMs) this.#records.delete(id);
     return DONE;
   }
@@ -61,13 +61,13 @@ export class MemoryArchive implements Archive {
 
   async *scan(filter: ArchiveFilter): AsyncIterable<readonly ArchivedRow[]> {
     const { partition, service, isFailure, createdFromMs = 0, createdToMs = Number.POSITIVE_INFINITY } = filter;
-    const found = [...this.#records.values()]
+    const matches = [...this.#records.values()]
       .filter((each) => partition === undefined || each.partition === partition)
       .filter((each) => service === undefined || each.service === service)
       .filter((each) => isFailure === undefined || each.isFailure === isFailure)
       .filter((each) => each.createdAtMs >= createdFromMs && each.createdAtMs < createdToMs)
       .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
-    for (let from = 0; from < found.length; from += PAGE) yield found.slice(from, from + PAGE);
+    for (let from = 0; from < matches.length; from += PAGE) yield matches.slice(from, from + PAGE);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

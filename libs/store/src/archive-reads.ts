@@ -5,14 +5,14 @@
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent } from "@perdure/partition";
 import type { Archive } from "./archive.js";
-import { ArchivedLives, FORGOTTEN } from "./archived-lives.js";
-import type { AsyncPartitionStore, Row, RowKey } from "./async-reads.js";
+import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-lives.js";
+import type { AsyncPartitionStore, FetchedRow, RowKey } from "./async-reads.js";
 import { decodeInvocation } from "./codec/invocation.js";
 import type { StateRange, StateRow } from "./partition-store.js";
 
 /** Rejects with STO0001 also when only the archive fails and what is asked for is not in the store. `nowMs` is the present. */
 export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: () => number): AsyncPartitionStore {
-  const lives = new ArchivedLives(store, archive, nowMs);
+  const generations = new ArchivedGenerations(store, archive, nowMs);
 
   const isStored = async (partition: number, id: InvocationId): Promise<boolean> => {
     const [row] = await store.fetch(partition, [{ kind: "invocation", id }]);
@@ -22,13 +22,13 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
   /** Entries of an archived life, unless the id lives in the store. */
   const archivedEntries = async (partition: number, id: InvocationId): Promise<readonly JournalEntry[]> => {
     if (await isStored(partition, id)) return [];
-    return (await lives.find(partition, [id])).has(id) ? archive.journal(id) : [];
+    return (await generations.find(partition, [id])).has(id) ? archive.journal(id) : [];
   };
 
-  const filled = async (partition: number, row: Row, found: ReadonlyMap<InvocationId, Uint8Array>): Promise<Row> => {
+  const filled = async (partition: number, row: FetchedRow, archivedRows: ReadonlyMap<InvocationId, Uint8Array>): Promise<FetchedRow> => {
     switch (row.kind) {
       case "invocation":
-        return row.value === undefined ? { ...row, value: decoded(found.get(row.id)) } : row;
+        return row.value === undefined ? { ...row, value: decoded(archivedRows.get(row.id)) } : row;
       case "journal":
         return row.value.length === 0 ? { ...row, value: await archivedEntries(partition, row.id) } : row;
       case "entry":
@@ -45,8 +45,8 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     async fetch(partition, keys: readonly RowKey[]) {
       const rows = await store.fetch(partition, keys);
       const absent = rows.flatMap((row) => (row.kind === "invocation" && row.value === undefined ? row.id : []));
-      const found = await lives.find(partition, absent);
-      return Promise.all(rows.map((row) => filled(partition, row, found)));
+      const archivedRows = await generations.find(partition, absent);
+      return Promise.all(rows.map((row) => filled(partition, row, archivedRows)));
     },
     async readJournal(partition, id, length) {
       const stored = await store.readJournal(partition, id, length);
@@ -58,26 +58,26 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     async events(partition, id): Promise<readonly JournalEvent[]> {
       const events = await store.events(partition, id);
       if (events.length > 0 || (await isStored(partition, id))) return events;
-      return (await lives.find(partition, [id])).has(id) ? archive.events(id) : events;
+      return (await generations.find(partition, [id])).has(id) ? archive.events(id) : events;
     },
     async *completed(partition) {
       // The store is read first and its ids remembered: whatever moves into the archive meanwhile is seen twice and told once.
-      const seen = new Set<InvocationId>();
+      const storedIds = new Set<InvocationId>();
       for await (const invocation of store.completed(partition)) {
-        seen.add(invocation.facts.id);
+        storedIds.add(invocation.facts.id);
         yield invocation;
       }
-      for await (const page of lives.scan(partition, {}))
-        for (const { id, row } of page) if (!seen.has(id)) yield decodeInvocation(row);
+      for await (const page of generations.scan(partition, {}))
+        for (const { id, row } of page) if (!storedIds.has(id)) yield decodeInvocation(row);
     },
     async *scanState(partition, service, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
-      for await (const row of store.scanState(partition, service, where)) if (row.service !== FORGOTTEN.service) yield row;
+      for await (const row of store.scanState(partition, service, where)) if (row.service !== DELETED_GENERATIONS.service) yield row;
     },
     stateOf: (partition, service, key) => store.stateOf(partition, service, key),
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),
     timers: (partition, group, fromMs, limit) => store.timers(partition, group, fromMs, limit),
     outbox: (partition, afterSeq, limit) => store.outbox(partition, afterSeq, limit),
-    takenUp: (partition, counted) => store.takenUp(partition, counted),
+    recoverable: (partition, counted) => store.recoverable(partition, counted),
     flow: (partition) => store.flow(partition),
     unfinished: (partition, status) => store.unfinished(partition, status),
     scanPromises: (partition) => store.scanPromises(partition),

@@ -35,7 +35,7 @@ export interface ArchiveRecord {
 export type ArchivedRow = Pick<ArchiveRecord, "id" | "retainedUntilMs" | "expires" | "row">;
 
 /** One of the lives of an id. */
-export type ArchivedLife = Pick<ArchiveRecord, "id" | "retainedUntilMs">;
+export type ArchivedGeneration = Pick<ArchiveRecord, "id" | "retainedUntilMs">;
 
 /** Who writes. */
 export interface ArchivingLeader {
@@ -60,7 +60,7 @@ export interface Archive extends AsyncDisposable {
   /** Durable when it resolves. Replaces what is there under the same ids. */
   put(leader: ArchivingLeader, records: readonly ArchiveRecord[]): Promise<ArchiveOutcome>;
   /** Deletes these lives, and no other life of the same ids. Those not there are no error. */
-  forget(leader: ArchivingLeader, lives: readonly ArchivedLife[]): Promise<ArchiveOutcome>;
+  delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome>;
   /** Those that are there, in no order. */
   find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]>;
   /** Entries in their order; none when the record has none or is not there. */

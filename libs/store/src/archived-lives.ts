@@ -9,30 +9,30 @@ import type { Archive, ArchivedRow, ArchiveFilter } from "./archive.js";
  * Where a partition notes the lives that are forgotten and may be archived still: as state of a service that nobody can have, so that
  * every store keeps it and a note is durable with the batch that forgets. State keys are `<id>/<retainedUntilMs>`.
  */
-export const FORGOTTEN = Object.freeze({ service: ":archive", key: "forgotten" });
+export const DELETED_GENERATIONS = Object.freeze({ service: ":archive", key: "forgotten" });
 
-export function forgottenName(id: InvocationId, retainedUntilMs: number): string {
+export function deletionNoteName(id: InvocationId, retainedUntilMs: number): string {
   return `${id}/${retainedUntilMs}`;
 }
 
-export function parseForgottenName(name: string): { readonly id: InvocationId; readonly retainedUntilMs: number } {
+export function parseDeletionNoteName(name: string): { readonly id: InvocationId; readonly retainedUntilMs: number } {
   const slash = name.indexOf("/");
   return { id: name.slice(0, slash) as InvocationId, retainedUntilMs: Number(name.slice(slash + 1)) };
 }
 
 /** What both snapshots and stores have. */
-export interface NotesOfForgotten {
+export interface DeletionNotes {
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
 }
 
 /** Archived invocations that live. Everything rejects with STO0001 when store or archive fails. */
-export class ArchivedLives {
-  readonly #notes: NotesOfForgotten;
+export class ArchivedGenerations {
+  readonly #notes: DeletionNotes;
   readonly #archive: Archive;
   readonly #nowMs: () => number;
 
   /** `nowMs` is the present. */
-  constructor(notes: NotesOfForgotten, archive: Archive, nowMs: () => number) {
+  constructor(notes: DeletionNotes, archive: Archive, nowMs: () => number) {
     this.#notes = notes;
     this.#archive = archive;
     this.#nowMs = nowMs;
@@ -40,13 +40,13 @@ export class ArchivedLives {
 
   /** Rows as they are stored, of one partition; what is not there is left out. */
   async find(partition: number, ids: readonly InvocationId[]): Promise<ReadonlyMap<InvocationId, Uint8Array>> {
-    const found = new Map<InvocationId, Uint8Array>();
-    if (ids.length === 0) return found;
+    const result = new Map<InvocationId, Uint8Array>();
+    if (ids.length === 0) return result;
     const rows = await this.#archive.find(ids);
-    if (rows.length === 0) return found;
+    if (rows.length === 0) return result;
     const isAlive = await this.#aliveIn(partition);
-    for (const row of rows) if (isAlive(row)) found.set(row.id, row.row);
-    return found;
+    for (const row of rows) if (isAlive(row)) result.set(row.id, row.row);
+    return result;
   }
 
   async *scan(partition: number, filter: Omit<ArchiveFilter, "partition">): AsyncIterable<readonly ArchivedRow[]> {
@@ -58,9 +58,9 @@ export class ArchivedLives {
   }
 
   async #aliveIn(partition: number): Promise<(row: ArchivedRow) => boolean> {
-    const gone = await this.#notes.stateOf(partition, FORGOTTEN.service, FORGOTTEN.key);
+    const gone = await this.#notes.stateOf(partition, DELETED_GENERATIONS.service, DELETED_GENERATIONS.key);
     const nowMs = this.#nowMs();
     return ({ id, retainedUntilMs, expires }) =>
-      !gone.has(forgottenName(id, retainedUntilMs)) && (!expires || retainedUntilMs > nowMs);
+      !gone.has(deletionNoteName(id, retainedUntilMs)) && (!expires || retainedUntilMs > nowMs);
   }
 }

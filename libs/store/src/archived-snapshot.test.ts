@@ -4,7 +4,7 @@ import type { Completed, JournalEntry, Mutation } from "@perdure/partition";
 import { anId, anInvocation, plainTarget, someFacts } from "@perdure/partition/testing";
 import { MemoryArchive } from "./archive-memory.js";
 import { archiveRecord, retainedUntilMs } from "./archive-record.js";
-import { FORGOTTEN, forgottenName } from "./archived-lives.js";
+import { DELETED_GENERATIONS, deletionNoteName } from "./archived-lives.js";
 import { ArchivedSnapshot } from "./archived-snapshot.js";
 import { InvocationFields } from "./codec/invocation-fields.js";
 import { MemoryKeyValue } from "./kv/key-value.js";
@@ -59,7 +59,7 @@ async function world() {
   return { store, leader, archive, archived, snapshot: new ArchivedSnapshot(store, archive, () => NOW_MS) };
 }
 
-async function told(pages: AsyncIterable<readonly Uint8Array[]>): Promise<InvocationId[]> {
+async function idsOf(pages: AsyncIterable<readonly Uint8Array[]>): Promise<InvocationId[]> {
   const fields = new InvocationFields();
   const ids: InvocationId[] = [];
   for await (const rows of pages)
@@ -78,28 +78,28 @@ describe("partitions and their archive, read as one", () => {
     await leader.put({ kind: "putInvocation", invocation: anInvocation("invoked", { facts: someFacts({ id: anId(1) }) }) });
     await leader.put(put(completed(2)));
     await archived(completed(2), completed(3)); // 2 is in both: its leader died in between.
-    expect(await told(snapshot.invocationRows(0, "unfinished"))).toEqual(ids(1));
+    expect(await idsOf(snapshot.invocationRows(0, "unfinished"))).toEqual(ids(1));
     await leader.put(put(completed(1)));
     await leader.put({ kind: "deleteInvocation", id: anId(1) });
     await archived(completed(1));
-    expect(await told(snapshot.invocationRows(0, "completed"))).toEqual(ids(2, 3)); // 1 has been told.
+    expect(await idsOf(snapshot.invocationRows(0, "completed"))).toEqual(ids(2, 3)); // 1 has been told.
   });
 
   test("may leave out services nobody asked for", async () => {
     const { archived, snapshot } = await world();
     await archived(completed(1, "A"), completed(2, "B"), completed(3, "C"));
-    expect(await told(snapshot.invocationRows(0, "completed", new Set(["A", "C", "none"])))).toEqual(ids(1, 3));
+    expect(await idsOf(snapshot.invocationRows(0, "completed", new Set(["A", "C", "none"])))).toEqual(ids(1, 3));
   });
 
   test("tell nothing of lives that are over", async () => {
     const { leader, archived, snapshot } = await world();
     const short = completed(1);
     const expired: Completed = { ...short, facts: { ...short.facts, completionRetentionMs: 1, journalRetentionMs: 1 } };
-    const forgotten = completed(2);
-    await archived(expired, forgotten, completed(3));
-    const stateKey = forgottenName(anId(2), retainedUntilMs(forgotten));
-    await leader.put({ kind: "putState", ...FORGOTTEN, stateKey, value: EMPTY_BYTES });
-    expect(await told(snapshot.invocationRows(0, "completed"))).toEqual(ids(3));
+    const deleted = completed(2);
+    await archived(expired, deleted, completed(3));
+    const stateKey = deletionNoteName(anId(2), retainedUntilMs(deleted));
+    await leader.put({ kind: "putState", ...DELETED_GENERATIONS, stateKey, value: EMPTY_BYTES });
+    expect(await idsOf(snapshot.invocationRows(0, "completed"))).toEqual(ids(3));
     expect(await Promise.all([1, 2, 3].map(async (n) => (await snapshot.invocationRow(0, anId(n))) !== undefined))).toEqual([
       false,
       false,
@@ -136,9 +136,9 @@ describe("partitions and their archive, read as one", () => {
     await leader.put(put(completed(2)));
     await leader.put({ kind: "putInvocation", invocation: anInvocation("invoked", { facts: someFacts({ id: anId(1) }) }) });
     archive.isAway = true;
-    expect(await told(snapshot.invocationRows(0, "unfinished"))).toEqual(ids(1));
+    expect(await idsOf(snapshot.invocationRows(0, "unfinished"))).toEqual(ids(1));
     expect(await snapshot.invocationRow(0, anId(2))).toBeDefined();
-    await expect(told(snapshot.invocationRows(0, "completed"))).rejects.toThrow("STO0001");
+    await expect(idsOf(snapshot.invocationRows(0, "completed"))).rejects.toThrow("STO0001");
     await expect(snapshot.invocationRow(0, anId(9))).rejects.toThrow("STO0001");
     await expect(snapshot.readJournal(0, anId(9), 1)).rejects.toThrow("STO0001");
     archive.isAway = false;

@@ -5,12 +5,12 @@
 import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
 import type { Archive } from "./archive.js";
-import { ArchivedLives, FORGOTTEN } from "./archived-lives.js";
+import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-lives.js";
 import { InvocationFields } from "./codec/invocation-fields.js";
 import type { InboxRow, LockRow, PromiseRow, StateRange, StateRow } from "./partition-store.js";
 
 /** What one statement sees of the partitions. */
-export interface PartitionSnapshot extends AsyncDisposable {
+export interface StatementSnapshot extends AsyncDisposable {
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
@@ -22,31 +22,31 @@ export interface PartitionSnapshot extends AsyncDisposable {
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
 }
 
-interface Lookup {
+interface ArchivedRowLookup {
   readonly id: InvocationId;
-  readonly found: PromiseWithResolvers<Uint8Array | undefined>;
+  readonly row: PromiseWithResolvers<Uint8Array | undefined>;
 }
 
 /**
  * For one statement. Statements that are not about completed invocations never ask the archive; all others reject with STO0001 while
  * it is away, because nobody could tell what is missing.
  */
-export class ArchivedSnapshot implements PartitionSnapshot {
-  readonly #store: PartitionSnapshot;
+export class ArchivedSnapshot implements StatementSnapshot {
+  readonly #store: StatementSnapshot;
   readonly #archive: Archive;
-  readonly #lives: ArchivedLives;
+  readonly #generations: ArchivedGenerations;
   readonly #fields = new InvocationFields();
   /** Told of the partition that was read last: whatever moves meanwhile is seen twice and told once. */
-  readonly #told = new Set<InvocationId>();
-  #toldOf: number | undefined;
+  readonly #returnedIds = new Set<InvocationId>();
+  #returnedIdsPartition: number | undefined;
   /** Look-ups that go together, by partition, when those under way are answered. */
-  readonly #waiting = new Map<number, Lookup[]>();
-  readonly #asking = new Set<number>();
+  readonly #waiting = new Map<number, ArchivedRowLookup[]>();
+  readonly #requestingPartitions = new Set<number>();
 
-  constructor(store: PartitionSnapshot, archive: Archive, nowMs: () => number) {
+  constructor(store: StatementSnapshot, archive: Archive, nowMs: () => number) {
     this.#store = store;
     this.#archive = archive;
-    this.#lives = new ArchivedLives(store, archive, nowMs);
+    this.#generations = new ArchivedGenerations(store, archive, nowMs);
   }
 
   /** Ask for the unfinished of a partition before its completed. Of the completed those of other `services` may be left out. */
@@ -55,16 +55,16 @@ export class ArchivedSnapshot implements PartitionSnapshot {
     group: "unfinished" | "completed",
     services?: ReadonlySet<string>,
   ): AsyncIterable<readonly Uint8Array[]> {
-    if (group === "unfinished" || this.#toldOf !== partition) this.#told.clear();
-    this.#toldOf = partition;
+    if (group === "unfinished" || this.#returnedIdsPartition !== partition) this.#returnedIds.clear();
+    this.#returnedIdsPartition = partition;
     for await (const rows of this.#store.invocationRows(partition, group)) {
-      for (const row of rows) this.#told.add(this.#idOf(row));
+      for (const row of rows) this.#returnedIds.add(this.#idOf(row));
       yield rows;
     }
     if (group === "unfinished") return;
     for (const service of services ?? [undefined]) {
-      for await (const page of this.#lives.scan(partition, { service })) {
-        const rows = page.filter(({ id }) => !this.#told.has(id)).map(({ row }) => row);
+      for await (const page of this.#generations.scan(partition, { service })) {
+        const rows = page.filter(({ id }) => !this.#returnedIds.has(id)).map(({ row }) => row);
         if (rows.length > 0) yield rows;
       }
     }
@@ -87,7 +87,7 @@ export class ArchivedSnapshot implements PartitionSnapshot {
 
   /** Without what leaders note for themselves. */
   async *scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow> {
-    for await (const row of this.#store.scanState(partition, service, where)) if (row.service !== FORGOTTEN.service) yield row;
+    for await (const row of this.#store.scanState(partition, service, where)) if (row.service !== DELETED_GENERATIONS.service) yield row;
   }
 
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
@@ -104,7 +104,7 @@ export class ArchivedSnapshot implements PartitionSnapshot {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#told.clear();
+    this.#returnedIds.clear();
     await this.#store[Symbol.asyncDispose]();
   }
 
@@ -120,32 +120,32 @@ export class ArchivedSnapshot implements PartitionSnapshot {
   }
 
   #lookUp(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
-    const found = Promise.withResolvers<Uint8Array | undefined>();
+    const row = Promise.withResolvers<Uint8Array | undefined>();
     const waiting = this.#waiting.get(partition);
-    if (waiting === undefined) this.#waiting.set(partition, [{ id, found }]);
-    else waiting.push({ id, found });
-    if (!this.#asking.has(partition)) void this.#ask(partition);
-    return found.promise;
+    if (waiting === undefined) this.#waiting.set(partition, [{ id, row }]);
+    else waiting.push({ id, row });
+    if (!this.#requestingPartitions.has(partition)) void this.#request(partition);
+    return row.promise;
   }
 
   /** Never rejects. */
-  async #ask(partition: number): Promise<void> {
-    this.#asking.add(partition);
+  async #request(partition: number): Promise<void> {
+    this.#requestingPartitions.add(partition);
     for (let some = this.#take(partition); some !== undefined; some = this.#take(partition)) {
       try {
-        const rows = await this.#lives.find(
+        const rows = await this.#generations.find(
           partition,
           some.map(({ id }) => id),
         );
-        for (const { id, found } of some) found.resolve(rows.get(id));
+        for (const { id, row } of some) row.resolve(rows.get(id));
       } catch (cause) {
-        for (const { found } of some) found.reject(cause);
+        for (const { row } of some) row.reject(cause);
       }
     }
-    this.#asking.delete(partition);
+    this.#requestingPartitions.delete(partition);
   }
 
-  #take(partition: number): readonly Lookup[] | undefined {
+  #take(partition: number): readonly ArchivedRowLookup[] | undefined {
     const some = this.#waiting.get(partition);
     this.#waiting.delete(partition);
     return some;

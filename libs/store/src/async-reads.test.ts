@@ -49,21 +49,21 @@ describe("the rows a command will read", () => {
       ackRequested: false,
       action,
     });
-    const known = running(workflowTarget("k", "shared", "s"));
-    expect(rowsFor(append({ kind: "getPromise", key: "p", completionId: 1 }), known)).toEqual([
+    const invocation = running(workflowTarget("k", "shared", "s"));
+    expect(rowsFor(append({ kind: "getPromise", key: "p", completionId: 1 }), invocation)).toEqual([
       itself,
       { kind: "promise", service: "W@s", key: "k", name: "p" },
     ]);
-    expect(rowsFor(append({ kind: "getLazyState", key: "x", completionId: 1 }), known)).toEqual([
+    expect(rowsFor(append({ kind: "getLazyState", key: "x", completionId: 1 }), invocation)).toEqual([
       itself,
       { kind: "state", service: "W@s", key: "k", stateKey: "x" },
     ]);
-    expect(rowsFor(append({ kind: "sleep", wakeUpAtMs: 1, completionId: 1 }), known)).toEqual([itself]);
+    expect(rowsFor(append({ kind: "sleep", wakeUpAtMs: 1, completionId: 1 }), invocation)).toEqual([itself]);
   });
 
   test("a suspension needs the entries its attempt has not seen", () => {
     const awaiting = { completions: [], signalIndexes: [], signalNames: [], nested: [], combinator: "unknown" } as const;
-    const suspend: PartitionCommand = { kind: "suspend", id, run: 1, awaiting, knownNotifications: 1, satisfied: false };
+    const suspend: PartitionCommand = { kind: "suspend", id, run: 1, awaiting, receivedNotificationCount: 1, satisfied: false };
     expect(rowsFor(suspend, running(plainTarget)).slice(1)).toEqual([
       { kind: "entry", id, index: 4 },
       { kind: "entry", id, index: 5 },

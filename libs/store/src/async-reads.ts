@@ -55,12 +55,12 @@ export interface RowValues {
 }
 
 /** A key with what was found under it; absent rows are found to be absent. */
-export type Row = { [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] } }[RowKey["kind"]];
+export type FetchedRow = { [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] } }[RowKey["kind"]];
 
 /** One fetch sees one state of the partition or several that follow each other, never half a commit within one row. */
 export interface BatchedReads {
   /** The rows in the order of their keys, in one round trip unless payloads are large. Rejects with STO0001 when the medium fails. */
-  fetch(partition: number, keys: readonly RowKey[]): Promise<readonly Row[]>;
+  fetch(partition: number, keys: readonly RowKey[]): Promise<readonly FetchedRow[]>;
 }
 
 /** What every partition store does, however it is read while commands are applied. */
@@ -104,15 +104,15 @@ export function rowName(key: RowKey): string {
 
 // ── what a command will read ─────────────────────────────────────────────────────────────────────
 
-type RowsOf<C extends PartitionCommand> = (command: C, known: Invocation | undefined) => readonly RowKey[];
+type RowsOf<C extends PartitionCommand> = (command: C, invocation: Invocation | undefined) => readonly RowKey[];
 
 /**
  * The rows that applying a command is sure to read, as far as they can be told from the command and from the invocation it is about,
  * if the caller has that at hand (`known`; running ones always are). Rows beyond these are read only on rare ways, and asked for with
  * `NeedsLoad`. A row too many costs a little, never correctness.
  */
-export function rowsFor(command: PartitionCommand, known?: Invocation): readonly RowKey[] {
-  return (ROWS[command.kind] as RowsOf<PartitionCommand>)(command, known);
+export function rowsFor(command: PartitionCommand, invocation?: Invocation): readonly RowKey[] {
+  return (ROWS[command.kind] as RowsOf<PartitionCommand>)(command, invocation);
 }
 
 const itself: RowsOf<PartitionCommand> = ({ id }) => [{ kind: "invocation", id }];
@@ -139,51 +139,51 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   purgeJournal: itself,
   admit: itself,
   // Buckets and paused queues are few: a leader has them all in memory.
-  forgetBuckets: () => [],
+  deleteBuckets: () => [],
   pauseQueue: () => [],
   resumeQueue: () => [],
-  appendCommand: (command, known) => [...itself(command, known), ...rowsOfAction(command, known)],
-  suspend: (command, known) => {
-    const rows = [...itself(command, known)];
-    if (known === undefined || command.satisfied) return rows;
+  appendCommand: (command, invocation) => [...itself(command, invocation), ...rowsOfAction(command, invocation)],
+  suspend: (command, invocation) => {
+    const rows = [...itself(command, invocation)];
+    if (invocation === undefined || command.satisfied) return rows;
     // What came while the suspension was on its way is looked at, from the newest entry back.
-    const { length, notifications } = known.journal;
-    for (let index = Math.max(0, length - (notifications - command.knownNotifications)); index < length; index++)
+    const { length, notifications } = invocation.journal;
+    for (let index = Math.max(0, length - (notifications - command.receivedNotificationCount)); index < length; index++)
       rows.push({ kind: "entry", id: command.id, index });
     return rows;
   },
-  end: (command, known) => {
-    const rows = [...itself(command, known)];
-    if (known === undefined) return rows;
+  end: (command, invocation) => {
+    const rows = [...itself(command, invocation)];
+    if (invocation === undefined) return rows;
     // Not there yet: the Output is on its way in front of the end, and will be applied by then.
-    if (command.output === undefined && known.journal.outputIndex >= 0)
-      rows.push({ kind: "entry", id: command.id, index: known.journal.outputIndex });
-    return rows.concat(rowsOfCompletion(known));
+    if (command.output === undefined && invocation.journal.outputIndex >= 0)
+      rows.push({ kind: "entry", id: command.id, index: invocation.journal.outputIndex });
+    return rows.concat(rowsOfCompletion(invocation));
   },
-  attemptFailed: (command, known) => [
-    ...itself(command, known),
-    ...(known !== undefined && command.then === "kill" ? rowsOfCompletion(known) : []),
+  attemptFailed: (command, invocation) => [
+    ...itself(command, invocation),
+    ...(invocation !== undefined && command.then === "kill" ? rowsOfCompletion(invocation) : []),
   ],
-  kill: (command, known) => {
-    const rows = [...itself(command, known)];
-    if (!isInFlight(known)) return rows;
+  kill: (command, invocation) => {
+    const rows = [...itself(command, invocation)];
+    if (!isInFlight(invocation)) return rows;
     // Its children are killed with it. A long journal is loaded when it is needed.
-    if (known.journal.length < LONG_JOURNAL_ENTRIES) rows.push({ kind: "journal", id: command.id });
-    return rows.concat(rowsOfCompletion(known));
+    if (invocation.journal.length < LONG_JOURNAL_ENTRIES) rows.push({ kind: "journal", id: command.id });
+    return rows.concat(rowsOfCompletion(invocation));
   },
-  timerFired: (command, known) => {
-    const rows: RowKey[] = [{ kind: "hasTimer", timer: command.timer }, ...itself(command, known)];
-    if (known === undefined) return rows;
-    if (command.timer.kind === "start") rows.push(...lockOf(known.facts.target));
-    if (command.timer.kind === "purge") rows.push(...rowsOfForgetting(known));
+  timerFired: (command, invocation) => {
+    const rows: RowKey[] = [{ kind: "hasTimer", timer: command.timer }, ...itself(command, invocation)];
+    if (invocation === undefined) return rows;
+    if (command.timer.kind === "start") rows.push(...lockOf(invocation.facts.target));
+    if (command.timer.kind === "purge") rows.push(...rowsOfForgetting(invocation));
     return rows;
   },
-  restartAsNew: (command, known) => [
-    ...itself(command, known),
+  restartAsNew: (command, invocation) => [
+    ...itself(command, invocation),
     { kind: "invocation", id: command.newId },
     { kind: "journal", id: command.id },
   ],
-  purge: (command, known) => [...itself(command, known), ...(known === undefined ? [] : rowsOfForgetting(known))],
+  purge: (command, invocation) => [...itself(command, invocation), ...(invocation === undefined ? [] : rowsOfForgetting(invocation))],
   mutateState: ({ service, key, exclusive }) => {
     const state: RowKey = { kind: "stateOf", service, key };
     return exclusive ? [{ kind: "lock", service, key }, state] : [state];
@@ -209,9 +209,9 @@ function rowsOfForgetting({ facts: { target } }: Invocation): readonly RowKey[] 
   ];
 }
 
-function rowsOfAction({ action }: AppendCommand, known: Invocation | undefined): readonly RowKey[] {
-  if (known === undefined) return [];
-  const { target } = known.facts;
+function rowsOfAction({ action }: AppendCommand, invocation: Invocation | undefined): readonly RowKey[] {
+  if (invocation === undefined) return [];
+  const { target } = invocation.facts;
   const service = keyspaceOf(target);
   const key = target.key ?? "";
   switch (action.kind) {

@@ -5,24 +5,24 @@
 import { PerdureError } from "@perdure/base";
 
 /** Under what a leader reads and writes. */
-export interface Lead {
+export interface LeadToken {
   /** Mark of the data set that the partition was claimed in; '' for any. */
   readonly mark: string;
   readonly epoch: number;
 }
 
 /** What the partition carries when it is read; undefined: nothing. */
-export interface FoundLead {
+export interface StoredLead {
   readonly mark: string | undefined;
   readonly epoch: number | undefined;
 }
 
 /** Throws STO0005 when the partition is of another data set or of none, STO0002 when a newer leader has it. */
-export function requireLead(partition: number, lead: Lead, found: FoundLead): void {
-  if (lead.mark !== "" && found.mark !== lead.mark)
+export function requireLead(partition: number, lead: LeadToken, stored: StoredLead): void {
+  if (lead.mark !== "" && stored.mark !== lead.mark)
     throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${lead.mark} of the data set`);
-  if (found.epoch !== lead.epoch)
-    throw new PerdureError("STO0002", `partition ${partition} is at epoch ${found.epoch ?? "0"}, and ours is ${lead.epoch}`);
+  if (stored.epoch !== lead.epoch)
+    throw new PerdureError("STO0002", `partition ${partition} is at epoch ${stored.epoch ?? "0"}, and ours is ${lead.epoch}`);
 }
 
 /** Whether a read was refused because this process does not lead the partition any more. */

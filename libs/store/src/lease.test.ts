@@ -3,18 +3,18 @@ import fc from "fast-check";
 import { balancedAssignment, type WorkerId } from "./lease.js";
 
 const workers = (...ids: string[]) => ids.map((id) => ({ id, draining: false }));
-const nobody = (count: number): undefined[] => Array.from({ length: count }, () => undefined);
+const unassigned = (count: number): undefined[] => Array.from({ length: count }, () => undefined);
 const moves = (before: readonly (WorkerId | undefined)[], after: readonly (WorkerId | undefined)[]): number =>
   after.filter((id, partition) => id !== before[partition]).length;
 
 describe("the balanced assignment of partitions", () => {
   test("shares them evenly among workers that have none", () => {
-    expect(balancedAssignment(workers("b", "a"), nobody(4))).toEqual(["a", "a", "b", "b"]);
-    expect(balancedAssignment(workers("a", "b", "c"), nobody(7))).toEqual(["a", "a", "a", "b", "b", "c", "c"]);
+    expect(balancedAssignment(workers("b", "a"), unassigned(4))).toEqual(["a", "a", "b", "b"]);
+    expect(balancedAssignment(workers("a", "b", "c"), unassigned(7))).toEqual(["a", "a", "a", "b", "b", "c", "c"]);
   });
 
   test("moves to a worker that joins only what it is due", () => {
-    const before = balancedAssignment(workers("a", "b"), nobody(8));
+    const before = balancedAssignment(workers("a", "b"), unassigned(8));
     const after = balancedAssignment(workers("a", "b", "c"), before);
     expect(moves(before, after)).toBe(2);
     expect(after.filter((id) => id === "c")).toHaveLength(2);

@@ -77,7 +77,7 @@ export interface PartitionStore extends AsyncDisposable {
    * Every unfinished invocation that a new leader takes up: those that run, and those that wait for a slot. When all are told, what the
    * partition has was added to `counted`; meaningful only while nobody commits.
    */
-  takenUp(partition: number, counted?: Population): AsyncIterable<Invocation>;
+  recoverable(partition: number, counted?: Population): AsyncIterable<Invocation>;
   /** Buckets and paused queues of flow control; few. */
   flow(partition: number): Promise<StoredFlow>;
 

@@ -8,7 +8,7 @@ import {
   decodeInvocation,
   decodeLock,
   decodeNumber,
-  decodeOwed,
+  decodeOutboxCommand,
   decodePause,
   decodePromise,
   encodeEvent,
@@ -16,10 +16,10 @@ import {
   encodeInvocation,
   encodeLock,
   encodeNumber,
-  encodeOwed,
+  encodeOutboxCommand,
   encodePause,
   encodePromise,
-  type OwedCommand,
+  type OutboxCommand,
   packRows,
   unpackRows,
 } from "../src/index.js";
@@ -32,7 +32,7 @@ import {
   oracleInvocation,
   oracleLock,
   oracleNumber,
-  oracleOwed,
+  oracleOutboxCommand,
   oraclePacked,
   oraclePause,
   oraclePromise,
@@ -41,7 +41,7 @@ import {
   arbitraryEvent,
   arbitraryInbox,
   arbitraryLock,
-  arbitraryOwed,
+  arbitraryOutboxCommand,
   arbitraryPacked,
   arbitraryPause,
   arbitraryPromise,
@@ -130,14 +130,14 @@ export const FORMS: readonly Form<unknown>[] = [
     decode: unpackRows,
     oracle: oraclePacked,
   }),
-  form<OwedCommand>({
+  form<OutboxCommand>({
     name: "outbox command",
-    values: arbitraryOwed,
-    encode: (value) => encodeOwed(value.kind === "invoke" ? { ...value, facts: withoutBytes(value.facts) } : value),
+    values: arbitraryOutboxCommand,
+    encode: (value) => encodeOutboxCommand(value.kind === "invoke" ? { ...value, facts: withoutBytes(value.facts) } : value),
     decode: (message) => {
-      const decoded = decodeOwed(message);
+      const decoded = decodeOutboxCommand(message);
       return decoded.kind === "invoke" ? { ...decoded, facts: withoutBytes(decoded.facts) } : decoded;
     },
-    oracle: oracleOwed,
+    oracle: oracleOutboxCommand,
   }),
 ];

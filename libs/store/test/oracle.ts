@@ -18,7 +18,7 @@ import type {
 } from "@perdure/partition";
 import { PRIORITY_DEFAULT } from "@perdure/partition";
 import { encodeNotification, type Future } from "@perdure/service-protocol";
-import type { OwedCommand } from "../src/index.js";
+import type { OutboxCommand } from "../src/index.js";
 import * as schemas from "./gen/v1/invocation_pb.js";
 import { OutboxCommandKind, OutboxCommandSchema } from "./gen/v1/outbox_pb.js";
 import * as rows from "./gen/v1/rows_pb.js";
@@ -209,7 +209,7 @@ export const oracleNumber = (value: number): OracleMessage => oracle(rows.Number
 export const oraclePacked = (packed: readonly Uint8Array[]): OracleMessage =>
   oracle(rows.PackedRowsSchema, { rows: [...packed] });
 
-export function oracleOwed(command: OwedCommand): OracleMessage {
+export function oracleOutboxCommand(command: OutboxCommand): OracleMessage {
   const invocationId = command.id;
   switch (command.kind) {
     case "invoke":

@@ -12,7 +12,7 @@ export async function partitionReads(store: PartitionStore, partition: number): 
   return {
     unfinished: await all(store.unfinished(partition, undefined)),
     completed: await all(store.completed(partition)),
-    takenUp: await all(store.takenUp(partition)),
+    takenUp: await all(store.recoverable(partition)),
     journal: await store.readJournal(partition, anId(1), ROWS),
     events: await store.events(partition, anId(1)),
     state,

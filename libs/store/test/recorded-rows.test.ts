@@ -20,7 +20,7 @@ const recorded = <T>(name: string): T => JSON.parse(readFileSync(new URL(`../tes
 const rows = recorded<readonly RecordedRow[]>("rows.v1.json");
 const ofForm = (form: string): readonly RecordedRow[] => rows.filter((row) => row.form === form);
 /** What a field of the recorded values of a form was, each once. */
-const seen = (form: string, field: (value: never) => unknown): unknown[] =>
+const valuesOf = (form: string, field: (value: never) => unknown): unknown[] =>
   [...new Set(ofForm(form).map(({ value }) => field(value as never)))].sort();
 
 /** The partition that was recorded. */
@@ -39,23 +39,23 @@ test.each(Object.keys(ROW_CODECS))("a value of the form '%s' that is written aga
 });
 
 test("every kind and variant is among the recorded rows", () => {
-  expect(seen("invocation", ({ status }) => status)).toEqual(
+  expect(valuesOf("invocation", ({ status }) => status)).toEqual(
     ["completed", "inboxed", "invoked", "paused", "ready", "scheduled", "suspended"].sort(),
   );
   expect(new Set(ofForm("invocation").map(({ row }) => fromBase64(row)[0]))).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7]));
-  expect(seen("invocation", ({ facts }: { facts: { source: { kind: string } } }) => facts.source.kind)).toEqual(
+  expect(valuesOf("invocation", ({ facts }: { facts: { source: { kind: string } } }) => facts.source.kind)).toEqual(
     ["ingress", "restart", "service", "subscription"].sort(),
   );
-  expect(seen("invocation", ({ outcome }: { outcome?: { kind: string } }) => outcome?.kind)).toEqual([
+  expect(valuesOf("invocation", ({ outcome }: { outcome?: { kind: string } }) => outcome?.kind)).toEqual([
     "failure",
     "success",
     undefined,
   ]);
-  expect(seen("event", ({ kind }) => kind)).toEqual(["paused", "transientError"]);
-  expect(seen("inbox", ({ kind }) => kind)).toEqual(["invocation", "stateMutation"]);
-  expect(seen("promise", ({ kind }) => kind)).toEqual(["completed", "pending"]);
-  expect(seen("pause", ({ lock }) => lock !== undefined)).toEqual([false, true]);
-  expect(seen("outbox", ({ kind }) => kind)).toEqual(["attach", "invoke", "kill", "notify", "queryOutput", "signal"]);
+  expect(valuesOf("event", ({ kind }) => kind)).toEqual(["paused", "transientError"]);
+  expect(valuesOf("inbox", ({ kind }) => kind)).toEqual(["invocation", "stateMutation"]);
+  expect(valuesOf("promise", ({ kind }) => kind)).toEqual(["completed", "pending"]);
+  expect(valuesOf("pause", ({ lock }) => lock !== undefined)).toEqual([false, true]);
+  expect(valuesOf("outbox", ({ kind }) => kind)).toEqual(["attach", "invoke", "kill", "notify", "queryOutput", "signal"]);
 });
 
 test("introspection finds the fields of recorded invocations where they are", () => {

@@ -3,7 +3,7 @@ import { toBinaryString } from "@perdure/base";
 import type { InboxEntry, JournalEntry, JournalEvent, ObjectLock, QueuePause, Sink, WorkflowPromise } from "@perdure/partition";
 import type { NotificationId, ResultValue } from "@perdure/service-protocol";
 import fc from "fast-check";
-import type { OwedCommand } from "../src/index.js";
+import type { OutboxCommand } from "../src/index.js";
 import { arbitraryFacts, arbitraryId, arbitraryOutcome } from "../src/testing/arbitraries.js";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
@@ -74,7 +74,7 @@ const result: fc.Arbitrary<ResultValue> = fc.oneof(
     }),
   }),
 );
-export const arbitraryOwed: fc.Arbitrary<OwedCommand> = fc.oneof(
+export const arbitraryOutboxCommand: fc.Arbitrary<OutboxCommand> = fc.oneof(
   fc
     .record({ kind: fc.constant("invoke" as const), facts: arbitraryFacts, input: arbitraryBytes, sink: maybe(sink) })
     .map((invoke) => ({ ...invoke, id: invoke.facts.id })),

@@ -16,6 +16,6 @@ export const ROW_CODECS: Readonly<Record<string, RowCodec>> = {
   promise: { encode: store.encodePromise, decode: store.decodePromise },
   pause: { encode: store.encodePause, decode: store.decodePause },
   number: { encode: store.encodeNumber, decode: store.decodeNumber },
-  outbox: { encode: store.encodeOwed, decode: store.decodeOwed },
+  outbox: { encode: store.encodeOutboxCommand, decode: store.decodeOutboxCommand },
   packed: { encode: store.packRows, decode: store.unpackRows },
 };

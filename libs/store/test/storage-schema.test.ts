@@ -4,7 +4,7 @@ import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { anId } from "@perdure/partition/testing";
 import fc from "fast-check";
-import { decodeInvocation, decodeOwed, decodePromise, encodeInvocation } from "../src/index.js";
+import { decodeInvocation, decodeOutboxCommand, decodePromise, encodeInvocation } from "../src/index.js";
 import { arbitraryInvocation } from "../src/testing/arbitraries.js";
 import { FORMS } from "./forms.js";
 import { file_v1_invocation } from "./gen/v1/invocation_pb.js";
@@ -61,7 +61,7 @@ describe("fields that are missing", () => {
 
   test("are errors where there is no row without them", () => {
     expect(() => decodeInvocation(Uint8Array.of(0))).toThrow();
-    expect(() => decodeOwed(empty)).toThrow();
+    expect(() => decodeOutboxCommand(empty)).toThrow();
     expect(() => decodePromise(Uint8Array.of(0x12, 0))).toThrow();
   });
 });
@@ -70,11 +70,11 @@ test("unknown fields of an invocation's facts survive a new write, because facts
   fc.assert(
     fc.property(arbitraryInvocation, (invocation) => {
       const row = encodeInvocation(invocation);
-      const known = { ...invocation, facts: { ...invocation.facts, bytes: concat(invocation.facts.bytes as Uint8Array, LATER) } };
-      const later = decodeInvocation(concat(encodeInvocation(known), LATER));
+      const extended = { ...invocation, facts: { ...invocation.facts, bytes: concat(invocation.facts.bytes as Uint8Array, LATER) } };
+      const later = decodeInvocation(concat(encodeInvocation(extended), LATER));
       const again = encodeInvocation({ ...later, modifiedAtMs: later.modifiedAtMs + 1 });
-      expect(decodeInvocation(again).facts.bytes).toEqual(known.facts.bytes);
-      expect(again.length).toBe(encodeInvocation({ ...known, modifiedAtMs: known.modifiedAtMs + 1 }).length);
+      expect(decodeInvocation(again).facts.bytes).toEqual(extended.facts.bytes);
+      expect(again.length).toBe(encodeInvocation({ ...extended, modifiedAtMs: extended.modifiedAtMs + 1 }).length);
       expect(row.length).toBeLessThan(again.length);
     }),
     { numRuns: 50 },

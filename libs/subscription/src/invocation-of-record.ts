@@ -96,14 +96,14 @@ function targetOf({ sink }: SubscriptionRecord, record: SourceRecord, registry: 
   return { service, key, handler: handlerName, serviceType, handlerType, scope: undefined };
 }
 
-interface Scope {
+interface RecordScope {
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
 }
-const NO_SCOPE: Scope = { scope: undefined, limitKey: undefined };
+const NO_SCOPE: RecordScope = { scope: undefined, limitKey: undefined };
 
 /** The empty scope, and the empty limit key, are none, as at the ingress. */
-function scopeOf(record: SourceRecord, { serviceType }: Target): Scope {
+function scopeOf(record: SourceRecord, { serviceType }: Target): RecordScope {
   const scope = record.scope || undefined;
   const limitKey = record.limitKey || undefined;
   if (scope === undefined) {

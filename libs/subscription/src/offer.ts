@@ -16,7 +16,7 @@ export interface OfferPorts {
   readonly producer: string;
 }
 
-interface Place {
+interface OfferedRecord {
   readonly record: SourceRecord;
   command: Invoke | undefined;
   state: "waiting" | "offered" | "handled";
@@ -36,7 +36,7 @@ export function offerInOrder(
 
 class Offering {
   readonly #ports: OfferPorts;
-  readonly #places: readonly Place[];
+  readonly #places: readonly OfferedRecord[];
   readonly #handled: (offset: number) => void;
   readonly #signal: AbortSignal;
   readonly #resolve: () => void;
@@ -82,11 +82,11 @@ class Offering {
       this.#offer(this.#next++);
       if (this.#isWaiting || this.#isOver) return;
     }
-    this.#settle();
+    this.#advance();
   }
 
   #offer(index: number): void {
-    const place = this.#places[index] as Place;
+    const place = this.#places[index] as OfferedRecord;
     if (place.state === "handled") return;
     const { record } = place;
     try {
@@ -113,16 +113,16 @@ class Offering {
     );
   }
 
-  #delivered(place: Place): void {
+  #delivered(place: OfferedRecord): void {
     if (place.state === "handled") return;
     if (place.state === "offered") this.#bytes -= place.record.value.length;
     place.state = "handled";
-    this.#settle();
+    this.#advance();
     this.go();
   }
 
   /** Everything that is not handled is offered again from the oldest on. */
-  #refused(place: Place, round: number): void {
+  #refused(place: OfferedRecord, round: number): void {
     if (this.#isOver || round !== this.#round || place.state !== "offered") return;
     this.#round++;
     this.#isWaiting = true;
@@ -133,7 +133,7 @@ class Offering {
       this.#offered.clear();
       this.#poison = undefined;
       for (let index = this.#first; index < this.#next; index++) {
-        const each = this.#places[index] as Place;
+        const each = this.#places[index] as OfferedRecord;
         if (each.state === "offered") each.state = "waiting";
       }
       this.#next = this.#first;
@@ -141,10 +141,10 @@ class Offering {
     });
   }
 
-  #settle(): void {
+  #advance(): void {
     if (this.#isOver) return;
     while (this.#first < this.#next) {
-      const place = this.#places[this.#first] as Place;
+      const place = this.#places[this.#first] as OfferedRecord;
       if (place.state !== "handled") break;
       this.#first++;
       this.#handled(place.record.offset);
@@ -154,10 +154,10 @@ class Offering {
     if (this.#first === this.#places.length) this.#end(this.#resolve);
   }
 
-  #end(tell: () => void): void {
+  #end(report: () => void): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#signal.removeEventListener("abort", this.#abandon);
-    tell();
+    report();
   }
 }

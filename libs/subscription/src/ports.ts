@@ -19,7 +19,7 @@ export interface SourceRecord {
 }
 
 /** How far a consumer is in one topic partition. */
-export interface Position {
+export interface ConsumerPosition {
   readonly partition: number;
   /** The next offset to be handled. */
   readonly next: number;
@@ -28,7 +28,7 @@ export interface Position {
 }
 
 /** A topic partition is left alone until `over` resolves; others go on. It then begins with what was not handled. */
-export interface Rest {
+export interface TopicPartitionPause {
   readonly over: Promise<void>;
 }
 
@@ -38,9 +38,9 @@ export interface RecordReceiver {
    * handled now; `handled` is called in order as they become so. Rejects soon with the signal's reason when it is aborted: the
    * partition may be another consumer's from then on.
    */
-  take(records: readonly SourceRecord[], handled: (offset: number) => void, signal: AbortSignal): Promise<Rest | undefined>;
+  take(records: readonly SourceRecord[], handled: (offset: number) => void, signal: AbortSignal): Promise<TopicPartitionPause | undefined>;
   /** Of a partition that is assigned; others are dropped. */
-  position(position: Position): void;
+  position(position: ConsumerPosition): void;
   /** Partitions that this consumer reads now. */
   assigned(partitions: readonly number[]): void;
   /** The consumer has stopped by itself. */

@@ -18,7 +18,7 @@ import type { Invoke, Target, TraceContext } from "@perdure/partition";
 import { invocationOfRecord, PoisonRecord, producerOf } from "./invocation-of-record.js";
 import { HEALTHY_MS, REASON_CHARS_MAX, RESTART_BOUNDS } from "./limits.js";
 import { offerInOrder } from "./offer.js";
-import type { Deliveries, Position, RecordConsumer, RecordReceiver, RecordSource, Rest, SourceRecord } from "./ports.js";
+import type { Deliveries, ConsumerPosition, RecordConsumer, RecordReceiver, RecordSource, TopicPartitionPause, SourceRecord } from "./ports.js";
 
 export interface SubscriptionsPorts {
   readonly registry: Pick<Registry, "subscriptions" | "kafkaCluster" | "onChange"> & RegistryView;
@@ -58,7 +58,7 @@ export interface SubscriptionStatus {
   readonly id: SubscriptionId;
   readonly state: "starting" | "consuming" | "backingOff" | "paused" | "noCluster";
   readonly assigned: readonly number[];
-  readonly positions: readonly Position[];
+  readonly positions: readonly ConsumerPosition[];
   /** The one of the lowest partition, if several partitions have one. */
   readonly stuck: StuckRecord | undefined;
   /** Why it is backing off, wholly or in one partition. */
@@ -82,9 +82,9 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
     ending.add(ended);
   };
   const follow = (): void => {
-    const wanted = new Map(ports.registry.subscriptions().map((record) => [record.id, record]));
+    const desired = new Map(ports.registry.subscriptions().map((record) => [record.id, record]));
     for (const [id, runner] of running) {
-      const record = wanted.get(id);
+      const record = desired.get(id);
       if (record !== undefined && runner.serves(record)) {
         runner.tryAgain(); // What was missing may be there now.
         continue;
@@ -92,7 +92,7 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
       running.delete(id);
       end(runner);
     }
-    for (const [id, record] of wanted) if (!running.has(id)) running.set(id, new Runner(ports, record, counts));
+    for (const [id, record] of desired) if (!running.has(id)) running.set(id, new Runner(ports, record, counts));
   };
   follow();
   const stopFollowing = ports.registry.onChange(follow);
@@ -131,7 +131,7 @@ class Runner implements RecordReceiver {
   #startedAtMs = 0;
   #state: SubscriptionStatus["state"] = "starting";
   #assigned: readonly number[] = [];
-  #positions = new Map<number, Position>();
+  #positions = new Map<number, ConsumerPosition>();
   /** By partition; an entry stays until its record is behind us. */
   readonly #resting = new Map<number, Resting>();
   #lastFailure: string | undefined;
@@ -190,7 +190,7 @@ class Runner implements RecordReceiver {
     records: readonly SourceRecord[],
     handled: (offset: number) => void,
     signal: AbortSignal,
-  ): Promise<Rest | undefined> {
+  ): Promise<TopicPartitionPause | undefined> {
     const [first] = records;
     if (first === undefined) return undefined;
     const { clock, deliveries, registry, traceRecord, scopesEnabled = false } = this.#ports;
@@ -227,7 +227,7 @@ class Runner implements RecordReceiver {
     }
   }
 
-  position(position: Position): void {
+  position(position: ConsumerPosition): void {
     if (this.#assigned.includes(position.partition)) this.#positions.set(position.partition, position);
   }
 
@@ -264,7 +264,7 @@ class Runner implements RecordReceiver {
   }
 
   /** The partition of a record that cannot become an invocation is tried again after a while, or when the registry changes. */
-  #rest({ record, message }: PoisonRecord): Rest {
+  #rest({ record, message }: PoisonRecord): TopicPartitionPause {
     const { clock, random, logger } = this.#ports;
     const { partition, offset } = record;
     const before = this.#resting.get(partition);

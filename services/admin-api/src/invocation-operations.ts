@@ -4,7 +4,7 @@
  */
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
-import type { Answer, Invocation, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/partition";
 import type { AdminPorts } from "./ports.js";
 
 /** Which deployment an invocation goes on with. */
@@ -144,7 +144,7 @@ function unfit(
   return undefined;
 }
 
-function outcomeOf(verb: Verb, id: InvocationId, answer: Answer): VerbOutcome {
+function outcomeOf(verb: Verb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "done":
       return { status: 200, problem: undefined, newId: undefined };
@@ -159,7 +159,7 @@ function outcomeOf(verb: Verb, id: InvocationId, answer: Answer): VerbOutcome {
 }
 
 /** The one table of refusals: which state forbids which verb, and in which words. */
-function refusalOf(verb: Verb, id: InvocationId, answer: Answer): VerbOutcome {
+function refusalOf(verb: Verb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "notFound":
       return refused(404, `The requested invocation '${id}' does not exist`);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { BatchId, InvocationId } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
-import type { Answer, Invocation } from "@perdure/partition";
+import type { CommandAnswer, Invocation } from "@perdure/partition";
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import type { Batches, SharedBatches } from "../src/batches/batches.js";
 import { type BatchRecord, recordKey } from "../src/batches/record.js";
@@ -24,7 +24,7 @@ describe("a process that dies in the middle of a page", () => {
     effect: (id: InvocationId, newId?: InvocationId) => void,
   ) {
     const done = new Set<string>();
-    const never = new Promise<Answer>(() => {});
+    const never = new Promise<CommandAnswer>(() => {});
     world.partitions.submit = (command) => {
       if (done.size < effective && "id" in command) {
         done.add(command.id);
@@ -102,7 +102,7 @@ describe("a process that dies in the middle of a page", () => {
 });
 
 test("two processes do not both go on: whoever wrote last does", async () => {
-  const gates: ((answer: Answer) => void)[] = [];
+  const gates: ((answer: CommandAnswer) => void)[] = [];
   world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
   const { id } = (await world.begin({ operation: "pause", ids: freshIds(BATCH_PAGE_IDS + 1) })).json<View>();
   while (gates.length < BATCH_WORKERS_MAX) await world.view(id);
@@ -172,7 +172,7 @@ describe("of two processes", () => {
       },
     });
     await slow.lead(() => true);
-    const gates: ((answer: Answer) => void)[] = [];
+    const gates: ((answer: CommandAnswer) => void)[] = [];
     world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
     const { id } = (await slow.begin(killing(freshIds(1)))) as BatchRecord;
     const looked = slow.look();
@@ -186,7 +186,7 @@ describe("of two processes", () => {
   });
 
   test("one cancels what the other runs, and hears how far that had come", async () => {
-    const gates: ((answer: Answer) => void)[] = [];
+    const gates: ((answer: CommandAnswer) => void)[] = [];
     world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
     const { id } = (await leader.begin(killing(freshIds(BATCH_PAGE_IDS * 2)))) as BatchRecord;
     while (gates.length < BATCH_WORKERS_MAX) await other.get(id);

@@ -1,7 +1,7 @@
 /** Batches: what is refused, what is done, and what is told of it. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, PerdureError } from "@perdure/base";
-import type { Answer } from "@perdure/partition";
+import type { CommandAnswer } from "@perdure/partition";
 import {
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,
@@ -109,7 +109,7 @@ describe("a dry run", () => {
 describe("a batch", () => {
   test("does what the single route does to each, and tells each result", async () => {
     const ids = freshIds(BATCH_PAGE_IDS + 40);
-    const answers: readonly Answer["kind"][] = ["done", "alreadyCompleted", "notFound"];
+    const answers: readonly CommandAnswer["kind"][] = ["done", "alreadyCompleted", "notFound"];
     for (const [n, id] of ids.entries()) world.partitions.answers.set(id, { kind: answers[n % 3] as "done" });
     world.sqlAnswer = () => rowsOf(ids.map((id) => ({ id })));
     const filter = "target_service_name = 'A' and modified_at < now() - interval '1 hour'";
@@ -225,7 +225,7 @@ describe("a batch", () => {
   });
 
   test("is one of a few; who comes later hears so", async () => {
-    const gate = Promise.withResolvers<Answer>();
+    const gate = Promise.withResolvers<CommandAnswer>();
     world.partitions.submit = () => gate.promise;
     const begun = await Promise.all(
       Array.from({ length: BATCHES_RUNNING_MAX + 3 }, (_, n) => world.begin({ operation: "kill", ids: [freshId(n)] })),
@@ -238,7 +238,7 @@ describe("a batch", () => {
 
   test("can be cancelled: what is under way is finished, the rest stays undone", async () => {
     const ids = freshIds(BATCH_PAGE_IDS * 2);
-    const gates: ((answer: Answer) => void)[] = [];
+    const gates: ((answer: CommandAnswer) => void)[] = [];
     world.partitions.submit = (command) => {
       world.partitions.commands.push(command);
       return new Promise((resolve) => gates.push(resolve));

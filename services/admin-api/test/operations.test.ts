@@ -1,7 +1,7 @@
 /** Why: what each verb asks of the partitions, and what their answers become; states the recordings do not cover included. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, PerdureError, partitionKeyOf, systemRandom } from "@perdure/base";
-import type { Answer } from "@perdure/partition";
+import type { CommandAnswer } from "@perdure/partition";
 import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
 import {
   anInvocation,
@@ -54,7 +54,7 @@ function pinnedTo(deployment: keyof typeof deployments, protocolVersion = 7) {
 }
 
 describe("answers of a partition", () => {
-  test.each<[verb: string, answer: Answer, status: number]>([
+  test.each<[verb: string, answer: CommandAnswer, status: number]>([
     ["cancel", { kind: "done" }, 200],
     ["cancel", { kind: "accepted" }, 202],
     ["cancel", { kind: "pending" }, 202],

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { DeploymentId, InvocationId } from "@perdure/base";
-import type { Answer } from "@perdure/partition";
+import type { CommandAnswer } from "@perdure/partition";
 import { createTestRegistry, type EndpointScript, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
 import {
   anInvocation,
@@ -186,7 +186,7 @@ function prepare(exchange: Exchange): void {
 }
 
 /** What a partition answers to a verb in each state of an invocation. */
-const STARTED: Readonly<Record<string, Answer>> = {
+const STARTED: Readonly<Record<string, CommandAnswer>> = {
   cancel: { kind: "pending" },
   kill: { kind: "done" },
   pause: { kind: "pending" },
@@ -195,14 +195,14 @@ const STARTED: Readonly<Record<string, Answer>> = {
   "purge-journal": { kind: "notCompleted" },
   "restart-as-new": { kind: "stillRunning" },
 };
-const WAITING: Readonly<Record<string, Answer>> = {
+const WAITING: Readonly<Record<string, CommandAnswer>> = {
   ...STARTED,
   cancel: { kind: "done" },
   pause: { kind: "notRunning" },
   resume: { kind: "notStarted" },
   "restart-as-new": { kind: "notStarted" },
 };
-const FINISHED: Readonly<Record<string, Answer>> = {
+const FINISHED: Readonly<Record<string, CommandAnswer>> = {
   cancel: { kind: "alreadyCompleted" },
   kill: { kind: "alreadyCompleted" },
   pause: { kind: "notRunning" },
@@ -211,8 +211,8 @@ const FINISHED: Readonly<Record<string, Answer>> = {
   "purge-journal": { kind: "done" },
   "restart-as-new": { kind: "accepted" },
 };
-const PAUSED: Readonly<Record<string, Answer>> = { ...STARTED, pause: { kind: "alreadyPaused" } };
-const STATES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
+const PAUSED: Readonly<Record<string, CommandAnswer>> = { ...STARTED, pause: { kind: "alreadyPaused" } };
+const STATES: Readonly<Record<string, Readonly<Record<string, CommandAnswer>>>> = {
   running: STARTED,
   suspended: PAUSED,
   backingOff: STARTED,
@@ -224,7 +224,7 @@ const STATES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
   workflowDone: { ...FINISHED, "restart-as-new": { kind: "notRestartable", reason: "workflow" } },
 };
 /** Exchanges that are not of the form `<verb>: <state>`. */
-const SINGLE_ANSWERS: Readonly<Record<string, Answer>> = {
+const SINGLE_ANSWERS: Readonly<Record<string, CommandAnswer>> = {
   "restart-as-new ?from=99": { kind: "notRestartable", reason: "incompletePrefix" },
   "restart-as-new after purge-journal": { kind: "journalGone" },
   "purge again": { kind: "notFound" },

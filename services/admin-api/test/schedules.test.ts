@@ -305,7 +305,7 @@ describe("run now", () => {
     expect((await server.ask("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "x".repeat(600) })).status).toBe(
       400,
     );
-    partitions.trouble = () => "refuse";
+    partitions.fault = () => "refuse";
     const answer = await server.ask("POST", `/schedules/${id}/run`);
     expect([answer.status, answer.json()]).toMatchObject([503, { restate_code: "ING0006" }]);
   });

@@ -115,7 +115,7 @@ function partitionMetrics(metrics: Metrics): LeadingWorkerMetrics {
     },
     timerFired: (latenessMs) => lateness.observe(Math.max(0, latenessMs) / 1000),
     completed: (outcome) => completed.inc(resultOf(outcome)),
-    taken: (durationMs, cause) => takes.observe(durationMs / 1000, cause),
+    partitionAcquired: (durationMs, cause) => takes.observe(durationMs / 1000, cause),
   };
 }
 

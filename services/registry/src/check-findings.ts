@@ -1,7 +1,7 @@
 /** Why: what a check says is read by people and kept with the deployment: worst first, one line for many alike, never long. */
 import type { ErrorCode } from "@perdure/base";
-import type { ReplayVerdict } from "@perdure/invoker";
-import type { Finding, FindingKind, Verification } from "@perdure/metadata";
+import type { ReplayResult } from "@perdure/invoker";
+import type { VerificationFinding, FindingKind, Verification } from "@perdure/metadata";
 import type { AttemptError } from "@perdure/partition";
 import type { Chosen } from "./check-selection.js";
 import { FINDING_MESSAGE_CHARS_MAX, FINDING_STACK_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
@@ -17,10 +17,10 @@ const KINDS: readonly FindingKind[] = [
   "skipped",
 ];
 
-type Details = Partial<Pick<Finding, "code" | "commandIndex" | "expected" | "actual" | "stacktrace">>;
+type Details = Partial<Pick<VerificationFinding, "code" | "commandIndex" | "expected" | "actual" | "stacktrace">>;
 
 export class Findings {
-  readonly #all = new Map<string, Finding>();
+  readonly #all = new Map<string, VerificationFinding>();
   #compatible = 0;
   #mismatched = 0;
   #failed = 0;
@@ -28,7 +28,7 @@ export class Findings {
   #impossible = 0;
   #skipped = 0;
 
-  replayed(chosen: Chosen, verdict: ReplayVerdict): void {
+  replayed(chosen: Chosen, verdict: ReplayResult): void {
     switch (verdict.kind) {
       case "compatible":
         this.#compatible++;

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type DeploymentId, type InvocationId, partitionOf } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
-import type { ReplaySubject, ReplayVerdict } from "@perdure/invoker";
-import { type CheckWishes, createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata";
+import type { ReplaySubject, ReplayResult } from "@perdure/invoker";
+import { type CheckOptions, createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata";
 import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
 import { VirtualClock } from "@perdure/testkit";
@@ -20,7 +20,7 @@ import {
 } from "./testing/index.js";
 
 const PARTITIONS = 4;
-const COMPATIBLE: ReplayVerdict = { kind: "compatible", output: undefined };
+const COMPATIBLE: ReplayResult = { kind: "compatible", output: undefined };
 const OLD = "dp_15ChR1PDwZt22Rn2lfZrRo5" as DeploymentId;
 const signal = new AbortController().signal;
 const endpoints: TestEndpoint[] = [];
@@ -60,7 +60,7 @@ class World implements CheckPorts {
   readonly journals = new Map<InvocationId, readonly JournalEntry[]>();
   readonly asked: { readonly subject: ReplaySubject; readonly candidate: DeploymentView; readonly timeoutMs: number }[] = [];
   readonly stateReads: string[] = [];
-  answer: (subject: ReplaySubject, signal: AbortSignal) => Promise<ReplayVerdict> | ReplayVerdict = () => COMPATIBLE;
+  answer: (subject: ReplaySubject, signal: AbortSignal) => Promise<ReplayResult> | ReplayResult = () => COMPATIBLE;
   registry!: RegistryRole;
 
   static async open(metadata: MetadataStore = createMemoryMetadataStore()): Promise<World> {
@@ -119,7 +119,7 @@ class World implements CheckPorts {
     return endpoint.uri;
   }
 
-  async check(wishes: CheckWishes = {}, services?: readonly object[], change: object = {}) {
+  async check(wishes: CheckOptions = {}, services?: readonly object[], change: object = {}) {
     return this.registry.checkRegistration(aRegisterRequest(await this.serve(services, change)), wishes, signal);
   }
 
@@ -301,7 +301,7 @@ describe("an endpoint is asked", () => {
 });
 
 describe("findings", () => {
-  const mismatch = (index: number, name: string, message = "differs"): ReplayVerdict => ({
+  const mismatch = (index: number, name: string, message = "differs"): ReplayResult => ({
     kind: "mismatch",
     commandIndex: index,
     expected: { type: "Run", name: "a" },
@@ -312,7 +312,7 @@ describe("findings", () => {
   test("at one place of a handler are one, the worst come first", async () => {
     const world = await World.open();
     for (let n = 1; n <= 6; n++) world.add({ n });
-    const verdicts: ReplayVerdict[] = [
+    const verdicts: ReplayResult[] = [
       { kind: "unclear", error: anError("who knows") },
       { kind: "compatible", output: "differs" },
       mismatch(3, "b", "one"),

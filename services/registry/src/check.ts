@@ -6,12 +6,12 @@
  */
 import { type Clock, partitionOf } from "@perdure/base";
 import type { DeploymentView, HandlerView } from "@perdure/control";
-import type { ReplayVerdict } from "@perdure/invoker";
+import type { ReplayResult } from "@perdure/invoker";
 import {
   CHECK_BOUNDS_MAX,
   CHECK_DEFAULTS,
   type CheckBounds,
-  type CheckWishes,
+  type CheckOptions,
   type DeploymentRecord,
   type Verification,
 } from "@perdure/metadata";
@@ -30,7 +30,7 @@ export interface Candidate {
 }
 
 /** The defaults with a request's wishes, none of them beyond what is allowed. `defaults` differ by what is checked. */
-export function boundsOf(wishes: CheckWishes, defaults: Partial<CheckBounds> = {}): CheckBounds {
+export function boundsOf(wishes: CheckOptions, defaults: Partial<CheckBounds> = {}): CheckBounds {
   const bounds: Record<string, number> = {};
   for (const name of Object.keys(CHECK_DEFAULTS) as (keyof CheckBounds)[]) {
     const wished = wishes[name] ?? defaults[name] ?? CHECK_DEFAULTS[name];
@@ -150,7 +150,7 @@ class Round {
     this.#judge(chosen, verdict);
   }
 
-  #judge(chosen: Chosen, verdict: ReplayVerdict): void {
+  #judge(chosen: Chosen, verdict: ReplayResult): void {
     if (this.#signal.aborted && verdict.kind === "failed") {
       return this.#cutShort(chosen, `the time of the check (${this.#bounds.timeoutMs} ms) was over`);
     }

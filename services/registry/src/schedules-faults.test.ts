@@ -6,7 +6,7 @@ import { expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MetadataStore } from "@perdure/metadata";
 import { createScheduleEngine, type OverlapPolicy, type ScheduleEngine, type ScheduleSpec } from "@perdure/schedule";
-import { aRegistry, aSpec, FakePartitions, type Trouble } from "@perdure/schedule/testing";
+import { aRegistry, aSpec, FakePartitions, type InjectedFault } from "@perdure/schedule/testing";
 import { VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
 import { createScheduleKeeper, type ScheduleKeeper } from "./index.js";
@@ -18,7 +18,7 @@ const registry = aRegistry({ Greeter: ["service", "greet"] });
 type Step =
   | { readonly kind: "pass"; readonly ms: number }
   | { readonly kind: "crash"; readonly downMs: number }
-  | { readonly kind: "trouble"; readonly with: Trouble; readonly times: number }
+  | { readonly kind: "trouble"; readonly with: InjectedFault; readonly times: number }
   | { readonly kind: "disk"; readonly works: boolean }
   | { readonly kind: "end" };
 
@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant("trouble" as const),
-      with: fc.constantFrom<Trouble>("refuse", "lose", "hang"),
+      with: fc.constantFrom<InjectedFault>("refuse", "lose", "hang"),
       times: fc.integer({ min: 1, max: 3 }),
     }),
   },
@@ -44,7 +44,7 @@ class Scene {
   readonly #memory = emptyMemoryMetadata();
   #diskWorks = true;
   #troublesLeft = 0;
-  #trouble: Trouble = "none";
+  #trouble: InjectedFault = "none";
   /** The most runs that were there at once. */
   mostRunning = 0;
   keeper!: ScheduleKeeper;
@@ -58,7 +58,7 @@ class Scene {
       write: (writes) => (this.#diskWorks ? inner.write(writes) : Promise.reject(new Error("disk trouble by the test"))),
       [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
     };
-    this.partitions.trouble = () => {
+    this.partitions.fault = () => {
       if (this.#troublesLeft === 0) return "none";
       this.#troublesLeft--;
       return this.#trouble;
@@ -93,7 +93,7 @@ class Scene {
       await this.settle();
     }
     await stopped;
-    this.partitions.forgetWaiters();
+    this.partitions.dropWaiters();
   }
 
   async take(one: Step): Promise<void> {

@@ -57,7 +57,7 @@ async function boot(): Promise<void> {
 /** The process is gone for so long, and comes back on the same data. */
 async function downFor(ms: number): Promise<void> {
   await engine[Symbol.asyncDispose]();
-  partitions.forgetWaiters();
+  partitions.dropWaiters();
   clock.advanceBy(ms);
   await boot();
   await settle();
@@ -243,11 +243,11 @@ describe("down time", () => {
 describe("trouble", () => {
   test("a partition that is away is asked again until it is there", async () => {
     const id = await make({ overlap: { kind: "allow" } });
-    partitions.trouble = () => "refuse";
+    partitions.fault = () => "refuse";
     await pass(MINUTE + 3000, 100);
     expect(partitions.times).toEqual([]);
     expect(stateOf(id).firedCount).toBe(0);
-    partitions.trouble = () => "none";
+    partitions.fault = () => "none";
     await pass(10_000, 100);
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
   });
@@ -257,7 +257,7 @@ describe("trouble", () => {
     async (trouble) => {
       const id = await make({ overlap: { kind: "queue", max: 1 } });
       let left = 2;
-      partitions.trouble = () => (left-- > 0 ? trouble : "none");
+      partitions.fault = () => (left-- > 0 ? trouble : "none");
       await pass(2 * MINUTE - 1000, 100);
       expect(partitions.submissionCount).toBe(3);
       expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
@@ -374,7 +374,7 @@ describe("by hand", () => {
   });
   test("says what is wrong", async () => {
     const id = await make();
-    partitions.trouble = () => "refuse";
+    partitions.fault = () => "refuse";
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ code: "ING0006" });
     await keeper.remove(id, undefined);
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ status: 404 });

@@ -18,7 +18,7 @@ import {
   SCHEDULES_MAX,
   type Schedule,
   type ScheduleBook,
-  type ScheduleDesk,
+  type ScheduleManager,
   type ScheduleRecord,
   type ScheduleSpec,
   type ScheduleState,
@@ -42,7 +42,7 @@ export interface ScheduleKeeperOptions {
   readonly scopesEnabled: boolean;
 }
 
-export interface ScheduleKeeper extends ScheduleBook, ScheduleDesk {
+export interface ScheduleKeeper extends ScheduleBook, ScheduleManager {
   /** Reads everything again and tells of what another process changed. Rejects as `createScheduleKeeper` does; what was known stays. */
   reload(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /** Why: what comes back from storage is checked before it is believed. One schema per document, each giving the record's own type. */
 import { type ErrorCode, parseDeploymentId, parseSubscriptionId } from "@perdure/base";
-import type { HandlerDefinition, Options, ServiceDefinition } from "@perdure/manifest";
+import type { HandlerDefinition, ManifestOptions, ServiceDefinition } from "@perdure/manifest";
 import {
   type CheckedCommand,
   type DeploymentRecord,
-  type Finding,
+  type VerificationFinding,
   type KafkaClusterRecord,
   RULE_WEIGHT_DEFAULT,
   type RuleRecord,
@@ -21,7 +21,7 @@ const Ms = z.number().int().min(0);
 const maybe = <T extends z.ZodType>(schema: T) =>
   schema.optional().default(undefined as never) as z.ZodType<z.infer<T> | undefined>;
 
-const StoredOptions: z.ZodType<Options> = z.object({
+const StoredOptions: z.ZodType<ManifestOptions> = z.object({
   inactivityTimeoutMs: maybe(Ms),
   abortTimeoutMs: maybe(Ms),
   journalRetentionMs: maybe(Ms),
@@ -72,7 +72,7 @@ const StoredRevision: z.ZodType<ServiceRevision> = z.object({
 
 const Count = z.number().int().min(0);
 const StoredCommand: z.ZodType<CheckedCommand> = z.object({ type: z.string(), name: maybe(z.string()) });
-const StoredFinding: z.ZodType<Finding> = z.object({
+const StoredFinding: z.ZodType<VerificationFinding> = z.object({
   kind: z.enum(["journalMismatch", "handlerMissing", "protocolVersion", "failed", "unclear", "outputDiffers", "skipped"]),
   service: z.string(),
   handler: z.string(),

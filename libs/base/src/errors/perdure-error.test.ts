@@ -18,8 +18,8 @@ test("its message begins with the code, and the statuses are those of the catalo
 test("ours passes through; a stranger becomes an internal error that shows nothing of it", () => {
   const ours = new PerdureError("RT0004", "port 8080 is taken");
   expect(PerdureError.from(ours)).toBe(ours);
-  for (const stranger of [new Error("password is hunter2"), "hunter2", undefined, { code: "RT0004" }]) {
-    const error = PerdureError.from(stranger);
-    expect([error.code, error.message, error.cause]).toEqual(["OPS0003", "[OPS0003] internal error", stranger]);
+  for (const foreignError of [new Error("password is hunter2"), "hunter2", undefined, { code: "RT0004" }]) {
+    const error = PerdureError.from(foreignError);
+    expect([error.code, error.message, error.cause]).toEqual(["OPS0003", "[OPS0003] internal error", foreignError]);
   }
 });

@@ -1,17 +1,17 @@
 /** What leaders answer, as it travels back. */
 import { allocateBytes, invariant } from "@perdure/base";
-import type { Answer, Invocation, Outcome } from "@perdure/partition";
+import type { CommandAnswer, Invocation, Outcome } from "@perdure/partition";
 import { decodeInvocation, encodeInvocation } from "@perdure/store";
 import { fromJson, toJson } from "./json.js";
 
 /** An answer's kind and reason; the invocation that was there before follows in its stored form. */
-export function encodeAnswer(answer: Answer): Uint8Array {
+export function encodeAnswer(answer: CommandAnswer): Uint8Array {
   if (answer.kind !== "previouslyAccepted") return toJson(answer);
   return toJson({ kind: answer.kind, invocation: encodeInvocation(answer.invocation) });
 }
 
-export function decodeAnswer(bytes: Uint8Array): Answer {
-  const answer = fromJson(bytes) as Answer | { readonly kind: "previouslyAccepted"; readonly invocation: Uint8Array };
+export function decodeAnswer(bytes: Uint8Array): CommandAnswer {
+  const answer = fromJson(bytes) as CommandAnswer | { readonly kind: "previouslyAccepted"; readonly invocation: Uint8Array };
   if (answer.kind !== "previouslyAccepted") return answer;
   invariant(answer.invocation instanceof Uint8Array, "an invocation travels in its stored form");
   return { kind: "previouslyAccepted", invocation: decodeInvocation(answer.invocation) };

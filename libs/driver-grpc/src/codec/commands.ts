@@ -4,7 +4,7 @@
  */
 import { allocateBytes, InvariantError } from "@perdure/base";
 import type { AttemptCommand, PartitionCommand, TimerFired } from "@perdure/partition";
-import { decodeOwed, encodeOwed } from "@perdure/store";
+import { decodeOutboxCommand, encodeOutboxCommand } from "@perdure/store";
 import { fromJson, toJson } from "./json.js";
 
 /** Whatever may be asked from outside the leader's process. */
@@ -21,7 +21,7 @@ export function encodeCommand(command: RemoteCommand): Uint8Array {
     case "notify":
     case "signal":
     case "kill":
-      return tagged(OWED, encodeOwed(command));
+      return tagged(OWED, encodeOutboxCommand(command));
     default:
       return tagged(JSON_FORM, toJson(command));
   }
@@ -31,7 +31,7 @@ export function decodeCommand(bytes: Uint8Array): RemoteCommand {
   const body = bytes.subarray(1);
   switch (bytes[0]) {
     case OWED:
-      return decodeOwed(body);
+      return decodeOutboxCommand(body);
     case JSON_FORM:
       return fromJson(body) as RemoteCommand;
     default:

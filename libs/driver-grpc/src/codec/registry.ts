@@ -12,14 +12,14 @@ import type {
   ServiceView,
 } from "@perdure/control";
 import type { FlowRule } from "@perdure/flow";
-import type { HandlerDefinition, HandlerKind, Options, RetryOptions, ServiceDefinition, ServiceKind } from "@perdure/manifest";
+import type { HandlerDefinition, HandlerKind, ManifestOptions, RetryOptions, ServiceDefinition, ServiceKind } from "@perdure/manifest";
 import type {
   CheckedCommand,
-  CheckWishes,
+  CheckOptions,
   DeploymentAddress,
   DeploymentRecord,
   EffectiveOptions,
-  Finding,
+  VerificationFinding,
   FindingKind,
   KafkaClusterRecord,
   LocatedRevision,
@@ -181,7 +181,7 @@ const retryOptions = message<RetryOptions, typeof proto.RetryOptionsSchema>(prot
   ),
 });
 
-const options = message<Options, typeof proto.ServiceOptionsSchema>(proto.ServiceOptionsSchema, {
+const options = message<ManifestOptions, typeof proto.ServiceOptionsSchema>(proto.ServiceOptionsSchema, {
   inactivityTimeoutMs: optional(number),
   abortTimeoutMs: optional(number),
   journalRetentionMs: optional(number),
@@ -250,7 +250,7 @@ const command = message<CheckedCommand, typeof proto.Finding_CommandSchema>(prot
   name: optional(text),
 });
 
-const finding = message<Finding, typeof proto.FindingSchema>(proto.FindingSchema, {
+const finding = message<VerificationFinding, typeof proto.FindingSchema>(proto.FindingSchema, {
   kind: enumeration(FINDING_KINDS, "the kind of a finding"),
   service: text,
   handler: text,
@@ -461,7 +461,7 @@ export const registration = message<RegisterRequest, typeof proto.RegistrationSc
   verification: optional(verification),
 });
 
-export const checkBounds = message<CheckWishes, typeof proto.CheckBoundsSchema>(proto.CheckBoundsSchema, {
+export const checkBounds = message<CheckOptions, typeof proto.CheckBoundsSchema>(proto.CheckBoundsSchema, {
   inFlightPerHandler: optional(whole),
   completedPerHandler: optional(whole),
   invocations: optional(whole),

@@ -17,7 +17,7 @@ import type {
 import type { EndpointAnswer, InvokerStatus, SlotWait } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import type { AttemptError } from "@perdure/partition";
-import type { Position, StuckRecord, SubscriptionStatus } from "@perdure/subscription";
+import type { ConsumerPosition, StuckRecord, SubscriptionStatus } from "@perdure/subscription";
 import { RuleRateSchema } from "../gen/v1/registry_pb.js";
 import * as proto from "../gen/v1/workers_pb.js";
 import { given, refuse } from "./checks.js";
@@ -275,7 +275,7 @@ export const subscriptionStatus = message<SubscriptionStatus, typeof proto.Subsc
     state: enumeration(STATES, "the state of a subscription"),
     assigned: numbers,
     positions: list(
-      message<Position, typeof proto.SubscriptionStatus_PositionSchema>(proto.SubscriptionStatus_PositionSchema, {
+      message<ConsumerPosition, typeof proto.SubscriptionStatus_PositionSchema>(proto.SubscriptionStatus_PositionSchema, {
         partition: number,
         next: whole,
         lag: whole,

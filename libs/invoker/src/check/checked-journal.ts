@@ -49,11 +49,11 @@ export function checkedJournal(stored: readonly JournalEntry[]): CheckedJournal 
   if (from < 0) return { entries: stored, guarded: [...stored, STOP], commands: stored.filter(isMade), next: undefined };
   const dropped = completionsOfCommands(stored, from);
   // Signals, and results of what came before, were there when the handler went on from here, or do no harm.
-  const late = stored.slice(from).filter((entry) => isNotification(entry.type) && !isOneOf(dropped, entry));
+  const laterNotifications = stored.slice(from).filter((entry) => isNotification(entry.type) && !isOneOf(dropped, entry));
   const before = stored.slice(0, from);
   return {
-    entries: [...before, ...late],
-    guarded: [...before, STOP, ...late],
+    entries: [...before, ...laterNotifications],
+    guarded: [...before, STOP, ...laterNotifications],
     commands: before.filter(isMade),
     next: stored[from],
   };

@@ -23,7 +23,7 @@ export interface CommandLabel {
 }
 
 /** Where and how code and journal differ; what the endpoint does not tell is undefined. */
-export interface Mismatch {
+export interface JournalMismatch {
   readonly kind: "mismatch";
   /** Counts commands, Input being 0. */
   readonly commandIndex: number | undefined;
@@ -32,10 +32,10 @@ export interface Mismatch {
   readonly error: AttemptError;
 }
 
-export type ReplayVerdict =
+export type ReplayResult =
   /** `output`: whether a completed invocation would end as it did; undefined when it did not come to that. */
   | { readonly kind: "compatible"; readonly output: "same" | "differs" | undefined }
-  | Mismatch
+  | JournalMismatch
   | { readonly kind: "failed"; readonly error: AttemptError }
   /** A mismatch that may as well be the stop in front of a step under way: the endpoint does not say. */
   | { readonly kind: "unclear"; readonly error: AttemptError };
@@ -44,18 +44,18 @@ export type ReplayVerdict =
  * After the guarded replay. `waits`: the handler waits for something, which is its good right at the end of the journal and nowhere
  * else; only the journal without the stop can tell.
  */
-export type GuardedVerdict = ReplayVerdict | { readonly kind: "waits" } | { readonly kind: "returned" };
+export type GuardedResult = ReplayResult | { readonly kind: "waits" } | { readonly kind: "returned" };
 
-const COMPATIBLE: ReplayVerdict = { kind: "compatible", output: undefined };
+const COMPATIBLE: ReplayResult = { kind: "compatible", output: undefined };
 
 /** How shared SDK cores word the one mismatch without a position: an await that the journal cannot satisfy. */
 const AWAIT = "'await' could not be replayed";
 
 /** @param isCompleted its journal is only a sample: the stored Output need not come at the same place again */
-export function judgeGuarded(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): GuardedVerdict {
+export function evaluateGuarded(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): GuardedResult {
   switch (end.kind) {
     case "mismatch":
-      return judgeMismatch(journal, end.error, isCompleted);
+      return evaluateMismatch(journal, end.error, isCompleted);
     case "failed":
       return end;
     case "wentOn":
@@ -67,12 +67,12 @@ export function judgeGuarded(journal: CheckedJournal, end: ReplayEnd, isComplete
   }
 }
 
-function judgeMismatch(journal: CheckedJournal, error: AttemptError, isCompleted: boolean): GuardedVerdict {
+function evaluateMismatch(journal: CheckedJournal, error: AttemptError, isCompleted: boolean): GuardedResult {
   const stopIndex = journal.commands.length;
   const index = error.relatedCommandIndex;
   const actual = actualOf(error);
   if (index === stopIndex && !error.message.includes(AWAIT))
-    return judgeNext(journal.next, actual, error, isCompleted, stopIndex);
+    return evaluateNext(journal.next, actual, error, isCompleted, stopIndex);
   if (index !== undefined && index < stopIndex && !isWait(journal, index, actual, error)) {
     return { kind: "mismatch", commandIndex: index, expected: labelOf(journal.commands[index]), actual, error };
   }
@@ -83,13 +83,13 @@ function judgeMismatch(journal: CheckedJournal, error: AttemptError, isCompleted
 }
 
 /** All that was replayed matched; what the handler wanted next is compared with what it did then, where that is known. */
-function judgeNext(
+function evaluateNext(
   next: JournalEntry | undefined,
   actual: CommandLabel | undefined,
   error: AttemptError,
   isCompleted: boolean,
   commandIndex: number,
-): GuardedVerdict {
+): GuardedResult {
   if (next === undefined || actual === undefined) return COMPATIBLE;
   const expected = labelOf(next);
   const isSame = expected?.type === actual.type && expected.name === actual.name;
@@ -106,7 +106,7 @@ function isWait(journal: CheckedJournal, index: number, actual: CommandLabel | u
 }
 
 /** After a replay without the stop. */
-export function judgePlain(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): ReplayVerdict {
+export function evaluatePlain(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): ReplayResult {
   switch (end.kind) {
     case "mismatch": {
       const { error } = end;
@@ -117,7 +117,7 @@ export function judgePlain(journal: CheckedJournal, end: ReplayEnd, isCompleted:
     case "failed":
       return end;
     case "wentOn":
-      return judgeOutput(journal, end.command, isCompleted);
+      return evaluateOutput(journal, end.command, isCompleted);
     case "suspended":
     case "ended":
       return isCompleted || journal.next?.type !== MessageType.Output ? COMPATIBLE : noOutput(journal);
@@ -127,16 +127,16 @@ export function judgePlain(journal: CheckedJournal, end: ReplayEnd, isCompleted:
 }
 
 /** It waits where it has returned already, and would never come to its end. */
-function noOutput({ next, commands }: CheckedJournal): Mismatch {
+function noOutput({ next, commands }: CheckedJournal): JournalMismatch {
   const error = outputError(commands.length, "the handler waits where the journal has its Output");
   return { kind: "mismatch", commandIndex: commands.length, expected: labelOf(next), actual: undefined, error };
 }
 
-function judgeOutput(
+function evaluateOutput(
   { next, commands }: CheckedJournal,
   command: JournalCommand | undefined,
   isCompleted: boolean,
-): ReplayVerdict {
+): ReplayResult {
   if (next?.type !== MessageType.Output || command?.kind !== "output") return COMPATIBLE;
   if (isSameResult(outputResultOf(next.body), command.result)) return { kind: "compatible", output: "same" };
   if (isCompleted) return { kind: "compatible", output: "differs" };

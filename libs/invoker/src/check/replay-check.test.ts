@@ -30,7 +30,7 @@ import {
   testDeploymentId,
 } from "../testing/index.js";
 import { STOP_NAME } from "./checked-journal.js";
-import type { ReplayVerdict } from "./judge.js";
+import type { ReplayResult } from "./judge.js";
 import { createReplayCheck, type ReplaySubject } from "./replay-check.js";
 
 // ── journals ─────────────────────────────────────────────────────────────────────────────────────
@@ -67,7 +67,7 @@ const returns = (value: string): Step => ({ do: outputCommand(value) });
 interface Behaviour {
   readonly steps: readonly Step[];
   /** As the shared core of the published SDKs (default), or one that tells only the code. */
-  readonly tells?: "all" | "codeOnly";
+  readonly reports?: "all" | "codeOnly";
 }
 
 /** An SDK as far as it matters: it compares what the handler does with the journal, and performs what the journal does not have. */
@@ -84,10 +84,10 @@ class Sdk {
     stream.respond();
     const [, ...entries] = stream.frames;
     const journal = entries.filter(({ type }) => isCommand(type));
-    const known = new Set(entries.flatMap((frame) => completionOf(frame)));
+    const completed = new Set(entries.flatMap((frame) => completionOf(frame)));
     let at = 1; // Behind Input.
     const mismatch = (message: string, command?: JournalCommand) =>
-      this.#behaviour.tells === "codeOnly"
+      this.#behaviour.reports === "codeOnly"
         ? stream.fails(message.startsWith("'await'") ? "no such luck" : message, { code: 570 })
         : stream.fails(message, {
             code: 570,
@@ -97,7 +97,7 @@ class Sdk {
     for (const now of this.#behaviour.steps) {
       if ("fail" in now) return void stream.fails(now.fail);
       if ("await" in now) {
-        if (known.has(now.await)) continue;
+        if (completed.has(now.await)) continue;
         if (at < journal.length) return void mismatch("'await' could not be replayed");
         const open = this.#runOf(now.await);
         if (open === undefined) return void stream.control({ kind: "suspension", awaitingOn: awaiting(now.await) });
@@ -167,7 +167,7 @@ class World {
     entries: readonly JournalEntry[],
     over: Partial<ReplaySubject> = {},
     signal = new AbortController().signal,
-  ): Promise<ReplayVerdict> {
+  ): Promise<ReplayResult> {
     const check = createReplayCheck(
       {
         transports: { http: this.transport },
@@ -211,11 +211,11 @@ class World {
   }
 }
 
-async function verdictOf(steps: readonly Step[], entries: readonly JournalEntry[], over: Partial<ReplaySubject> = {}) {
+async function resultOf(steps: readonly Step[], entries: readonly JournalEntry[], over: Partial<ReplaySubject> = {}) {
   const world = new World();
   const sdk = world.play({ steps });
-  const verdict = await world.check(entries, over);
-  return { verdict, performed: sdk.performed, requests: world.transport.streams.length };
+  const result = await world.check(entries, over);
+  return { result, performed: sdk.performed, requests: world.transport.streams.length };
 }
 
 const twoSteps = [...step("a", 1), ...step("b", 2), returns("done")];
@@ -223,34 +223,34 @@ const completedJournal = [input, run("a", 1), ran(1), run("b", 2), ran(2), outpu
 
 describe("a completed invocation", () => {
   test("replays to its end, and gives the same output", async () => {
-    expect(await verdictOf(twoSteps, completedJournal, { isCompleted: true })).toEqual({
-      verdict: { kind: "compatible", output: "same" },
+    expect(await resultOf(twoSteps, completedJournal, { isCompleted: true })).toEqual({
+      result: { kind: "compatible", output: "same" },
       performed: [],
       requests: 2,
     });
   });
 
   test("that would end otherwise is compatible, and said to differ", async () => {
-    const { verdict } = await verdictOf([...step("a", 1), ...step("b", 2), returns("else")], completedJournal, {
+    const { result } = await resultOf([...step("a", 1), ...step("b", 2), returns("else")], completedJournal, {
       isCompleted: true,
     });
-    expect(verdict).toEqual({ kind: "compatible", output: "differs" });
+    expect(result).toEqual({ kind: "compatible", output: "differs" });
   });
 
   test("is compatible with a new step at the end, which is not performed", async () => {
     const steps = [...step("a", 1), ...step("b", 2), ...step("c", 3), returns("done")];
-    expect(await verdictOf(steps, completedJournal, { isCompleted: true })).toEqual({
-      verdict: { kind: "compatible", output: undefined },
+    expect(await resultOf(steps, completedJournal, { isCompleted: true })).toEqual({
+      result: { kind: "compatible", output: undefined },
       performed: [],
       requests: 1,
     });
   });
 
   test("tells where steps changed places", async () => {
-    const { verdict, performed } = await verdictOf([...step("b", 1), ...step("a", 2), returns("done")], completedJournal, {
+    const { result, performed } = await resultOf([...step("b", 1), ...step("a", 2), returns("done")], completedJournal, {
       isCompleted: true,
     });
-    expect(verdict).toMatchObject({
+    expect(result).toMatchObject({
       kind: "mismatch",
       commandIndex: 1,
       expected: { type: "Run", name: "a" },
@@ -261,8 +261,8 @@ describe("a completed invocation", () => {
   });
 
   test("tells which step is gone", async () => {
-    const { verdict } = await verdictOf([...step("a", 1), returns("done")], completedJournal, { isCompleted: true });
-    expect(verdict).toMatchObject({
+    const { result } = await resultOf([...step("a", 1), returns("done")], completedJournal, { isCompleted: true });
+    expect(result).toMatchObject({
       kind: "mismatch",
       commandIndex: 2,
       expected: { type: "Run", name: "b" },
@@ -275,8 +275,8 @@ describe("a suspended invocation", () => {
   const asleep = [input, run("a", 1), ran(1), sleep("nap", 2)];
 
   test("that waits for the same is compatible", async () => {
-    expect(await verdictOf([...step("a", 1), ...rest("nap", 2), returns("done")], asleep)).toEqual({
-      verdict: { kind: "compatible", output: undefined },
+    expect(await resultOf([...step("a", 1), ...rest("nap", 2), returns("done")], asleep)).toEqual({
+      result: { kind: "compatible", output: undefined },
       performed: [],
       requests: 2,
     });
@@ -284,8 +284,8 @@ describe("a suspended invocation", () => {
 
   test("that would go on with another step instead is compatible, and the step is not performed", async () => {
     const steps = [...step("a", 1), { do: sleepCommand("nap", 2) }, ...step("new", 3), returns("done")];
-    expect(await verdictOf(steps, asleep)).toEqual({
-      verdict: { kind: "compatible", output: undefined },
+    expect(await resultOf(steps, asleep)).toEqual({
+      result: { kind: "compatible", output: undefined },
       performed: [],
       requests: 1,
     });
@@ -293,8 +293,8 @@ describe("a suspended invocation", () => {
 
   test("that would wait earlier than its journal shows is a mismatch", async () => {
     const journal = [input, sleep("nap", 1), run("a", 2), ran(2), sleep("second", 3)];
-    const { verdict } = await verdictOf([...rest("nap", 1), ...step("a", 2), ...rest("second", 3)], journal);
-    expect(verdict).toMatchObject({ kind: "mismatch", commandIndex: undefined, error: { errorCode: "RT0016" } });
+    const { result } = await resultOf([...rest("nap", 1), ...step("a", 2), ...rest("second", 3)], journal);
+    expect(result).toMatchObject({ kind: "mismatch", commandIndex: undefined, error: { errorCode: "RT0016" } });
   });
 });
 
@@ -302,16 +302,16 @@ describe("a step under way", () => {
   const working = [input, run("a", 1), ran(1), run("b", 2)];
 
   test("is compared and not performed", async () => {
-    expect(await verdictOf(twoSteps, working)).toEqual({
-      verdict: { kind: "compatible", output: undefined },
+    expect(await resultOf(twoSteps, working)).toEqual({
+      result: { kind: "compatible", output: undefined },
       performed: [],
       requests: 1,
     });
   });
 
   test("of another name is a mismatch at its place", async () => {
-    const { verdict, performed } = await verdictOf([...step("a", 1), ...step("renamed", 2), returns("done")], working);
-    expect(verdict).toMatchObject({
+    const { result, performed } = await resultOf([...step("a", 1), ...step("renamed", 2), returns("done")], working);
+    expect(result).toMatchObject({
       kind: "mismatch",
       commandIndex: 2,
       expected: { type: "Run", name: "b" },
@@ -322,23 +322,23 @@ describe("a step under way", () => {
 
   test("that the handler no longer comes to, because it waits, is a mismatch", async () => {
     const journal = [input, sleep("nap", 1), run("b", 2)];
-    const { verdict, performed } = await verdictOf([...rest("nap", 1), ...step("b", 2)], journal);
-    expect(verdict).toMatchObject({ kind: "mismatch", commandIndex: 2, expected: { type: "Run", name: "b" } });
+    const { result, performed } = await resultOf([...rest("nap", 1), ...step("b", 2)], journal);
+    expect(result).toMatchObject({ kind: "mismatch", commandIndex: 2, expected: { type: "Run", name: "b" } });
     expect(performed).toEqual([]);
   });
 
   test("keeps what arrived later for those before it, and nothing for those behind it", async () => {
     const world = new World();
     world.play({ steps: [...rest("nap", 1), ...step("b", 2)] });
-    const verdict = await world.check([input, sleep("nap", 1), run("b", 2), sleep("other", 3), slept(1), slept(3)]);
-    expect(verdict).toEqual({ kind: "compatible", output: undefined });
+    const result = await world.check([input, sleep("nap", 1), run("b", 2), sleep("other", 3), slept(1), slept(3)]);
+    expect(result).toEqual({ kind: "compatible", output: undefined });
     const { Start, Input, Sleep, CompleteAwakeable, SleepCompletion } = MessageType;
     expect(world.frameTypes).toEqual([[Start, Input, Sleep, CompleteAwakeable, SleepCompletion]]);
   });
 
   test("leaves it open what an endpoint means that tells nothing, rather than performing the step", async () => {
     const world = new World();
-    const sdk = world.play({ steps: twoSteps, tells: "codeOnly" });
+    const sdk = world.play({ steps: twoSteps, reports: "codeOnly" });
     expect(await world.check(working)).toMatchObject({ kind: "unclear", error: { errorCode: "RT0016" } });
     expect(sdk.performed).toEqual([]);
     expect(world.transport.streams).toHaveLength(1);
@@ -349,26 +349,26 @@ describe("an invocation between two steps", () => {
   const between = [input, run("a", 1), ran(1)];
 
   test("would go on, and the next step is not performed", async () => {
-    expect(await verdictOf(twoSteps, between)).toEqual({
-      verdict: { kind: "compatible", output: undefined },
+    expect(await resultOf(twoSteps, between)).toEqual({
+      result: { kind: "compatible", output: undefined },
       performed: [],
       requests: 1,
     });
   });
 
   test("whose handler fails is a failure of another kind", async () => {
-    const { verdict } = await verdictOf([...step("a", 1), { fail: "no money" }], between);
-    expect(verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0007", message: "no money" } });
+    const { result } = await resultOf([...step("a", 1), { fail: "no money" }], between);
+    expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0007", message: "no money" } });
   });
 
   test("with its Output stored must return just that", async () => {
     const stored = [...between, output("done")];
-    expect((await verdictOf([...step("a", 1), returns("done")], stored)).verdict).toEqual({ kind: "compatible", output: "same" });
-    expect((await verdictOf([...step("a", 1), returns("else")], stored)).verdict).toMatchObject({
+    expect((await resultOf([...step("a", 1), returns("done")], stored)).result).toEqual({ kind: "compatible", output: "same" });
+    expect((await resultOf([...step("a", 1), returns("else")], stored)).result).toMatchObject({
       kind: "mismatch",
       commandIndex: 2,
     });
-    expect((await verdictOf(twoSteps, stored)).verdict).toMatchObject({
+    expect((await resultOf(twoSteps, stored)).result).toMatchObject({
       kind: "mismatch",
       commandIndex: 2,
       expected: { type: "Output" },
@@ -379,7 +379,7 @@ describe("an invocation between two steps", () => {
 
 test("an endpoint that tells only the code is asked without the stop, and cut at the first new command", async () => {
   const world = new World();
-  const sdk = world.play({ steps: twoSteps, tells: "codeOnly" });
+  const sdk = world.play({ steps: twoSteps, reports: "codeOnly" });
   expect(await world.check([input, run("a", 1), ran(1)])).toEqual({ kind: "compatible", output: undefined });
   expect(world.transport.streams.map(({ aborted }) => aborted)).toEqual([false, true]);
   expect(sdk.performed).toEqual(["b"]); // The one way to find out, and documented.
@@ -457,7 +457,7 @@ describe("on the wire", () => {
     world.transport.onOpen = (stream) => {
       stream.writable = false;
     };
-    const verdict = world.check(journal);
+    const result = world.check(journal);
     const { last } = world.transport;
     expect(last.ended).toBe(false);
     const before = last.frames.length;
@@ -466,70 +466,70 @@ describe("on the wire", () => {
     expect(last.frames.length).toBeGreaterThan(before);
     expect([last.frames.length, last.ended]).toEqual([journal.length + 2, true]);
     last.respond().fails("enough").close();
-    expect(await verdict).toMatchObject({ kind: "failed" });
+    expect(await result).toMatchObject({ kind: "failed" });
   });
 });
 
 describe("an endpoint that", () => {
   const play = async (act: (stream: FakeStream, world: World) => void) => {
     const world = new World();
-    const verdict = world.check([input], { version: 7 });
+    const result = world.check([input], { version: 7 });
     act(world.transport.last, world);
-    return { verdict: await verdict, stream: world.transport.last, world };
+    return { result: await result, stream: world.transport.last, world };
   };
 
   test("hangs is given up in time", async () => {
-    const { verdict, stream, world } = await play((_, { clock }) => clock.advanceBy(1_000));
-    expect(verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0001" } });
+    const { result, stream, world } = await play((_, { clock }) => clock.advanceBy(1_000));
+    expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0001" } });
     expect([stream.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
   });
 
   test("does not hang up after its last word is reset", async () => {
-    const { verdict, stream } = await play((s, { clock }) => {
+    const { result, stream } = await play((s, { clock }) => {
       s.respond().fails("no");
       clock.advanceBy(1_000);
     });
-    expect(verdict).toMatchObject({ kind: "failed", error: { message: "no" } });
+    expect(result).toMatchObject({ kind: "failed", error: { message: "no" } });
     expect(stream.aborted).toBe(true);
   });
 
   test("is not there, refuses, or speaks otherwise fails the check of this journal", async () => {
     const broken = await play((s) => s.breakOff({ kind: "connect", message: "refused" }));
-    expect(broken.verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0010" } });
+    expect(broken.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0010" } });
     const missing = await play((s) => s.respond(404));
-    expect(missing.verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
+    expect(missing.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
     const version = await play((s) => s.respond(415));
-    expect(version.verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0015" } });
+    expect(version.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0015" } });
     const garbage = await play((s) => s.respond().frame(0x1234));
-    expect(garbage.verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
+    expect(garbage.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
     const malformed = await play((s) => s.respond().frame(MessageType.Suspension, new Uint8Array([0x0a, 0x7f])));
-    expect(malformed.verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
+    expect(malformed.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
     const nothing = await play((s) => s.respond().close());
-    expect(nothing.verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0007" } });
+    expect(nothing.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0007" } });
   });
 
   test("talks without end is cut off", async () => {
-    const { verdict, stream } = await play((s) => {
+    const { result, stream } = await play((s) => {
       s.respond();
       const awaitingOn = { ...awaiting(1), signalNames: ["x".repeat(400_000)] };
       for (let i = 0; i < 10 && !s.aborted; i++) s.control({ kind: "awaitingOn", awaitingOn, executingSideEffects: false });
     });
-    expect(verdict).toMatchObject({ kind: "failed", error: { errorCode: "RT0003" } });
+    expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0003" } });
     expect(stream.aborted).toBe(true);
   });
 
   test("sends anything after its last word is not listened to", async () => {
-    const { verdict } = await play((s) => s.respond().fails("first").finish().close());
-    expect(verdict).toMatchObject({ kind: "failed", error: { message: "first" } });
+    const { result } = await play((s) => s.respond().fails("first").finish().close());
+    expect(result).toMatchObject({ kind: "failed", error: { message: "first" } });
   });
 });
 
 test("a check that is given up ends at once", async () => {
   const world = new World();
   const giveUp = new AbortController();
-  const verdict = world.check([input], {}, giveUp.signal);
+  const result = world.check([input], {}, giveUp.signal);
   giveUp.abort();
-  expect(await verdict).toMatchObject({ kind: "failed", error: { message: "the check was given up" } });
+  expect(await result).toMatchObject({ kind: "failed", error: { message: "the check was given up" } });
   expect([world.transport.last.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
 });
 

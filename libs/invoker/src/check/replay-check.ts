@@ -15,7 +15,7 @@ import type { InvokerOptions } from "../options.js";
 import type { EndpointTransport, StreamRequest } from "../ports.js";
 import { invokePath, requestHeaders } from "../request-headers.js";
 import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
-import { judgeGuarded, judgePlain, type ReplayVerdict } from "./judge.js";
+import { evaluateGuarded, evaluatePlain, type ReplayResult } from "./judge.js";
 import { type ReplayEnd, replay } from "./replay-stream.js";
 
 /** Says that a request only checks. Handlers can read it, and leave alone what they do outside of steps. */
@@ -49,13 +49,13 @@ export type ReplayCheckOptions = Pick<InvokerOptions, "messageBytesMax" | "eager
 
 export interface ReplayCheck {
   /** `timeoutMs` is for all that is asked about this journal. Never rejects; an aborted `signal` makes it a failure. */
-  check(candidate: DeploymentView, subject: ReplaySubject, timeoutMs: number, signal: AbortSignal): Promise<ReplayVerdict>;
+  check(candidate: DeploymentView, subject: ReplaySubject, timeoutMs: number, signal: AbortSignal): Promise<ReplayResult>;
 }
 
 export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOptions): ReplayCheck {
   const { transports, clock, logger } = deps;
 
-  function ask(
+  function runReplay(
     candidate: DeploymentView,
     subject: SpokenSubject,
     entries: readonly JournalEntry[],
@@ -81,9 +81,9 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
       const spoken = { ...subject, version };
       try {
         const journal: CheckedJournal = checkedJournal(subject.entries);
-        const guarded = judgeGuarded(journal, await ask(candidate, spoken, journal.guarded, untilMs, signal), isCompleted);
+        const guarded = evaluateGuarded(journal, await runReplay(candidate, spoken, journal.guarded, untilMs, signal), isCompleted);
         if (guarded.kind !== "waits" && guarded.kind !== "returned") return guarded;
-        return judgePlain(journal, await ask(candidate, spoken, journal.entries, untilMs, signal), isCompleted);
+        return evaluatePlain(journal, await runReplay(candidate, spoken, journal.entries, untilMs, signal), isCompleted);
       } catch (cause) {
         const error = PerdureError.from(cause);
         logger.error({ invocationId: subject.facts.id, error, cause }, "journal could not be replayed for a check");

@@ -115,7 +115,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
   halfClose(): void {
     this.#stream?.end();
   }
-  wantsFlush(): void {
+  requestFlush(): void {
     this.#outgoing.flush();
   }
   drain(): void {
@@ -173,18 +173,18 @@ class ReplayStream implements StreamListener, OutgoingSink {
       case "awaitingOn":
         return;
       case "suspension":
-        return this.#lastWord({ kind: "suspended" });
+        return this.#handlerStopped({ kind: "suspended" });
       case "end":
-        return this.#lastWord({ kind: "ended" });
+        return this.#handlerStopped({ kind: "ended" });
       case "error":
-        return this.#lastWord(reported(message));
+        return this.#handlerStopped(reported(message));
       default:
         return unreachable(message);
     }
   }
 
   /** The handler has stopped by itself: its stream may end in order. */
-  #lastWord(end: ReplayEnd): void {
+  #handlerStopped(end: ReplayEnd): void {
     this.#end = end;
     this.#timer?.cancel();
     this.#outgoing.closeNow();

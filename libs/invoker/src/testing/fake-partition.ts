@@ -130,7 +130,7 @@ export class FakePartition implements InvokerHost {
     this.#queue(() => this.#apply(invocation, command));
   }
 
-  settled(callback: () => void): void {
+  whenDurable(callback: () => void): void {
     this.#queue(callback);
   }
 
@@ -204,13 +204,13 @@ export class FakePartition implements InvokerHost {
         return this.#appendCommand(invocation, command);
       case "proposeRun": {
         const entry = { type: MessageType.RunCompletion, body: command.body, appendedAtMs: this.#clock.nowMs() };
-        const tell = command.ackOnly
+        const delivery = command.ackOnly
           ? ({ kind: "ackRun", completionId: command.completionId } as const)
           : ({ kind: "push", thenAck: undefined } as const);
-        return this.#appendNotification(invocation, entry, tell);
+        return this.#appendNotification(invocation, entry, delivery);
       }
       case "suspend":
-        return this.#suspend(invocation, command.awaiting, command.satisfied, command.knownNotifications);
+        return this.#suspend(invocation, command.awaiting, command.satisfied, command.receivedNotificationCount);
       case "end": {
         const output = invocation.entries.findLast((entry) => entry.type === MessageType.Output);
         invocation.result = output === undefined ? undefined : outputResultOf(output.body);
@@ -233,9 +233,9 @@ export class FakePartition implements InvokerHost {
       action.kind === "getLazyStateKeys" ||
       action.kind === "call" ||
       action.kind === "oneWayCall";
-    const tell: EntryStored["tell"] =
+    const delivery: EntryStored["delivery"] =
       ackRequested && !completesAtOnce ? { kind: "ackCommand", commandIndex } : { kind: "nothing" };
-    this.#append(invocation, { type: command.type, body: command.body, appendedAtMs: this.#clock.nowMs() }, tell);
+    this.#append(invocation, { type: command.type, body: command.body, appendedAtMs: this.#clock.nowMs() }, delivery);
     const thenAck = ackRequested ? commandIndex : undefined;
     const completeNow = (type: number, completionId: number, result: NotificationResult) =>
       this.#appendNotification(
@@ -281,29 +281,29 @@ export class FakePartition implements InvokerHost {
     }
   }
 
-  #append(invocation: FakeInvocation, entry: JournalEntry, tell: EntryStored["tell"]): void {
+  #append(invocation: FakeInvocation, entry: JournalEntry, delivery: EntryStored["delivery"]): void {
     const index = invocation.entries.push(entry) - 1;
     invocation.modifiedAtMs = entry.appendedAtMs;
     if (invocation.status !== "invoked") return;
-    this.#invoker?.entryStored({ kind: "entryStored", id: invocation.facts.id, run: invocation.run, index, entry, tell });
+    this.#invoker?.entryStored({ kind: "entryStored", id: invocation.facts.id, run: invocation.run, index, entry, delivery });
   }
 
-  #appendNotification(invocation: FakeInvocation, entry: JournalEntry, tell: EntryStored["tell"]): void {
+  #appendNotification(invocation: FakeInvocation, entry: JournalEntry, delivery: EntryStored["delivery"]): void {
     if (invocation.status === "completed") return;
-    this.#append(invocation, entry, tell);
+    this.#append(invocation, entry, delivery);
     if (invocation.status === "suspended" && invocation.awaiting !== undefined) {
       if (evaluateFuture(invocation.awaiting, lookupIn(invocation.entries)).kind === "resolved") this.start(invocation);
     }
   }
 
-  #suspend(invocation: FakeInvocation, awaiting: Future, satisfied: boolean, knownNotifications: number): void {
+  #suspend(invocation: FakeInvocation, awaiting: Future, satisfied: boolean, receivedNotificationCount: number): void {
     const { id } = invocation.facts;
     const { run } = invocation;
     if (invocation.pauseRequested) return this.#stop(invocation, "paused", "paused");
     this.#invoker?.stopRun({ kind: "stopRun", id, run, reason: "suspended" });
-    const known = invocation.entries.filter((entry) => isNotification(entry.type)).length;
+    const notificationCount = invocation.entries.filter((entry) => isNotification(entry.type)).length;
     const resolved =
-      satisfied || (known > knownNotifications && evaluateFuture(awaiting, lookupIn(invocation.entries)).kind === "resolved");
+      satisfied || (notificationCount > receivedNotificationCount && evaluateFuture(awaiting, lookupIn(invocation.entries)).kind === "resolved");
     if (resolved) return this.start(invocation);
     invocation.status = "suspended";
     invocation.awaiting = awaiting;
@@ -347,10 +347,10 @@ export class FakePartition implements InvokerHost {
 }
 
 function lookupIn(entries: readonly JournalEntry[]): Parameters<typeof evaluateFuture>[1] {
-  return (asked) => {
+  return (leaf) => {
     for (const entry of entries) {
       if (!isNotification(entry.type)) continue;
-      if (JSON.stringify(notificationIdOf(entry.type, entry.body)) === JSON.stringify(asked))
+      if (JSON.stringify(notificationIdOf(entry.type, entry.body)) === JSON.stringify(leaf))
         return notificationOutcomeOf(entry.body);
     }
     return undefined;

@@ -35,7 +35,7 @@ export class FakeStream implements EndpointStream {
   writable = true;
   readonly #decoder = new FrameDecoder();
   readonly #frames: Frame[] = [];
-  #taken = 0;
+  #readCount = 0;
 
   constructor(request: StreamRequest, listener: StreamListener) {
     this.request = request;
@@ -75,8 +75,8 @@ export class FakeStream implements EndpointStream {
 
   /** Frames written since the last call. */
   newFrames(): Frame[] {
-    const from = this.#taken;
-    this.#taken = this.#frames.length;
+    const from = this.#readCount;
+    this.#readCount = this.#frames.length;
     return this.#frames.slice(from);
   }
 

@@ -1,8 +1,8 @@
 /** Why: tests of the registry and of the doors build service definitions; these builders show only what a test is about. */
-import type { HandlerDefinition, Options, ServiceDefinition } from "../definition.js";
+import type { HandlerDefinition, ManifestOptions, ServiceDefinition } from "../definition.js";
 
 /** Options that leave everything open. */
-export function noOptions(): Options {
+export function noOptions(): ManifestOptions {
   return {
     inactivityTimeoutMs: undefined,
     abortTimeoutMs: undefined,

@@ -18,9 +18,9 @@ export function describeMetadataStore(driver: string, reset: () => Promise<void>
       const value = { list: [1, "zwei", null, true], nested: { ä: 1.5 } };
       const outcome = await store.write([put("a", value)]);
       expect(outcome.kind).toBe("written");
-      const found = await store.get("a");
-      expect(found).toEqual({ key: "a", version: (outcome as { version: number }).version, value });
-      expect(found?.value).not.toBe(value);
+      const document = await store.get("a");
+      expect(document).toEqual({ key: "a", version: (outcome as { version: number }).version, value });
+      expect(document?.value).not.toBe(value);
       expect(await store.get("b")).toBeUndefined();
     });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, utf8 } from "@perdure/base";
 import { voidResult } from "@perdure/service-protocol";
 import type { PartitionCommand } from "../command.js";
-import type { Answer, Effect } from "../effect.js";
+import type { CommandAnswer, Effect } from "../effect.js";
 import { brokenInvariants } from "../invariants.js";
 import type { Invocation, InvocationFacts } from "../invocation.js";
 import { keyspaceOf, parseKeyspace } from "../target.js";
@@ -152,7 +152,7 @@ describe("an admission", () => {
 
 describe("verbs", () => {
   const table: Readonly<
-    Record<string, Readonly<Record<Waiting, readonly [Answer["kind"], Invocation["status"] | "absent", "withdraw" | undefined]>>>
+    Record<string, Readonly<Record<Waiting, readonly [CommandAnswer["kind"], Invocation["status"] | "absent", "withdraw" | undefined]>>>
   > = {
     cancel: { inboxed: ["done", "absent", "withdraw"], ready: ["pending", "ready", undefined] },
     kill: { inboxed: ["done", "absent", "withdraw"], ready: ["done", "completed", "withdraw"] },

@@ -33,7 +33,7 @@ function started(): MemoryPartition {
   return partition;
 }
 
-const words: readonly (readonly [string, AttemptCommand])[] = [
+const attemptCommands: readonly (readonly [string, AttemptCommand])[] = [
   ["a pin", pinOf(ID, 1)],
   ["a command", sleepOf(ID, 1, 1, 60_000)],
   ["a run's result", proposeOf(ID, 1, 1, { kind: "value", value: utf8("v") })],
@@ -47,15 +47,15 @@ const words: readonly (readonly [string, AttemptCommand])[] = [
 describe("a word of a run that is over", () => {
   const NOTHING = { mutations: [], effects: [], sent: [] };
 
-  test.each(words)("%s changes nothing after a newer run has begun", (_, word) => {
+  test.each(attemptCommands)("%s changes nothing after a newer run has begun", (_, attemptCommand) => {
     const partition = started();
     partition.play(suspendOf(ID, 1, [1]));
     partition.play({ kind: "resume", id: ID, moveTo: undefined });
     expect(partition.invocation(ID)?.run).toBe(2);
-    expect(partition.play(word)).toEqual(NOTHING);
+    expect(partition.play(attemptCommand)).toEqual(NOTHING);
   });
 
-  test.each(words)("%s changes nothing once the invocation is suspended, paused, killed or gone", (_, word) => {
+  test.each(attemptCommands)("%s changes nothing once the invocation is suspended, paused, killed or gone", (_, attemptCommand) => {
     const ends: readonly (readonly PartitionCommand[])[] = [
       [suspendOf(ID, 1, [1])],
       [failOf(ID, 1, "pause")],
@@ -68,7 +68,7 @@ describe("a word of a run that is over", () => {
     for (const commands of ends) {
       const partition = started();
       for (const command of commands) partition.play(command);
-      expect(partition.play(word)).toEqual(NOTHING);
+      expect(partition.play(attemptCommand)).toEqual(NOTHING);
     }
   });
 });
@@ -99,12 +99,12 @@ describe("a run's result", () => {
   test.each([
     [false, { kind: "push", thenAck: undefined }],
     [true, { kind: "ackRun", completionId: 1 }],
-  ])("is stored in full and confirmed (by ack alone: %p)", (ackOnly, tell) => {
+  ])("is stored in full and confirmed (by ack alone: %p)", (ackOnly, delivery) => {
     const partition = started();
     partition.play(runOf(ID, 1, 1));
     const { effects } = partition.play(proposeOf(ID, 1, 1, value, ackOnly));
     const entry = { type: MessageType.RunCompletion, body: encodeCompletion(1, value), appendedAtMs: 1_000 };
-    expect(effects).toEqual([{ kind: "entryStored", id: ID, run: 1, index: 2, entry, tell }]);
+    expect(effects).toEqual([{ kind: "entryStored", id: ID, run: 1, index: 2, entry, delivery }]);
     expect(partition.entry(ID, 2)).toEqual(entry);
   });
 });
@@ -121,7 +121,7 @@ describe("a suspension", () => {
     const partition = started();
     partition.play(sleepOf(ID, 1, 1, 1_000));
     partition.play({ kind: "timerFired", id: ID, timer: { dueAtMs: 1_000, kind: "sleep", id: ID, sequence: 1 } });
-    partition.play(suspendOf(ID, 1, [1], { knownNotifications: 0 }));
+    partition.play(suspendOf(ID, 1, [1], { receivedNotificationCount: 0 }));
     expect(partition.invocation(ID)).toMatchObject({ status: "invoked", run: 2 });
   });
 
@@ -240,7 +240,7 @@ describe("a suspension", () => {
         const wokenAfter = (suspendAt: number): number => {
           const partition = started();
           for (let n = 0; n <= 5; n++) {
-            if (n === suspendAt) partition.play(suspendOf(ID, 1, [], { awaiting, knownNotifications: 0 }));
+            if (n === suspendAt) partition.play(suspendOf(ID, 1, [], { awaiting, receivedNotificationCount: 0 }));
             if (n >= suspendAt && partition.invocation(ID)?.run === 2) return n;
             if (n === 5) break;
             const result = failed[n]
@@ -298,12 +298,12 @@ describe("a failure", () => {
   });
 
   test("pauses when it must, or when somebody asked for it meanwhile; the error is kept beside the journal", () => {
-    for (const [then, asked] of [
+    for (const [then, pauseRequested] of [
       ["pause", false],
       ["retry", true],
     ] as const) {
       const partition = started();
-      if (asked) partition.play({ kind: "pause", id: ID });
+      if (pauseRequested) partition.play({ kind: "pause", id: ID });
       const { effects } = partition.play(failOf(ID, 1, then));
       expect(effects).toEqual([{ kind: "stopRun", id: ID, run: 1, reason: "paused" }]);
       expect(partition.invocation(ID)?.status).toBe("paused");

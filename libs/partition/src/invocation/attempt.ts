@@ -42,8 +42,8 @@ export function slotWaited(view: PartitionView, command: SlotWaited, out: Transi
 export function proposeRun(view: PartitionView, command: ProposeRun, out: Transition): void {
   const invocation = present(view, command);
   if (invocation === undefined) return;
-  const tell = command.ackOnly ? ({ kind: "ackRun", completionId: command.completionId } as const) : undefined;
-  appendNotification(view, out, invocation, MessageType.RunCompletion, command.body, tell);
+  const delivery = command.ackOnly ? ({ kind: "ackRun", completionId: command.completionId } as const) : undefined;
+  appendNotification(view, out, invocation, MessageType.RunCompletion, command.body, delivery);
 }
 
 /** Suspended, unless something it waits for was stored while the suspension was on its way. */
@@ -56,7 +56,7 @@ export function suspend(view: PartitionView, command: Suspend, out: Transition):
     startRun(out, invocation, undefined);
     return;
   }
-  const unseen = invocation.journal.notifications - command.knownNotifications;
+  const unseen = invocation.journal.notifications - command.receivedNotificationCount;
   const awaited =
     unseen > 0
       ? evaluateFuture(command.awaiting, newestNotifications(view, invocation, unseen))

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, utf8 } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import type { PartitionCommand } from "../command.js";
-import type { Answer } from "../effect.js";
+import type { CommandAnswer } from "../effect.js";
 import { brokenInvariants } from "../invariants.js";
 import type { Invocation, InvocationFacts } from "../invocation.js";
 import {
@@ -59,7 +59,7 @@ function inStatus(status: Status | "absent", change: Partial<InvocationFacts> = 
   return partition;
 }
 
-function answer(partition: MemoryPartition, command: PartitionCommand): Answer["kind"] | undefined {
+function answer(partition: MemoryPartition, command: PartitionCommand): CommandAnswer["kind"] | undefined {
   const reply = partition.play(command).effects.find((effect) => effect.kind === "reply");
   return reply?.answer.kind;
 }
@@ -76,7 +76,7 @@ const verbs: Readonly<Record<string, PartitionCommand>> = {
 
 /** verb → status before → [answer, status after]. */
 const TABLE: Readonly<
-  Record<keyof typeof verbs, Readonly<Record<Status | "absent", readonly [Answer["kind"], Status | "absent"]>>>
+  Record<keyof typeof verbs, Readonly<Record<Status | "absent", readonly [CommandAnswer["kind"], Status | "absent"]>>>
 > = {
   cancel: {
     absent: ["notFound", "absent"],
@@ -164,7 +164,7 @@ describe("verbs", () => {
 });
 
 /** What the caller's journal gets. */
-function told(partition: MemoryPartition, command: PartitionCommand): unknown {
+function callerNotifications(partition: MemoryPartition, command: PartitionCommand): unknown {
   const { sent } = partition.play(command);
   return sent.flatMap((each) => (each.kind === "notify" && each.id === CALLER ? [decodeNotification(each.type, each.body)] : []));
 }
@@ -173,7 +173,7 @@ describe("cancel", () => {
   test.each(["scheduled", "inboxed"] as const)("of one that is %s removes every trace and tells its callers", (status) => {
     const partition = inStatus(status);
     const failure = { code: 409, message: "canceled", metadata: [] };
-    expect(told(partition, { kind: "cancel", id: ID })).toMatchObject([
+    expect(callerNotifications(partition, { kind: "cancel", id: ID })).toMatchObject([
       { type: MessageType.CallCompletion, result: { failure } },
     ]);
     expect(partition.entry(ID, 0)).toBeUndefined();

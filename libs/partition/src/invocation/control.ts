@@ -3,14 +3,14 @@
 import { invariant, unreachable } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType, voidResult } from "@perdure/service-protocol";
 import type { Cancel, Kill, Pause, Purge, PurgeJournal, Resume, SignalInvocation } from "../command.js";
-import type { Answer } from "../effect.js";
+import type { CommandAnswer } from "../effect.js";
 import type { Inboxed, Invocation, Outcome, Scheduled } from "../invocation.js";
 import { storeSignal } from "../journal/append.js";
 import { isExclusive, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { pauseNow } from "./attempt.js";
-import { complete, dropJournal, forgetTimers, free, tellEverybody } from "./outcome.js";
+import { complete, dropJournal, deleteRetentionTimers, free, notifyWaiters } from "./outcome.js";
 import { letGoOfSlot, wake } from "./start.js";
 
 const KILLED: Outcome = Object.freeze({
@@ -24,7 +24,7 @@ const CANCELED: Outcome = Object.freeze({
   stacktrace: undefined,
 });
 
-function reply(out: Transition, kind: Exclude<Answer["kind"], "previouslyAccepted" | "notRestartable">): void {
+function reply(out: Transition, kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable">): void {
   out.effect({ kind: "reply", answer: { kind } });
 }
 
@@ -98,7 +98,7 @@ function killChildren(view: PartitionView, invocation: Invocation, out: Transiti
 /** It never began: nothing is kept, callers hear why. */
 function removeUnstarted(view: PartitionView, invocation: Scheduled | Inboxed, outcome: Outcome, out: Transition): void {
   const { id, target, executionTimeMs } = invocation.facts;
-  tellEverybody(invocation, outcome, out);
+  notifyWaiters(invocation, outcome, out);
   if (invocation.status === "scheduled") {
     out.mutate({ kind: "deleteTimer", timer: { dueAtMs: executionTimeMs ?? 0, kind: "start", id, sequence: 0 } });
   } else if (invocation.waitsFor === "slot") {
@@ -177,7 +177,7 @@ export function purge(view: PartitionView, command: Purge, out: Transition): voi
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   if (invocation.status !== "completed") return reply(out, "notCompleted");
-  forgetTimers(invocation, out);
+  deleteRetentionTimers(invocation, out);
   free(view, invocation, out);
   reply(out, "done");
 }

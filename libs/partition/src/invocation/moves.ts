@@ -38,12 +38,12 @@ export function withMove(milestones: Milestones, state: MoveState, atMs: number)
 
 /** The oldest that is kept first. */
 export function movesOf({ moves }: Milestones): readonly Move[] {
-  const found: Move[] = [];
+  const result: Move[] = [];
   for (let at = 0; moves !== undefined && at + MOVE_BYTES <= moves.length; at += MOVE_BYTES) {
     const move = read(moves, at);
-    found.push({ state: STATES[move % STATES.length] as MoveState, atMs: Math.floor(move / STATES.length) });
+    result.push({ state: STATES[move % STATES.length] as MoveState, atMs: Math.floor(move / STATES.length) });
   }
-  return found;
+  return result;
 }
 
 /** When the invocation began to run, or went on last; undefined when it never did. */

@@ -46,8 +46,8 @@ export function resultOf(outcome: Outcome) {
 /** The outcome goes to `sink` now if there is one, else when there is. */
 export function addSink(invocation: Invocation, sink: Sink, out: Transition): void {
   if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);
-  const known = invocation.sinks.some((each) => each.callerId === sink.callerId && each.completionId === sink.completionId);
-  if (!known) out.mutate({ kind: "putInvocation", invocation: { ...invocation, sinks: [...invocation.sinks, sink] } });
+  const isAttached = invocation.sinks.some((each) => each.callerId === sink.callerId && each.completionId === sink.completionId);
+  if (!isAttached) out.mutate({ kind: "putInvocation", invocation: { ...invocation, sinks: [...invocation.sinks, sink] } });
 }
 
 /** A caller elsewhere attaches (AttachInvocation). */
@@ -82,7 +82,7 @@ export function complete(
   const { facts } = invocation;
   out.effect({ kind: "stopRun", id: facts.id, run: invocation.run, reason });
   letGoOfSlot(out, invocation);
-  tellEverybody(invocation, outcome, out);
+  notifyWaiters(invocation, outcome, out);
   const completed: Completed = {
     status: "completed",
     facts,
@@ -110,7 +110,7 @@ export function complete(
 }
 
 /** Sinks and in-memory callers hear the outcome. */
-export function tellEverybody(invocation: Invocation, outcome: Outcome, out: Transition): void {
+export function notifyWaiters(invocation: Invocation, outcome: Outcome, out: Transition): void {
   for (const sink of invocation.sinks) notifySink(out, sink, outcome);
   out.effect({ kind: "announce", id: invocation.facts.id, outcome });
 }
@@ -122,7 +122,7 @@ function purgeLater(out: Transition, completed: Completed, kind: "purge" | "purg
 }
 
 /** The retention timers of a completed invocation, so that none outlives it. */
-export function forgetTimers(invocation: Completed, out: Transition): void {
+export function deleteRetentionTimers(invocation: Completed, out: Transition): void {
   const { id, completionRetentionMs, journalRetentionMs } = invocation.facts;
   const at = invocation.milestones.completedAtMs ?? 0;
   out.mutate({ kind: "deleteTimer", timer: { dueAtMs: at + completionRetentionMs, kind: "purge", id, sequence: 0 } });
@@ -153,11 +153,11 @@ export function free(view: PartitionView, invocation: Invocation, out: Transitio
   for (const stateKey of view.stateOf(service, target.key).keys()) {
     out.mutate({ kind: "deleteState", service, key: target.key, stateKey });
   }
-  forgetPromises(view, service, target.key, out);
+  deletePromises(view, service, target.key, out);
 }
 
 /** Promises go with the workflow's run, but not from under a shared handler that still waits: it would wait for ever. */
-function forgetPromises(view: PartitionView, service: string, key: string, out: Transition): void {
+function deletePromises(view: PartitionView, service: string, key: string, out: Transition): void {
   for (const name of view.promisesOf(service, key)) {
     const promise = view.promise(service, key, name);
     const listeners = promise?.kind === "pending" ? promise.listeners.filter((each) => isInFlight(view.invocation(each.id))) : [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { randomSeedOf, utf8 } from "@perdure/base";
 import { MessageType, voidResult } from "@perdure/service-protocol";
 import type { RestartAsNew } from "../command.js";
-import type { Answer } from "../effect.js";
+import type { CommandAnswer } from "../effect.js";
 import { brokenInvariants } from "../invariants.js";
 import {
   anId,
@@ -58,7 +58,7 @@ const restart = (change: Partial<RestartAsNew> = {}): RestartAsNew => ({
   ...change,
 });
 
-function answer(partition: MemoryPartition, command: RestartAsNew): Answer | undefined {
+function answer(partition: MemoryPartition, command: RestartAsNew): CommandAnswer | undefined {
   return partition.play(command).effects.find((effect) => effect.kind === "reply")?.answer;
 }
 

@@ -62,18 +62,18 @@ function copyPrefix(view: PartitionView, source: Completed, from: number): Journ
   for (let index = 0; index <= from; index++) {
     const entry = read(index);
     copied.push(entry);
-    if (entry.type >= 0x8000) settle(awaited, notificationFacts(entry.type, entry.body).id);
+    if (entry.type >= 0x8000) removeCompletion(awaited, notificationFacts(entry.type, entry.body).id);
     else for (const id of awaitedCompletionIds(entry)) awaited.add(id);
   }
   for (let index = from + 1; index < length && awaited.size > 0; index++) {
     const entry = read(index);
     if (entry.type < 0x8000) continue;
-    if (settle(awaited, notificationFacts(entry.type, entry.body).id)) copied.push(entry);
+    if (removeCompletion(awaited, notificationFacts(entry.type, entry.body).id)) copied.push(entry);
   }
   return awaited.size === 0 ? copied : undefined;
 }
 
-function settle(awaited: Set<number>, id: NotificationId): boolean {
+function removeCompletion(awaited: Set<number>, id: NotificationId): boolean {
   return id.kind === "completion" && awaited.delete(id.id);
 }
 

@@ -40,8 +40,8 @@ export function begin(
 ): Invocation {
   const { id, target, limitKey } = from.facts;
   if (isExclusive(target)) {
-    const seat = takeLockOrQueue(view, keyspaceOf(target), target.key, { kind: "invocation", id }, out);
-    return seat.kind === "locked" ? startRun(out, from, firstEntries) : enqueue(from, "lock", seat.seq, out);
+    const lockResult = takeLockOrQueue(view, keyspaceOf(target), target.key, { kind: "invocation", id }, out);
+    return lockResult.kind === "locked" ? startRun(out, from, firstEntries) : enqueue(from, "lock", lockResult.seq, out);
   }
   if (!isSlotted(target) || !view.isGated(target, limitKey)) return startRun(out, from, firstEntries);
   const inboxed = enqueue(from, "slot", 0, out);

@@ -19,12 +19,12 @@ import type { EntryStored } from "../effect.js";
 import type { JournalEntry } from "../entry.js";
 import { wake } from "../invocation/start.js";
 import type { Invocation, Invoked, JournalProgress } from "../invocation.js";
-import { isInFlight, lifeMark } from "../invocation.js";
+import { isInFlight, generationMark } from "../invocation.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
-const TELL_NOTHING: EntryStored["tell"] = Object.freeze({ kind: "nothing" });
-const PUSH: EntryStored["tell"] = Object.freeze({ kind: "push", thenAck: undefined });
+const NO_DELIVERY: EntryStored["delivery"] = Object.freeze({ kind: "nothing" });
+const PUSH: EntryStored["delivery"] = Object.freeze({ kind: "push", thenAck: undefined });
 
 /** Store a journal command of a running invocation; returns the invocation with its counters moved on. */
 export function appendJournalCommand(
@@ -32,7 +32,7 @@ export function appendJournalCommand(
   invocation: Invoked,
   type: number,
   body: Uint8Array,
-  tell: EntryStored["tell"] = TELL_NOTHING,
+  delivery: EntryStored["delivery"] = NO_DELIVERY,
 ): Invoked {
   const entry: JournalEntry = { type, body, appendedAtMs: out.nowMs };
   const index = invocation.journal.length;
@@ -46,7 +46,7 @@ export function appendJournalCommand(
   out.mutate({ kind: "appendEntry", id: invocation.facts.id, index, entry });
   const next: Invoked = { ...invocation, journal, modifiedAtMs: out.nowMs };
   out.mutate({ kind: "putInvocation", invocation: next });
-  out.effect({ kind: "entryStored", id: invocation.facts.id, run: invocation.run, index, entry, tell });
+  out.effect({ kind: "entryStored", id: invocation.facts.id, run: invocation.run, index, entry, delivery });
   return next;
 }
 
@@ -60,7 +60,7 @@ export function appendNotification(
   invocation: Invocation,
   type: number,
   body: Uint8Array,
-  tell: EntryStored["tell"] = PUSH,
+  delivery: EntryStored["delivery"] = PUSH,
 ): Invocation {
   if (invocation.status === "completed") return invocation;
   const entry: JournalEntry = { type, body, appendedAtMs: out.nowMs };
@@ -85,7 +85,7 @@ export function appendNotification(
   }
   const next: Invocation = { ...invocation, journal, modifiedAtMs: out.nowMs };
   out.mutate({ kind: "putInvocation", invocation: next });
-  if (next.status === "invoked") out.effect({ kind: "entryStored", id, run: next.run, index, entry, tell });
+  if (next.status === "invoked") out.effect({ kind: "entryStored", id, run: next.run, index, entry, delivery });
   return next;
 }
 
@@ -119,16 +119,16 @@ export function newestNotifications(
   invocation: Invocation,
   count: number,
 ): (id: NotificationId) => "success" | "failure" | undefined {
-  const seen = new Map<string, "success" | "failure">();
+  const outcomes = new Map<string, "success" | "failure">();
   for (let index = invocation.journal.length - 1, left = count; left > 0 && index >= 0; index--) {
     const entry = view.entry(invocation.facts.id, index);
     invariant(entry !== undefined, "a journal has no holes");
     if (entry.type < 0x8000) continue;
     const facts = notificationFacts(entry.type, entry.body);
-    seen.set(idText(facts.id), facts.outcome);
+    outcomes.set(idText(facts.id), facts.outcome);
     left--;
   }
-  return (id) => seen.get(idText(id));
+  return (id) => outcomes.get(idText(id));
 }
 
 function idText(id: NotificationId): string {
@@ -146,7 +146,7 @@ function idText(id: NotificationId): string {
 export function notify(view: PartitionView, command: Notify, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
-  if (command.life !== undefined && command.life !== lifeMark(invocation.facts)) return; // It lives again; who waited is gone.
+  if (command.life !== undefined && command.life !== generationMark(invocation.facts)) return; // It lives again; who waited is gone.
   appendNotification(view, out, invocation, command.type, command.body);
 }
 

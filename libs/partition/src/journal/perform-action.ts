@@ -7,7 +7,7 @@ import { fromBinaryString, unreachable } from "@perdure/base";
 import { MessageType, voidResult } from "@perdure/service-protocol";
 import type { AppendCommand, Callee } from "../command.js";
 import { present } from "../invocation/attempt.js";
-import { type Invoked, lifeMark } from "../invocation.js";
+import { type Invoked, generationMark } from "../invocation.js";
 import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
 import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -105,16 +105,16 @@ function perform(
       return out.effect({ kind: "armTimer", timer });
     }
     case "call":
-      tellCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
+      notifyCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
       return out.send({
         kind: "invoke",
         id: action.callee.facts.id,
         facts: action.callee.facts,
         input: action.callee.input,
-        sink: { kind: "call", callerId: id, callerLife: lifeMark(invocation.facts), completionId: action.resultCompletionId },
+        sink: { kind: "call", callerId: id, callerLife: generationMark(invocation.facts), completionId: action.resultCompletionId },
       });
     case "oneWayCall":
-      tellCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
+      notifyCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
       return out.send({
         kind: "invoke",
         id: action.callee.facts.id,
@@ -128,14 +128,14 @@ function perform(
       return out.send({
         kind: "attach",
         id: action.to,
-        sink: { kind: "attach", callerId: id, callerLife: lifeMark(invocation.facts), completionId: action.completionId },
+        sink: { kind: "attach", callerId: id, callerLife: generationMark(invocation.facts), completionId: action.completionId },
       });
     case "getOutput":
       return out.send({
         kind: "queryOutput",
         id: action.to,
         callerId: id,
-        callerLife: lifeMark(invocation.facts),
+        callerLife: generationMark(invocation.facts),
         completionId: action.completionId,
       });
     default:
@@ -144,7 +144,7 @@ function perform(
 }
 
 /** The callee's id is known before the callee exists; cancellation needs it. */
-function tellCalleeId(
+function notifyCalleeId(
   view: PartitionView,
   out: Transition,
   invocation: Invoked,

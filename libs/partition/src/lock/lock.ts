@@ -11,7 +11,7 @@ import { replaceState } from "../state/replace.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
-export type Seat = { readonly kind: "locked" } | { readonly kind: "queued"; readonly seq: number };
+export type LockResult = { readonly kind: "locked" } | { readonly kind: "queued"; readonly seq: number };
 
 /** Takes the lock for an invocation, or queues the entry when somebody holds it or the object's queue is paused. */
 export function takeLockOrQueue(
@@ -20,7 +20,7 @@ export function takeLockOrQueue(
   key: string,
   entry: InboxEntry & { kind: "invocation" },
   out: Transition,
-): Seat {
+): LockResult {
   const lock = view.lock(service, key) ?? heldBack(view, service, key, out);
   if (lock === undefined) {
     out.mutate({ kind: "putLock", service, key, lock: { holder: entry.id, head: 0, tail: 0 } });

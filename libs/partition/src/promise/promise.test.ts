@@ -31,7 +31,7 @@ function workflow(): MemoryPartition {
 }
 
 /** Notifications in an invocation's journal. */
-function heard(partition: MemoryPartition, id: InvocationId): unknown[] {
+function notificationsOf(partition: MemoryPartition, id: InvocationId): unknown[] {
   const length = partition.invocation(id)?.journal.length ?? 0;
   return Array.from({ length }, (_, index) => partition.entry(id, index)).flatMap((entry) =>
     entry !== undefined && entry.type >= 0x8000 ? [decodeNotification(entry.type, entry.body)] : [],
@@ -44,11 +44,11 @@ describe("a workflow's promise", () => {
     partition.playAll(completePromiseOf(OTHER, 1, "p", 1, value("v")));
     partition.play(getPromiseOf(RUN, 1, "p", 1));
     partition.play(peekPromiseOf(THIRD, 1, "p", 1));
-    expect(heard(partition, OTHER)).toMatchObject([{ type: MessageType.CompletePromiseCompletion, result: { kind: "void" } }]);
-    expect(heard(partition, RUN)).toMatchObject([
+    expect(notificationsOf(partition, OTHER)).toMatchObject([{ type: MessageType.CompletePromiseCompletion, result: { kind: "void" } }]);
+    expect(notificationsOf(partition, RUN)).toMatchObject([
       { type: MessageType.GetPromiseCompletion, id: { id: 1 }, result: { kind: "value" } },
     ]);
-    expect(heard(partition, THIRD)).toMatchObject([
+    expect(notificationsOf(partition, THIRD)).toMatchObject([
       { type: MessageType.PeekPromiseCompletion, id: { id: 1 }, result: { kind: "value" } },
     ]);
   });
@@ -61,10 +61,10 @@ describe("a workflow's promise", () => {
     partition.play(getPromiseOf(THIRD, 1, "p", 2));
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
     partition.playAll(completePromiseOf(OTHER, 1, "p", 1, rejected));
-    expect(heard(partition, RUN)).toMatchObject([
+    expect(notificationsOf(partition, RUN)).toMatchObject([
       { type: MessageType.GetPromiseCompletion, id: { id: 3 }, result: { failure: { message: "rejected" } } },
     ]);
-    expect(heard(partition, THIRD)).toMatchObject([{ id: { id: 1 } }, { id: { id: 2 } }]);
+    expect(notificationsOf(partition, THIRD)).toMatchObject([{ id: { id: 1 } }, { id: { id: 2 } }]);
     expect(partition.invocation(RUN)).toMatchObject({ status: "invoked", run: 2 });
     expect(partition.promise("W", "w", "p")).toMatchObject({ kind: "completed" });
   });
@@ -74,8 +74,8 @@ describe("a workflow's promise", () => {
     partition.playAll(completePromiseOf(OTHER, 1, "p", 1, value("first")));
     partition.playAll(completePromiseOf(THIRD, 1, "p", 1, value("second")));
     partition.playAll(completePromiseOf(OTHER, 1, "p", 2, rejected));
-    expect(heard(partition, THIRD)).toMatchObject([{ result: { kind: "failure", failure: ALREADY } }]);
-    expect(heard(partition, OTHER)).toMatchObject([
+    expect(notificationsOf(partition, THIRD)).toMatchObject([{ result: { kind: "failure", failure: ALREADY } }]);
+    expect(notificationsOf(partition, OTHER)).toMatchObject([
       { result: { kind: "void" } },
       { result: { kind: "failure", failure: ALREADY } },
     ]);
@@ -88,7 +88,7 @@ describe("a workflow's promise", () => {
   test("peeked at before it is completed is void, and nobody listens because of it", () => {
     const partition = workflow();
     partition.play(peekPromiseOf(RUN, 1, "p", 1));
-    expect(heard(partition, RUN)).toMatchObject([{ result: { kind: "void" } }]);
+    expect(notificationsOf(partition, RUN)).toMatchObject([{ result: { kind: "void" } }]);
     expect(partition.promise("W", "w", "p")).toBeUndefined();
   });
 
@@ -99,7 +99,7 @@ describe("a workflow's promise", () => {
     partition.play(getPromiseOf(RUN, 1, "p", 1));
     partition.playAll(completePromiseOf(elsewhere, 1, "p", 1, value("v")));
     partition.playAll(completePromiseOf(OTHER, 1, "q", 1, value("v")));
-    expect(heard(partition, RUN)).toEqual([]);
+    expect(notificationsOf(partition, RUN)).toEqual([]);
   });
 
   test("outlives its workflow for those who still wait, so that a later run can answer them", () => {
@@ -114,7 +114,7 @@ describe("a workflow's promise", () => {
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
     partition.play(invokeOf(someFacts({ id: RUN, target: workflowTarget("w"), createdAtMs: 9_000 })));
     partition.playAll(completePromiseOf(RUN, 1, "p", 1, value("v")));
-    expect(heard(partition, OTHER).at(-1)).toMatchObject({ type: MessageType.GetPromiseCompletion, id: { id: 1 } });
+    expect(notificationsOf(partition, OTHER).at(-1)).toMatchObject({ type: MessageType.GetPromiseCompletion, id: { id: 1 } });
   });
 
   test("does not mind listeners that were killed meanwhile", () => {
@@ -128,15 +128,15 @@ describe("a workflow's promise", () => {
 
 describe("acks of promise commands", () => {
   const acked = (command: AppendCommand): AppendCommand => ({ ...command, ackRequested: true });
-  const tells = (partition: MemoryPartition, command: AppendCommand) =>
-    partition.play(command).effects.flatMap((effect) => (effect.kind === "entryStored" ? [effect.tell] : []));
+  const deliveriesOf = (partition: MemoryPartition, command: AppendCommand) =>
+    partition.play(command).effects.flatMap((effect) => (effect.kind === "entryStored" ? [effect.delivery] : []));
 
   test("follow the completion when it is made in the same turn, and stand alone when it is not", () => {
     const partition = workflow();
     const [nothing, thenAck] = [{ kind: "nothing" }, { kind: "push", thenAck: 1 }];
-    expect(tells(partition, acked(getPromiseOf(RUN, 1, "p", 1)))).toEqual([{ kind: "ackCommand", commandIndex: 1 }]);
-    expect(tells(partition, acked(completePromiseOf(OTHER, 1, "q", 1, value("v"))))).toEqual([nothing, thenAck]);
-    expect(tells(partition, acked(peekPromiseOf(THIRD, 1, "p", 1)))).toEqual([nothing, thenAck]);
-    expect(tells(partition, acked(getPromiseOf(RUN, 1, "q", 2)))).toEqual([nothing, { kind: "push", thenAck: 2 }]);
+    expect(deliveriesOf(partition, acked(getPromiseOf(RUN, 1, "p", 1)))).toEqual([{ kind: "ackCommand", commandIndex: 1 }]);
+    expect(deliveriesOf(partition, acked(completePromiseOf(OTHER, 1, "q", 1, value("v"))))).toEqual([nothing, thenAck]);
+    expect(deliveriesOf(partition, acked(peekPromiseOf(THIRD, 1, "p", 1)))).toEqual([nothing, thenAck]);
+    expect(deliveriesOf(partition, acked(getPromiseOf(RUN, 1, "q", 2)))).toEqual([nothing, { kind: "push", thenAck: 2 }]);
   });
 });

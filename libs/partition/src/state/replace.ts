@@ -1,7 +1,7 @@
 /** Editing the whole state of a key from outside, guarded by a version that is a hash of what was read. */
 import { createHash } from "node:crypto";
 import { fromBinaryString } from "@perdure/base";
-import type { MutateState, StateEntry } from "../command.js";
+import type { MutateState, UserStateEntry } from "../command.js";
 import { heldBack, queue } from "../lock/lock.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -27,7 +27,7 @@ export function replaceState(
   service: string,
   key: string,
   expectedVersion: string | undefined,
-  entries: readonly StateEntry[],
+  entries: readonly UserStateEntry[],
   out: Transition,
 ): boolean {
   const present = view.stateOf(service, key);

@@ -169,7 +169,7 @@ export function suspendOf(id: InvocationId, run: number, completions: readonly n
     id,
     run,
     awaiting: futureFromLists(completions, [1]),
-    knownNotifications: 0,
+    receivedNotificationCount: 0,
     satisfied: false,
     ...change,
   };

@@ -221,12 +221,12 @@ export class MemoryPartition implements PartitionView, Transition {
 
 function within<T>(rows: Map<string, Map<string, T>>, of: { readonly service: string; readonly key: string }): Map<string, T> {
   const name = `${of.service}/${of.key}`;
-  let found = rows.get(name);
-  if (found === undefined) {
-    found = new Map();
-    rows.set(name, found);
+  let group = rows.get(name);
+  if (group === undefined) {
+    group = new Map();
+    rows.set(name, group);
   }
-  return found;
+  return group;
 }
 
 function timerText(timer: TimerKey): string {

@@ -49,7 +49,7 @@ describe("a timer that fires", () => {
     running.play(invokeOf(someFacts({ id: ID })));
     running.play(sleepOf(ID, 1, 1, 60_000));
     expect(fire(running, sleep(60_000)).effects).toMatchObject([
-      { kind: "entryStored", index: 2, tell: { kind: "push", thenAck: undefined } },
+      { kind: "entryStored", index: 2, delivery: { kind: "push", thenAck: undefined } },
     ]);
 
     const paused = new MemoryPartition();
@@ -161,7 +161,7 @@ describe("an id that lives again", () => {
   const first = { target: workflowTarget("w"), createdAtMs: 1_000 };
 
   /** The sleep of a former life is still stored when the workflow runs a second time. */
-  function secondLife(): MemoryPartition {
+  function secondGeneration(): MemoryPartition {
     const partition = sleeping(first);
     partition.play({ kind: "kill", id: ID });
     partition.play({ kind: "purge", id: ID });
@@ -171,14 +171,14 @@ describe("an id that lives again", () => {
   }
 
   test("does not wake from what its former life slept", () => {
-    const partition = secondLife();
+    const partition = secondGeneration();
     partition.play(runOf(ID, 1, 1)); // The same completion id means something else now.
     expect(fire(partition, sleep(60_000)).mutations).toEqual([{ kind: "deleteTimer", timer: sleep(60_000) }]);
     expect(partition.invocation(ID)?.journal.notifications).toBe(0);
   });
 
   test("does not wake early although it sleeps under the same number", () => {
-    const partition = secondLife();
+    const partition = secondGeneration();
     partition.play(sleepOf(ID, 1, 1, 90_000));
     partition.play(suspendOf(ID, 1, [1]));
     fire(partition, sleep(60_000));

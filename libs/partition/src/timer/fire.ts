@@ -13,9 +13,9 @@ import {
   voidResult,
 } from "@perdure/service-protocol";
 import type { TimerFired, TimerKey } from "../command.js";
-import { dropJournal, forgetTimers, free } from "../invocation/outcome.js";
+import { dropJournal, deleteRetentionTimers, free } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
-import { type InFlight, isInFlight, lifeMark } from "../invocation.js";
+import { type InFlight, isInFlight, generationMark } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -28,7 +28,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   switch (timer.kind) {
     case "sleep":
       if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
-      if (lifeMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return; // A former life slept.
+      if (generationMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return; // A former life slept.
       appendNotification(
         view,
         out,
@@ -42,7 +42,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
       return;
     case "purge":
       if (invocation?.status !== "completed") return;
-      forgetTimers(invocation, out); // Whichever of the two fires first: an id that lives again must not meet the other.
+      deleteRetentionTimers(invocation, out); // Whichever of the two fires first: an id that lives again must not meet the other.
       free(view, invocation, out);
       return;
     case "purgeJournal":

@@ -2,10 +2,10 @@ import { describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, Member } from "@perdure/store";
 import { VirtualClock } from "@perdure/testkit";
-import { Leadership, type LeadershipPorts, type Led } from "./leadership.js";
+import { PartitionLeadership, type PartitionLeadershipPorts, type LeaderHandle } from "./leadership.js";
 
 const LEASE_MS = 2_000;
-const LOOK_MS = 250;
+const LEASE_POLL_MS = 250;
 
 /** A medium that two workers share, here with one partition and one of them under test. */
 class Medium implements Leases {
@@ -50,47 +50,47 @@ class Medium implements Leases {
   }
 }
 
-function world(lead: LeadershipPorts["lead"], others: () => readonly Member[] = () => []) {
+function world(lead: PartitionLeadershipPorts["lead"], others: () => readonly Member[] = () => []) {
   const clock = new VirtualClock();
   const medium = new Medium(clock);
-  const seen: (string | undefined)[] = [];
-  const leadership = new Leadership(
+  const leaders: (string | undefined)[] = [];
+  const leadership = new PartitionLeadership(
     {
       leases: medium,
       membership: { beat: async (self: Member) => [self, ...others()], leave: async () => undefined },
       lead,
-      seen: (_, holders) => seen.push(holders[0]?.worker),
+      publish: (_, holders) => leaders.push(holders[0]?.worker),
       clock,
       logger: silentLogger,
     },
-    { id: "us", address: "us:1", partitionCount: 1, lookMs: LOOK_MS },
+    { id: "us", address: "us:1", partitionCount: 1, pollMs: LEASE_POLL_MS },
   );
-  const settle = async (): Promise<void> => {
+  const flushTasks = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn++) await Promise.resolve();
   };
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
       clock.advanceBy(5);
-      await settle();
+      await flushTasks();
     }
   };
-  return { clock, medium, leadership, seen, settle, pass };
+  return { clock, medium, leadership, leaders, flushTasks, pass };
 }
 
-const LED: Led = { yield: async () => undefined, abandon: () => undefined };
+const LEADER: LeaderHandle = { yield: async () => undefined, abandon: () => undefined };
 
 describe("a worker that looks for partitions", () => {
   test("takes one whose leader died as soon as its lease has ended, and says so at once", async () => {
-    const { clock, medium, leadership, seen, settle, pass } = world(async () => LED);
+    const { clock, medium, leadership, leaders, flushTasks, pass } = world(async () => LEADER);
     medium.take("dead");
     await leadership.start();
     await pass(LEASE_MS - 10);
     expect(leadership.leading).toEqual([]);
     await pass(30);
-    await settle();
+    await flushTasks();
     expect(leadership.leading).toEqual([0]);
-    expect(clock.monotonicMs()).toBeLessThan(LEASE_MS + LOOK_MS / 4);
-    expect(seen.at(-1)).toBe("us");
+    expect(clock.monotonicMs()).toBeLessThan(LEASE_MS + LEASE_POLL_MS / 4);
+    expect(leaders.at(-1)).toBe("us");
   });
 
   test.each([
@@ -103,15 +103,15 @@ describe("a worker that looks for partitions", () => {
     const { medium, leadership, pass } = world(
       async (_partition, _stopped, _signal, why) => {
         causes.push(why);
-        return LED;
+        return LEADER;
       },
       () => others,
     );
     if (before !== undefined) medium.take("them");
     await leadership.start();
-    await pass(LOOK_MS);
+    await pass(LEASE_POLL_MS);
     others = after;
-    await pass(LEASE_MS + LOOK_MS);
+    await pass(LEASE_MS + LEASE_POLL_MS);
     expect(causes).toEqual([cause]);
     expect(leadership.counts).toEqual({ taking: 0, leading: 1, yielding: 0 });
   });
@@ -121,17 +121,17 @@ describe("a worker that looks for partitions", () => {
     const { medium, leadership, pass } = world(
       (_, stopped) =>
         new Promise((resolve, reject) => {
-          if (attempts.push({ fail: reject, stopped }) > 1) resolve(LED);
+          if (attempts.push({ fail: reject, stopped }) > 1) resolve(LEADER);
         }),
     );
     await leadership.start();
     expect(attempts).toHaveLength(1);
     attempts[0]?.stopped(); // Fenced while it was being taken.
-    await pass(2 * LOOK_MS);
+    await pass(2 * LEASE_POLL_MS);
     expect(leadership.leading).toEqual([0]);
     attempts[0]?.fail(new Error("the store did not answer"));
     attempts[0]?.stopped();
-    await pass(LOOK_MS);
+    await pass(LEASE_POLL_MS);
     expect(leadership.leading).toEqual([0]);
     expect(medium.releases).toBe(0);
     expect(attempts).toHaveLength(2);
@@ -146,29 +146,29 @@ describe("a worker that looks for partitions", () => {
     await leadership.start();
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     medium.take("them");
-    await pass(2 * LOOK_MS);
+    await pass(2 * LEASE_POLL_MS);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   test("gives everything away when it stands down, takes its share again when it may stay, and never again once it drains", async () => {
-    const { leadership, medium, pass } = world(async () => LED);
+    const { leadership, medium, pass } = world(async () => LEADER);
     await leadership.start();
     expect(leadership.leading).toEqual([0]);
     leadership.standDown();
-    await pass(2 * LOOK_MS);
+    await pass(2 * LEASE_POLL_MS);
     expect({ held: leadership.heldCount, draining: leadership.isDraining, holder: medium.holder }).toEqual({
       held: 0,
       draining: true,
       holder: undefined,
     });
     leadership.stay();
-    await pass(2 * LOOK_MS);
+    await pass(2 * LEASE_POLL_MS);
     expect(leadership.leading).toEqual([0]);
     const drained = leadership.drain();
     leadership.stay();
-    await pass(2 * LOOK_MS);
+    await pass(2 * LEASE_POLL_MS);
     await drained;
-    await pass(2 * LOOK_MS);
+    await pass(2 * LEASE_POLL_MS);
     expect({ held: leadership.heldCount, draining: leadership.isDraining }).toEqual({ held: 0, draining: true });
   });
 });

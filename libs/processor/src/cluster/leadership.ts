@@ -18,10 +18,10 @@ import {
   type Membership,
   type WorkerId,
 } from "@perdure/store";
-import { HAND_OVER_MS_MAX, HAND_OVERS_AT_ONCE, LOOK_AFTER_END_MS, LOOK_MS, LOOK_PAUSE_MS, TAKES_AT_ONCE } from "./limits.js";
+import { HAND_OVER_MS_MAX, HAND_OVERS_AT_ONCE, LEASE_POLL_AFTER_END_MS, LEASE_POLL_MS, LEASE_POLL_PAUSE_MS, TAKES_AT_ONCE } from "./limits.js";
 
 /** What is led, as far as leadership cares. */
-export interface Led {
+export interface LeaderHandle {
   /** Stops in peace: what is applied is written. */
   yield(): Promise<void>;
   /** Stops now: nothing that it would write counts any more. */
@@ -32,46 +32,46 @@ export interface Led {
 export const HANDOVER_CAUSES = ["start", "drain", "crash", "rebalance"] as const;
 export type HandoverCause = (typeof HANDOVER_CAUSES)[number];
 
-export interface LeadershipPorts {
+export interface PartitionLeadershipPorts {
   readonly leases: Leases;
   readonly membership: Membership;
   /**
    * Leads a partition whose lease is ours; resolves when it works. `stopped` is called when it ends by itself. Aborted when the lease
    * is lost before that: from then on nothing of it may happen any more.
    */
-  readonly lead: (partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause) => Promise<Led>;
+  readonly lead: (partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause) => Promise<LeaderHandle>;
   /** What was seen last, for whoever wants to know who leads. */
-  readonly seen: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
+  readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export interface LeadershipOptions {
+export interface PartitionLeadershipOptions {
   readonly id: string;
   readonly address: string;
   readonly partitionCount: number;
   /** How often to renew and look; well below what a lease lasts. Default 250 ms. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
-interface Seat {
+interface LeasedPartition {
   readonly partition: number;
   state: "taking" | "leading" | "yielding" | "lost";
-  led: Led | undefined;
+  leader: LeaderHandle | undefined;
   endsAtMs: number;
   /** Aborts what is being taken. */
   readonly taking: AbortController;
 }
 
-export class Leadership implements AsyncDisposable {
-  readonly #ports: LeadershipPorts;
-  readonly #options: LeadershipOptions;
+export class PartitionLeadership implements AsyncDisposable {
+  readonly #ports: PartitionLeadershipPorts;
+  readonly #options: PartitionLeadershipOptions;
   readonly #all: readonly number[];
-  readonly #seats = new Map<number, Seat>();
+  readonly #leased = new Map<number, LeasedPartition>();
   readonly #moves = new Set<Promise<void>>();
-  #look: TimerHandle | undefined;
+  #pollTimer: TimerHandle | undefined;
   #watch: TimerHandle | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
   #isDraining = false;
   /** Draining for good. */
   #isLeaving = false;
@@ -85,7 +85,7 @@ export class Leadership implements AsyncDisposable {
   /** Of each partition, which other worker was seen leading it last, and whether that was draining when it was seen last. */
   readonly #former: ({ readonly worker: WorkerId; readonly draining: boolean } | undefined)[] = [];
 
-  constructor(ports: LeadershipPorts, options: LeadershipOptions) {
+  constructor(ports: PartitionLeadershipPorts, options: PartitionLeadershipOptions) {
     this.#ports = ports;
     this.#options = options;
     this.#all = Array.from({ length: options.partitionCount }, (_, partition) => partition);
@@ -93,26 +93,26 @@ export class Leadership implements AsyncDisposable {
 
   /** Partitions that work here now. */
   get leading(): readonly number[] {
-    return [...this.#seats.values()].filter(({ state }) => state === "leading").map(({ partition }) => partition);
+    return [...this.#leased.values()].filter(({ state }) => state === "leading").map(({ partition }) => partition);
   }
 
   /** Resolves after the first look; rejects when the medium does not answer it. */
   async start(): Promise<void> {
     const sinceMs = this.#ports.clock.monotonicMs();
-    await this.#lookOnce();
-    this.#lookLater(sinceMs);
+    await this.#pollOnce();
+    this.#pollLater(sinceMs);
   }
 
   /** Partitions whose lease is ours, by what becomes of them here. */
   get counts(): { readonly taking: number; readonly leading: number; readonly yielding: number } {
     const counts = { taking: 0, leading: 0, yielding: 0 };
-    for (const { state } of this.#seats.values()) if (state !== "lost") counts[state]++;
+    for (const { state } of this.#leased.values()) if (state !== "lost") counts[state]++;
     return counts;
   }
 
   /** Partitions whose lease is ours, whatever state they are in. */
   get heldCount(): number {
-    return this.#seats.size;
+    return this.#leased.size;
   }
 
   get isDraining(): boolean {
@@ -138,16 +138,16 @@ export class Leadership implements AsyncDisposable {
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#isLeaving = true;
-    if (this.#seats.size === 0 || this.#isClosed) return;
+    if (this.#leased.size === 0 || this.#isClosed) return;
     await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#look?.cancel();
-    await this.#looking;
-    for (const seat of this.#seats.values()) this.#handOver(seat);
+    this.#pollTimer?.cancel();
+    await this.#polling;
+    for (const leased of this.#leased.values()) this.#handOver(leased);
     await Promise.all(this.#moves);
     this.#watch?.cancel();
     const { membership, logger } = this.#ports;
@@ -159,33 +159,33 @@ export class Leadership implements AsyncDisposable {
   // ── looking ────────────────────────────────────────────────────────────────────────────────────
 
   /** `sinceMs`: when the last look began. On a busy machine looks take long, and leases end all the same. */
-  #lookLater(sinceMs: number): void {
+  #pollLater(sinceMs: number): void {
     if (this.#isClosed) return;
     const { clock } = this.#ports;
-    this.#look = clock.setTimer(this.#nextLookMs(clock.monotonicMs() - sinceMs), () => {
+    this.#pollTimer = clock.setTimer(this.#nextPollMs(clock.monotonicMs() - sinceMs), () => {
       const nowMs = clock.monotonicMs();
-      this.#looking = this.#lookOnce().then(
-        () => this.#hear(),
+      this.#polling = this.#pollOnce().then(
+        () => this.#leasesRenewed(),
         (cause: unknown) => this.#silence(cause),
       );
-      this.#looking.then(() => this.#lookLater(nowMs));
+      this.#polling.then(() => this.#pollLater(nowMs));
     });
   }
 
   /** Soon enough to renew, and to find a lease that nobody renews as soon as it is free. */
-  #nextLookMs(elapsedMs: number): number {
-    let nextMs = Math.max(LOOK_PAUSE_MS, (this.#options.lookMs ?? LOOK_MS) - elapsedMs);
+  #nextPollMs(elapsedMs: number): number {
+    let nextMs = Math.max(LEASE_POLL_PAUSE_MS, (this.#options.pollMs ?? LEASE_POLL_MS) - elapsedMs);
     for (const holder of this.#holders) {
       if (holder?.leftMs === undefined || holder.worker === this.#options.id) continue;
-      nextMs = Math.min(nextMs, Math.max(0, holder.leftMs) + LOOK_AFTER_END_MS);
+      nextMs = Math.min(nextMs, Math.max(0, holder.leftMs) + LEASE_POLL_AFTER_END_MS);
     }
     return nextMs;
   }
 
-  async #lookOnce(): Promise<void> {
-    const { leases, membership, seen } = this.#ports;
+  async #pollOnce(): Promise<void> {
+    const { leases, membership, publish } = this.#ports;
     const { id, address } = this.#options;
-    const held = [...this.#seats.values()].filter(({ state }) => state !== "lost");
+    const held = [...this.#leased.values()].filter(({ state }) => state !== "lost");
     const self: Member = { id, address, draining: this.#isDraining || this.#isBarred };
     const [renewals, members, holders] = await Promise.all([
       leases.renew(held.map(({ partition }) => partition)),
@@ -193,16 +193,16 @@ export class Leadership implements AsyncDisposable {
       leases.holders(this.#all),
     ]);
     for (const [index, outcome] of renewals.entries()) {
-      const seat = held[index] as Seat;
-      if (outcome.kind === "held") seat.endsAtMs = outcome.lease.endsAtMs;
-      else if (outcome.kind === "foreign") this.#lose(seat, "the partition is not of the expected data set");
-      else this.#lose(seat, "another worker holds the lease");
+      const leased = held[index] as LeasedPartition;
+      if (outcome.kind === "held") leased.endsAtMs = outcome.lease.endsAtMs;
+      else if (outcome.kind === "foreign") this.#lose(leased, "the partition is not of the expected data set");
+      else this.#lose(leased, "another worker holds the lease");
     }
     this.#watchLeases();
     this.#members = members;
     this.#noteFormer(members, holders);
     this.#holders = [...holders];
-    seen(members, this.#holders);
+    publish(members, this.#holders);
     await this.#balance(members, holders);
   }
 
@@ -212,22 +212,22 @@ export class Leadership implements AsyncDisposable {
       members,
       holders.map((holder) => holder?.worker),
     );
-    for (const seat of this.#seats.values()) {
-      if (seat.state === "leading" && ours[seat.partition] !== id && this.#moves.size < HAND_OVERS_AT_ONCE) this.#handOver(seat);
+    for (const leased of this.#leased.values()) {
+      if (leased.state === "leading" && ours[leased.partition] !== id && this.#moves.size < HAND_OVERS_AT_ONCE) this.#handOver(leased);
     }
     if (this.#isDraining || this.#isBarred || this.#isClosed) return;
     const free = this.#all.filter(
-      (partition) => ours[partition] === id && !this.#seats.has(partition) && (holders[partition]?.worker ?? id) === id,
+      (partition) => ours[partition] === id && !this.#leased.has(partition) && (holders[partition]?.worker ?? id) === id,
     );
-    const wanted = free.slice(0, Math.max(0, TAKES_AT_ONCE - this.#moves.size));
-    if (wanted.length === 0) return;
-    for (const outcome of await this.#ports.leases.acquire(wanted)) {
+    const requested = free.slice(0, Math.max(0, TAKES_AT_ONCE - this.#moves.size));
+    if (requested.length === 0) return;
+    for (const outcome of await this.#ports.leases.acquire(requested)) {
       if (outcome.kind === "held") this.#take(outcome.lease);
     }
     this.#watchLeases();
   }
 
-  #hear(): void {
+  #leasesRenewed(): void {
     if (this.#isSilent) this.#ports.logger.info({}, "leases can be renewed again");
     this.#isSilent = false;
   }
@@ -245,13 +245,13 @@ export class Leadership implements AsyncDisposable {
     this.#watch?.cancel();
     this.#watch = undefined;
     let first = Number.POSITIVE_INFINITY;
-    for (const seat of this.#seats.values()) if (seat.state !== "lost") first = Math.min(first, seat.endsAtMs);
+    for (const leased of this.#leased.values()) if (leased.state !== "lost") first = Math.min(first, leased.endsAtMs);
     if (first === Number.POSITIVE_INFINITY) return;
     const { clock } = this.#ports;
     this.#watch = clock.setTimer(Math.max(0, first - clock.monotonicMs()), () => {
       const nowMs = clock.monotonicMs();
-      for (const seat of this.#seats.values())
-        if (seat.endsAtMs <= nowMs) this.#lose(seat, "the lease ended before it could be renewed");
+      for (const leased of this.#leased.values())
+        if (leased.endsAtMs <= nowMs) this.#lose(leased, "the lease ended before it could be renewed");
       this.#watchLeases();
     });
   }
@@ -260,21 +260,21 @@ export class Leadership implements AsyncDisposable {
 
   #take({ partition, epoch, endsAtMs }: HeldLease): void {
     const { lead, leases, logger } = this.#ports;
-    const seat: Seat = { partition, state: "taking", led: undefined, endsAtMs, taking: new AbortController() };
-    this.#seats.set(partition, seat);
-    const stopped = (): void => this.#lose(seat, "the partition stopped");
+    const leased: LeasedPartition = { partition, state: "taking", leader: undefined, endsAtMs, taking: new AbortController() };
+    this.#leased.set(partition, leased);
+    const stopped = (): void => this.#lose(leased, "the partition stopped");
     this.#move(async () => {
       try {
-        const led = await lead(partition, stopped, seat.taking.signal, this.#causeOf(partition));
-        if (seat.state === "lost") return led.abandon("the lease was lost meanwhile");
-        seat.led = led;
-        seat.state = "leading";
+        const leader = await lead(partition, stopped, leased.taking.signal, this.#causeOf(partition));
+        if (leased.state === "lost") return leader.abandon("the lease was lost meanwhile");
+        leased.leader = leader;
+        leased.state = "leading";
         logger.info({ partition }, "leading");
-        this.#tell(partition, epoch);
+        this.#publishLeader(partition, epoch);
       } catch (cause) {
         logger.warn({ partition, reason: reasonOf(cause) }, "could not take the lead");
         // A seat that was lost meanwhile may have a successor, whose lease is not ours to give back.
-        if (this.#vacate(seat)) await leases.release([partition]);
+        if (this.#vacate(leased)) await leases.release([partition]);
       }
     });
   }
@@ -298,46 +298,46 @@ export class Leadership implements AsyncDisposable {
   }
 
   /** Whoever wants to know who leads hears at once that we do, not at the next look. */
-  #tell(partition: number, epoch: number): void {
+  #publishLeader(partition: number, epoch: number): void {
     const { id } = this.#options;
     if ((this.#holders[partition]?.epoch ?? 0) > epoch) return;
     this.#holders[partition] = { worker: id, epoch };
-    if (this.#members.some((member) => member.id === id)) this.#ports.seen(this.#members, this.#holders);
+    if (this.#members.some((member) => member.id === id)) this.#ports.publish(this.#members, this.#holders);
   }
 
   /** False when it is somebody else's by now. */
-  #vacate(seat: Seat): boolean {
-    return this.#seats.get(seat.partition) === seat && this.#seats.delete(seat.partition);
+  #vacate(leased: LeasedPartition): boolean {
+    return this.#leased.get(leased.partition) === leased && this.#leased.delete(leased.partition);
   }
 
-  #handOver(seat: Seat): void {
+  #handOver(leased: LeasedPartition): void {
     const { leases, clock, logger } = this.#ports;
-    const { led, partition } = seat;
-    if (seat.state !== "leading" || led === undefined) return;
-    seat.state = "yielding";
+    const { leader, partition } = leased;
+    if (leased.state !== "leading" || leader === undefined) return;
+    leased.state = "yielding";
     this.#move(async () => {
       let timer: TimerHandle | undefined;
-      const late = new Promise<"late">((resolve) => {
+      const timeout = new Promise<"late">((resolve) => {
         timer = clock.setTimer(HAND_OVER_MS_MAX, () => resolve("late"));
       });
-      const outcome = await Promise.race([led.yield(), late]);
+      const outcome = await Promise.race([leader.yield(), timeout]);
       timer?.cancel();
-      if (outcome === "late") led.abandon("it took too long to hand over");
-      if (!this.#vacate(seat)) return; // Lost on the way.
+      if (outcome === "late") leader.abandon("it took too long to hand over");
+      if (!this.#vacate(leased)) return; // Lost on the way.
       await leases.release([partition]);
       logger.info({ partition }, "handed over");
     });
   }
 
-  #lose(seat: Seat, reason: string): void {
-    if (seat.state === "lost") return;
-    const { led, partition } = seat;
-    seat.state = "lost";
-    this.#vacate(seat);
+  #lose(leased: LeasedPartition, reason: string): void {
+    if (leased.state === "lost") return;
+    const { leader, partition } = leased;
+    leased.state = "lost";
+    this.#vacate(leased);
     this.#ports.logger.warn({ partition, reason }, "leading no more");
-    if (led === undefined) seat.taking.abort();
-    else led.abandon(reason);
-    this.#settle();
+    if (leader === undefined) leased.taking.abort();
+    else leader.abandon(reason);
+    this.#resolveDrained();
   }
 
   #move(work: () => Promise<void>): void {
@@ -347,13 +347,13 @@ export class Leadership implements AsyncDisposable {
       })
       .finally(() => {
         this.#moves.delete(move);
-        this.#settle();
+        this.#resolveDrained();
       });
     this.#moves.add(move);
   }
 
-  #settle(): void {
-    if (this.#seats.size > 0) return;
+  #resolveDrained(): void {
+    if (this.#leased.size > 0) return;
     const drained = this.#drained;
     this.#drained = [];
     for (const resolve of drained) resolve();

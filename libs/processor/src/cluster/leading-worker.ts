@@ -12,8 +12,8 @@ import { OrderedPeers } from "../ordered-peers.js";
 import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
 import { newCounters, Processor } from "../processor.js";
 import type { Archiving } from "./archiving.js";
-import { type HandoverCause, Leadership, type LeadershipOptions, type Led } from "./leadership.js";
-import { LedPartitions } from "./led-partitions.js";
+import { type HandoverCause, PartitionLeadership, type PartitionLeadershipOptions, type LeaderHandle } from "./leadership.js";
+import { LeaderPartitions } from "./led-partitions.js";
 import { YIELD_ATTEMPTS_MS } from "./limits.js";
 
 export interface LeadingWorkerPorts {
@@ -36,7 +36,7 @@ export interface LeadingWorkerPorts {
   /** To leaders elsewhere. */
   readonly remote: Courier;
   /** What was seen last of members and leaders. */
-  readonly seen: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
+  readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** As `ProcessorPorts.soon`. */
@@ -45,16 +45,16 @@ export interface LeadingWorkerPorts {
 
 export interface LeadingWorkerMetrics extends ProcessorMetrics {
   /** A partition works here, so long after its lease was taken. */
-  taken(durationMs: number, cause: HandoverCause): void;
+  partitionAcquired(durationMs: number, cause: HandoverCause): void;
 }
 
-export interface LeadingWorkerOptions extends LeadershipOptions {
+export interface LeadingWorkerOptions extends PartitionLeadershipOptions {
   readonly cleanupIntervalMs: number;
 }
 
 export interface LeadingWorker {
-  readonly led: LedPartitions;
-  readonly leadership: Leadership;
+  readonly leaderPartitions: LeaderPartitions;
+  readonly leadership: PartitionLeadership;
   /** To whoever leads, here or elsewhere. */
   readonly courier: Courier;
 }
@@ -63,18 +63,18 @@ export interface LeadingWorker {
 export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingWorkerOptions): LeadingWorker {
   const { clock, logger } = ports;
   const { partitionCount, cleanupIntervalMs } = options;
-  const led = new LedPartitions(partitionCount);
+  const leaderPartitions = new LeaderPartitions(partitionCount);
   const counters = ports.counters ?? newCounters();
   const courier: Courier = {
     deliver(delivery, delivered, undelivered) {
       const { command, producer, seq, after } = delivery;
-      if (led.leads(command.id)) {
-        if (!led.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
+      if (leaderPartitions.leads(command.id)) {
+        if (!leaderPartitions.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
       } else ports.remote.deliver(delivery, delivered, undelivered);
     },
   };
 
-  async function lead(partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause): Promise<Led> {
+  async function lead(partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause): Promise<LeaderHandle> {
     const sinceMs = clock.monotonicMs();
     await ports.mayLead?.();
     const peers = new OrderedPeers(courier, clock, ({ id }) => partitionOf(id, partitionCount));
@@ -84,7 +84,7 @@ export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingW
     const end = (): void => {
       archiver?.stop();
       peers.close();
-      if (processor !== undefined) led.remove(partition, processor);
+      if (processor !== undefined) leaderPartitions.remove(partition, processor);
       stopped();
     };
     processor = await Processor.start(
@@ -114,28 +114,28 @@ export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingW
     });
     const working = processor;
     archiver = ports.archiving?.begin(working);
-    led.add(partition, { processor: working, invoker: invoker as unknown as Invoker });
-    ports.metrics?.taken(clock.monotonicMs() - sinceMs, cause);
+    leaderPartitions.add(partition, { processor: working, invoker: invoker as unknown as Invoker });
+    ports.metrics?.partitionAcquired(clock.monotonicMs() - sinceMs, cause);
     return {
       async yield() {
         await archiver?.[Symbol.asyncDispose]();
         await working.yield(YIELD_ATTEMPTS_MS);
-        led.remove(partition, working);
+        leaderPartitions.remove(partition, working);
         peers.close();
       },
       abandon(reason) {
         archiver?.stop();
-        led.remove(partition, working);
+        leaderPartitions.remove(partition, working);
         peers.close();
         working.abandon(reason);
       },
     };
   }
 
-  const { leases, membership, seen } = ports;
-  const leadership = new Leadership(
-    { leases, membership, lead, seen, clock, logger: logger.child({ component: "leadership" }) },
+  const { leases, membership, publish } = ports;
+  const leadership = new PartitionLeadership(
+    { leases, membership, lead, publish, clock, logger: logger.child({ component: "leadership" }) },
     options,
   );
-  return { led, leadership, courier };
+  return { leaderPartitions, leadership, courier };
 }

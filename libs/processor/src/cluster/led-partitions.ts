@@ -3,38 +3,38 @@ import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
 import type { Invoker, InvokerStatus } from "@perdure/invoker";
-import type { Answer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
 import { newPopulation, type Population } from "@perdure/store";
 import { LocalPartitions } from "../local-partitions.js";
 import type { Processor } from "../processor.js";
 
-export interface LedPartition {
+export interface PartitionLeader {
   readonly processor: Processor;
   readonly invoker: Invoker;
 }
 
-interface Entry extends LedPartition {
+interface LeaderEntry extends PartitionLeader {
   readonly partitions: LocalPartitions;
 }
 
-const NOT_LED = "no leader for this partition here";
+const NO_LOCAL_LEADER = "no leader for this partition here";
 const NO_FLOW: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
-const NOBODY: Detach = { detach: () => undefined };
+const NOOP_DETACH: Detach = { detach: () => undefined };
 
-export class LedPartitions implements Partitions {
+export class LeaderPartitions implements Partitions {
   readonly #count: number;
-  readonly #led = new Map<number, Entry>();
+  readonly #leaders = new Map<number, LeaderEntry>();
 
   constructor(partitionCount: number) {
     this.#count = partitionCount;
   }
 
-  add(partition: number, led: LedPartition): void {
-    this.#led.set(partition, { ...led, partitions: new LocalPartitions(led.processor) });
+  add(partition: number, leader: PartitionLeader): void {
+    this.#leaders.set(partition, { ...leader, partitions: new LocalPartitions(leader.processor) });
   }
 
   remove(partition: number, processor: Processor): void {
-    if (this.#led.get(partition)?.processor === processor) this.#led.delete(partition);
+    if (this.#leaders.get(partition)?.processor === processor) this.#leaders.delete(partition);
   }
 
   leads(id: InvocationId): boolean {
@@ -60,20 +60,20 @@ export class LedPartitions implements Partitions {
   }
 
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach {
-    const led = this.#of(command.id);
-    if (led !== undefined) return led.partitions.invoke(command, wait, observer);
-    observer.unavailable(NOT_LED);
-    return NOBODY;
+    const leader = this.#of(command.id);
+    if (leader !== undefined) return leader.partitions.invoke(command, wait, observer);
+    observer.unavailable(NO_LOCAL_LEADER);
+    return NOOP_DETACH;
   }
 
   attach(
     id: InvocationId,
     observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
   ): Detach {
-    const led = this.#of(id);
-    if (led !== undefined) return led.partitions.attach(id, observer);
-    observer.unavailable(NOT_LED);
-    return NOBODY;
+    const leader = this.#of(id);
+    if (leader !== undefined) return leader.partitions.attach(id, observer);
+    observer.unavailable(NO_LOCAL_LEADER);
+    return NOOP_DETACH;
   }
 
   async output(
@@ -86,7 +86,7 @@ export class LedPartitions implements Partitions {
     return this.#required(id).partitions.describe(id);
   }
 
-  async submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
+  async submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer> {
     return this.#required(command.id).partitions.submit(command);
   }
 
@@ -94,21 +94,21 @@ export class LedPartitions implements Partitions {
 
   /** As `Processor.isQuiet`, of all. */
   get isQuiet(): boolean {
-    for (const { processor } of this.#led.values()) if (!processor.isQuiet) return false;
+    for (const { processor } of this.#leaders.values()) if (!processor.isQuiet) return false;
     return true;
   }
 
   /** As `Processor.nextDueAtMs`, of all. */
   async nextDueAtMs(): Promise<number | undefined> {
-    const all = await Promise.all([...this.#led.values()].map(({ processor }) => processor.nextDueAtMs()));
-    const known = all.filter((dueAtMs) => dueAtMs !== undefined);
-    return known.length === 0 ? undefined : Math.min(...known);
+    const all = await Promise.all([...this.#leaders.values()].map(({ processor }) => processor.nextDueAtMs()));
+    const dueTimes = all.filter((dueAtMs) => dueAtMs !== undefined);
+    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
   /** As `Processor.population`, of all together. */
   population(): Population {
     const all = newPopulation();
-    for (const { processor } of this.#led.values()) processor.addPopulation(all);
+    for (const { processor } of this.#leaders.values()) processor.addPopulation(all);
     return all;
   }
 
@@ -119,28 +119,28 @@ export class LedPartitions implements Partitions {
   }
 
   *statuses(): Iterable<InvokerStatus> {
-    for (const { invoker } of this.#led.values()) yield* invoker.statuses();
+    for (const { invoker } of this.#leaders.values()) yield* invoker.statuses();
   }
 
   async flowRows(partition: number): Promise<FlowRows> {
-    return (await this.#led.get(partition)?.processor.flowRows(partition)) ?? NO_FLOW;
+    return (await this.#leaders.get(partition)?.processor.flowRows(partition)) ?? NO_FLOW;
   }
 
   flowLimits(partition: number): FlowLimits {
-    return this.#led.get(partition)?.processor.flowLimits(partition) ?? NO_FLOW;
+    return this.#leaders.get(partition)?.processor.flowLimits(partition) ?? NO_FLOW;
   }
 
   flowWait(id: InvocationId): FlowWait | undefined {
     return this.#of(id)?.processor.flowWait(id);
   }
 
-  #of(id: InvocationId): Entry | undefined {
-    return this.#led.get(partitionOf(id, this.#count));
+  #of(id: InvocationId): LeaderEntry | undefined {
+    return this.#leaders.get(partitionOf(id, this.#count));
   }
 
-  #required(id: InvocationId): Entry {
-    const led = this.#of(id);
-    if (led === undefined) throw new PerdureError("STO0002", NOT_LED);
-    return led;
+  #required(id: InvocationId): LeaderEntry {
+    const leader = this.#of(id);
+    if (leader === undefined) throw new PerdureError("STO0002", NO_LOCAL_LEADER);
+    return leader;
   }
 }

@@ -1,14 +1,14 @@
 /** Why: how soon a partition has a leader again, and what keeps the peace meanwhile. */
 
 /** How often a worker renews its leases and looks who is there. A free partition is found within this. */
-export const LOOK_MS = 250;
+export const LEASE_POLL_MS = 250;
 /** Between the end of a look and the next, however long it took: a medium that is slow gets some rest. */
-export const LOOK_PAUSE_MS = 25;
+export const LEASE_POLL_PAUSE_MS = 25;
 /**
  * A look comes earlier when somebody's lease ends before: so much after its end, because the medium lets nobody in before. Of the 3 s in
  * which a partition must work again after its leader's death, 2 s are the lease; the rest is for taking it and reading what runs.
  */
-export const LOOK_AFTER_END_MS = 5;
+export const LEASE_POLL_AFTER_END_MS = 5;
 /** Partitions given away at the same time: those that stay go on meanwhile. */
 export const HAND_OVERS_AT_ONCE = 4;
 /** Free partitions taken at the same time: nobody works for them, and each reads only what it will run. */

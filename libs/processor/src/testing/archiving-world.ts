@@ -1,7 +1,7 @@
 /** Why: tests of archiving need a leader on a slow store with an archive that fails when it is told to. */
 import { type InvocationId, PerdureError, silentLogger } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
-import type { Answer, AttemptCommand, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, AttemptCommand, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
 import {
   type ArchivedRow,
   type ArchiveFilter,
@@ -21,7 +21,7 @@ import { LoopbackPeers } from "../loopback-peers.js";
 import { Processor } from "../processor.js";
 import { idleInvoker } from "./idle-invoker.js";
 
-export const settle = async (rounds = 30): Promise<void> => {
+export const flushTasks = async (rounds = 30): Promise<void> => {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -33,7 +33,7 @@ export class AbsentArchive extends MemoryArchive {
   slowAnswer: Promise<void> = Promise.resolve();
 
   async #answer(): Promise<void> {
-    await settle(2);
+    await flushTasks(2);
     if (this.isAway) throw new PerdureError("STO0001", "away");
   }
 
@@ -43,9 +43,9 @@ export class AbsentArchive extends MemoryArchive {
     await this.slowAnswer;
     return outcome;
   }
-  override async forget(...args: Parameters<MemoryArchive["forget"]>): Promise<ArchiveOutcome> {
+  override async delete(...args: Parameters<MemoryArchive["delete"]>): Promise<ArchiveOutcome> {
     await this.#answer();
-    return super.forget(...args);
+    return super.delete(...args);
   }
   override async find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]> {
     await this.#answer();
@@ -112,7 +112,7 @@ export async function archivingWorld(
       ? undefined
       : new Archiver({ store, archive, processor, clock, logger: silentLogger }, { ageMs: 300, intervalMs: 100 });
   const partitions = new LocalPartitions(processor);
-  const ask = <T>(start: () => Promise<T>): Promise<T | "unavailable"> =>
+  const call = <T>(start: () => Promise<T>): Promise<T | "unavailable"> =>
     start().catch((cause: unknown) => {
       if (PerdureError.from(cause).code !== "STO0002") throw cause;
       return "unavailable";
@@ -125,9 +125,9 @@ export async function archivingWorld(
     processor,
     reading: kind === "plain" ? (store as AsyncPartitionStore) : archived(store, archive, () => clock.nowMs()),
     kv,
-    describe: (id: InvocationId) => ask(() => partitions.describe(id)),
-    submit: (command: Exclude<PartitionCommand, Invoke>): Promise<Answer | "unavailable"> =>
-      ask(() => partitions.submit(command)),
+    describe: (id: InvocationId) => call(() => partitions.describe(id)),
+    submit: (command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer | "unavailable"> =>
+      call(() => partitions.submit(command)),
     invoke: (command: Invoke): Promise<unknown> =>
       new Promise((resolve) => {
         partitions.invoke(command, false, {
@@ -140,12 +140,12 @@ export async function archivingWorld(
     async advance(ms: number): Promise<void> {
       for (let passed = 0; passed < ms; passed += 500) {
         clock.advanceBy(500);
-        await settle(60);
+        await flushTasks(60);
       }
     },
     async [Symbol.asyncDispose](): Promise<void> {
       const ended = archiver?.[Symbol.asyncDispose]();
-      await settle();
+      await flushTasks();
       await ended;
       await processor[Symbol.asyncDispose]();
     },

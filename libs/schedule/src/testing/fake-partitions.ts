@@ -1,11 +1,11 @@
 /** Why: the engine is tested against partitions that keep every invocation for ever, end runs when told, and fail on request. */
 import { type InvocationId, invariant } from "@perdure/base";
 import type { Completion, InvokeObserver, Partitions } from "@perdure/control";
-import type { Answer, Invocation, Invoke } from "@perdure/partition";
+import type { CommandAnswer, Invocation, Invoke } from "@perdure/partition";
 import { anInvocation, SUCCESS } from "@perdure/partition/testing";
 
 /** `refuse`: not stored, and said so. `lose`: stored, and the answer lost. `hang`: nothing is ever said. */
-export type Trouble = "none" | "refuse" | "lose" | "hang";
+export type InjectedFault = "none" | "refuse" | "lose" | "hang";
 
 interface Run {
   readonly command: Invoke;
@@ -22,7 +22,7 @@ export class FakePartitions implements Partitions {
   readonly runs = new Map<InvocationId, Run>();
   readonly cancelled: InvocationId[] = [];
   /** Asked at each submission. */
-  trouble: () => Trouble = () => "none";
+  fault: () => InjectedFault = () => "none";
   /** How long an ended run took is the test's business; with true each ends as soon as it is stored. */
   endsAtOnce = false;
   submissionCount = 0;
@@ -46,28 +46,28 @@ export class FakePartitions implements Partitions {
     const run = this.runs.get(id);
     invariant(run !== undefined, "only runs that began can end");
     run.hasEnded = true;
-    for (const tell of this.#waiting.get(id) ?? []) tell(COMPLETION);
+    for (const notify of this.#waiting.get(id) ?? []) notify(COMPLETION);
     this.#waiting.delete(id);
   }
 
   /** As after a restart of the partitions' process: whoever waited hears nothing any more. */
-  forgetWaiters(): void {
+  dropWaiters(): void {
     this.#waiting.clear();
   }
 
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver) {
     this.submissionCount++;
-    const trouble = this.trouble();
-    const known = this.runs.get(command.id);
-    if (trouble === "refuse") {
+    const fault = this.fault();
+    const existing = this.runs.get(command.id);
+    if (fault === "refuse") {
       observer.unavailable("refused by the test");
       return { detach: () => undefined };
     }
-    if (known === undefined) this.runs.set(command.id, { command, hasEnded: this.endsAtOnce });
-    if (trouble === "lose") observer.unavailable("the answer was lost by the test");
-    if (trouble !== "none") return { detach: () => undefined };
-    const isResubmission = command.facts.requestId !== 0 && known?.command.facts.requestId === command.facts.requestId;
-    observer.submitted(known === undefined || isResubmission ? undefined : stored(known));
+    if (existing === undefined) this.runs.set(command.id, { command, hasEnded: this.endsAtOnce });
+    if (fault === "lose") observer.unavailable("the answer was lost by the test");
+    if (fault !== "none") return { detach: () => undefined };
+    const isResubmission = command.facts.requestId !== 0 && existing?.command.facts.requestId === command.facts.requestId;
+    observer.submitted(existing === undefined || isResubmission ? undefined : stored(existing));
     return wait ? this.#wait(command.id, (completion) => observer.completed(completion)) : { detach: () => undefined };
   }
 
@@ -82,7 +82,7 @@ export class FakePartitions implements Partitions {
     return run === undefined ? undefined : stored(run);
   }
 
-  async submit(command: { readonly kind: string; readonly id: InvocationId }): Promise<Answer> {
+  async submit(command: { readonly kind: string; readonly id: InvocationId }): Promise<CommandAnswer> {
     invariant(command.kind === "cancel", "the engine only cancels");
     this.cancelled.push(command.id);
     return { kind: "pending" };
@@ -92,14 +92,14 @@ export class FakePartitions implements Partitions {
     throw new Error("the engine has no business with outputs");
   }
 
-  #wait(id: InvocationId, tell: (completion: Completion) => void) {
+  #wait(id: InvocationId, notify: (completion: Completion) => void) {
     if (this.runs.get(id)?.hasEnded === true) {
-      tell(COMPLETION);
+      notify(COMPLETION);
       return { detach: () => undefined };
     }
     const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(tell));
-    return { detach: () => waiting.delete(tell) };
+    this.#waiting.set(id, waiting.add(notify));
+    return { detach: () => waiting.delete(notify) };
   }
 }
 

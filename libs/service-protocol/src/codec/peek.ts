@@ -36,15 +36,15 @@ export function invocationIdCompletionIdOf(type: number, body: Uint8Array): numb
 }
 
 /** Ids are optional on the wire only because 0 is left out. */
-function lastVarint(body: Uint8Array, wanted: number): number {
-  let found = 0;
+function lastVarint(body: Uint8Array, fieldNumber: number): number {
+  let value = 0;
   const r = new ProtoReader(body);
   while (r.hasMore()) {
     const tag = r.tag();
-    if (tag === wanted) found = r.uint32();
+    if (tag === fieldNumber) value = r.uint32();
     else r.skip(tag & 7);
   }
-  return found;
+  return value;
 }
 
 /** Completion id of a `ProposeRunCompletion` body. */

@@ -4,15 +4,15 @@ import type { Completion, Detach, Partitions } from "@perdure/control";
 import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/partition";
 import { hasDeterministicId, outcomeText } from "../ledger/life.js";
 import type { Leaders } from "../reach.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
 /** Until a caller without a leader, or cut off from it, tries again. */
 const TRY_AGAIN_MS = 150;
 
-export class Caller {
+export class SimulatedCaller {
   command: Invoke;
   readonly name: string;
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #cluster: Leaders;
   readonly #wait: boolean;
   #state: "submitting" | "accepted" | "done" = "submitting";
@@ -22,7 +22,7 @@ export class Caller {
   /** What it was told, to be the same for everybody who asked. */
   outcome: string | undefined;
 
-  constructor(world: World, cluster: Leaders, name: string, command: Invoke, wait: boolean) {
+  constructor(world: SimulatedWorld, cluster: Leaders, name: string, command: Invoke, wait: boolean) {
     this.#world = world;
     this.#cluster = cluster;
     this.name = name;
@@ -51,9 +51,9 @@ export class Caller {
         detach = undefined; // A dead process need not be told.
         this.#later(() => this.#again(number));
       });
-      const hear = (what: () => void): void => this.#later(() => number === this.#try && what());
+      const deliver = (what: () => void): void => this.#later(() => number === this.#try && what());
       detach =
-        this.#state === "submitting" ? this.#submit(partitions, hear, disconnect) : this.#attach(partitions, hear, disconnect);
+        this.#state === "submitting" ? this.#submit(partitions, deliver, disconnect) : this.#attach(partitions, deliver, disconnect);
       // A connection may break although both ends live.
       if (!scheduler.random.chance(weather.messageLoss)) return;
       scheduler.after(scheduler.random.float() * 500, () => {
@@ -64,7 +64,7 @@ export class Caller {
     });
   }
 
-  #submit(partitions: Partitions, hear: (what: () => void) => void, disconnect: () => void): Detach {
+  #submit(partitions: Partitions, deliver: (what: () => void) => void, disconnect: () => void): Detach {
     const command: Invoke = this.#submitted ? { ...this.command, resubmission: true } : this.command;
     this.#submitted = true;
     const previously = (previous: Invocation | undefined): void => {
@@ -74,31 +74,31 @@ export class Caller {
       if (!this.#wait) this.#state = "done";
     };
     return partitions.invoke(command, this.#wait, {
-      submitted: (previous) => hear(() => previously(previous)),
+      submitted: (previous) => deliver(() => previously(previous)),
       completed: (completion) => {
         disconnect();
-        hear(() => this.#completed(completion));
+        deliver(() => this.#completed(completion));
       },
       unavailable: () => {
         disconnect();
-        hear(() => this.#again(this.#try));
+        deliver(() => this.#again(this.#try));
       },
     });
   }
 
-  #attach(partitions: Partitions, hear: (what: () => void) => void, disconnect: () => void): Detach {
+  #attach(partitions: Partitions, deliver: (what: () => void) => void, disconnect: () => void): Detach {
     return partitions.attach(this.command.id, {
       completed: (completion) => {
         disconnect();
-        hear(() => this.#completed(completion));
+        deliver(() => this.#completed(completion));
       },
       notFound: () => {
         disconnect();
-        hear(() => this.#notFound());
+        deliver(() => this.#notFound());
       },
       unavailable: () => {
         disconnect();
-        hear(() => this.#again(this.#try));
+        deliver(() => this.#again(this.#try));
       },
     });
   }
@@ -107,9 +107,9 @@ export class Caller {
     this.#state = "done";
     this.outcome = outcomeText(outcome);
     this.#world.trace.note("answer", () => `${this.name} ${this.command.id} ${this.outcome}`);
-    const life = this.#world.ledger.lastLife(this.command.id);
-    if (life?.outcome === undefined || life.number > 0) return;
-    const stored = outcomeText(life.outcome);
+    const generation = this.#world.ledger.latestGeneration(this.command.id);
+    if (generation?.outcome === undefined || generation.number > 0) return;
+    const stored = outcomeText(generation.outcome);
     this.#world.findings.require(
       stored === this.outcome,
       "a caller gets the stored outcome",
@@ -120,15 +120,15 @@ export class Caller {
   /** Right only when the record was deleted after its retention, or by an operator; the id may have begun again since. */
   #notFound(): void {
     this.#state = "done";
-    const life = this.#world.ledger.lastLife(this.command.id);
-    const wasDeleted = life !== undefined && (life.forgotten || life.number > 0);
+    const generation = this.#world.ledger.latestGeneration(this.command.id);
+    const wasDeleted = generation !== undefined && (generation.isDeleted || generation.number > 0);
     this.#world.findings.require(wasDeleted, "what was accepted is there", () => `${this.name}: ${this.command.id}`);
   }
 
   #again(number: number): void {
     if (number !== this.#try || this.#state === "done") return;
     const { scheduler, settings } = this.#world;
-    if (settings.cluster !== undefined && this.#state === "submitting" && this.#submitted) this.#askAnew();
+    if (settings.cluster !== undefined && this.#state === "submitting" && this.#submitted) this.#submitAnew();
     const next = ++this.#try;
     scheduler.after(TRY_AGAIN_MS * (0.5 + scheduler.random.float()), () => {
       if (next === this.#try) this.go();
@@ -136,7 +136,7 @@ export class Caller {
   }
 
   /** Its gateway may still be at it; with a random id, another gateway cannot know that this is the same. */
-  #askAnew(): void {
+  #submitAnew(): void {
     const { facts } = this.command;
     if (hasDeterministicId(facts)) return;
     const { clock, random } = this.#world.scheduler;

@@ -1,13 +1,13 @@
 /** Somebody who cancels, kills, pauses, resumes, purges and restarts invocations at random, and checks what the answers promise. */
 import { siblingInvocationId, utf8 } from "@perdure/base";
-import type { Answer, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, PartitionCommand } from "@perdure/partition";
 import { notificationIdOf } from "@perdure/service-protocol";
-import type { Life } from "../ledger/life.js";
+import type { GenerationRecord } from "../ledger/life.js";
 import type { Leaders } from "../reach.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
-type Verb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purgeJournal" | "restartAsNew" | "mutateState";
-const VERBS: readonly Verb[] = [
+type OperatorVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purgeJournal" | "restartAsNew" | "mutateState";
+const VERBS: readonly OperatorVerb[] = [
   "cancel",
   "cancel",
   "kill",
@@ -20,11 +20,11 @@ const VERBS: readonly Verb[] = [
   "mutateState",
 ];
 
-export class Operator {
-  readonly #world: World;
+export class SimulatedOperator {
+  readonly #world: SimulatedWorld;
   readonly #cluster: Leaders;
 
-  constructor(world: World, cluster: Leaders) {
+  constructor(world: SimulatedWorld, cluster: Leaders) {
     this.#world = world;
     this.#cluster = cluster;
   }
@@ -33,31 +33,31 @@ export class Operator {
   act(): void {
     const { ledger, scheduler } = this.#world;
     const { random } = scheduler;
-    const kept = [...ledger.lives()].filter((life) => !life.forgotten);
-    const unfinished = kept.filter((life) => life.invocation.status !== "completed");
-    const lives = unfinished.length > 0 && random.chance(0.7) ? unfinished : kept;
-    if (lives.length > 0) this.do(random.pick(VERBS), random.pick(lives));
+    const kept = [...ledger.generations()].filter((generation) => !generation.isDeleted);
+    const unfinished = kept.filter((generation) => generation.invocation.status !== "completed");
+    const generations = unfinished.length > 0 && random.chance(0.7) ? unfinished : kept;
+    if (generations.length > 0) this.do(random.pick(VERBS), random.pick(generations));
   }
 
   /** One verb on one invocation; nothing happens when nobody leads. */
-  do(verb: Verb, life: Life): void {
-    const partitions = this.#cluster.leaderFor(life.id)?.partitions;
+  do(verb: OperatorVerb, generation: GenerationRecord): void {
+    const partitions = this.#cluster.leaderFor(generation.id)?.partitions;
     if (partitions === undefined) return;
-    const command = this.#command(verb, life);
+    const command = this.#command(verb, generation);
     if (command === undefined) return;
-    this.#world.trace.note("verb", () => `${verb} ${life.id} (${life.invocation.status})`);
-    if (verb === "cancel" || verb === "kill" || verb === "purge") life.removalAsked = true;
+    this.#world.trace.note("verb", () => `${verb} ${generation.id} (${generation.invocation.status})`);
+    if (verb === "cancel" || verb === "kill" || verb === "purge") generation.removalRequested = true;
     partitions.submit(command).then(
       (answer) => {
-        this.#world.trace.note("answer", () => `${verb} ${life.id}: ${answer.kind}`);
-        this.#check(verb, life, answer);
+        this.#world.trace.note("answer", () => `${verb} ${generation.id}: ${answer.kind}`);
+        this.#check(verb, generation, answer);
       },
-      () => this.#world.trace.note("answer", () => `${verb} ${life.id}: unavailable`),
+      () => this.#world.trace.note("answer", () => `${verb} ${generation.id}: unavailable`),
     );
   }
 
-  #command(verb: Verb, life: Life): Exclude<PartitionCommand, { kind: "invoke" }> | undefined {
-    const { id, facts } = life;
+  #command(verb: OperatorVerb, generation: GenerationRecord): Exclude<PartitionCommand, { kind: "invoke" }> | undefined {
+    const { id, facts } = generation;
     const { scheduler } = this.#world;
     const { random, clock } = scheduler;
     switch (verb) {
@@ -92,30 +92,30 @@ export class Operator {
   }
 
   /** What is true the moment an answer is given, because answers wait until their batch is durable. */
-  #check(verb: Verb, life: Life, answer: Answer): void {
+  #check(verb: OperatorVerb, generation: GenerationRecord, answer: CommandAnswer): void {
     const { findings, ledger } = this.#world;
-    if (ledger.lastLife(life.id) !== life) return; // Another life by now.
-    const { status } = life.invocation;
-    const over = life.forgotten || status === "completed";
+    if (ledger.latestGeneration(generation.id) !== generation) return; // Another life by now.
+    const { status } = generation.invocation;
+    const over = generation.isDeleted || status === "completed";
     switch (verb) {
       case "kill":
-        return findings.require(answer.kind !== "done" || over, "who is killed is dead", () => `${life.id} is ${status}`);
+        return findings.require(answer.kind !== "done" || over, "who is killed is dead", () => `${generation.id} is ${status}`);
       case "cancel": {
-        const asked = over || life.entries.some(({ type, body }) => type === 0xfbff && isCancel(type, body));
+        const wasRequested = over || generation.entries.some(({ type, body }) => type === 0xfbff && isCancel(type, body));
         findings.require(
-          answer.kind !== "done" || life.forgotten,
+          answer.kind !== "done" || generation.isDeleted,
           "who is cancelled before the start is gone",
-          () => `${life.id} is ${status}`,
+          () => `${generation.id} is ${status}`,
         );
-        return findings.require(answer.kind !== "pending" || asked, "a request to cancel is stored", () => life.id);
+        return findings.require(answer.kind !== "pending" || wasRequested, "a request to cancel is stored", () => generation.id);
       }
       case "purge":
-        return findings.require(answer.kind !== "done" || life.forgotten, "what is purged is forgotten", () => life.id);
+        return findings.require(answer.kind !== "done" || generation.isDeleted, "what is purged is forgotten", () => generation.id);
       case "purgeJournal":
         return findings.require(
-          answer.kind !== "done" || life.forgotten || life.entries.length === 0,
+          answer.kind !== "done" || generation.isDeleted || generation.entries.length === 0,
           "a purged journal is gone",
-          () => life.id,
+          () => generation.id,
         );
       case "pause":
       case "resume":

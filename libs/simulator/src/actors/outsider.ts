@@ -2,18 +2,18 @@
 import { parseAwakeableId, utf8 } from "@perdure/base";
 import type { Outside } from "../endpoint/session.js";
 import type { Leaders } from "../reach.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
 const TRY_AGAIN_MS = 400;
 
 export class Outsider implements Outside {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #cluster: () => Leaders;
   #executed = 0;
   readonly #left = new Set<string>();
   #waiting = 0;
 
-  constructor(world: World, cluster: () => Leaders) {
+  constructor(world: SimulatedWorld, cluster: () => Leaders) {
     this.#world = world;
     this.#cluster = cluster;
   }

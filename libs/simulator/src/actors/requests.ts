@@ -4,24 +4,24 @@ import { type HandlerView, type RegistryView, retentionsOf } from "@perdure/cont
 import type { InvocationFacts, Invoke, Target } from "@perdure/partition";
 import { encodeInput } from "@perdure/service-protocol";
 import { drawRequest } from "../endpoint/draw-program.js";
-import type { Assignment, Callee, Program } from "../endpoint/program.js";
-import { partitionFor, type World } from "../world.js";
+import type { Assignment, CalledHandler, HandlerProgram } from "../endpoint/program.js";
+import { partitionFor, type SimulatedWorld } from "../world.js";
 
-const SLEEPING: Callee = { service: "S", handler: "h", key: "" };
+const SLEEPING: CalledHandler = { service: "S", handler: "h", key: "" };
 
-export class Requests {
-  readonly #world: World;
+export class RequestFactory {
+  readonly #world: SimulatedWorld;
   readonly #registry: RegistryView;
   #workflows = 0;
   #requests = 0;
 
-  constructor(world: World, registry: RegistryView) {
+  constructor(world: SimulatedWorld, registry: RegistryView) {
     this.#world = world;
     this.#registry = registry;
   }
 
   /** Begins at `atMs`, in the partition, and has nothing to do. */
-  sleeper(partition: number, atMs: number): Invoke {
+  scheduledInvocation(partition: number, atMs: number): Invoke {
     const { random, clock } = this.#world.scheduler;
     const { target, handler } = this.#called(SLEEPING, undefined);
     const nowMs = clock.nowMs();
@@ -62,13 +62,13 @@ export class Requests {
   }
 
   /** Waits for a promise, perhaps together with others, and sends somebody who completes it. */
-  #reader(): { readonly to: Callee; readonly program: Program } {
+  #reader(): { readonly to: CalledHandler; readonly program: HandlerProgram } {
     const { random } = this.#world.scheduler;
-    const to: Callee = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };
+    const to: CalledHandler = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };
     return { to, program: { operations: [{ op: "getPromise", name: random.pick(["p", "q"]), helped: true, later: false }] } };
   }
 
-  #called(to: Callee, scope: string | undefined): { readonly target: Target; readonly handler: HandlerView } {
+  #called(to: CalledHandler, scope: string | undefined): { readonly target: Target; readonly handler: HandlerView } {
     const handler = this.#registry.current().services.get(to.service)?.handlers.get(to.handler);
     if (handler === undefined) throw new Error(`the registry has no ${to.service}/${to.handler}`);
     const { serviceType, handlerType } = handler;
@@ -96,8 +96,8 @@ export class Requests {
     };
   }
 
-  #invoke(facts: InvocationFacts, program: Program): Invoke {
-    const assignment: Assignment = { program, tell: undefined };
+  #invoke(facts: InvocationFacts, program: HandlerProgram): Invoke {
+    const assignment: Assignment = { program, sink: undefined };
     const input = encodeInput([], utf8(JSON.stringify(assignment)));
     return { kind: "invoke", id: facts.id, facts, input, sink: undefined };
   }

@@ -1,15 +1,15 @@
 /** Timers fire at least once: a page of timers may hold one that was read before, and has fired since. */
 import type { TimerKey } from "@perdure/partition";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
 /** Of a partition and group, by the name that the caller gives it. */
 const REMEMBERED_MAX = 50;
 
 export class OldTimers {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #read = new Map<string, TimerKey[]>();
 
-  constructor(world: World) {
+  constructor(world: SimulatedWorld) {
     this.#world = world;
   }
 

@@ -1,12 +1,12 @@
 /** What kind of crowd a seed makes: much at one moment, and messages and timers that come once more when they are over. */
 import type { SeededRandom } from "@perdure/testkit";
-import type { Settings } from "../settings.js";
+import type { SimulationSettings } from "../settings.js";
 
 export interface CrowdSettings {
   /** Invocations that all are to begin at one moment after the storm, in one partition. */
-  readonly sleepers: number;
+  readonly scheduledInvocations: number;
   /** Chance that what an attempt said arrives once more when its run is over. */
-  readonly lateWord: number;
+  readonly repeatedCommand: number;
   /** Chance that a timer that was read before is among those that are read. */
   readonly timerAgain: number;
 }
@@ -19,14 +19,14 @@ export function crowdSeed(seed: number): number {
 }
 
 /** More than one page of everything that is read in pages: timers (512), messages of the outbox (256), rows of a journal (512). */
-const PAGE_SLEEPERS = 530;
+const PAGE_SCHEDULED = 530;
 
 /** Settings of a crowd over those that the seed drew. In one of six all pages are full. */
-export function drawCrowdSettings(random: SeededRandom, settings: Settings): Settings {
+export function drawCrowdSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
   const isFull = random.chance(1 / 6);
   const crowd: CrowdSettings = {
-    sleepers: isFull ? PAGE_SLEEPERS + random.below(60) : random.below(12),
-    lateWord: random.pick([0.02, 0.1]),
+    scheduledInvocations: isFull ? PAGE_SCHEDULED + random.below(60) : random.below(12),
+    repeatedCommand: random.pick([0.02, 0.1]),
     timerAgain: random.pick([0.1, 0.4]),
   };
   return {

@@ -25,7 +25,7 @@ import {
 /** The handler was asked to cancel while it waited. */
 export class Cancelled extends Error {}
 
-export interface Heard {
+export interface ReceivedNotification {
   readonly id: NotificationId;
   readonly outcome: LeafOutcome;
   readonly result: NotificationResult;
@@ -43,10 +43,10 @@ export class Conversation {
   readonly #ports: ConversationPorts;
   readonly #commands: { readonly type: number; readonly body: Uint8Array }[] = [];
   #replayed = 0;
-  readonly #heard: Heard[] = [];
+  readonly #received: ReceivedNotification[] = [];
   /** How many of `#heard` the handler has waited for. */
   #consumed = 0;
-  #cancelsSeen = 0;
+  #consumedCancels = 0;
   #completionId = 0;
   #signalIndex = 16;
 
@@ -55,19 +55,19 @@ export class Conversation {
   }
 
   /** An entry of the journal, or a notification pushed later. */
-  hear(type: number, body: Uint8Array): void {
+  receive(type: number, body: Uint8Array): void {
     if (isCommand(type)) {
       this.#commands.push({ type, body });
       return;
     }
     const notification = decodeNotification(type, body);
     if (isFault(notification)) return this.#ports.mismatch(`an unreadable notification: ${notification.detail}`);
-    this.#heard.push({ id: notification.id, outcome: notificationOutcomeOf(body), result: notification.result });
+    this.#received.push({ id: notification.id, outcome: notificationOutcomeOf(body), result: notification.result });
   }
 
   /** An ack stands where the completion it is about would stand. */
-  hearOwnResult(completionId: number, result: NotificationResult): void {
-    this.#heard.push({
+  receiveOwnResult(completionId: number, result: NotificationResult): void {
+    this.#received.push({
       id: { kind: "completion", id: completionId },
       outcome: result.kind === "failure" ? "failure" : "success",
       result,
@@ -134,14 +134,14 @@ export class Conversation {
 
   /** Whether an answer is here, waited for or not; only for deciding what need not be done again. */
   has(completionId: number): boolean {
-    return this.#heard.some(({ id }) => id.kind === "completion" && id.id === completionId);
+    return this.#received.some(({ id }) => id.kind === "completion" && id.id === completionId);
   }
 
   /** The answer, if the handler has waited long enough to see it. */
-  seen(id: NotificationId): Heard | undefined {
+  consumedNotification(id: NotificationId): ReceivedNotification | undefined {
     for (let n = 0; n < this.#consumed; n++) {
-      const heard = this.#heard[n] as Heard;
-      if (sameId(heard.id, id)) return heard;
+      const notification = this.#received[n] as ReceivedNotification;
+      if (sameId(notification.id, id)) return notification;
     }
     return undefined;
   }
@@ -152,15 +152,15 @@ export class Conversation {
    */
   resolved(future: Future, deaf: boolean): boolean {
     let cancels = 0;
-    for (let n = 0; n <= this.#heard.length; n++) {
+    for (let n = 0; n <= this.#received.length; n++) {
       const done = evaluateFuture(future, (id) => this.#among(n, id)).kind === "resolved";
       if (done) {
         this.#consumed = Math.max(this.#consumed, n);
         return true;
       }
-      const next = this.#heard[n];
-      if (next === undefined || !isCancel(next.id) || ++cancels <= this.#cancelsSeen || deaf) continue;
-      this.#cancelsSeen = cancels;
+      const next = this.#received[n];
+      if (next === undefined || !isCancel(next.id) || ++cancels <= this.#consumedCancels || deaf) continue;
+      this.#consumedCancels = cancels;
       this.#consumed = Math.max(this.#consumed, n + 1);
       throw new Cancelled();
     }
@@ -169,15 +169,15 @@ export class Conversation {
 
   /** What is left to wait for. */
   remaining(future: Future): Future {
-    const evaluation = evaluateFuture(future, (id) => this.#among(this.#heard.length, id));
+    const evaluation = evaluateFuture(future, (id) => this.#among(this.#received.length, id));
     return evaluation.kind === "pending" ? evaluation.remaining : future;
   }
 
   /** Of several answers to one id the first counts. */
   #among(count: number, id: NotificationId): LeafOutcome | undefined {
     for (let n = 0; n < count; n++) {
-      const heard = this.#heard[n] as Heard;
-      if (sameId(heard.id, id)) return heard.outcome;
+      const notification = this.#received[n] as ReceivedNotification;
+      if (sameId(notification.id, id)) return notification.outcome;
     }
     return undefined;
   }

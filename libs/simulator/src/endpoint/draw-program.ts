@@ -5,7 +5,7 @@
  */
 import type { SeededRandom } from "@perdure/testkit";
 import { PROGRAM_DEPTH_MAX, PROGRAM_OPERATIONS_MAX } from "../limits.js";
-import type { Callee, Operation, Program } from "./program.js";
+import type { CalledHandler, ProgramOperation, HandlerProgram } from "./program.js";
 
 /** Numbered objects: `k0`, `k1`, … */
 const objectKey = (object: number): string => `k${object}`;
@@ -26,12 +26,12 @@ interface Setting {
   /** Whether it may call what other programs call as well. */
   readonly shares: boolean;
   /** Begins by answering its caller. */
-  readonly tells: boolean;
+  readonly answersCaller: boolean;
 }
 
 /** A top-level request: whom it is for and what it does. */
-export function drawRequest(random: SeededRandom, objects: number, nextKey: () => string): { to: Callee; program: Program } {
-  const base = { depth: 0, objects, operationsLeft: { count: PROGRAM_OPERATIONS_MAX }, shares: true, tells: false };
+export function drawRequest(random: SeededRandom, objects: number, nextKey: () => string): { to: CalledHandler; program: HandlerProgram } {
+  const base = { depth: 0, objects, operationsLeft: { count: PROGRAM_OPERATIONS_MAX }, shares: true, answersCaller: false };
   switch (random.below(10)) {
     case 0:
     case 1:
@@ -53,38 +53,38 @@ export function drawRequest(random: SeededRandom, objects: number, nextKey: () =
 }
 
 /** The shared handler of the caller's own object, which may run beside it. */
-export const OWN_READER: Callee = { service: "O", handler: "r", key: "=" };
-const PLAIN: Callee = { service: "S", handler: "h", key: "" };
-type Base = Pick<Setting, "depth" | "objects" | "operationsLeft" | "shares" | "tells">;
+export const OWN_READER: CalledHandler = { service: "O", handler: "r", key: "=" };
+const PLAIN: CalledHandler = { service: "S", handler: "h", key: "" };
+type Base = Pick<Setting, "depth" | "objects" | "operationsLeft" | "shares" | "answersCaller">;
 
-function exclusive(random: SeededRandom, object: number, base: Base): { to: Callee; program: Program } {
-  const to: Callee = { service: "O", handler: "h", key: objectKey(object) };
+function exclusive(random: SeededRandom, object: number, base: Base): { to: CalledHandler; program: HandlerProgram } {
+  const to: CalledHandler = { service: "O", handler: "h", key: objectKey(object) };
   return { to, program: drawProgram(random, { ...base, lockFrom: object + 1, state: "write", promises: false }) };
 }
 
-function shared(random: SeededRandom, objects: number): Callee {
+function shared(random: SeededRandom, objects: number): CalledHandler {
   return { service: "O", handler: "r", key: objectKey(random.below(objects)) };
 }
 
-function workflowRun(random: SeededRandom, base: Base): Program {
+function workflowRun(random: SeededRandom, base: Base): HandlerProgram {
   return drawProgram(random, { ...base, lockFrom: undefined, shares: false, state: "write", promises: true });
 }
 
-function drawProgram(random: SeededRandom, setting: Setting): Program {
-  const operations: Operation[] = setting.tells ? [{ op: "tellCaller" }] : [];
-  const wanted = 1 + random.below(setting.depth === 0 ? 8 : 4);
-  for (let n = 0; n < wanted && setting.operationsLeft.count > 0; n++) {
+function drawProgram(random: SeededRandom, setting: Setting): HandlerProgram {
+  const operations: ProgramOperation[] = setting.answersCaller ? [{ op: "tellCaller" }] : [];
+  const count = 1 + random.below(setting.depth === 0 ? 8 : 4);
+  for (let n = 0; n < count && setting.operationsLeft.count > 0; n++) {
     setting.operationsLeft.count--;
     operations.push(drawOperation(random, setting));
   }
-  if (random.chance(0.05) && !setting.tells) operations.push({ op: "fail" });
+  if (random.chance(0.05) && !setting.answersCaller) operations.push({ op: "fail" });
   return { operations };
 }
 
-function drawOperation(random: SeededRandom, setting: Setting): Operation {
+function drawOperation(random: SeededRandom, setting: Setting): ProgramOperation {
   const later = random.chance(0.35);
   if (setting.state === "write" && !setting.promises && setting.depth < PROGRAM_DEPTH_MAX && random.chance(0.08)) {
-    const program: Program = { operations: [{ op: "get", key: "n" }] };
+    const program: HandlerProgram = { operations: [{ op: "get", key: "n" }] };
     return { op: "call", to: OWN_READER, program, idempotencyKey: undefined, later: true };
   }
   if (setting.state !== "none" && random.chance(0.5)) return drawStateOperation(random, setting.state === "write");
@@ -112,7 +112,7 @@ function drawOperation(random: SeededRandom, setting: Setting): Operation {
           : { op: "namedSignal", name: random.pick(["x", "ÿ"]), later }
         : { op: "awakeable", by: "outside", later };
     case 11:
-      return random.pick<Operation>([
+      return random.pick<ProgramOperation>([
         { op: "output", child: random.below(4) },
         { op: "cancelChild", child: random.below(4) },
         { op: "attach", child: random.below(4), later },
@@ -122,7 +122,7 @@ function drawOperation(random: SeededRandom, setting: Setting): Operation {
   }
 }
 
-function drawStateOperation(random: SeededRandom, writes: boolean): Operation {
+function drawStateOperation(random: SeededRandom, writes: boolean): ProgramOperation {
   const key = random.pick(STATE_KEYS);
   if (!writes) return random.chance(0.7) ? { op: "get", key: random.pick([...STATE_KEYS, ...COUNTERS]) } : { op: "keys" };
   switch (random.below(10)) {
@@ -141,7 +141,7 @@ function drawStateOperation(random: SeededRandom, writes: boolean): Operation {
   }
 }
 
-function drawPromiseOperation(random: SeededRandom, later: boolean): Operation {
+function drawPromiseOperation(random: SeededRandom, later: boolean): ProgramOperation {
   const name = random.pick(PROMISES);
   switch (random.below(3)) {
     case 0:
@@ -153,9 +153,9 @@ function drawPromiseOperation(random: SeededRandom, later: boolean): Operation {
   }
 }
 
-function drawCall(random: SeededRandom, setting: Setting, later: boolean): Operation {
+function drawCall(random: SeededRandom, setting: Setting, later: boolean): ProgramOperation {
   const { objects, operationsLeft, shares } = setting;
-  const base = { depth: setting.depth + 1, objects, operationsLeft, shares, tells: false };
+  const base = { depth: setting.depth + 1, objects, operationsLeft, shares, answersCaller: false };
   const lock = setting.lockFrom === undefined || setting.lockFrom >= objects ? undefined : setting.lockFrom;
   if (lock !== undefined && random.chance(0.5)) {
     const callee = exclusive(random, lock + random.below(objects - lock), base);
@@ -180,8 +180,8 @@ function drawCall(random: SeededRandom, setting: Setting, later: boolean): Opera
       return { op: "call", to, program, idempotencyKey: undefined, later };
     }
     case 3: {
-      const to: Callee = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };
-      const program: Program = { operations: PROMISES.map((name) => ({ op: "completePromise", name })) };
+      const to: CalledHandler = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };
+      const program: HandlerProgram = { operations: PROMISES.map((name) => ({ op: "completePromise", name })) };
       return { op: "call", to, program, idempotencyKey: undefined, later };
     }
     default: {
@@ -192,11 +192,11 @@ function drawCall(random: SeededRandom, setting: Setting, later: boolean): Opera
 }
 
 /** Nobody waits for what is sent, so it may take any lock; but `attach` may, so it obeys the caller's rule as well. */
-function drawSend(random: SeededRandom, setting: Setting): Operation {
+function drawSend(random: SeededRandom, setting: Setting): ProgramOperation {
   const call = drawCall(random, setting, false);
   if (call.op !== "call") return call;
   return { op: "send", to: call.to, program: call.program, delayMs: random.pick([0, 0, 20, 5_000, 60_000]) };
 }
 
 /** The program of a callee that is only there to answer its caller. */
-export const TELLING: Program = { operations: [{ op: "tellCaller" }] };
+export const ANSWER_CALLER: HandlerProgram = { operations: [{ op: "tellCaller" }] };

@@ -7,19 +7,19 @@ import {
   type NotificationId,
   type ValueOrFailure,
 } from "@perdure/service-protocol";
-import { Cancelled, type Conversation, type Heard } from "./conversation.js";
-import { TELLING } from "./draw-program.js";
+import { Cancelled, type Conversation, type ReceivedNotification } from "./conversation.js";
+import { ANSWER_CALLER } from "./draw-program.js";
 import type { LocalState } from "./local-state.js";
-import type { Assignment, Callee, Operation, Program } from "./program.js";
+import type { Assignment, CalledHandler, ProgramOperation, HandlerProgram } from "./program.js";
 
 /** What a program asks of the session that runs it. */
-export type Ask =
+export type ProgramRequest =
   /** Go on when the future is resolved. `deaf`: also when asked to cancel. */
-  | { readonly ask: "wait"; readonly future: Future; readonly deaf: boolean }
+  | { readonly kind: "wait"; readonly future: Future; readonly deaf: boolean }
   /** Go on after this long: user code takes its time. */
-  | { readonly ask: "work"; readonly ms: number };
+  | { readonly kind: "work"; readonly ms: number };
 
-export interface Surroundings {
+export interface HandlerContext {
   readonly id: InvocationId;
   readonly key: string;
   readonly conversation: Conversation;
@@ -35,7 +35,7 @@ export interface Surroundings {
   leaveOutside(awakeable: string): void;
 }
 
-type Script<T> = Generator<Ask, T, void>;
+type HandlerScript<T> = Generator<ProgramRequest, T, void>;
 
 /** Something waited for later, by its name in the result. */
 interface Pending {
@@ -43,8 +43,8 @@ interface Pending {
   readonly id: NotificationId;
 }
 
-interface Progress {
-  readonly around: Surroundings;
+interface ProgramProgress {
+  readonly around: HandlerContext;
   readonly assignment: Assignment;
   readonly pending: Pending[];
   /** Completion ids under which the ids of callees come. */
@@ -57,13 +57,13 @@ interface Progress {
 const CANCELLED: ValueOrFailure = { kind: "failure", failure: { code: 409, message: "Cancelled", metadata: [] } };
 
 /** The handler: what it returns is the invocation's outcome. */
-export function* interpret(around: Surroundings): Script<ValueOrFailure> {
+export function* interpret(around: HandlerContext): HandlerScript<ValueOrFailure> {
   const assignment = JSON.parse(fromUtf8(around.conversation.input())) as Assignment;
-  const progress: Progress = { around, assignment, pending: [], children: [], called: [], observed: [] };
+  const progress: ProgramProgress = { around, assignment, pending: [], children: [], called: [], observed: [] };
   try {
     for (const [n, operation] of assignment.program.operations.entries()) {
       const ms = around.thinkingMs();
-      if (ms > 0) yield { ask: "work", ms };
+      if (ms > 0) yield { kind: "work", ms };
       yield* perform(progress, `${n}.${operation.op}`, operation);
       if (operation.op === "fail") return { kind: "failure", failure: { code: 512, message: "as programmed", metadata: [] } };
     }
@@ -77,15 +77,15 @@ export function* interpret(around: Surroundings): Script<ValueOrFailure> {
 }
 
 /** A cancelled handler cancels whom it called. */
-function* passOn({ around, called }: Progress): Script<void> {
+function* passOn({ around, called }: ProgramProgress): HandlerScript<void> {
   for (const child of called) {
     const id: NotificationId = { kind: "completion", id: child };
-    yield { ask: "wait", future: one(id), deaf: true };
-    around.conversation.command(signalTo(textOf(around.conversation.seen(id)), cancelSignalId, { kind: "void" }));
+    yield { kind: "wait", future: one(id), deaf: true };
+    around.conversation.command(signalTo(textOf(around.conversation.consumedNotification(id)), cancelSignalId, { kind: "void" }));
   }
 }
 
-function* perform(progress: Progress, name: string, operation: Operation): Script<void> {
+function* perform(progress: ProgramProgress, name: string, operation: ProgramOperation): HandlerScript<void> {
   const { around, observed } = progress;
   const { conversation, state } = around;
   switch (operation.op) {
@@ -107,13 +107,13 @@ function* perform(progress: Progress, name: string, operation: Operation): Scrip
         progress,
         name,
         operation.to,
-        { program: operation.program, tell: undefined },
+        { program: operation.program, sink: undefined },
         operation.idempotencyKey,
       );
       return yield* now(progress, name, result, operation.later);
     }
     case "send":
-      return send(progress, name, operation.to, { program: operation.program, tell: undefined }, operation.delayMs);
+      return send(progress, name, operation.to, { program: operation.program, sink: undefined }, operation.delayMs);
     case "count": {
       const before = Number(textOfBytes(yield* state.get(operation.counter)) || "0");
       state.set(operation.counter, utf8(`${before + 1}`));
@@ -135,21 +135,21 @@ function* perform(progress: Progress, name: string, operation: Operation): Scrip
     case "awakeable": {
       const index = conversation.nextSignalIndex();
       const awakeable = awakeableId(around.id, index);
-      if (operation.by === "callee") call(progress, name, CALLEE, { program: TELLING, tell: { awakeable } }, undefined);
+      if (operation.by === "callee") call(progress, name, CALLEE, { program: ANSWER_CALLER, sink: { awakeable } }, undefined);
       else yield* handOver(around, name, awakeable);
       return yield* now(progress, name, { kind: "signalIndex", index }, operation.later);
     }
     case "namedSignal": {
       const signal = `${operation.name}${name}`;
-      call(progress, name, CALLEE, { program: TELLING, tell: { invocationId: around.id, signal } }, undefined);
+      call(progress, name, CALLEE, { program: ANSWER_CALLER, sink: { invocationId: around.id, signal } }, undefined);
       return yield* now(progress, name, { kind: "signalName", name: signal }, operation.later);
     }
     case "tellCaller":
-      return tellCaller(progress, name);
+      return answerCaller(progress, name);
     case "getPromise": {
-      const helper: Program = { operations: [{ op: "completePromise", name: operation.name }] };
-      const to: Callee = { service: "W", handler: "h", key: around.key };
-      if (operation.helped) send(progress, name, to, { program: helper, tell: undefined }, 0);
+      const helper: HandlerProgram = { operations: [{ op: "completePromise", name: operation.name }] };
+      const to: CalledHandler = { service: "W", handler: "h", key: around.key };
+      if (operation.helped) send(progress, name, to, { program: helper, sink: undefined }, 0);
       const completionId = conversation.nextCompletionId();
       conversation.command({ kind: "getPromise", key: operation.name, resultCompletionId: completionId, name });
       return yield* now(progress, name, { kind: "completion", id: completionId }, operation.later);
@@ -191,32 +191,32 @@ function* perform(progress: Progress, name: string, operation: Operation): Scrip
   }
 }
 
-const CALLEE: Callee = { service: "S", handler: "h", key: "" };
+const CALLEE: CalledHandler = { service: "S", handler: "h", key: "" };
 
 // ── waiting ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Waits at once, or leaves it to a later join. */
-function* now(progress: Progress, name: string, id: NotificationId, later: boolean): Script<void> {
+function* now(progress: ProgramProgress, name: string, id: NotificationId, later: boolean): HandlerScript<void> {
   progress.pending.push({ name, id });
   if (later) return;
-  yield { ask: "wait", future: one(id), deaf: false };
+  yield { kind: "wait", future: one(id), deaf: false };
   collect(progress);
 }
 
 /** Waits for what was put off, in one of the ways SDKs know. */
-function* join(progress: Progress, how: "all" | "first" | "settled" | "anySuccess" | "unknown"): Script<void> {
+function* join(progress: ProgramProgress, how: "all" | "first" | "settled" | "anySuccess" | "unknown"): HandlerScript<void> {
   if (progress.pending.length === 0) return;
-  yield { ask: "wait", future: together(progress.pending, how), deaf: false };
+  yield { kind: "wait", future: together(progress.pending, how), deaf: false };
   collect(progress);
 }
 
 /** Notes what has become visible, in the order in which it was asked for. */
-function collect({ around, pending, observed }: Progress): void {
+function collect({ around, pending, observed }: ProgramProgress): void {
   const left: Pending[] = [];
   for (const each of pending) {
-    const heard = around.conversation.seen(each.id);
-    if (heard === undefined) left.push(each);
-    else observed.push(`${each.name}=${textOf(heard)}`);
+    const notification = around.conversation.consumedNotification(each.id);
+    if (notification === undefined) left.push(each);
+    else observed.push(`${each.name}=${textOf(notification)}`);
   }
   pending.splice(0, pending.length, ...left);
 }
@@ -256,33 +256,33 @@ function one(id: NotificationId): Future {
 // ── commands made of several parts ───────────────────────────────────────────────────────────────
 
 /** Executes unless the result is there already, then offers the result. The caller waits for it. */
-function* run(around: Surroundings, name: string, completionId: number, ms: number, execute: () => ValueOrFailure): Script<void> {
+function* run(around: HandlerContext, name: string, completionId: number, ms: number, execute: () => ValueOrFailure): HandlerScript<void> {
   around.conversation.command({ kind: "run", resultCompletionId: completionId, name });
   if (around.conversation.has(completionId)) return;
-  yield { ask: "work", ms };
+  yield { kind: "work", ms };
   if (!around.conversation.has(completionId)) around.propose(completionId, execute());
 }
 
-function runResult(around: Surroundings, completionId: number, fails: boolean): ValueOrFailure {
+function runResult(around: HandlerContext, completionId: number, fails: boolean): ValueOrFailure {
   const execution = `run ${completionId} executed as ${around.executed()}`;
   if (fails) return { kind: "failure", failure: { code: 500, message: execution, metadata: [] } };
   return { kind: "value", value: utf8(execution) };
 }
 
 /** Leaving the id outside is a side effect, so it happens in a run, and perhaps more than once. */
-function* handOver(around: Surroundings, name: string, awakeable: string): Script<void> {
+function* handOver(around: HandlerContext, name: string, awakeable: string): HandlerScript<void> {
   const completionId = around.conversation.nextCompletionId();
   yield* run(around, name, completionId, 0, () => {
     around.leaveOutside(awakeable);
     return { kind: "value", value: utf8("left") };
   });
-  yield { ask: "wait", future: one({ kind: "completion", id: completionId }), deaf: false };
+  yield { kind: "wait", future: one({ kind: "completion", id: completionId }), deaf: false };
 }
 
 function call(
-  progress: Progress,
+  progress: ProgramProgress,
   name: string,
-  to: Callee,
+  to: CalledHandler,
   assignment: Assignment,
   idempotencyKey: string | undefined,
 ): NotificationId {
@@ -309,11 +309,11 @@ function call(
 }
 
 /** "=" stands for the caller's own key. */
-function keyOf({ around }: Progress, to: Callee): string {
+function keyOf({ around }: ProgramProgress, to: CalledHandler): string {
   return to.key === "=" ? around.key : to.key;
 }
 
-function send(progress: Progress, name: string, to: Callee, assignment: Assignment, delayMs: number): void {
+function send(progress: ProgramProgress, name: string, to: CalledHandler, assignment: Assignment, delayMs: number): void {
   const { around } = progress;
   const invocationIdNotificationIdx = around.conversation.nextCompletionId();
   const command: JournalCommand = {
@@ -334,19 +334,19 @@ function send(progress: Progress, name: string, to: Callee, assignment: Assignme
   progress.children.push(invocationIdNotificationIdx);
 }
 
-function tellCaller({ around, assignment }: Progress, name: string): void {
-  const { tell } = assignment;
-  if (tell === undefined) return;
+function answerCaller({ around, assignment }: ProgramProgress, name: string): void {
+  const { sink } = assignment;
+  if (sink === undefined) return;
   const value = utf8(`${around.id}/${name}`);
-  if ("awakeable" in tell) {
+  if ("awakeable" in sink) {
     around.conversation.command({
       kind: "completeAwakeable",
-      awakeableId: tell.awakeable,
+      awakeableId: sink.awakeable,
       result: { kind: "value", value },
       name,
     });
   } else {
-    around.conversation.command(signalTo(tell.invocationId, { kind: "signalName", name: tell.signal }, { kind: "value", value }));
+    around.conversation.command(signalTo(sink.invocationId, { kind: "signalName", name: sink.signal }, { kind: "value", value }));
   }
 }
 
@@ -358,26 +358,26 @@ function signalTo(
   return { kind: "sendSignal", targetInvocationId, signal, result, name: "" };
 }
 
-function* childId({ around, children }: Progress, nth: number): Script<string | undefined> {
+function* childId({ around, children }: ProgramProgress, nth: number): HandlerScript<string | undefined> {
   if (children.length === 0) return undefined;
   const id: NotificationId = { kind: "completion", id: children[nth % children.length] as number };
-  yield { ask: "wait", future: one(id), deaf: false };
-  return textOf(around.conversation.seen(id));
+  yield { kind: "wait", future: one(id), deaf: false };
+  return textOf(around.conversation.consumedNotification(id));
 }
 
-function textOf(heard: Heard | undefined): string {
-  if (heard === undefined) return "?";
-  switch (heard.result.kind) {
+function textOf(notification: ReceivedNotification | undefined): string {
+  if (notification === undefined) return "?";
+  switch (notification.result.kind) {
     case "void":
       return "";
     case "value":
-      return fromUtf8(heard.result.value);
+      return fromUtf8(notification.result.value);
     case "failure":
-      return `!${heard.result.failure.code} ${heard.result.failure.message}`;
+      return `!${notification.result.failure.code} ${notification.result.failure.message}`;
     case "invocationId":
-      return heard.result.invocationId;
+      return notification.result.invocationId;
     case "stateKeys":
-      return heard.result.stateKeys.map(fromUtf8).join(",");
+      return notification.result.stateKeys.map(fromUtf8).join(",");
   }
 }
 

@@ -2,72 +2,72 @@
 import { fromBinaryString, fromUtf8, toBinaryString, utf8 } from "@perdure/base";
 import { MessageType, type StartMessage } from "@perdure/service-protocol";
 import type { Conversation } from "./conversation.js";
-import type { Ask } from "./interpret.js";
+import type { ProgramRequest } from "./interpret.js";
 
-type Script<T> = Generator<Ask, T, void>;
+type HandlerScript<T> = Generator<ProgramRequest, T, void>;
 
 export class LocalState {
   readonly #conversation: Conversation;
   /** By binary string; null: known to be absent. */
-  readonly #known = new Map<string, Uint8Array | null>();
+  readonly #cached = new Map<string, Uint8Array | null>();
   #complete: boolean;
 
   constructor(conversation: Conversation, start: StartMessage) {
     this.#conversation = conversation;
     this.#complete = !start.partialState;
-    for (const { key, value } of start.state) this.#known.set(toBinaryString(key), value);
+    for (const { key, value } of start.state) this.#cached.set(toBinaryString(key), value);
   }
 
-  *get(key: string): Script<Uint8Array | undefined> {
+  *get(key: string): HandlerScript<Uint8Array | undefined> {
     const stateKey = utf8(key);
-    const known = this.#known.get(toBinaryString(stateKey));
+    const cached = this.#cached.get(toBinaryString(stateKey));
     // Which way it was asked for is in the journal, whatever is known this time.
     const replayed = this.#conversation.nextReplayed;
-    const eager = replayed === undefined ? known !== undefined || this.#complete : replayed === MessageType.GetEagerState;
+    const eager = replayed === undefined ? cached !== undefined || this.#complete : replayed === MessageType.GetEagerState;
     if (eager) {
       const result =
-        known === undefined || known === null ? ({ kind: "void" } as const) : ({ kind: "value", value: known } as const);
+        cached === undefined || cached === null ? ({ kind: "void" } as const) : ({ kind: "value", value: cached } as const);
       const stored = this.#conversation.command({ kind: "getEagerState", stateKey, result, name: "" }, false);
       return stored.result.kind === "value" ? stored.result.value : undefined;
     }
     const completionId = this.#conversation.nextCompletionId();
     this.#conversation.command({ kind: "getLazyState", stateKey, resultCompletionId: completionId, name: "" });
-    yield { ask: "wait", future: waitFor(completionId), deaf: false };
-    const { result } = this.#conversation.seen({ kind: "completion", id: completionId }) ?? { result: { kind: "void" } as const };
+    yield { kind: "wait", future: waitFor(completionId), deaf: false };
+    const { result } = this.#conversation.consumedNotification({ kind: "completion", id: completionId }) ?? { result: { kind: "void" } as const };
     const value = result.kind === "value" ? result.value : undefined;
-    if (!this.#conversation.replaying) this.#known.set(toBinaryString(stateKey), value ?? null);
+    if (!this.#conversation.replaying) this.#cached.set(toBinaryString(stateKey), value ?? null);
     return value;
   }
 
-  *keys(): Script<string[]> {
+  *keys(): HandlerScript<string[]> {
     const replayed = this.#conversation.nextReplayed;
     if (replayed === undefined ? this.#complete : replayed === MessageType.GetEagerStateKeys) {
-      const stateKeys = [...this.#known].filter(([, value]) => value !== null).map(([key]) => fromBinaryString(key));
+      const stateKeys = [...this.#cached].filter(([, value]) => value !== null).map(([key]) => fromBinaryString(key));
       const stored = this.#conversation.command({ kind: "getEagerStateKeys", stateKeys, name: "" }, false);
       return stored.stateKeys.map(fromUtf8).sort();
     }
     const completionId = this.#conversation.nextCompletionId();
     this.#conversation.command({ kind: "getLazyStateKeys", resultCompletionId: completionId, name: "" });
-    yield { ask: "wait", future: waitFor(completionId), deaf: false };
-    const { result } = this.#conversation.seen({ kind: "completion", id: completionId }) ?? { result: { kind: "void" } as const };
+    yield { kind: "wait", future: waitFor(completionId), deaf: false };
+    const { result } = this.#conversation.consumedNotification({ kind: "completion", id: completionId }) ?? { result: { kind: "void" } as const };
     return result.kind === "stateKeys" ? result.stateKeys.map(fromUtf8).sort() : [];
   }
 
   set(key: string, value: Uint8Array): void {
     const stateKey = utf8(key);
     this.#conversation.command({ kind: "setState", stateKey, value, name: "" });
-    this.#known.set(toBinaryString(stateKey), value);
+    this.#cached.set(toBinaryString(stateKey), value);
   }
 
   clear(key: string): void {
     const stateKey = utf8(key);
     this.#conversation.command({ kind: "clearState", stateKey, name: "" });
-    this.#known.set(toBinaryString(stateKey), null);
+    this.#cached.set(toBinaryString(stateKey), null);
   }
 
   clearAll(): void {
     this.#conversation.command({ kind: "clearAllState", name: "" });
-    this.#known.clear();
+    this.#cached.clear();
     this.#complete = true;
   }
 }

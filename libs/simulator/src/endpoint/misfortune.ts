@@ -1,5 +1,5 @@
 /** What can go wrong at or on the way to an endpoint, drawn for each attempt. */
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
 /** In the middle of the response: once the handler has sent this many commands. */
 export interface Misfortune {
@@ -8,16 +8,16 @@ export interface Misfortune {
 }
 
 /** Instead of a response. */
-export type Refusal =
+export type EndpointRefusal =
   | { readonly kind: "connect" }
   | { readonly kind: "status"; readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: "never" };
 
-export type Fate = { readonly refusal: Refusal | undefined; readonly misfortune: Misfortune | undefined };
+export type Fate = { readonly refusal: EndpointRefusal | undefined; readonly misfortune: Misfortune | undefined };
 
 const GOOD: Fate = { refusal: undefined, misfortune: undefined };
 
-export function drawFate(world: World): Fate {
+export function drawFate(world: SimulatedWorld): Fate {
   const { random } = world.scheduler;
   if (!random.chance(world.weather.badAttempt)) return GOOD;
   if (random.chance(0.3)) return { refusal: drawRefusal(world), misfortune: undefined };
@@ -25,7 +25,7 @@ export function drawFate(world: World): Fate {
   return { refusal: undefined, misfortune: { kind, afterCommands: random.below(6) } };
 }
 
-function drawRefusal({ scheduler: { random } }: World): Refusal {
+function drawRefusal({ scheduler: { random } }: SimulatedWorld): EndpointRefusal {
   switch (random.below(8)) {
     case 0:
     case 1:

@@ -4,7 +4,7 @@
  */
 
 /** Whom to call; the interpreter knows nothing else of services. */
-export interface Callee {
+export interface CalledHandler {
   readonly service: "S" | "O" | "W";
   readonly handler: string;
   /** "" for the plain service, "=" for the caller's own key. */
@@ -12,18 +12,18 @@ export interface Callee {
 }
 
 /** Things an awaited operation gives; `later` ones are awaited by a following `join`. */
-export type Operation =
+export type ProgramOperation =
   /** A side effect with a result that differs each time it runs. */
   | { readonly op: "run"; readonly ms: number; readonly fails: boolean; readonly later: boolean }
   | { readonly op: "sleep"; readonly ms: number; readonly later: boolean }
   | {
       readonly op: "call";
-      readonly to: Callee;
-      readonly program: Program;
+      readonly to: CalledHandler;
+      readonly program: HandlerProgram;
       readonly idempotencyKey: string | undefined;
       readonly later: boolean;
     }
-  | { readonly op: "send"; readonly to: Callee; readonly program: Program; readonly delayMs: number }
+  | { readonly op: "send"; readonly to: CalledHandler; readonly program: HandlerProgram; readonly delayMs: number }
   /** Reads a counter and writes it back with one more; exclusive handlers only. */
   | { readonly op: "count"; readonly counter: string }
   | { readonly op: "get"; readonly key: string }
@@ -47,13 +47,13 @@ export type Operation =
   | { readonly op: "join"; readonly how: "all" | "first" | "settled" | "anySuccess" | "unknown" }
   | { readonly op: "fail" };
 
-export interface Program {
-  readonly operations: readonly Operation[];
+export interface HandlerProgram {
+  readonly operations: readonly ProgramOperation[];
 }
 
 /** An invocation's input. */
 export interface Assignment {
-  readonly program: Program;
+  readonly program: HandlerProgram;
   /** For `tellCaller`: the caller's awakeable, or its id and the name of a signal. */
-  readonly tell: { readonly awakeable: string } | { readonly invocationId: string; readonly signal: string } | undefined;
+  readonly sink: { readonly awakeable: string } | { readonly invocationId: string; readonly signal: string } | undefined;
 }

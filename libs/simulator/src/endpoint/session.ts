@@ -28,14 +28,14 @@ import {
   waitingSignals,
 } from "@perdure/service-protocol";
 import type { AttemptRecord } from "../ledger/attempts.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 import { Conversation } from "./conversation.js";
-import { type Ask, interpret } from "./interpret.js";
+import { type ProgramRequest, interpret } from "./interpret.js";
 import { LocalState } from "./local-state.js";
 import type { Misfortune } from "./misfortune.js";
 
 /** The response as the session writes it. */
-export interface ResponseSide {
+export interface ResponseWriter {
   respond(bytes: Uint8Array): void;
   finish(): void;
   breakOff(why: string): void;
@@ -47,11 +47,11 @@ export interface Outside {
   leave(awakeable: string): void;
 }
 
-export class Session {
-  readonly #world: World;
+export class EndpointSession {
+  readonly #world: SimulatedWorld;
   readonly #attempt: AttemptRecord;
   readonly #version: ProtocolVersion;
-  readonly #response: ResponseSide;
+  readonly #response: ResponseWriter;
   readonly #outside: Outside;
   readonly #misfortune: Misfortune | undefined;
   readonly #decoder = new FrameDecoder();
@@ -59,8 +59,8 @@ export class Session {
   #start: StartMessage | undefined;
   /** Entries of the journal read so far. */
   #entries = 0;
-  #script: Generator<Ask, ValueOrFailure, void> | undefined;
-  #waiting: Extract<Ask, { ask: "wait" }> | undefined;
+  #script: Generator<ProgramRequest, ValueOrFailure, void> | undefined;
+  #waiting: Extract<ProgramRequest, { kind: "wait" }> | undefined;
   #working = false;
   /** Since when the handler can do nothing before something comes. */
   #blockedSinceMs: number | undefined;
@@ -71,10 +71,10 @@ export class Session {
   readonly #proposed = new Map<number, NotificationResult>();
 
   constructor(
-    world: World,
+    world: SimulatedWorld,
     attempt: AttemptRecord,
     version: ProtocolVersion,
-    response: ResponseSide,
+    response: ResponseWriter,
     outside: Outside,
     misfortune: Misfortune | undefined,
   ) {
@@ -87,7 +87,7 @@ export class Session {
     this.#conversation = new Conversation({
       send: (type, body, flags) => this.#sendCommand(type, body, flags),
       mismatch: (detail) => world.ledger.attempts.mismatch(attempt, detail),
-      copied: attempt.life?.facts.source.kind === "restart",
+      copied: attempt.generation?.facts.source.kind === "restart",
     });
   }
 
@@ -125,7 +125,7 @@ export class Session {
     const { attempts } = this.#world.ledger;
     if (this.#entries < this.#start.knownEntries) {
       attempts.replayed(this.#attempt, this.#entries++, type, body);
-      this.#conversation.hear(type, body);
+      this.#conversation.receive(type, body);
       return;
     }
     switch (type) {
@@ -153,7 +153,7 @@ export class Session {
       if (id.kind === "completion" && !this.#proposed.delete(id.id))
         this.#wrong(`a result of run ${id.id}, which this attempt did not offer`);
     }
-    this.#conversation.hear(type, body);
+    this.#conversation.receive(type, body);
   }
 
   #acknowledgedRun(body: Uint8Array): void {
@@ -162,7 +162,7 @@ export class Session {
     if (result === undefined) return this.#wrong(`an ack of run ${completionId}, which this attempt did not offer`);
     this.#proposed.delete(completionId);
     this.#world.ledger.attempts.pushed(this.#attempt, MessageType.RunCompletion, encodeCompletion(completionId, result));
-    this.#conversation.hearOwnResult(completionId, result);
+    this.#conversation.receiveOwnResult(completionId, result);
   }
 
   // ── the handler ────────────────────────────────────────────────────────────────────────────────
@@ -191,14 +191,14 @@ export class Session {
   }
 
   /** False: something has to happen first. */
-  #take(ask: Ask): boolean {
-    if (ask.ask === "wait") {
-      this.#waiting = ask;
+  #take(request: ProgramRequest): boolean {
+    if (request.kind === "wait") {
+      this.#waiting = request;
       return true;
     }
     const { scheduler } = this.#world;
     this.#working = true;
-    scheduler.after(ask.ms * (0.5 + scheduler.random.float()), () => {
+    scheduler.after(request.ms * (0.5 + scheduler.random.float()), () => {
       this.#working = false;
       this.#advance();
     });
@@ -209,7 +209,7 @@ export class Session {
     return this.#start !== undefined && this.#entries === this.#start.knownEntries && this.#entries > 0;
   }
 
-  #beginScript(): Generator<Ask, ValueOrFailure, void> {
+  #beginScript(): Generator<ProgramRequest, ValueOrFailure, void> {
     const start = this.#start as StartMessage;
     const parsed = parseInvocationId(start.debugId);
     const id = (parsed.ok ? parsed.value : "") as InvocationId;
@@ -230,7 +230,7 @@ export class Session {
   /** Nothing to do until something comes: gives the stream up if nothing can come any more. */
   #block(): void {
     this.#blockedSinceMs ??= this.#world.scheduler.clock.monotonicMs();
-    const future = this.#conversation.remaining((this.#waiting as Extract<Ask, { ask: "wait" }>).future);
+    const future = this.#conversation.remaining((this.#waiting as Extract<ProgramRequest, { kind: "wait" }>).future);
     const { random } = this.#world.scheduler;
     // An SDK may let go of an open stream whenever it is blocked.
     if (this.#requestEnded || random.chance(0.02)) return this.#suspend(future);
@@ -242,7 +242,7 @@ export class Session {
 
   #suspend(future: Future): void {
     const awaitingOn = this.#version >= 7 ? withCancel(future) : flat(future);
-    this.#attempt.words.suspended = true;
+    this.#attempt.messages.suspended = true;
     this.#send(MessageType.Suspension, encodeControl({ kind: "suspension", awaitingOn }, this.#version));
     this.#close();
   }
@@ -250,7 +250,7 @@ export class Session {
   #propose(completionId: number, result: ValueOrFailure): void {
     const { random } = this.#world.scheduler;
     this.#proposed.set(completionId, result);
-    this.#attempt.words.proposed(completionId, result);
+    this.#attempt.messages.proposed(completionId, result);
     const flags = this.#version >= 7 && random.chance(0.7) ? requestedAckFlag : 0;
     const proposal = encodeControl({ kind: "proposeRunCompletion", resultCompletionId: completionId, result }, this.#version);
     this.#send(MessageType.ProposeRunCompletion, proposal, flags);
@@ -259,7 +259,7 @@ export class Session {
   #finish(result: ValueOrFailure): void {
     this.#conversation.command({ kind: "output", result, name: "" });
     if (this.#over) return;
-    this.#attempt.words.ended = true;
+    this.#attempt.messages.ended = true;
     this.#response.respond(endFrame);
     this.#close();
   }
@@ -269,7 +269,7 @@ export class Session {
   #sendCommand(type: number, body: Uint8Array, flags = 0): void {
     const { random } = this.#world.scheduler;
     this.#commandsSent++;
-    this.#attempt.words.commands.set(this.#conversation.commandCount - 1, body);
+    this.#attempt.messages.commands.set(this.#conversation.commandCount - 1, body);
     this.#send(type, body, random.chance(0.1) ? flags | requestedAckFlag : flags);
   }
 

@@ -4,9 +4,9 @@ import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest }
 import { FrameDecoder, isSupportedVersion, MessageType, messageTypeName, type ProtocolVersion } from "@perdure/service-protocol";
 import type { AttemptRecord } from "../ledger/attempts.js";
 import { Pipe } from "../scheduler.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 import { drawFate, type Fate } from "./misfortune.js";
-import { type Outside, type ResponseSide, Session } from "./session.js";
+import { type Outside, type ResponseWriter, EndpointSession } from "./session.js";
 
 /** The leader a stream belongs to. */
 export interface StreamOwner {
@@ -17,12 +17,12 @@ export interface StreamOwner {
 }
 
 export class SimulatedTransport implements EndpointTransport {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #owner: StreamOwner;
   readonly #outside: Outside;
   readonly #streams = new Set<SimulatedStream>();
 
-  constructor(world: World, owner: StreamOwner, outside: Outside) {
+  constructor(world: SimulatedWorld, owner: StreamOwner, outside: Outside) {
     this.#world = world;
     this.#owner = owner;
     this.#outside = outside;
@@ -63,8 +63,8 @@ type FromEndpoint =
   | { readonly kind: "end" }
   | { readonly kind: "failed"; readonly failure: "connect" | "reset"; readonly message: string };
 
-class SimulatedStream implements EndpointStream, ResponseSide {
-  readonly #world: World;
+class SimulatedStream implements EndpointStream, ResponseWriter {
+  readonly #world: SimulatedWorld;
   readonly #owner: StreamOwner;
   readonly #attempt: AttemptRecord;
   readonly #listener: StreamListener;
@@ -72,9 +72,9 @@ class SimulatedStream implements EndpointStream, ResponseSide {
   readonly #response: Pipe<FromEndpoint>;
   readonly #version: ProtocolVersion;
   readonly #fate: Fate;
-  readonly #session: Session;
+  readonly #session: EndpointSession;
   /** Reads along with the server, to know when it has heard the attempt's last word. */
-  readonly #lastWord = new FrameDecoder();
+  readonly #responseDecoder = new FrameDecoder();
   #headSent = false;
   #requestOver = false;
   #responseOver = false;
@@ -82,7 +82,7 @@ class SimulatedStream implements EndpointStream, ResponseSide {
   #written: Uint8Array[] = [];
 
   constructor(
-    world: World,
+    world: SimulatedWorld,
     owner: StreamOwner,
     attempt: AttemptRecord,
     request: StreamRequest,
@@ -98,7 +98,7 @@ class SimulatedStream implements EndpointStream, ResponseSide {
     const { endpointMs } = world.settings;
     this.#request = new Pipe<FromServer>(world.scheduler, endpointMs, (item) => this.#atEndpoint(item));
     this.#response = new Pipe<FromEndpoint>(world.scheduler, endpointMs, (item) => this.#atServer(item));
-    this.#session = new Session(world, attempt, this.#version, this, outside, this.#fate.misfortune);
+    this.#session = new EndpointSession(world, attempt, this.#version, this, outside, this.#fate.misfortune);
     world.trace.note(
       "open",
       () =>
@@ -182,8 +182,8 @@ class SimulatedStream implements EndpointStream, ResponseSide {
   }
 
   #readAlong(bytes: Uint8Array): void {
-    this.#lastWord.push(bytes);
-    for (let frame = this.#lastWord.next(); frame !== undefined; frame = this.#lastWord.next()) {
+    this.#responseDecoder.push(bytes);
+    for (let frame = this.#responseDecoder.next(); frame !== undefined; frame = this.#responseDecoder.next()) {
       const { type } = frame;
       if (type !== MessageType.Suspension && type !== MessageType.Error && type !== MessageType.End) continue;
       this.#world.trace.note("said", () => `${this.#attempt.name} ${messageTypeName(type)}`);

@@ -6,7 +6,7 @@
 import { type InvocationId, vqueueId } from "@perdure/base";
 import { type FlowRule, RuleBook } from "@perdure/flow";
 import { type Invocation, type InvocationFacts, isSlotted, waitsForSlot } from "@perdure/partition";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 
 /** After a change of rules, starts that were under way still go by the old ones. Longer than the slowest commit. */
 const GRACE_MS = 15_000;
@@ -16,9 +16,9 @@ const RATE_SLACK_MS = 1_000;
 const TURNS_SLACK = 6;
 
 /** Room that somebody waits for is used within this time, unless its leader changes meanwhile: a few of the slowest commits. */
-const ROOM_MS = 15_000;
+const FREE_SLOT_MS_MAX = 15_000;
 
-interface Waiting {
+interface QueuedInvocation {
   readonly facts: InvocationFacts;
   /** Starts by key since it began to wait. */
   readonly startsByKey: Map<string, number>;
@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 export class FlowModel {
-  readonly #findings: Findings;
+  readonly #findings: SimulationFindings;
   readonly #nowMs: () => number;
   #book = RuleBook.EMPTY;
   /** Books that are or were in force, and until when. */
@@ -35,9 +35,9 @@ export class FlowModel {
   readonly #usage = new Map<string, number>();
   /** Times of first starts by level, since the rules changed last. */
   readonly #starts = new Map<string, number[]>();
-  readonly #waiting = new Map<InvocationId, Waiting>();
+  readonly #waiting = new Map<InvocationId, QueuedInvocation>();
   /** Who waits for a slot, and since when there is one for it. */
-  readonly #roomFor = new Map<InvocationId, { readonly facts: InvocationFacts; sinceMs: number | undefined }>();
+  readonly #slotWaits = new Map<InvocationId, { readonly facts: InvocationFacts; sinceMs: number | undefined }>();
   #leaders = 0;
   /** By the word of whoever pauses them. */
   pausedQueues: ReadonlySet<string> = new Set();
@@ -45,7 +45,7 @@ export class FlowModel {
   waits = 0;
   starts = 0;
 
-  constructor(findings: Findings, nowMs: () => number) {
+  constructor(findings: SimulationFindings, nowMs: () => number) {
     this.#findings = findings;
     this.#nowMs = nowMs;
   }
@@ -59,12 +59,12 @@ export class FlowModel {
     this.#books.push({ book: this.#book, untilMs: Number.POSITIVE_INFINITY });
     this.#starts.clear();
     this.#waiting.clear(); // Turns are counted between changes only.
-    this.#noRoomKnown();
+    this.#resetSlotWaits();
   }
 
   leaderChanged(): void {
     this.#leaders++;
-    this.#noRoomKnown();
+    this.#resetSlotWaits();
   }
 
   /** A queue was paused: who waits may rightly be passed over. */
@@ -76,12 +76,12 @@ export class FlowModel {
     const { facts } = invocation;
     if (!isSlotted(facts.target)) return;
     const { id } = facts;
-    this.#checkRoom();
+    this.#checkFreeSlots();
     const runs = invocation.status === "invoked";
     if (runs && !this.#running.has(id)) this.#started(before, invocation);
     if (!runs) this.left(id);
-    if (!waitsForSlot(invocation)) this.#roomFor.delete(id);
-    else if (!this.#roomFor.has(id)) this.#roomFor.set(id, { facts, sinceMs: undefined });
+    if (!waitsForSlot(invocation)) this.#slotWaits.delete(id);
+    else if (!this.#slotWaits.has(id)) this.#slotWaits.set(id, { facts, sinceMs: undefined });
     if (!waitsForSlot(invocation)) this.#waiting.delete(id);
     else if (invocation.status === "inboxed" && before?.status !== "inboxed") {
       this.waits++;
@@ -93,32 +93,32 @@ export class FlowModel {
     for (const level of this.#running.get(id) ?? []) this.#usage.set(level, (this.#usage.get(level) ?? 0) - 1);
     this.#running.delete(id);
     this.#waiting.delete(id);
-    this.#roomFor.delete(id);
+    this.#slotWaits.delete(id);
   }
 
-  #noRoomKnown(): void {
-    for (const waiting of this.#roomFor.values()) waiting.sinceMs = undefined;
+  #resetSlotWaits(): void {
+    for (const waiting of this.#slotWaits.values()) waiting.sinceMs = undefined;
   }
 
   /** Something happens: until now all was as it is in the book. */
-  #checkRoom(): void {
+  #checkFreeSlots(): void {
     const nowMs = this.#nowMs();
-    for (const [id, waiting] of this.#roomFor) {
-      if (this.#isRated(waiting.facts) || !this.#hasRoom(waiting.facts)) {
+    for (const [id, waiting] of this.#slotWaits) {
+      if (this.#isRated(waiting.facts) || !this.#hasFreeSlot(waiting.facts)) {
         waiting.sinceMs = undefined;
         continue;
       }
       waiting.sinceMs ??= nowMs;
       const sinceMs = waiting.sinceMs;
       this.#findings.require(
-        nowMs - sinceMs <= ROOM_MS,
+        nowMs - sinceMs <= FREE_SLOT_MS_MAX,
         "room is used by who waits for it",
         () => `${id} since ${sinceMs}, now ${nowMs}`,
       );
     }
   }
 
-  #hasRoom(facts: InvocationFacts): boolean {
+  #hasFreeSlot(facts: InvocationFacts): boolean {
     if (this.#isPaused(facts)) return false;
     return levelsOf(facts).every(
       (level) => (this.#usage.get(level) ?? 0) < (ruleOf(this.#book, level)?.concurrency ?? Number.POSITIVE_INFINITY),
@@ -223,7 +223,7 @@ export class FlowModel {
   /** Long after everything: whoever still waits for a slot does so because all of them are taken, or the queue is paused. */
   causeMissing({ facts }: Invocation): string | undefined {
     if (!isSlotted(facts.target)) return "it needs none";
-    return !this.#isPaused(facts) && this.#hasRoom(facts) ? "there is room on every level" : undefined;
+    return !this.#isPaused(facts) && this.#hasFreeSlot(facts) ? "there is room on every level" : undefined;
   }
 }
 

@@ -2,20 +2,20 @@
 import { type VqueueId, vqueueId } from "@perdure/base";
 import { queueOfLock, routeOfQueue } from "@perdure/partition";
 import type { Leaders } from "../reach.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
 const AGAIN_MS = 200;
 const PAUSE_MS = 20_000;
 /** A leader that dies answers nobody. */
-const PATIENCE_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 
 export class Pauser {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #cluster: Leaders;
   /** Paused, or being paused or resumed. */
   readonly paused = new Set<VqueueId>();
 
-  constructor(world: World, cluster: Leaders) {
+  constructor(world: SimulatedWorld, cluster: Leaders) {
     this.#world = world;
     this.#cluster = cluster;
   }
@@ -51,7 +51,7 @@ export class Pauser {
     const partitions = this.#cluster.leaderFor(id)?.partitions;
     if (partitions === undefined) return again();
     this.#world.trace.note("verb", () => `${kind} ${queue}`);
-    scheduler.after(PATIENCE_MS, again);
+    scheduler.after(ANSWER_TIMEOUT_MS, again);
     partitions.submit({ kind, id, queue }).then((answer) => {
       if (isOver) return;
       isOver = true;

@@ -1,7 +1,7 @@
 /** What kind of flow control a seed makes: rules, who falls under them, how often they change and queues are paused. */
 import type { FlowRule } from "@perdure/flow";
 import type { SeededRandom } from "@perdure/testkit";
-import type { Settings } from "../settings.js";
+import type { SimulationSettings } from "../settings.js";
 
 export interface FlowSettings {
   readonly scopes: readonly string[];
@@ -20,7 +20,7 @@ export function flowSeed(seed: number): number {
 }
 
 /** Settings that make invocations compete, over those that the seed drew. */
-export function drawFlowSettings(random: SeededRandom, settings: Settings): Settings {
+export function drawFlowSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
   const bookCount = random.pick([1, 1, 1, 3]);
   const flow: FlowSettings = {
     scopes: random.pick([["s1"], ["s1", "s2"]]),

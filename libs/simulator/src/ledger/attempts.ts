@@ -6,10 +6,10 @@ import { bytesEqual, type InvocationId, ProtoReader, parseInvocationId, toBinary
 import type { StreamRequest } from "@perdure/invoker";
 import { isExclusive } from "@perdure/partition";
 import { messageTypeName, type StartMessage } from "@perdure/service-protocol";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 import type { Ledger } from "./ledger.js";
-import type { Life } from "./life.js";
-import { AttemptWords } from "./run-model.js";
+import type { GenerationRecord } from "./life.js";
+import { AttemptMessages } from "./run-model.js";
 
 /** One stream, from the leader that opened it until it has let go. */
 export interface AttemptRecord {
@@ -17,14 +17,14 @@ export interface AttemptRecord {
   readonly id: InvocationId;
   readonly leader: AttemptLeader;
   /** The life it was opened for; undefined when none was durable, which is reported. */
-  readonly life: Life | undefined;
+  readonly generation: GenerationRecord | undefined;
   /** The leader broke the stream off. */
   aborted: boolean;
   /** The leader has heard the end of the response. */
   responseOver: boolean;
   /** The run that was durable then; undefined: none. */
   readonly run: number | undefined;
-  readonly words: AttemptWords;
+  readonly messages: AttemptMessages;
   readonly stateAtOpening: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface AttemptLeader {
   leads(id: InvocationId): boolean;
 }
 
-export class Attempts {
-  readonly #findings: Findings;
+export class AttemptLedger {
+  readonly #findings: SimulationFindings;
   readonly #ledger: Ledger;
   readonly #open = new Set<AttemptRecord>();
   #count = 0;
 
-  constructor(findings: Findings, ledger: Ledger) {
+  constructor(findings: SimulationFindings, ledger: Ledger) {
     this.#findings = findings;
     this.#ledger = ledger;
   }
@@ -52,24 +52,24 @@ export class Attempts {
   opened(leader: AttemptLeader, request: StreamRequest): AttemptRecord {
     const parsed = parseInvocationId(request.headers["x-restate-invocation-id"] ?? "");
     const id = (parsed.ok ? parsed.value : "") as InvocationId;
-    const life = this.#ledger.life(id);
-    const target = life?.facts.target;
+    const generation = this.#ledger.generation(id);
+    const target = generation?.facts.target;
     const record: AttemptRecord = {
       name: `${id}#${++this.#count}`,
       id,
       leader,
-      life,
+      generation,
       aborted: false,
       responseOver: false,
-      run: life?.invocation.status === "invoked" ? life.invocation.run : undefined,
-      words: new AttemptWords(),
+      run: generation?.invocation.status === "invoked" ? generation.invocation.run : undefined,
+      messages: new AttemptMessages(),
       stateAtOpening: target?.key === undefined ? undefined : this.#ledger.state.of(target.service, target.key),
     };
     this.#ledger.runs.opened(record);
     if (leader.leads(id)) {
-      if (life !== undefined) this.#ledger.kills.attempted(life, record.name);
-      this.#findings.require(life !== undefined, "user code starts only after its invocation is durable", () => record.name);
-      if (life?.invocation.status === "invoked" || life === undefined) this.#checkAlone(record);
+      if (generation !== undefined) this.#ledger.kills.attempted(generation, record.name);
+      this.#findings.require(generation !== undefined, "user code starts only after its invocation is durable", () => record.name);
+      if (generation?.invocation.status === "invoked" || generation === undefined) this.#checkAlone(record);
     }
     this.#open.add(record);
     return record;
@@ -77,7 +77,7 @@ export class Attempts {
 
   /** Of the attempts that still count, at most one works on an exclusive key, and at most one for an invocation. */
   #checkAlone(record: AttemptRecord): void {
-    const target = record.life?.facts.target;
+    const target = record.generation?.facts.target;
     for (const other of this.#open) {
       if (!this.#counts(other)) {
         this.#open.delete(other);
@@ -88,7 +88,7 @@ export class Attempts {
         "an invocation has one attempt at a time",
         () => `${other.name} and ${record.name}`,
       );
-      const theirs = other.life?.facts.target;
+      const theirs = other.generation?.facts.target;
       if (target === undefined || theirs === undefined || !isExclusive(target) || !isExclusive(theirs)) continue;
       const apart = target.service !== theirs.service || target.key !== theirs.key;
       this.#findings.require(
@@ -118,16 +118,16 @@ export class Attempts {
 
   started(record: AttemptRecord, start: StartMessage): void {
     this.#findings.require(start.debugId === record.id, "Start names the invocation of the request", () => record.name);
-    const { life } = record;
-    if (life === undefined || !this.#counts(record)) return;
-    const seed = this.#ledger.seedOf(life, start.randomSeed);
+    const { generation } = record;
+    if (generation === undefined || !this.#counts(record)) return;
+    const seed = this.#ledger.seedOf(generation, start.randomSeed);
     this.#findings.require(seed === start.randomSeed, "the random seed never changes", () => record.name);
     this.#checkState(record, start);
   }
 
   /** An exclusive handler sees its object's state as its predecessors left it. */
   #checkState(record: AttemptRecord, start: StartMessage): void {
-    const target = record.life?.facts.target;
+    const target = record.generation?.facts.target;
     if (target === undefined || !isExclusive(target) || record.stateAtOpening === undefined) return;
     const sent = new Map(start.state.map(({ key, value }) => [toBinaryString(key), value]));
     for (const [key, value] of sent) {
@@ -140,9 +140,9 @@ export class Attempts {
   }
 
   replayed(record: AttemptRecord, index: number, type: number, body: Uint8Array): void {
-    const { life } = record;
-    if (life === undefined || life.journalDropped || !this.#counts(record)) return;
-    const stored = life.entries[index];
+    const { generation } = record;
+    if (generation === undefined || generation.journalDropped || !this.#counts(record)) return;
+    const stored = generation.entries[index];
     const same = stored !== undefined && stored.type === type && bytesEqual(stored.body, body);
     this.#findings.require(
       same,
@@ -153,19 +153,19 @@ export class Attempts {
 
   /** A notification pushed to a running handler, or an ack that stands for one. */
   pushed(record: AttemptRecord, type: number, body: Uint8Array): void {
-    const { life } = record;
-    if (life === undefined || life.journalDropped || !this.#counts(record)) return;
-    const durable = life.entries.some((entry) => entry.type === type && bytesEqual(entry.body, body));
+    const { generation } = record;
+    if (generation === undefined || generation.journalDropped || !this.#counts(record)) return;
+    const durable = generation.entries.some((entry) => entry.type === type && bytesEqual(entry.body, body));
     this.#findings.require(durable, "a handler is told only what is durable", () => `${record.name}: ${messageTypeName(type)}`);
   }
 
   acknowledged(record: AttemptRecord, body: Uint8Array): void {
-    const { life } = record;
-    if (life === undefined || life.journalDropped || !this.#counts(record)) return;
+    const { generation } = record;
+    if (generation === undefined || generation.journalDropped || !this.#counts(record)) return;
     const reader = new ProtoReader(body);
     let index = 0;
     while (reader.hasMore()) if (reader.tag() === 8) index = reader.uint32();
-    const durable = index < life.invocation.journal.commands;
+    const durable = index < generation.invocation.journal.commands;
     this.#findings.require(
       durable,
       "a command is acknowledged only when it is durable",

@@ -17,7 +17,7 @@ import {
   waitingSignals,
 } from "@perdure/service-protocol";
 import type { Ledger } from "./ledger.js";
-import type { Life } from "./life.js";
+import type { GenerationRecord } from "./life.js";
 
 /** One sentence for each wait that nothing will ever end. */
 export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>): readonly string[] {
@@ -26,17 +26,17 @@ export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>)
     const why = ledger.flow.causeMissing(invocation);
     if (why !== undefined) missing.push(`${invocation.facts.id} waits for a slot, but ${why}`);
   };
-  for (const life of ledger.unfinished()) {
-    const { invocation } = life;
+  for (const generation of ledger.unfinished()) {
+    const { invocation } = generation;
     switch (invocation.status) {
       case "suspended":
         for (const id of waitingCompletions(invocation.awaiting)) {
-          const why = missingCause(ledger, life, id);
-          if (why !== undefined) missing.push(`${life.id} waits for completion ${id}: ${why}`);
+          const why = missingCause(ledger, generation, id);
+          if (why !== undefined) missing.push(`${generation.id} waits for completion ${id}: ${why}`);
         }
         for (const signal of signalsOf(invocation.awaiting)) {
-          if (ledger.signals.wasSent(life, signal))
-            missing.push(`${life.id} waits for a signal that was sent: ${JSON.stringify(signal)}`);
+          if (ledger.signals.wasSent(generation, signal))
+            missing.push(`${generation.id} waits for a signal that was sent: ${JSON.stringify(signal)}`);
         }
         break;
       case "inboxed": {
@@ -46,11 +46,11 @@ export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>)
           break;
         }
         if (ledger.locks.holder(`${service}/${key}`) === undefined && !pausedQueues.has(queueOfLock(service, key ?? "")))
-          missing.push(`${life.id} is inboxed, but nobody holds ${service}/${key}`);
+          missing.push(`${generation.id} is inboxed, but nobody holds ${service}/${key}`);
         break;
       }
       case "scheduled":
-        missing.push(`${life.id} is still scheduled`);
+        missing.push(`${generation.id} is still scheduled`);
         break;
       case "ready":
         noteSlot(invocation);
@@ -71,29 +71,29 @@ function signalsOf(awaiting: Future): SignalId[] {
 }
 
 /** Why the completion will never come; undefined when it may. */
-function missingCause(ledger: Ledger, life: Life, completionId: number): string | undefined {
-  const owed = life.owed.get(completionId);
-  if (owed === undefined) return "no command of its journal is owed it";
-  switch (owed.notificationType) {
+function missingCause(ledger: Ledger, generation: GenerationRecord, completionId: number): string | undefined {
+  const expected = generation.expectedCompletions.get(completionId);
+  if (expected === undefined) return "no command of its journal is owed it";
+  switch (expected.notificationType) {
     case MessageType.GetPromiseCompletion:
-      return promiseCause(ledger, life, completionId);
+      return promiseCause(ledger, generation, completionId);
     case MessageType.CallCompletion:
     case MessageType.AttachInvocationCompletion: {
-      const to = awaitedInvocation(life, completionId, owed.commandType);
-      const callee = to === undefined ? undefined : ledger.life(to);
+      const to = awaitedInvocation(generation, completionId, expected.commandType);
+      const callee = to === undefined ? undefined : ledger.generation(to);
       if (callee === undefined || callee.invocation.status === "completed") return `${to} is over`;
-      const listed = callee.invocation.sinks.some((sink) => sink.callerId === life.id && sink.completionId === completionId);
+      const listed = callee.invocation.sinks.some((sink) => sink.callerId === generation.id && sink.completionId === completionId);
       return listed ? undefined : `${to} does not know`;
     }
     default:
-      return `a ${messageTypeName(owed.notificationType)} does not take that long`;
+      return `a ${messageTypeName(expected.notificationType)} does not take that long`;
   }
 }
 
 /** The invariants look after listeners of a pending promise; a completed one has nothing more to say. */
-function promiseCause(ledger: Ledger, life: Life, completionId: number): string | undefined {
-  const { service, key = "" } = life.facts.target;
-  for (const entry of life.entries) {
+function promiseCause(ledger: Ledger, generation: GenerationRecord, completionId: number): string | undefined {
+  const { service, key = "" } = generation.facts.target;
+  for (const entry of generation.entries) {
     const command = entry.type === MessageType.GetPromise ? decodeCommand(entry.type, entry.body) : undefined;
     if (command === undefined || isFault(command) || command.kind !== "getPromise" || command.resultCompletionId !== completionId)
       continue;
@@ -102,8 +102,8 @@ function promiseCause(ledger: Ledger, life: Life, completionId: number): string 
   return undefined;
 }
 
-function awaitedInvocation(life: Life, completionId: number, commandType: number): InvocationId | undefined {
-  for (const entry of life.entries) {
+function awaitedInvocation(generation: GenerationRecord, completionId: number, commandType: number): InvocationId | undefined {
+  for (const entry of generation.entries) {
     if (commandType === MessageType.Call && entry.type === MessageType.CallInvocationIdCompletion) {
       const decoded = decodeNotification(entry.type, entry.body);
       // Our handlers number the id of a callee right before its result.

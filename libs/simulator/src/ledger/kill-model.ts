@@ -4,11 +4,11 @@
  */
 import type { InvocationId } from "@perdure/base";
 import type { PartitionCommand } from "@perdure/partition";
-import type { Findings } from "../findings.js";
-import type { Life } from "./life.js";
+import type { SimulationFindings } from "../findings.js";
+import type { GenerationRecord } from "./life.js";
 
 /** A message that waits in an outbox, and the batch that put it there. */
-export interface OwedMessage {
+export interface UndeliveredMessage {
   readonly command: PartitionCommand;
   readonly atCommit: number;
 }
@@ -17,26 +17,26 @@ export interface OwedMessage {
 const UNAWARE_MS_MAX = 60_000;
 
 export class KillModel {
-  readonly #findings: Findings;
+  readonly #findings: SimulationFindings;
   readonly #nowMs: () => number;
   /** Killed in this batch, with the invocations that they called until then. */
   #killed: { readonly id: InvocationId; readonly children: readonly InvocationId[] }[] = [];
-  readonly #overSinceMs = new WeakMap<Life, number>();
+  readonly #overSinceMs = new WeakMap<GenerationRecord, number>();
 
-  constructor(findings: Findings, nowMs: () => number) {
+  constructor(findings: SimulationFindings, nowMs: () => number) {
     this.#findings = findings;
     this.#nowMs = nowMs;
   }
 
-  over(life: Life): void {
-    if (!this.#overSinceMs.has(life)) this.#overSinceMs.set(life, this.#nowMs());
+  over(generation: GenerationRecord): void {
+    if (!this.#overSinceMs.has(generation)) this.#overSinceMs.set(generation, this.#nowMs());
   }
 
   killed(id: InvocationId, children: readonly InvocationId[]): void {
     if (children.length > 0) this.#killed.push({ id, children });
   }
 
-  endOfBatch(lifeOf: (id: InvocationId) => Life | undefined, outbox: ReadonlyMap<string, OwedMessage>): void {
+  endOfBatch(generationOf: (id: InvocationId) => GenerationRecord | undefined, outbox: ReadonlyMap<string, UndeliveredMessage>): void {
     if (this.#killed.length === 0) return;
     const messages = [...outbox.values()].map(({ command }) => command);
     for (const { id, children } of this.#killed) {
@@ -45,7 +45,7 @@ export class KillModel {
         const isComing = messages.some(
           (command) => command.kind === "invoke" && command.id === child && command.sink?.callerId === id,
         );
-        const ends = !isInFlight(lifeOf(child)) && !isComing;
+        const ends = !isInFlight(generationOf(child)) && !isComing;
         const isReached = ends || messages.some((command) => command.kind === "kill" && command.id === child);
         this.#findings.require(isReached, "a kill reaches the whole tree", () => `${child}, called by ${id}`);
       }
@@ -54,21 +54,21 @@ export class KillModel {
   }
 
   /** The message was delivered. */
-  acknowledged({ command, atCommit }: OwedMessage, lifeOf: (id: InvocationId) => Life | undefined): void {
+  acknowledged({ command, atCommit }: UndeliveredMessage, generationOf: (id: InvocationId) => GenerationRecord | undefined): void {
     if (command.kind !== "kill") return;
-    const life = lifeOf(command.id);
-    const isOver = !isInFlight(life) || (life as Life).bornAtCommit >= atCommit;
+    const generation = generationOf(command.id);
+    const isOver = !isInFlight(generation) || (generation as GenerationRecord).bornAtCommit >= atCommit;
     this.#findings.require(isOver, "a kill that was delivered was carried out", () => command.id);
   }
 
   /** A present leader begins an attempt of it. */
-  attempted(life: Life, name: string): void {
-    const sinceMs = this.#overSinceMs.get(life);
-    const isLate = sinceMs !== undefined && this.#nowMs() - sinceMs > UNAWARE_MS_MAX;
-    this.#findings.require(!isLate, "nothing that is over begins an attempt", () => name);
+  attempted(generation: GenerationRecord, name: string): void {
+    const sinceMs = this.#overSinceMs.get(generation);
+    const isOverdue = sinceMs !== undefined && this.#nowMs() - sinceMs > UNAWARE_MS_MAX;
+    this.#findings.require(!isOverdue, "nothing that is over begins an attempt", () => name);
   }
 }
 
-function isInFlight(life: Life | undefined): boolean {
-  return life !== undefined && life.invocation.status !== "completed";
+function isInFlight(generation: GenerationRecord | undefined): boolean {
+  return generation !== undefined && generation.invocation.status !== "completed";
 }

@@ -19,11 +19,11 @@ import {
   resultCompletionIdOf,
 } from "@perdure/service-protocol";
 import type { PartitionBatch } from "@perdure/store";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
-import { Attempts } from "./attempts.js";
-import { KillModel, type OwedMessage } from "./kill-model.js";
-import { hasDeterministicId, type Life, outcomeText } from "./life.js";
+import { AttemptLedger } from "./attempts.js";
+import { KillModel, type UndeliveredMessage } from "./kill-model.js";
+import { hasDeterministicId, type GenerationRecord, outcomeText } from "./life.js";
 import { LockModel } from "./lock-model.js";
 import { PromiseModel } from "./promise-model.js";
 import { RunModel } from "./run-model.js";
@@ -62,8 +62,8 @@ const PROMISE_COMPLETIONS: ReadonlySet<number> = new Set([
 ]);
 
 export class Ledger {
-  readonly #findings: Findings;
-  readonly attempts: Attempts;
+  readonly #findings: SimulationFindings;
+  readonly attempts: AttemptLedger;
   readonly state: StateModel;
   readonly locks: LockModel;
   readonly flow: FlowModel;
@@ -72,11 +72,11 @@ export class Ledger {
   readonly signals: SignalModel;
   readonly #promises: PromiseModel;
   /** The present life of each id, forgotten ones included. */
-  readonly #lives = new Map<InvocationId, Life>();
+  readonly #generations = new Map<InvocationId, GenerationRecord>();
   readonly #seeds = new Map<string, bigint>();
-  readonly #outboxes = new Map<string, OwedMessage>();
+  readonly #outboxes = new Map<string, UndeliveredMessage>();
   /** Sequence numbers are never used again. */
-  readonly #owedEver = new Map<string, true>();
+  readonly #usedSequences = new Map<string, true>();
   readonly #dedup = new Map<string, number>();
   readonly #timers = new Set<string>();
   /** Values that only one signal may carry: who sent it, and which of its commands it was. */
@@ -84,7 +84,7 @@ export class Ledger {
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
   /** Forgotten in the present batch, and not written to since. */
-  readonly #forgottenWorkflows = new Set<string>();
+  readonly #deletedWorkflows = new Set<string>();
   #commits = 0;
 
   readonly #wallMs: (() => number) | undefined;
@@ -93,15 +93,15 @@ export class Ledger {
    * @param nowMs milliseconds since the world began
    * @param wallMs what all clocks show; undefined: clocks are wrong in this world
    */
-  constructor(findings: Findings, nowMs: () => number, wallMs: (() => number) | undefined) {
+  constructor(findings: SimulationFindings, nowMs: () => number, wallMs: (() => number) | undefined) {
     this.#findings = findings;
     this.#wallMs = wallMs;
     this.kills = new KillModel(findings, nowMs);
     this.runs = new RunModel(findings);
-    this.signals = new SignalModel((id) => this.life(id));
+    this.signals = new SignalModel((id) => this.generation(id));
     this.#promises = new PromiseModel(findings);
     this.flow = new FlowModel(findings, nowMs);
-    this.attempts = new Attempts(findings, this);
+    this.attempts = new AttemptLedger(findings, this);
     this.state = new StateModel(findings);
     this.locks = new LockModel(findings);
   }
@@ -112,25 +112,25 @@ export class Ledger {
   }
 
   /** The id's life, unless it is forgotten. */
-  life(id: InvocationId): Life | undefined {
-    const life = this.#lives.get(id);
-    return life?.forgotten === true ? undefined : life;
+  generation(id: InvocationId): GenerationRecord | undefined {
+    const generation = this.#generations.get(id);
+    return generation?.isDeleted === true ? undefined : generation;
   }
 
   /** Also a life that is over and forgotten. */
-  lastLife(id: InvocationId): Life | undefined {
-    return this.#lives.get(id);
+  latestGeneration(id: InvocationId): GenerationRecord | undefined {
+    return this.#generations.get(id);
   }
 
-  lives(): Iterable<Life> {
-    return this.#lives.values();
+  generations(): Iterable<GenerationRecord> {
+    return this.#generations.values();
   }
 
-  *unfinished(): Iterable<Life> {
-    for (const life of this.#lives.values()) if (!life.forgotten && life.invocation.status !== "completed") yield life;
+  *unfinished(): Iterable<GenerationRecord> {
+    for (const generation of this.#generations.values()) if (!generation.isDeleted && generation.invocation.status !== "completed") yield generation;
   }
 
-  get messagesOwed(): number {
+  get undeliveredCount(): number {
     return this.#outboxes.size;
   }
 
@@ -139,10 +139,10 @@ export class Ledger {
   }
 
   /** The first seed a life was started with. */
-  seedOf(life: Life, seed: bigint): bigint {
-    const name = `${life.id}/${life.number}`;
-    const known = this.#seeds.get(name);
-    if (known !== undefined) return known;
+  seedOf(generation: GenerationRecord, seed: bigint): bigint {
+    const name = `${generation.id}/${generation.number}`;
+    const existing = this.#seeds.get(name);
+    if (existing !== undefined) return existing;
     this.#seeds.set(name, seed);
     return seed;
   }
@@ -150,7 +150,7 @@ export class Ledger {
   /** A leader hands a message to the network: it must be durable by then. */
   messageSent(producer: string, seq: number, command: PartitionCommand): void {
     this.#findings.require(
-      this.#owedEver.has(`${producer}/${seq}`),
+      this.#usedSequences.has(`${producer}/${seq}`),
       "a message travels only when it is durable",
       () => `${producer}/${seq} ${command.kind}`,
     );
@@ -167,7 +167,7 @@ export class Ledger {
     this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
     this.#early.clear();
     this.state.endOfBatch();
-    this.kills.endOfBatch((id) => this.life(id), this.#outboxes);
+    this.kills.endOfBatch((id) => this.generation(id), this.#outboxes);
     this.#workflowsGone();
   }
 
@@ -177,14 +177,14 @@ export class Ledger {
         touched.add(mutation.invocation.facts.id);
         return this.#put(partition, mutation.invocation);
       case "deleteInvocation":
-        return this.#forget(mutation.id);
+        return this.#delete(mutation.id);
       case "appendEntry":
         touched.add(mutation.id);
         return this.#append(mutation.id, mutation.index, mutation.entry);
       case "deleteJournal":
         return this.#dropJournal(mutation.id, mutation.length);
       case "putState":
-        this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
+        this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
         if (!this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value)) this.#edited(mutation);
         return;
       case "deleteState":
@@ -203,7 +203,7 @@ export class Ledger {
         this.#timers.delete(timerText(mutation.timer));
         return;
       case "putOutbox":
-        return this.#owe(partition, mutation.message.seq, mutation.message.command);
+        return this.#addToOutbox(partition, mutation.message.seq, mutation.message.command);
       case "deleteOutbox":
         return this.#acknowledged(`p${partition}/${mutation.seq}`);
       case "putDedup":
@@ -217,24 +217,24 @@ export class Ledger {
       case "deleteInbox":
         return;
       case "putPromise":
-        this.#forgottenWorkflows.delete(`${mutation.service}/${mutation.key}`);
+        this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
         return this.#promises.put(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise);
       case "deletePromise":
         return this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
     }
   }
 
-  #owe(partition: number, seq: number, command: PartitionCommand): void {
+  #addToOutbox(partition: number, seq: number, command: PartitionCommand): void {
     const name = `p${partition}/${seq}`;
-    this.#findings.require(!this.#owedEver.has(name), "a sequence number is used once", () => name);
-    this.#owedEver.set(name, true);
+    this.#findings.require(!this.#usedSequences.has(name), "a sequence number is used once", () => name);
+    this.#usedSequences.set(name, true);
     this.#outboxes.set(name, { command, atCommit: this.#commits });
   }
 
   #acknowledged(name: string): void {
     const message = this.#outboxes.get(name);
     this.#outboxes.delete(name);
-    if (message !== undefined) this.kills.acknowledged(message, (id) => this.life(id));
+    if (message !== undefined) this.kills.acknowledged(message, (id) => this.generation(id));
   }
 
   #received(partition: number, producer: string, seq: number): void {
@@ -249,7 +249,7 @@ export class Ledger {
   /** State that no handler changed: an edit from outside waits for whoever holds the object, but not for workflows, which are forgotten whole. */
   #edited({ service, key }: { readonly service: string; readonly key: string }): void {
     const holder = service === "O" ? this.locks.holder(`${service}/${key}`) : undefined;
-    const status = holder === undefined ? undefined : this.life(holder)?.invocation.status;
+    const status = holder === undefined ? undefined : this.generation(holder)?.invocation.status;
     const isFree = status === undefined || status === "completed";
     this.#findings.require(isFree, "an edit of state waits for the handler", () => `${service}/${key}, held by ${holder}`);
   }
@@ -262,7 +262,7 @@ export class Ledger {
 
   #put(partition: number, invocation: Invocation): void {
     const { id } = invocation.facts;
-    const before = this.life(id);
+    const before = this.generation(id);
     this.flow.put(before?.invocation, invocation);
     if (before === undefined) return this.#born(partition, invocation);
     const { facts } = before;
@@ -304,11 +304,11 @@ export class Ledger {
 
   #born(partition: number, invocation: Invocation): void {
     const { id } = invocation.facts;
-    const last = this.#lives.get(id);
+    const last = this.#generations.get(id);
     const mayLiveAgain = hasDeterministicId(invocation.facts) || invocation.facts.completionRetentionMs === 0;
-    const again = last !== undefined && !mayLiveAgain && !last.removalAsked;
+    const again = last !== undefined && !mayLiveAgain && !last.removalRequested;
     this.#findings.require(!again, "an invocation is accepted once", () => id);
-    const life: Life = {
+    const generation: GenerationRecord = {
       id,
       facts: invocation.facts,
       number: last === undefined ? 0 : last.number + 1,
@@ -317,35 +317,35 @@ export class Ledger {
       invocation,
       entries: [],
       journalDropped: false,
-      owed: new Map(),
+      expectedCompletions: new Map(),
       outcome: undefined,
-      forgotten: false,
+      isDeleted: false,
       // Who asked for the end of an earlier life asks until somebody answers, and may so end this one, too.
-      removalAsked: last?.removalAsked ?? false,
+      removalRequested: last?.removalRequested ?? false,
       commandCount: 0,
     };
-    this.#lives.set(id, life);
+    this.#generations.set(id, generation);
     const early = this.#early.get(id) ?? [];
     this.#early.delete(id);
     const copied = invocation.facts.source.kind === "restart";
-    for (const entry of early) this.#journaled(life, entry, copied);
+    for (const entry of early) this.#journaled(generation, entry, copied);
     if (invocation.status === "completed")
       this.#findings.report("an invocation takes only the ways there are", `${id} is born completed`);
   }
 
-  #ended(life: Life, outcome: Outcome): void {
-    if (life.outcome !== undefined) {
-      const same = outcomeText(life.outcome) === outcomeText(outcome);
+  #ended(generation: GenerationRecord, outcome: Outcome): void {
+    if (generation.outcome !== undefined) {
+      const same = outcomeText(generation.outcome) === outcomeText(outcome);
       this.#findings.require(
         same,
         "an invocation ends once",
-        () => `${life.id}: ${outcomeText(life.outcome as Outcome)}, then ${outcomeText(outcome)}`,
+        () => `${generation.id}: ${outcomeText(generation.outcome as Outcome)}, then ${outcomeText(outcome)}`,
       );
       return;
     }
-    life.outcome = outcome;
-    this.kills.over(life);
-    if (outcome.kind === "failure" && outcome.failure.message === "killed") this.kills.killed(life.id, calleesOf(life));
+    generation.outcome = outcome;
+    this.kills.over(generation);
+    if (outcome.kind === "failure" && outcome.failure.message === "killed") this.kills.killed(generation.id, calleesOf(generation));
   }
 
   /** Clocks of a world agree, or nothing is known about when. */
@@ -358,44 +358,44 @@ export class Ledger {
     );
   }
 
-  #leftQueue(life: Life): void {
-    const { target } = life.facts;
-    if (isExclusive(target)) this.locks.left(`${target.service}/${target.key}`, life.id);
+  #leftQueue(generation: GenerationRecord): void {
+    const { target } = generation.facts;
+    if (isExclusive(target)) this.locks.left(`${target.service}/${target.key}`, generation.id);
   }
 
-  #forget(id: InvocationId): void {
-    const life = this.life(id);
-    if (life === undefined) return this.#findings.report("only what is there is forgotten", id);
-    if (life.invocation.status === "inboxed") this.#leftQueue(life);
-    life.forgotten = true;
-    this.kills.over(life);
-    this.runs.forgotten(life);
+  #delete(id: InvocationId): void {
+    const generation = this.generation(id);
+    if (generation === undefined) return this.#findings.report("only what is there is forgotten", id);
+    if (generation.invocation.status === "inboxed") this.#leftQueue(generation);
+    generation.isDeleted = true;
+    this.kills.over(generation);
+    this.runs.generationDeleted(generation);
     this.flow.left(id);
-    const { target } = life.facts;
-    if (isWorkflowRun(target)) this.#forgottenWorkflows.add(`${target.service}/${target.key}`);
+    const { target } = generation.facts;
+    if (isWorkflowRun(target)) this.#deletedWorkflows.add(`${target.service}/${target.key}`);
   }
 
   /** A workflow takes its state and its promises along. */
   #workflowsGone(): void {
-    for (const workflow of this.#forgottenWorkflows) {
+    for (const workflow of this.#deletedWorkflows) {
       const [service, key] = workflow.split("/") as [string, string];
       const left = [...this.state.of(service, key).keys(), ...this.#promises.of(workflow)];
       this.#findings.require(left.length === 0, "a forgotten workflow leaves nothing", () => `${workflow}: ${left.join()}`);
     }
-    this.#forgottenWorkflows.clear();
+    this.#deletedWorkflows.clear();
   }
 
   // ── journals ───────────────────────────────────────────────────────────────────────────────────
 
   #append(id: InvocationId, index: number, entry: JournalEntry): void {
-    const life = this.life(id);
-    if (life !== undefined) {
+    const generation = this.generation(id);
+    if (generation !== undefined) {
       this.#findings.require(
-        index === life.entries.length,
+        index === generation.entries.length,
         "a journal grows at its end",
-        () => `${id}: ${index} at ${life.entries.length}`,
+        () => `${id}: ${index} at ${generation.entries.length}`,
       );
-      return this.#journaled(life, entry, false);
+      return this.#journaled(generation, entry, false);
     }
     const early = this.#early.get(id) ?? [];
     this.#early.set(id, early);
@@ -403,42 +403,42 @@ export class Ledger {
     early.push(entry);
   }
 
-  #journaled(life: Life, entry: JournalEntry, copied: boolean): void {
-    life.entries.push(entry);
-    if (isCommand(entry.type)) this.#command(life, entry, copied);
-    else this.#notification(life, entry, copied);
+  #journaled(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
+    generation.entries.push(entry);
+    if (isCommand(entry.type)) this.#command(generation, entry, copied);
+    else this.#notification(generation, entry, copied);
   }
 
-  #command(life: Life, entry: JournalEntry, copied: boolean): void {
+  #command(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
     const result = resultCompletionIdOf(entry.type, entry.body);
-    if (!copied) this.runs.command(life, life.commandCount++, entry);
-    else life.commandCount++;
-    if (result !== undefined) this.#promiseCompletion(life, result, entry, COMPLETED_BY.get(entry.type) ?? 0);
+    if (!copied) this.runs.command(generation, generation.commandCount++, entry);
+    else generation.commandCount++;
+    if (result !== undefined) this.#promiseCompletion(generation, result, entry, COMPLETED_BY.get(entry.type) ?? 0);
     const calleeId = invocationIdCompletionIdOf(entry.type, entry.body);
-    if (calleeId !== undefined) this.#promiseCompletion(life, calleeId, entry, MessageType.CallInvocationIdCompletion);
+    if (calleeId !== undefined) this.#promiseCompletion(generation, calleeId, entry, MessageType.CallInvocationIdCompletion);
     if (copied) return;
     const command = decodeCommand(entry.type, entry.body);
-    if (isFault(command)) return this.#findings.report("a stored command can be read", `${life.id}: ${command.detail}`);
-    this.#demandState(life, command);
-    this.signals.stored(life, command);
+    if (isFault(command)) return this.#findings.report("a stored command can be read", `${generation.id}: ${command.detail}`);
+    this.#demandState(generation, command);
+    this.signals.stored(generation, command);
   }
 
   promiseIsCompleted(service: string, key: string, name: string): boolean {
     return this.#promises.isCompleted(`${service}/${key}/${name}`);
   }
 
-  #promiseCompletion(life: Life, id: number, entry: JournalEntry, notificationType: number): void {
+  #promiseCompletion(generation: GenerationRecord, id: number, entry: JournalEntry, notificationType: number): void {
     const { type: commandType } = entry;
     this.#findings.require(
-      !life.owed.has(id),
+      !generation.expectedCompletions.has(id),
       "a command is stored once",
-      () => `${life.id}: completion ${id} of ${messageTypeName(commandType)} again`,
+      () => `${generation.id}: completion ${id} of ${messageTypeName(commandType)} again`,
     );
-    life.owed.set(id, { commandType, notificationType, entry, completed: false });
+    generation.expectedCompletions.set(id, { commandType, notificationType, entry, completed: false });
   }
 
-  #demandState(life: Life, command: JournalCommand): void {
-    const { service, key = "" } = life.facts.target;
+  #demandState(generation: GenerationRecord, command: JournalCommand): void {
+    const { service, key = "" } = generation.facts.target;
     if (command.kind === "setState") this.state.demand(service, key, toBinaryString(command.stateKey), command.value);
     else if (command.kind === "clearState") this.state.demand(service, key, toBinaryString(command.stateKey), undefined);
     else if (command.kind === "clearAllState") {
@@ -446,37 +446,37 @@ export class Ledger {
     }
   }
 
-  #notification(life: Life, entry: JournalEntry, copied: boolean): void {
+  #notification(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
     const notification = decodeNotification(entry.type, entry.body);
     if (isFault(notification))
-      return this.#findings.report("a stored notification can be read", `${life.id}: ${notification.detail}`);
+      return this.#findings.report("a stored notification can be read", `${generation.id}: ${notification.detail}`);
     const { id, result } = notification;
     if (id.kind !== "completion") {
-      if (!copied && result.kind === "value") this.#signalled(life, Buffer.from(result.value).toString());
+      if (!copied && result.kind === "value") this.#signalled(generation, Buffer.from(result.value).toString());
       return;
     }
-    const owed = life.owed.get(id.id);
-    const fits = owed !== undefined && owed.notificationType === entry.type;
-    const what = (): string => `${life.id}: ${messageTypeName(entry.type)} ${id.id}`;
+    const expected = generation.expectedCompletions.get(id.id);
+    const fits = expected !== undefined && expected.notificationType === entry.type;
+    const what = (): string => `${generation.id}: ${messageTypeName(entry.type)} ${id.id}`;
     this.#findings.require(fits, "a completion answers a command of this life", what);
-    if (owed === undefined) return;
-    this.#findings.require(!owed.completed, "a command is completed once", what);
-    owed.completed = true;
+    if (expected === undefined) return;
+    this.#findings.require(!expected.completed, "a command is completed once", what);
+    expected.completed = true;
     if (copied) return;
-    if (entry.type === MessageType.CallCompletion) this.#answersCall(life, id.id, entry);
-    if (entry.type === MessageType.RunCompletion) this.runs.runCompleted(life, id.id, result);
+    if (entry.type === MessageType.CallCompletion) this.#answersCall(generation, id.id, entry);
+    if (entry.type === MessageType.RunCompletion) this.runs.runCompleted(generation, id.id, result);
     if (entry.type !== MessageType.SleepCompletion && !PROMISE_COMPLETIONS.has(entry.type)) return;
-    const command = decodeCommand(owed.entry.type, owed.entry.body);
+    const command = decodeCommand(expected.entry.type, expected.entry.body);
     if (isFault(command)) return;
     if (command.kind === "sleep") return this.#notBefore(command.wakeUpTimeMs, what);
-    const { service, key } = life.facts.target;
+    const { service, key } = generation.facts.target;
     this.#promises.answered(`${service}/${key}`, command, result);
   }
 
   /** The result of a call is the callee's outcome. */
-  #answersCall(life: Life, completionId: number, entry: JournalEntry): void {
-    const calleeId = life.entries.map((each) => calleeOf(each, completionId - 1)).find((id) => id !== undefined);
-    const callee = calleeId === undefined ? undefined : this.#lives.get(calleeId);
+  #answersCall(generation: GenerationRecord, completionId: number, entry: JournalEntry): void {
+    const calleeId = generation.entries.map((each) => calleeOf(each, completionId - 1)).find((id) => id !== undefined);
+    const callee = calleeId === undefined ? undefined : this.#generations.get(calleeId);
     const outcome = callee?.outcome;
     if (callee === undefined || outcome === undefined) return; // Not kept, cancelled before it began, or refused: no outcome to compare.
     const decoded = decodeNotification(entry.type, entry.body);
@@ -489,52 +489,52 @@ export class Ledger {
         : result.kind === "failure" &&
           result.failure.message === outcome.failure.message &&
           result.failure.code === outcome.failure.code;
-    this.#findings.require(same || callee.number > 0, "a caller gets its callee's outcome", () => `${life.id} from ${calleeId}`);
+    this.#findings.require(same || callee.number > 0, "a caller gets its callee's outcome", () => `${generation.id} from ${calleeId}`);
   }
 
-  #signalled(life: Life, value: string): void {
+  #signalled(generation: GenerationRecord, value: string): void {
     if (value.startsWith("outside")) return; // Outsiders may repeat themselves.
-    const name = `${life.id}/${life.number} ${value}`;
+    const name = `${generation.id}/${generation.number} ${value}`;
     this.#findings.require(!this.#signalValues.has(name), "a signal arrives once", () => name);
     this.#signalValues.add(name);
   }
 
   #dropJournal(id: InvocationId, length: number): void {
-    const life = this.life(id);
-    if (life === undefined) return this.#findings.report("only what is there is forgotten", `journal of ${id}`);
+    const generation = this.generation(id);
+    if (generation === undefined) return this.#findings.report("only what is there is forgotten", `journal of ${id}`);
     this.#findings.require(
-      length === life.entries.length,
+      length === generation.entries.length,
       "a journal is dropped whole",
-      () => `${id}: ${length} of ${life.entries.length}`,
+      () => `${id}: ${length} of ${generation.entries.length}`,
     );
-    life.entries = [];
-    life.journalDropped = true;
+    generation.entries = [];
+    generation.journalDropped = true;
   }
 
   /** The record of an invocation and its journal belong together at the end of each batch. */
   #agrees(id: InvocationId): void {
-    const life = this.life(id);
-    if (life === undefined) return;
-    const { journal } = life.invocation;
-    const commands = life.entries.reduce((count, entry) => count + (isCommand(entry.type) ? 1 : 0), 0);
-    const outputIndex = life.entries.findLastIndex((entry) => entry.type === commandTypeOf.output);
+    const generation = this.generation(id);
+    if (generation === undefined) return;
+    const { journal } = generation.invocation;
+    const commands = generation.entries.reduce((count, entry) => count + (isCommand(entry.type) ? 1 : 0), 0);
+    const outputIndex = generation.entries.findLastIndex((entry) => entry.type === commandTypeOf.output);
     const agrees =
-      journal.length === life.entries.length &&
+      journal.length === generation.entries.length &&
       journal.commands === commands &&
-      journal.notifications === life.entries.length - commands &&
+      journal.notifications === generation.entries.length - commands &&
       journal.outputIndex === outputIndex;
     this.#findings.require(
       agrees,
       "an invocation counts its journal right",
-      () => `${id}: ${JSON.stringify(journal)} for ${life.entries.length} entries`,
+      () => `${id}: ${JSON.stringify(journal)} for ${generation.entries.length} entries`,
     );
-    if (life.invocation.status === "completed" || journal.length > 0) return;
+    if (generation.invocation.status === "completed" || journal.length > 0) return;
     this.#findings.report("an invocation counts its journal right", `${id} has lost its journal`);
   }
 }
 
 /** Everything that it called or sent. */
-function calleesOf({ entries }: Life): InvocationId[] {
+function calleesOf({ entries }: GenerationRecord): InvocationId[] {
   return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
 }
 

@@ -5,7 +5,7 @@ import { isWorkflowRun } from "@perdure/partition";
 import type { NotificationResult } from "@perdure/service-protocol";
 
 /** From its first record to the day it is forgotten. An id made of a key may live again after that. */
-export interface Life {
+export interface GenerationRecord {
   readonly id: InvocationId;
   readonly facts: InvocationFacts;
   /** How many lives the id had before. */
@@ -18,17 +18,17 @@ export interface Life {
   entries: JournalEntry[];
   journalDropped: boolean;
   /** Completion id → what its command was, by the command that is owed it. */
-  readonly owed: Map<number, OwedCompletion>;
+  readonly expectedCompletions: Map<number, ExpectedCompletion>;
   /** Commands ever stored, also those of a journal that is dropped. */
   commandCount: number;
   /** Set when it ended. */
   outcome: Outcome | undefined;
-  forgotten: boolean;
+  isDeleted: boolean;
   /** Somebody asked to remove it: a caller who submits again because he missed the answer will be accepted again. */
-  removalAsked: boolean;
+  removalRequested: boolean;
 }
 
-export interface OwedCompletion {
+export interface ExpectedCompletion {
   readonly commandType: number;
   readonly notificationType: number;
   /** The command itself. */

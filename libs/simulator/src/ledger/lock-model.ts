@@ -1,15 +1,15 @@
 /** Rules about exclusive keys: holders run, who waits longest is next, and nobody is forgotten. */
 import type { InvocationId } from "@perdure/base";
 import type { ObjectLock } from "@perdure/partition";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 
 export class LockModel {
-  readonly #findings: Findings;
+  readonly #findings: SimulationFindings;
   /** Who waits for each key, in order of arrival. */
   readonly #queues = new Map<string, InvocationId[]>();
   readonly #holders = new Map<string, InvocationId>();
 
-  constructor(findings: Findings) {
+  constructor(findings: SimulationFindings) {
     this.#findings = findings;
   }
 

@@ -1,16 +1,16 @@
 /** Rules about durable promises: the first completion counts, and whoever reads the promise reads that one. */
 import type { WorkflowPromise } from "@perdure/partition";
 import type { JournalCommand, NotificationResult } from "@perdure/service-protocol";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 import { outcomeText } from "./life.js";
 
 export class PromiseModel {
-  readonly #findings: Findings;
+  readonly #findings: SimulationFindings;
   readonly #present = new Map<string, WorkflowPromise>();
   /** Every value that a promise of this name had: one for each time that its workflow lived. */
   readonly #values = new Map<string, Set<string>>();
 
-  constructor(findings: Findings) {
+  constructor(findings: SimulationFindings) {
     this.#findings = findings;
   }
 

@@ -5,12 +5,12 @@
 import { bytesEqual, type InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry } from "@perdure/partition";
 import { MessageType, messageTypeName, type NotificationResult } from "@perdure/service-protocol";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 import type { AttemptRecord } from "./attempts.js";
-import { type Life, resultText } from "./life.js";
+import { type GenerationRecord, resultText } from "./life.js";
 
 /** What one attempt has said, as its endpoint knows it. */
-export class AttemptWords {
+export class AttemptMessages {
   /** By their index among the commands of the handler. */
   readonly commands = new Map<number, JournalEntry["body"]>();
   /** Results of runs, with their completion ids. */
@@ -24,63 +24,63 @@ export class AttemptWords {
 }
 
 export class RunModel {
-  readonly #findings: Findings;
-  readonly #attempts = new Map<Life, AttemptRecord[]>();
+  readonly #findings: SimulationFindings;
+  readonly #attempts = new Map<GenerationRecord, AttemptRecord[]>();
 
-  constructor(findings: Findings) {
+  constructor(findings: SimulationFindings) {
     this.#findings = findings;
   }
 
   opened(record: AttemptRecord): void {
-    const { life } = record;
-    if (life === undefined) return;
-    const known = this.#attempts.get(life);
-    if (known === undefined) this.#attempts.set(life, [record]);
-    else known.push(record);
+    const { generation } = record;
+    if (generation === undefined) return;
+    const records = this.#attempts.get(generation);
+    if (records === undefined) this.#attempts.set(generation, [record]);
+    else records.push(record);
   }
 
   /** A command is stored: `index` is its place among the handler's commands. */
-  command(life: Life, index: number, { type, body }: JournalEntry): void {
+  command(generation: GenerationRecord, index: number, { type, body }: JournalEntry): void {
     if (type === MessageType.Input) return;
-    const wasSaid = this.#said(life, ({ commands }) => {
+    const wasSaid = this.#said(generation, ({ commands }) => {
       const said = commands.get(index);
       return said !== undefined && bytesEqual(said, body);
     });
-    this.#require(wasSaid, life, () => `command ${index}, ${messageTypeName(type)}`);
+    this.#require(wasSaid, generation, () => `command ${index}, ${messageTypeName(type)}`);
   }
 
-  runCompleted(life: Life, completionId: number, result: NotificationResult): void {
+  runCompleted(generation: GenerationRecord, completionId: number, result: NotificationResult): void {
     const text = `${completionId} ${resultText(result)}`;
     this.#require(
-      this.#said(life, ({ results }) => results.has(text)),
-      life,
+      this.#said(generation, ({ results }) => results.has(text)),
+      generation,
       () => `result of run ${text}`,
     );
   }
 
   /** A running invocation changes its status. */
-  moved(life: Life, to: Invocation): void {
+  moved(generation: GenerationRecord, to: Invocation): void {
     if (to.status === "suspended")
       this.#require(
-        this.#said(life, ({ suspended }) => suspended),
-        life,
+        this.#said(generation, ({ suspended }) => suspended),
+        generation,
         () => "suspension",
       );
     if (to.status !== "completed" || to.outcome.kind !== "success") return;
     this.#require(
-      this.#said(life, ({ ended }) => ended),
-      life,
+      this.#said(generation, ({ ended }) => ended),
+      generation,
       () => "end",
     );
   }
 
-  forgotten(life: Life): void {
-    this.#attempts.delete(life);
+  generationDeleted(generation: GenerationRecord): void {
+    this.#attempts.delete(generation);
   }
 
-  #said(life: Life, what: (words: AttemptWords) => boolean): boolean {
-    const { run } = life.invocation;
-    return this.#attempts.get(life)?.some((record) => record.run === run && what(record.words)) === true;
+  #said(generation: GenerationRecord, what: (messages: AttemptMessages) => boolean): boolean {
+    const { run } = generation.invocation;
+    return this.#attempts.get(generation)?.some((record) => record.run === run && what(record.messages)) === true;
   }
 
   #require(condition: boolean, { id, invocation }: { id: InvocationId; invocation: Invocation }, what: () => string): void {

@@ -2,43 +2,43 @@
 import type { InvocationId } from "@perdure/base";
 import { parseAwakeableId } from "@perdure/base";
 import type { JournalCommand, SignalId } from "@perdure/service-protocol";
-import type { Life } from "./life.js";
+import type { GenerationRecord } from "./life.js";
 
-type LifeOf = (id: InvocationId) => Life | undefined;
+type GenerationLookup = (id: InvocationId) => GenerationRecord | undefined;
 
 /**
  * A signal belongs to the generation of the id that is in flight when the signal arrives. An id that is made of an idempotency
  * key may have a next generation, and a signal that arrived before that has no effect on it.
  */
 export class SignalModel {
-  readonly #lifeOf: LifeOf;
+  readonly #generationOf: GenerationLookup;
   /** Sent to another partition and not received there yet. */
   readonly #pending = new Set<string>();
   readonly #received = new Set<string>();
 
-  /** @param lifeOf the present generation of an id; undefined: none, or it was deleted */
-  constructor(lifeOf: LifeOf) {
-    this.#lifeOf = lifeOf;
+  /** @param generationOf the present generation of an id; undefined: none, or it was deleted */
+  constructor(generationOf: GenerationLookup) {
+    this.#generationOf = generationOf;
   }
 
   /** A handler of `sender` has stored the command. */
-  stored(sender: Life, command: JournalCommand): void {
+  stored(sender: GenerationRecord, command: JournalCommand): void {
     const sent = signalOf(command);
     if (sent === undefined) return;
     this.#pending.add(textOf(sent.to, sent.signal));
     // Within one partition a signal arrives in the batch that stores its command.
-    if (this.#lifeOf(sent.to)?.partition === sender.partition) this.received(sent.to, sent.signal);
+    if (this.#generationOf(sent.to)?.partition === sender.partition) this.received(sent.to, sent.signal);
   }
 
   received(to: InvocationId, signal: SignalId): void {
     this.#pending.delete(textOf(to, signal));
-    const life = this.#lifeOf(to);
-    if (life !== undefined && life.invocation.status !== "completed") this.#received.add(generationText(life, signal));
+    const generation = this.#generationOf(to);
+    if (generation !== undefined && generation.invocation.status !== "completed") this.#received.add(generationText(generation, signal));
   }
 
   /** Whether a handler sent the signal and it has arrived, or may still arrive, at this generation. */
-  wasSent(life: Life, signal: SignalId): boolean {
-    return this.#pending.has(textOf(life.id, signal)) || this.#received.has(generationText(life, signal));
+  wasSent(generation: GenerationRecord, signal: SignalId): boolean {
+    return this.#pending.has(textOf(generation.id, signal)) || this.#received.has(generationText(generation, signal));
   }
 }
 
@@ -50,8 +50,8 @@ function signalOf(command: JournalCommand): { readonly to: InvocationId; readonl
   return { to: parsed.value.invocationId, signal: { kind: "signalIndex", index: parsed.value.signalIndex } };
 }
 
-function generationText(life: Life, signal: SignalId): string {
-  return `${life.number}/${textOf(life.id, signal)}`;
+function generationText(generation: GenerationRecord, signal: SignalId): string {
+  return `${generation.number}/${textOf(generation.id, signal)}`;
 }
 
 function textOf(to: InvocationId, signal: SignalId): string {

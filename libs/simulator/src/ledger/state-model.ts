@@ -1,17 +1,17 @@
 /** Rules about user state: counters grow by one at a time, and what is stored is what journals say. */
 import { fromUtf8 } from "@perdure/base";
-import type { Findings } from "../findings.js";
+import type { SimulationFindings } from "../findings.js";
 
 /** State keys that programs only ever raise by one. */
 const COUNTERS: ReadonlySet<string> = new Set(["n", "m"]);
 
 export class StateModel {
-  readonly #findings: Findings;
+  readonly #findings: SimulationFindings;
   readonly #objects = new Map<string, Map<string, Uint8Array>>();
   /** SetState and ClearState entries that their batch has not carried out yet. */
   #demanded: { readonly object: string; readonly key: string; readonly value: string | undefined }[] = [];
 
-  constructor(findings: Findings) {
+  constructor(findings: SimulationFindings) {
     this.#findings = findings;
   }
 

@@ -1,11 +1,11 @@
 import { expect, test } from "@jest/globals";
 import { Scheduler } from "../scheduler.js";
 import { Trace } from "../trace.js";
-import type { World } from "../world.js";
-import { Body } from "./body.js";
+import type { SimulatedWorld } from "../world.js";
+import { SimulatedProcess } from "./body.js";
 
-function bodyIn(scheduler: Scheduler): Body {
-  return new Body("w0#1", { scheduler, trace: new Trace(false, () => scheduler.clock.monotonicMs()) } as Partial<World> as World);
+function bodyIn(scheduler: Scheduler): SimulatedProcess {
+  return new SimulatedProcess("w0#1", { scheduler, trace: new Trace(false, () => scheduler.clock.monotonicMs()) } as Partial<SimulatedWorld> as SimulatedWorld);
 }
 
 test("what arrives while a process catches up after a pause comes after what waited", async () => {

@@ -3,23 +3,23 @@
  * reaches it, timers and bytes alike, comes in through here: at once, when it wakes, or never.
  */
 import { LeaderClock } from "../leader-clock.js";
-import type { World } from "../world.js";
+import type { SimulatedWorld } from "../world.js";
 
-type Source = "timer" | "io";
+type TaskSource = "timer" | "io";
 
-export class Body {
+export class SimulatedProcess {
   readonly name: string;
   readonly clock: LeaderClock;
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   #alive = true;
   #paused = false;
   #wokeAtMs = Number.NEGATIVE_INFINITY;
-  #waiting: Record<Source, (() => void)[]> = { timer: [], io: [] };
+  #waiting: Record<TaskSource, (() => void)[]> = { timer: [], io: [] };
   /** What waited when it was woken and has not run yet. */
   readonly #backlog: (() => void)[] = [];
   readonly #atEnd = new Set<() => void>();
 
-  constructor(name: string, world: World) {
+  constructor(name: string, world: SimulatedWorld) {
     this.name = name;
     this.#world = world;
     this.clock = new LeaderClock(world.scheduler, (fire) => this.enter(fire, "timer"));
@@ -36,7 +36,7 @@ export class Body {
     return this.#wokeAtMs === this.#world.scheduler.clock.monotonicMs();
   }
 
-  enter(task: () => void, source: Source = "io"): void {
+  enter(task: () => void, source: TaskSource = "io"): void {
     if (!this.#alive) return;
     if (this.#paused) this.#waiting[source].push(task);
     else if (this.#backlog.length > 0) this.#runLater(task);

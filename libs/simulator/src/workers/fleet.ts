@@ -4,11 +4,11 @@ import type { RegistryView } from "@perdure/control";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
 import type { Outside } from "../endpoint/session.js";
 import type { Leaders, Reached } from "../reach.js";
-import { partitionFor, type World } from "../world.js";
+import { partitionFor, type SimulatedWorld } from "../world.js";
 import { SimulatedGateway } from "./gateway.js";
 import { Medium } from "./medium.js";
-import { Network } from "./network.js";
-import { type ClusterSettings, type ClusterWeather, Pace } from "./settings.js";
+import { SimulatedNetwork } from "./network.js";
+import { type SimulatedClusterSettings, type ClusterWeather, LeasePace } from "./settings.js";
 import { SimulatedWorker, type Term, type WorkerPorts } from "./worker.js";
 
 /** Until a process that ended is started again. */
@@ -24,9 +24,9 @@ const REPEATED_AFTER_MS = 3_000;
 /** How long a hand-over under way, and reading what a new leader needs, take at most. */
 const LEAD_MS_MAX = 6_000;
 /** When nothing happens any more the cluster may look more rarely: hours must not take all day. */
-const SLOW_LOOK_MS = 10_000;
+const SLOW_POLL_MS = 10_000;
 
-interface Place {
+interface WorkerPlace {
   readonly name: string;
   worker: SimulatedWorker | undefined;
   /** Processes started here so far. */
@@ -34,13 +34,13 @@ interface Place {
 }
 
 export class Fleet implements Leaders {
-  readonly #world: World;
-  readonly #cluster: ClusterSettings;
-  readonly #pace: Pace;
+  readonly #world: SimulatedWorld;
+  readonly #cluster: SimulatedClusterSettings;
+  readonly #pace: LeasePace;
   readonly #medium: Medium;
-  readonly #network: Network;
+  readonly #network: SimulatedNetwork;
   readonly #workerPorts: WorkerPorts;
-  readonly #places: Place[] = [];
+  readonly #places: WorkerPlace[] = [];
   readonly #gateways: SimulatedGateway[] = [];
   #gatewayCount = 0;
   readonly #leaving = new Set<SimulatedWorker>();
@@ -50,18 +50,18 @@ export class Fleet implements Leaders {
   #weather: ClusterWeather | undefined;
 
   constructor(
-    world: World,
+    world: SimulatedWorld,
     rows: PartitionStore,
     registry: RegistryView,
     outside: Outside,
-    cluster: ClusterSettings,
+    cluster: SimulatedClusterSettings,
     applied: (batches: readonly PartitionBatch[]) => void,
   ) {
     this.#world = world;
     this.#cluster = cluster;
-    this.#pace = new Pace(cluster.lookMs);
+    this.#pace = new LeasePace(cluster.pollMs);
     this.#weather = cluster.weather;
-    this.#network = new Network(world);
+    this.#network = new SimulatedNetwork(world);
     const claimed = (partition: number, epoch: number, worker: string): void => {
       const term = this.#claiming.get(`${worker} p${partition}`);
       if (term !== undefined) this.#latest.set(partition, term);
@@ -99,7 +99,7 @@ export class Fleet implements Leaders {
   start(): void {
     for (let n = 0; n < this.#cluster.gateways; n++) this.#startGateway();
     for (let n = 0; n < this.#cluster.workers; n++) {
-      const place: Place = { name: `w${n}`, worker: undefined, count: 0 };
+      const place: WorkerPlace = { name: `w${n}`, worker: undefined, count: 0 };
       this.#places.push(place);
       this.#startWorker(place);
     }
@@ -108,11 +108,11 @@ export class Fleet implements Leaders {
 
   // ── processes ──────────────────────────────────────────────────────────────────────────────────
 
-  #startWorker(place: Place): void {
+  #startWorker(place: WorkerPlace): void {
     const worker = new SimulatedWorker(place.name, ++place.count, this.#workerPorts);
     place.worker = worker;
     worker.directory.onChange(() => {
-      for (const gateway of this.#gateways) this.#news(worker, gateway);
+      for (const gateway of this.#gateways) this.#publishDirectory(worker, gateway);
     });
     worker.body.onEnd(() => {
       if (place.worker === worker) this.#restartLater(place);
@@ -120,7 +120,7 @@ export class Fleet implements Leaders {
     worker.start().then(undefined, () => worker.body.end("could not start"));
   }
 
-  #restartLater(place: Place): void {
+  #restartLater(place: WorkerPlace): void {
     const { scheduler } = this.#world;
     place.worker = undefined;
     scheduler.after(RESTART_MS * scheduler.random.float(), () => {
@@ -136,18 +136,18 @@ export class Fleet implements Leaders {
       const { scheduler } = this.#world;
       scheduler.after(RESTART_MS * scheduler.random.float(), () => this.#startGateway());
     });
-    for (const { worker } of this.#places) if (worker !== undefined) this.#news(worker, gateway);
+    for (const { worker } of this.#places) if (worker !== undefined) this.#publishDirectory(worker, gateway);
   }
 
   /** What the worker knows now reaches the gateway, soon or late; news that get lost come again. */
-  #news(worker: SimulatedWorker, gateway: SimulatedGateway): void {
+  #publishDirectory(worker: SimulatedWorker, gateway: SimulatedGateway): void {
     const { scheduler, settings } = this.#world;
     const { directory } = worker;
-    const news = { partitionCount: directory.partitionCount, leaders: directory.claims(), workers: directory.workers };
-    if (news.partitionCount === 0) return;
-    const isStale = scheduler.random.chance(this.#weather?.staleNews ?? 0);
+    const changes = { partitionCount: directory.partitionCount, leaders: directory.claims(), workers: directory.workers };
+    if (changes.partitionCount === 0) return;
+    const isStale = scheduler.random.chance(this.#weather?.staleChanges ?? 0);
     const delayMs = isStale ? STALE_MS * scheduler.random.float() : scheduler.latency(settings.networkMs);
-    scheduler.after(delayMs, () => gateway.learn(news));
+    scheduler.after(delayMs, () => gateway.learn(changes));
   }
 
   #maybeAgain(again: (worker: SimulatedWorker) => void, id: InvocationId): void {
@@ -260,7 +260,7 @@ export class Fleet implements Leaders {
   /** All faults end; soon after every partition must have a leader again. */
   calm(): void {
     const { scheduler, settings, findings } = this.#world;
-    const { leaseMs, memberMs, lookMs } = this.#pace;
+    const { leaseMs, memberMs, pollMs } = this.#pace;
     this.#weather = undefined;
     this.#network.healAll();
     this.#storeReturns();
@@ -270,13 +270,13 @@ export class Fleet implements Leaders {
       worker.body.wake();
     }
     for (const { body } of this.#gateways) body.wake();
-    const boundMs = RESTART_MS + Math.max(leaseMs, memberMs) + 20 * lookMs + LEAD_MS_MAX;
+    const boundMs = RESTART_MS + Math.max(leaseMs, memberMs) + 20 * pollMs + LEAD_MS_MAX;
     scheduler.after(boundMs, () => {
-      const led = new Set(this.#workers().flatMap(({ leading }) => leading));
+      const leaderPartitions = new Set(this.#workers().flatMap(({ leading }) => leading));
       findings.require(
-        led.size === settings.partitionCount,
+        leaderPartitions.size === settings.partitionCount,
         "a partition has a leader soon after faults stop",
-        () => `${boundMs} ms after: led are ${[...led].sort().join() || "none"} of ${settings.partitionCount}`,
+        () => `${boundMs} ms after: led are ${[...leaderPartitions].sort().join() || "none"} of ${settings.partitionCount}`,
       );
       this.#slowDown();
     });
@@ -285,10 +285,10 @@ export class Fleet implements Leaders {
   /** Leases last longer before anybody renews them later. */
   #slowDown(): void {
     const pace = this.#pace;
-    const { leaseMs, marginMs, memberMs } = new Pace(SLOW_LOOK_MS);
+    const { leaseMs, marginMs, memberMs } = new LeasePace(SLOW_POLL_MS);
     Object.assign(pace, { leaseMs, marginMs, memberMs });
-    this.#world.scheduler.after(8 * pace.lookMs, () => {
-      pace.lookMs = SLOW_LOOK_MS;
+    this.#world.scheduler.after(8 * pace.pollMs, () => {
+      pace.pollMs = SLOW_POLL_MS;
     });
   }
 }

@@ -2,22 +2,22 @@
 import type { Partitions } from "@perdure/control";
 import { type DirectoryNews, LeaderDirectory, Link, RemotePartitions } from "@perdure/driver-grpc";
 import type { Reached } from "../reach.js";
-import type { World } from "../world.js";
-import { Body } from "./body.js";
-import type { Network } from "./network.js";
+import type { SimulatedWorld } from "../world.js";
+import { SimulatedProcess } from "./body.js";
+import type { SimulatedNetwork } from "./network.js";
 
 export class SimulatedGateway implements Reached {
-  readonly body: Body;
+  readonly body: SimulatedProcess;
   readonly #remote: RemotePartitions;
   readonly #directory = new LeaderDirectory();
 
-  constructor(place: string, number: number, world: World, network: Network) {
-    this.body = new Body(`${place}#${number}`, world);
+  constructor(place: string, number, world: SimulatedWorld, network: SimulatedNetwork) {
+    this.body = new SimulatedProcess(`${place}#${number}`, world);
     const links = new Map<string, Link>();
     const link = (address: string): Link => {
-      const known = links.get(address) ?? new Link(address, network.channel(this.body, address), world.scheduler.soon);
-      links.set(address, known);
-      return known;
+      const existing = links.get(address) ?? new Link(address, network.channel(this.body, address), world.scheduler.soon);
+      links.set(address, existing);
+      return existing;
     };
     this.#remote = new RemotePartitions({ directory: this.#directory, link, clock: this.body.clock });
   }
@@ -30,7 +30,7 @@ export class SimulatedGateway implements Reached {
     return this.body.onEnd(lost);
   }
 
-  learn(news: DirectoryNews): void {
-    this.body.enter(() => this.#directory.learn(news));
+  learn(changes: DirectoryNews): void {
+    this.body.enter(() => this.#directory.learn(changes));
   }
 }

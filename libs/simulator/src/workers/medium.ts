@@ -5,7 +5,7 @@
 import { PerdureError } from "@perdure/base";
 import {
   type CommitOutcome,
-  type FoundLead,
+  type StoredLead,
   type HeldLease,
   KvPartitionStore,
   type LeaseHolder,
@@ -15,13 +15,13 @@ import {
   type PartitionBatch,
   type PartitionStore,
 } from "@perdure/store";
-import type { World } from "../world.js";
-import type { Pace } from "./settings.js";
+import type { SimulatedWorld } from "../world.js";
+import type { LeasePace } from "./settings.js";
 
 /** Of the one data set that a world has. */
 export const MARK = "the mark";
 
-interface Lease {
+interface StoredLease {
   readonly worker: string;
   endsAtMs: number;
 }
@@ -32,11 +32,11 @@ export interface MediumEvents {
 }
 
 export class Medium {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #store: PartitionStore;
-  readonly #pace: Pace;
+  readonly #pace: LeasePace;
   readonly #events: MediumEvents;
-  readonly #leases = new Map<number, Lease>();
+  readonly #leases = new Map<number, StoredLease>();
   readonly #epochs = new Map<number, number>();
   readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
   /** Nobody is answered. */
@@ -46,7 +46,7 @@ export class Medium {
   /** What is read meanwhile. */
   readonly #nothing: PartitionStore = new KvPartitionStore(new MemoryKeyValue());
 
-  constructor(world: World, store: PartitionStore, pace: Pace, events: MediumEvents) {
+  constructor(world: SimulatedWorld, store: PartitionStore, pace: LeasePace, events: MediumEvents) {
     this.#world = world;
     this.#store = store;
     this.#pace = pace;
@@ -69,7 +69,7 @@ export class Medium {
   }
 
   /** What a read of the partition finds out about its leadership. */
-  leadOf(partition: number): FoundLead {
+  leadOf(partition: number): StoredLead {
     if (this.isForeign) return { mark: undefined, epoch: undefined };
     return { mark: MARK, epoch: this.#epochOf(partition) };
   }
@@ -94,7 +94,7 @@ export class Medium {
     const outcomes: LeaseOutcome[] = [];
     for (const partition of partitions) {
       const lease = this.#leaseOf(partition);
-      if (lease !== undefined && lease.worker !== worker) outcomes.push(this.#taken(partition, lease));
+      if (lease !== undefined && lease.worker !== worker) outcomes.push(this.#occupied(partition, lease));
       else {
         if (lease === undefined) await this.#raise(partition);
         outcomes.push(this.#hold(worker, partition));
@@ -107,7 +107,7 @@ export class Medium {
     if (this.isForeign) return partitions.map(foreign);
     return partitions.map((partition) => {
       const lease = this.#leaseOf(partition);
-      if (lease?.worker !== worker) return this.#taken(partition, lease);
+      if (lease?.worker !== worker) return this.#occupied(partition, lease);
       return this.#hold(worker, partition);
     });
   }
@@ -181,7 +181,7 @@ export class Medium {
   }
 
   /** The lease that lasts now. */
-  #leaseOf(partition: number): Lease | undefined {
+  #leaseOf(partition: number): StoredLease | undefined {
     const lease = this.#leases.get(partition);
     return lease !== undefined && lease.endsAtMs > this.#nowMs() ? lease : undefined;
   }
@@ -193,7 +193,7 @@ export class Medium {
     return { kind: "held", lease };
   }
 
-  #taken(partition: number, lease: Lease | undefined): LeaseOutcome {
+  #occupied(partition: number, lease: StoredLease | undefined): LeaseOutcome {
     return { kind: "taken", partition, by: lease?.worker ?? "", forMs: Math.max(0, (lease?.endsAtMs ?? 0) - this.#nowMs()) };
   }
 

@@ -6,17 +6,17 @@
 import type { Client } from "@grpc/grpc-js";
 import { partitionsDefinition, partitionsHandlers, type ServedPartitions } from "@perdure/driver-grpc";
 import { Pipe } from "../scheduler.js";
-import type { World } from "../world.js";
-import type { Body } from "./body.js";
+import type { SimulatedWorld } from "../world.js";
+import type { SimulatedProcess } from "./body.js";
 
 /** A silent connection is probed and given up after so long, as ours are. */
 const KEEPALIVE_MS = 4_000;
 
-type Listener = (item?: unknown) => void;
+type StreamEventListener = (item?: unknown) => void;
 
 /** What a gRPC stream is to those who use it: events, and a way to write. */
 class StreamEnd {
-  readonly #listeners = new Map<string, Listener>();
+  readonly #listeners = new Map<string, StreamEventListener>();
   readonly #write: (message: unknown) => boolean;
   readonly cancel: () => void;
   readonly pause: () => void;
@@ -29,7 +29,7 @@ class StreamEnd {
     this.resume = resume;
   }
 
-  on(event: string, listener: Listener): this {
+  on(event: string, listener: StreamEventListener): this {
     this.#listeners.set(event, listener);
     return this;
   }
@@ -43,26 +43,26 @@ class StreamEnd {
   }
 }
 
-interface Host {
-  readonly body: Body;
+interface NetworkHost {
+  readonly body: SimulatedProcess;
   readonly exchange: (call: unknown) => void;
 }
 
-export class Network {
-  readonly #world: World;
-  readonly #hosts = new Map<string, Host>();
-  readonly #connections = new Set<Connection>();
+export class SimulatedNetwork {
+  readonly #world: SimulatedWorld;
+  readonly #hosts = new Map<string, NetworkHost>();
+  readonly #connections = new Set<NetworkConnection>();
   /** `from>to` by the places processes run in, which outlive them. */
   readonly #cuts = new Set<string>();
 
-  constructor(world: World) {
+  constructor(world: SimulatedWorld) {
     this.#world = world;
   }
 
   /** Others reach the process at this address while it lives. */
-  listen(address: string, body: Body, served: ServedPartitions): void {
+  listen(address: string, body: SimulatedProcess, served: ServedPartitions): void {
     const exchange = partitionsHandlers(served)["exchange"] as unknown as (call: unknown) => void;
-    const host: Host = { body, exchange };
+    const host: NetworkHost = { body, exchange };
     this.#hosts.set(address, host);
     body.onEnd(() => {
       if (this.#hosts.get(address) === host) this.#hosts.delete(address);
@@ -70,7 +70,7 @@ export class Network {
   }
 
   /** A channel that never reaches for a socket; has only what a link uses. */
-  channel(from: Body, address: string): Client {
+  channel(from: SimulatedProcess, address: string): Client {
     const channel = {
       makeBidiStreamRequest: (): StreamEnd => this.#connect(from, address).client,
       close: (): void => undefined,
@@ -98,9 +98,9 @@ export class Network {
     return this.#cuts.size > 0 && this.#cuts.has(`${from}>${to}`);
   }
 
-  #connect(from: Body, address: string): Connection {
+  #connect(from: SimulatedProcess, address: string): NetworkConnection {
     const host = this.#hosts.get(address);
-    const connection = new Connection(this.#world, from, placeOf(address), host, {
+    const connection = new NetworkConnection(this.#world, from, placeOf(address), host, {
       isCut: (a, b) => this.isCut(a, b),
       over: () => this.#connections.delete(connection),
     });
@@ -130,13 +130,13 @@ const { requestSerialize, requestDeserialize, responseSerialize, responseDeseria
 const GOODBYE = new Uint8Array();
 
 /** One stream. Each of its ends may know that it is over when the other does not yet. */
-class Connection {
+class NetworkConnection {
   readonly client: StreamEnd;
-  readonly #world: World;
-  readonly #from: Body;
+  readonly #world: SimulatedWorld;
+  readonly #from: SimulatedProcess;
   readonly #fromPlace: string;
   readonly #toPlace: string;
-  readonly #host: Host | undefined;
+  readonly #host: NetworkHost | undefined;
   readonly #events: ConnectionEvents;
   readonly #server: StreamEnd;
   readonly #there: Pipe<Uint8Array>;
@@ -147,7 +147,7 @@ class Connection {
   #silentSinceMs: number | undefined;
   readonly #unlisten: (() => void)[] = [];
 
-  constructor(world: World, from: Body, toPlace: string, host: Host | undefined, events: ConnectionEvents) {
+  constructor(world: SimulatedWorld, from: SimulatedProcess, toPlace: string, host: NetworkHost | undefined, events: ConnectionEvents) {
     this.#world = world;
     this.#from = from;
     this.#fromPlace = placeOfProcess(from.name);
@@ -174,7 +174,7 @@ class Connection {
     );
     this.#unlisten.push(from.onEnd(() => this.#clientDied()));
     if (host === undefined || !host.body.alive) {
-      scheduler.after(scheduler.latency(settings.networkMs), () => this.#clientHears("connection refused"));
+      scheduler.after(scheduler.latency(settings.networkMs), () => this.#breakClient("connection refused"));
       return;
     }
     this.#unlisten.push(host.body.onEnd(() => this.#serverDied()));
@@ -203,7 +203,7 @@ class Connection {
   }
 
   /** Serialized at once, as a stream does. Now and then the other side reads slowly. */
-  #push(pipe: Pipe<Uint8Array>, bytes: Uint8Array, writer: Body, end: () => StreamEnd): boolean {
+  #push(pipe: Pipe<Uint8Array>, bytes: Uint8Array, writer: SimulatedProcess, end: () => StreamEnd): boolean {
     const { scheduler, settings } = this.#world;
     pipe.push(new Uint8Array(bytes));
     if (!scheduler.random.chance(0.02)) return true;
@@ -212,7 +212,7 @@ class Connection {
   }
 
   #atServer(bytes: Uint8Array): void {
-    if (bytes === GOODBYE) return this.#serverHears();
+    if (bytes === GOODBYE) return this.#breakServer();
     const { scheduler, weather } = this.#world;
     if (scheduler.random.chance(weather.messageLoss)) return this.#bothGiveUp("connection reset");
     // What is in its buffers is read, also when the other side has given up meanwhile.
@@ -236,7 +236,7 @@ class Connection {
     if (body?.paused !== true || !this.#clientOpen) return;
     this.#world.scheduler.after(KEEPALIVE_MS, () => {
       if (!body.paused) return;
-      this.#clientHears("keepalive watchdog");
+      this.#breakClient("keepalive watchdog");
       this.#there.push(GOODBYE);
     });
   }
@@ -244,15 +244,15 @@ class Connection {
   /** Each end closes its socket; what is in its buffers the kernel goes on sending, and it may arrive when the cut is healed. */
   #silentForTooLong(): void {
     if (this.#world.scheduler.random.chance(0.5)) return this.#bothGiveUp("keepalive watchdog");
-    this.#clientHears("keepalive watchdog");
+    this.#breakClient("keepalive watchdog");
     this.#there.push(GOODBYE);
   }
 
   #bothGiveUp(why: string): void {
     this.#there.break();
     this.#back.break();
-    this.#clientHears(why);
-    this.#serverHears();
+    this.#breakClient(why);
+    this.#breakServer();
   }
 
   /** What it wrote arrives; what it was to read does not. */
@@ -263,7 +263,7 @@ class Connection {
     this.#there.push(GOODBYE);
   }
 
-  #clientHears(why: string): void {
+  #breakClient(why: string): void {
     this.#from.enter(() => {
       if (!this.#clientOpen) return;
       this.#clientOpen = false;
@@ -272,7 +272,7 @@ class Connection {
     });
   }
 
-  #serverHears(): void {
+  #breakServer(): void {
     const body = this.#host?.body;
     if (body?.alive === true)
       body.enter(() => {
@@ -297,7 +297,7 @@ class Connection {
     this.#serverOpen = false;
     this.#there.break();
     const afterMs = scheduler.random.chance(0.8) ? scheduler.latency(settings.networkMs) : KEEPALIVE_MS;
-    scheduler.after(afterMs, () => this.#clientHears("socket closed"));
+    scheduler.after(afterMs, () => this.#breakClient("socket closed"));
   }
 
   #over(): void {

@@ -1,6 +1,6 @@
 /** What kind of cluster a seed makes: how many processes, how long leases last, and what befalls them. */
 import type { SeededRandom } from "@perdure/testkit";
-import { FAIR_WEATHER, type Settings } from "../settings.js";
+import { FAIR_WEATHER, type SimulationSettings } from "../settings.js";
 
 /** Mean times between two misfortunes of a kind, exponentially distributed; undefined: never. */
 export interface ClusterWeather {
@@ -19,29 +19,29 @@ export interface ClusterWeather {
   /** Two processes do not reach each other, in one direction or both. */
   readonly linkCutEveryMs: number | undefined;
   /** Chance that news of leaders come seconds late. */
-  readonly staleNews: number;
+  readonly staleChanges: number;
 }
 
-export interface ClusterSettings {
+export interface SimulatedClusterSettings {
   readonly workers: number;
   readonly gateways: number;
   /** How often a worker looks; all other times of leases follow from it. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   readonly weather: ClusterWeather;
 }
 
 /** In the proportions of a real cluster. */
-export class Pace {
-  lookMs: number;
+export class LeasePace {
+  pollMs: number;
   leaseMs: number;
   marginMs: number;
   memberMs: number;
 
-  constructor(lookMs: number) {
-    this.lookMs = lookMs;
-    this.leaseMs = 8 * lookMs;
-    this.marginMs = 0.8 * lookMs;
-    this.memberMs = 6 * lookMs;
+  constructor(pollMs: number) {
+    this.pollMs = pollMs;
+    this.leaseMs = 8 * pollMs;
+    this.marginMs = 0.8 * pollMs;
+    this.memberMs = 6 * pollMs;
   }
 }
 
@@ -54,7 +54,7 @@ export const FAIR_CLUSTER_WEATHER: ClusterWeather = {
   storeCutEveryMs: undefined,
   storeEmptiedEveryMs: undefined,
   linkCutEveryMs: undefined,
-  staleNews: 0,
+  staleChanges: 0,
 };
 
 /** Random numbers of its own: a seed without a cluster stays the world it was. */
@@ -65,17 +65,17 @@ export function clusterSeed(seed: number): number {
 }
 
 /** A cluster over the settings that the seed drew. */
-export function drawClusterSettings(random: SeededRandom, settings: Settings): Settings {
-  const lookMs = random.pick([150, 250]);
+export function drawClusterSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
+  const pollMs = random.pick([150, 250]);
   const partitionCount = random.pick([1, 2, 4, 6]);
   const isFair = settings.weather === FAIR_WEATHER;
-  const cluster: ClusterSettings = {
+  const cluster: SimulatedClusterSettings = {
     workers: 2 + random.below(3),
     gateways: random.pick([1, 2]),
-    lookMs,
+    pollMs,
     weather: isFair ? FAIR_CLUSTER_WEATHER : drawClusterWeather(random),
   };
-  const drawn: Settings = {
+  const drawn: SimulationSettings = {
     ...settings,
     cluster,
     partitionCount,
@@ -110,6 +110,6 @@ function drawClusterWeather(random: SeededRandom): ClusterWeather {
     storeCutEveryMs: sometimes([1_000, 4_000]),
     storeEmptiedEveryMs: undefined,
     linkCutEveryMs: sometimes([400, 2_000]),
-    staleNews: random.pick([0, 0.2, 0.6]),
+    staleChanges: random.pick([0, 0.2, 0.6]),
   };
 }

@@ -15,30 +15,30 @@ import {
   requireLead,
 } from "@perdure/store";
 import { behindNetwork } from "@perdure/store/testing/behind-network";
-import type { World } from "../world.js";
-import type { Body } from "./body.js";
+import type { SimulatedWorld } from "../world.js";
+import type { SimulatedProcess } from "./body.js";
 import { MARK, type Medium } from "./medium.js";
-import type { Pace } from "./settings.js";
+import type { LeasePace } from "./settings.js";
 
 /** How long rows are asked for before the store counts as failed. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 /** An answer that is not here by then is asked for again. */
 const SILENCE_MS = 300;
 const AGAIN_MS_MAX = 250;
 /** How late a request may still arrive that was given up. */
-const LATE_MS = 2_000;
+const DELAY_MS_MAX = 2_000;
 
 export class WayToMedium {
-  readonly #world: World;
-  readonly #body: Body;
+  readonly #world: SimulatedWorld;
+  readonly #body: SimulatedProcess;
   readonly #medium: Medium;
-  readonly #pace: Pace;
+  readonly #pace: LeasePace;
   /** Epochs of the last claims, of which each answer to a read is. */
   readonly #epochs = new Map<number, number>();
   /** Nothing gets through. */
   isCut = false;
 
-  constructor(world: World, body: Body, medium: Medium, pace: Pace) {
+  constructor(world: SimulatedWorld, body: SimulatedProcess, medium: Medium, pace: LeasePace) {
     this.#world = world;
     this.#body = body;
     this.#medium = medium;
@@ -48,10 +48,10 @@ export class WayToMedium {
   leases(): Leases {
     const { name } = this.#body;
     const pace = this.#pace;
-    const held = async (ask: () => Promise<LeaseOutcome[]>): Promise<readonly LeaseOutcome[]> => {
+    const held = async (call: () => Promise<LeaseOutcome[]>): Promise<readonly LeaseOutcome[]> => {
       const { leaseMs, marginMs } = pace;
       const sentAtMs = this.#body.clock.monotonicMs();
-      const outcomes = await this.#ask(ask, leaseMs);
+      const outcomes = await this.#request(call, leaseMs);
       return outcomes.map((outcome): LeaseOutcome => {
         if (outcome.kind !== "held") return outcome;
         const lease: HeldLease = { ...outcome.lease, endsAtMs: sentAtMs + leaseMs - marginMs };
@@ -61,16 +61,16 @@ export class WayToMedium {
     return {
       acquire: (partitions) => held(() => this.#medium.acquire(name, partitions)),
       renew: (partitions) => held(() => this.#medium.renew(name, partitions)),
-      release: (partitions) => this.#ask(() => this.#medium.release(name, partitions), pace.leaseMs, false),
-      holders: (partitions) => this.#ask(() => this.#medium.holders(partitions), pace.leaseMs),
+      release: (partitions) => this.#request(() => this.#medium.release(name, partitions), pace.leaseMs, false),
+      holders: (partitions) => this.#request(() => this.#medium.holders(partitions), pace.leaseMs),
     };
   }
 
   membership(): Membership {
     const pace = this.#pace;
     return {
-      beat: (self) => this.#ask(() => this.#medium.beat(self), pace.leaseMs),
-      leave: (id) => this.#ask(() => this.#medium.leave(id), pace.leaseMs),
+      beat: (self) => this.#request(() => this.#medium.beat(self), pace.leaseMs),
+      leave: (id) => this.#request(() => this.#medium.leave(id), pace.leaseMs),
     };
   }
 
@@ -85,7 +85,7 @@ export class WayToMedium {
       capabilities: { sharedBatch: false, syncReads: false },
       fetch: (partition, keys) => read(partition, () => near().fetch(partition, keys)),
       claim: async (partition) => {
-        const epoch = await this.#ask(() => medium.claim(name, partition));
+        const epoch = await this.#request(() => medium.claim(name, partition));
         this.#epochs.set(partition, epoch);
         return epoch;
       },
@@ -97,7 +97,7 @@ export class WayToMedium {
       outbox: (partition, afterSeq, limit) => read(partition, (rows) => rows.outbox(partition, afterSeq, limit)),
       flow: (partition) => read(partition, (rows) => rows.flow(partition)),
       events: (partition, id) => read(partition, (rows) => rows.events(partition, id)),
-      takenUp: (partition, counted) => scan(partition, (rows) => rows.takenUp(partition, counted)),
+      recoverable: (partition, counted) => scan(partition, (rows) => rows.recoverable(partition, counted)),
       unfinished: (partition, status) => scan(partition, (rows) => rows.unfinished(partition, status)),
       completed: (partition) => scan(partition, (rows) => rows.completed(partition)),
       scanState: (partition, service, where) => scan(partition, (rows) => rows.scanState(partition, service, where)),
@@ -115,7 +115,7 @@ export class WayToMedium {
       ? scheduler.random.pick(["before", "after"] as const)
       : undefined;
     let landed: CommitOutcome | undefined;
-    return this.#ask(async () => {
+    return this.#request(async () => {
       if (landed !== undefined) return landed;
       if (crash === "before") this.#body.end("before its commit was durable");
       if (!this.#body.alive && scheduler.random.chance(0.5)) return { kind: "committed" }; // Died with its sender.
@@ -129,10 +129,10 @@ export class WayToMedium {
   /** As the real driver: what the partition carries comes with the rows, and they count only under our claim. */
   #read<T>(partition: number, from: (rows: PartitionStore) => Promise<T>): Promise<T> {
     const epoch = this.#epochs.get(partition);
-    return this.#ask(async () => {
-      const found = await from(this.#medium.rows);
+    return this.#request(async () => {
+      const result = await from(this.#medium.rows);
       if (epoch !== undefined) requireLead(partition, { mark: MARK, epoch }, this.#medium.leadOf(partition));
-      return found;
+      return result;
     });
   }
 
@@ -145,9 +145,9 @@ export class WayToMedium {
   }
 
   /** Until there is an answer, or patience ends: then rejects with STO0001. Never ends for a process that has. */
-  #ask<T>(carryOut: () => Promise<T>, patienceMs = PATIENCE_MS, mayBeLate = true): Promise<T> {
+  #request<T>(carryOut: () => Promise<T>, timeoutMs = TIMEOUT_MS, canBeDelayed = true): Promise<T> {
     const { clock } = this.#body;
-    const deadlineMs = clock.monotonicMs() + patienceMs;
+    const deadlineMs = clock.monotonicMs() + timeoutMs;
     const { scheduler } = this.#world;
     return new Promise((resolve, reject) => {
       let isOver = false;
@@ -159,7 +159,7 @@ export class WayToMedium {
       };
       const attempt = (): void => {
         if (isOver) return;
-        this.#send(carryOut, mayBeLate, (answer) => {
+        this.#send(carryOut, canBeDelayed, (answer) => {
           if (isOver) return;
           answer.then(
             (value) => over(() => resolve(value)),
@@ -179,13 +179,13 @@ export class WayToMedium {
   }
 
   /** One request there and its answer back; either may be lost. */
-  #send<T>(carryOut: () => Promise<T>, mayBeLate: boolean, heard: (answer: Promise<T>) => void): void {
+  #send<T>(carryOut: () => Promise<T>, canBeDelayed: boolean, onAnswer: (answer: Promise<T>) => void): void {
     const { scheduler, settings } = this.#world;
     const { random } = scheduler;
     const there = async (): Promise<void> => {
       if (this.#isLost()) {
         // Given up, and perhaps still on its way through some buffer.
-        if (mayBeLate && random.chance(0.1)) scheduler.after(LATE_MS * random.float(), () => void this.#late(carryOut));
+        if (canBeDelayed && random.chance(0.1)) scheduler.after(DELAY_MS_MAX * random.float(), () => void this.#runDelayed(carryOut));
         return;
       }
       const answer = carryOut();
@@ -193,13 +193,13 @@ export class WayToMedium {
       const back = scheduler.latency(settings.readMs);
       const isLost = this.#isLost();
       scheduler.after(back, () => {
-        if (!isLost && !this.isCut) this.#body.enter(() => heard(answer));
+        if (!isLost && !this.isCut) this.#body.enter(() => onAnswer(answer));
       });
     };
     scheduler.after(scheduler.latency(settings.commitMs), () => void there());
   }
 
-  async #late<T>(carryOut: () => Promise<T>): Promise<void> {
+  async #runDelayed<T>(carryOut: () => Promise<T>): Promise<void> {
     if (this.#medium.isDown) return;
     // Nobody hears the answer, and an error least of all.
     await carryOut().catch(() => undefined);

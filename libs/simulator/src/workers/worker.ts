@@ -16,18 +16,18 @@ import {
 import { createLeadingWorker, type LeadingWorker } from "@perdure/processor";
 import type { Outside } from "../endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "../endpoint/transport.js";
-import type { World } from "../world.js";
-import { Body } from "./body.js";
+import type { SimulatedWorld } from "../world.js";
+import { SimulatedProcess } from "./body.js";
 import type { Medium } from "./medium.js";
-import type { Network } from "./network.js";
-import type { Pace } from "./settings.js";
+import type { SimulatedNetwork } from "./network.js";
+import type { LeasePace } from "./settings.js";
 import { WayToMedium } from "./way-to-medium.js";
 
 export interface WorkerPorts {
-  readonly world: World;
-  readonly pace: Pace;
+  readonly world: SimulatedWorld;
+  readonly pace: LeasePace;
   readonly medium: Medium;
-  readonly network: Network;
+  readonly network: SimulatedNetwork;
   readonly registry: RegistryView;
   readonly outside: Outside;
   /** Its partition is about to be claimed for this term. */
@@ -43,10 +43,10 @@ const TURN_MS = 0.05;
 /** One worker leading one partition, from its claim until the next. */
 export class Term implements StreamOwner {
   readonly name: string;
-  readonly #body: Body;
+  readonly #body: SimulatedProcess;
   readonly #isLatest: () => boolean;
 
-  constructor(name: string, body: Body, isLatest: (term: Term) => boolean) {
+  constructor(name: string, body: SimulatedProcess, isLatest: (term: Term) => boolean) {
     this.name = name;
     this.#body = body;
     this.#isLatest = () => isLatest(this);
@@ -61,7 +61,7 @@ export class Term implements StreamOwner {
 }
 
 export class SimulatedWorker {
-  readonly body: Body;
+  readonly body: SimulatedProcess;
   readonly address: string;
   readonly directory = new LeaderDirectory();
   readonly way: WayToMedium;
@@ -77,23 +77,23 @@ export class SimulatedWorker {
   constructor(place: string, number: number, ports: WorkerPorts) {
     const { world, pace, medium, network } = ports;
     this.#ports = ports;
-    this.body = new Body(`${place}#${number}`, world);
+    this.body = new SimulatedProcess(`${place}#${number}`, world);
     this.address = `${place}.test:9071`;
     this.way = new WayToMedium(world, this.body, medium, pace);
     const { clock } = this.body;
     this.#remote = new RemotePartitions({ directory: this.directory, link: (address) => this.#link(address), clock });
     this.#core = this.#createCore();
-    const { led } = this.#core;
+    const { leaderPartitions } = this.#core;
     this.served = {
-      partitions: led,
-      leads: (id) => led.leads(id),
-      epochOf: (id) => led.epochOf(id),
+      partitions: leaderPartitions,
+      leads: (id) => leaderPartitions.leads(id),
+      epochOf: (id) => leaderPartitions.epochOf(id),
       deliver: (command, producer, seq, delivered, after, undelivered) => {
         ports.arrived((worker) => {
           const nothing = (): void => undefined;
           worker.served.deliver(command, producer, seq, nothing, after, nothing);
         }, command.id);
-        return led.deliver(command, producer, seq, delivered, after, undelivered);
+        return leaderPartitions.deliver(command, producer, seq, delivered, after, undelivered);
       },
       directory: this.directory,
       soon: world.scheduler.soon,
@@ -149,7 +149,7 @@ export class SimulatedWorker {
             this.#remote.deliver(delivery, delivered, undelivered);
           },
         },
-        seen: (members, holders) => this.directory.learn(leadersSeen(settings.partitionCount, members, holders)),
+        publish: (members, holders) => this.directory.learn(leadersSeen(settings.partitionCount, members, holders)),
         clock,
         logger: this.#logger({}),
         soon: (task) => void clock.setTimer(TURN_MS * scheduler.random.float(), task),
@@ -159,8 +159,8 @@ export class SimulatedWorker {
         address: this.address,
         partitionCount: settings.partitionCount,
         cleanupIntervalMs: settings.cleanupIntervalMs,
-        get lookMs() {
-          return pace.lookMs; // Slower once nothing happens.
+        get pollMs() {
+          return pace.pollMs; // Slower once nothing happens.
         },
       },
     );
@@ -171,7 +171,7 @@ export class SimulatedWorker {
     host: InvokerHost,
     options: {
       readonly slots: Slots;
-      readonly protocolVersionMax: World["settings"]["protocolVersionMax"];
+      readonly protocolVersionMax: SimulatedWorld["settings"]["protocolVersionMax"];
       readonly concurrentInvocationsMax: number;
       readonly eagerStateBytesMax: number;
     },
@@ -216,8 +216,8 @@ export class SimulatedWorker {
   }
 
   #link(address: string): Link {
-    const known = this.#links.get(address);
-    if (known !== undefined) return known;
+    const existing = this.#links.get(address);
+    if (existing !== undefined) return existing;
     const { network, world } = this.#ports;
     const link = new Link(address, network.channel(this.body, address), world.scheduler.soon);
     this.#links.set(address, link);

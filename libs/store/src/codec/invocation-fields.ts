@@ -73,8 +73,8 @@ export class InvocationFields {
     if (start < 0) return "";
     const { row } = this;
     const slot = ((row[end - 1] as number) * 31 + (row[start] as number) * 7 + end - start) & (NAMES - 1);
-    const known = this.#names[slot];
-    if (known !== undefined && stands(known.bytes, row, start, end)) return known.text;
+    const cached = this.#names[slot];
+    if (cached !== undefined && stands(cached.bytes, row, start, end)) return cached.text;
     const text = this.text(field);
     this.#names[slot] = { bytes: row.slice(start, end), text };
     return text;
@@ -94,7 +94,7 @@ function stands(bytes: Uint8Array, row: Uint8Array, start: number, end: number):
 }
 
 /** A place in a row that moves over it. */
-class Walk {
+class RowCursor {
   protected row: Uint8Array = new Uint8Array(0);
   protected at = 0;
 
@@ -130,7 +130,7 @@ class Walk {
   }
 }
 
-export class FactFields extends Walk {
+export class FactFields extends RowCursor {
   readonly id: TextField = { start: -1, end: -1 };
   readonly scope: TextField = { start: -1, end: -1 };
   readonly service: TextField = { start: -1, end: -1 };
@@ -148,7 +148,7 @@ export class FactFields extends Walk {
 
   read(row: Uint8Array): void {
     this.row = row;
-    this.#forget();
+    this.#reset();
     this.at = 1;
     while (this.at < row.length) {
       const tag = this.number();
@@ -233,7 +233,7 @@ export class FactFields extends Walk {
     }
   }
 
-  #forget(): void {
+  #reset(): void {
     this.id.start = -1;
     this.scope.start = -1;
     this.service.start = -1;
@@ -251,7 +251,7 @@ export class FactFields extends Walk {
 }
 
 /** −1 stands for a time or number that the row does not have. */
-export class ProgressFields extends Walk {
+export class ProgressFields extends RowCursor {
   readonly pinnedDeployment: TextField = { start: -1, end: -1 };
   pinnedVersion = -1;
   modifiedAtMs = 0;
@@ -266,7 +266,7 @@ export class ProgressFields extends Walk {
 
   read(row: Uint8Array): void {
     this.row = row;
-    this.#forget();
+    this.#reset();
     this.at = 1;
     while (this.at < row.length) {
       const tag = this.number();
@@ -313,7 +313,7 @@ export class ProgressFields extends Walk {
     }
   }
 
-  #forget(): void {
+  #reset(): void {
     this.pinnedDeployment.start = -1;
     this.pinnedVersion = -1;
     this.modifiedAtMs = 0;

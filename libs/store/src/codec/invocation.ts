@@ -63,7 +63,7 @@ export function statusOf(row: Uint8Array): Invocation["status"] | undefined {
 }
 
 /** Whether a new leader must take the stored invocation up: it runs, or waits for a slot. */
-export function isTakenUp(row: Uint8Array): boolean {
+export function isRecoverable(row: Uint8Array): boolean {
   const byte = row[0];
   return byte === INVOKED || byte === READY || byte === INBOXED_FOR_SLOT;
 }

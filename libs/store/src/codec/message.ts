@@ -7,33 +7,33 @@ import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/partition
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import { decodeFacts, encodeFacts } from "./invocation.js";
 
-export type OwedCommand = Extract<PartitionCommand, { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" }>;
-const KINDS: readonly OwedCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill"];
+export type OutboxCommand = Extract<PartitionCommand, { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" }>;
+const KINDS: readonly OutboxCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill"];
 
 const writer = new ProtoWriter();
 
-export function encodeOwed(command: PartitionCommand): Uint8Array {
-  const kind = KINDS.indexOf(command.kind as OwedCommand["kind"]);
+export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
+  const kind = KINDS.indexOf(command.kind as OutboxCommand["kind"]);
   invariant(kind >= 0, `partitions do not owe each other a ${command.kind}`);
-  const owed = command as OwedCommand;
+  const outboxCommand = command as OutboxCommand;
   let signal: Uint8Array | undefined;
-  if (owed.kind === "invoke") owed.facts.bytes ??= encodeFacts(owed.facts);
-  if (owed.kind === "signal") signal = encodeNotification(owed.signal, owed.result);
-  const w = writer.reset().uint32(1, kind).string(2, owed.id);
-  switch (owed.kind) {
+  if (outboxCommand.kind === "invoke") outboxCommand.facts.bytes ??= encodeFacts(outboxCommand.facts);
+  if (outboxCommand.kind === "signal") signal = encodeNotification(outboxCommand.signal, outboxCommand.result);
+  const w = writer.reset().uint32(1, kind).string(2, outboxCommand.id);
+  switch (outboxCommand.kind) {
     case "invoke":
-      w.bytes(3, owed.facts.bytes as Uint8Array).bytes(4, owed.input);
-      if (owed.sink !== undefined) writeSink(w, owed.sink);
+      w.bytes(3, outboxCommand.facts.bytes as Uint8Array).bytes(4, outboxCommand.input);
+      if (outboxCommand.sink !== undefined) writeSink(w, outboxCommand.sink);
       break;
     case "attach":
-      writeSink(w, owed.sink);
+      writeSink(w, outboxCommand.sink);
       break;
     case "queryOutput":
-      writeSink(w, { kind: "call", callerId: owed.callerId, callerLife: owed.callerLife, completionId: owed.completionId });
+      writeSink(w, { kind: "call", callerId: outboxCommand.callerId, callerLife: outboxCommand.callerLife, completionId: outboxCommand.completionId });
       break;
     case "notify":
-      w.uint32(6, owed.type).bytes(7, owed.body);
-      if (owed.life !== undefined) w.uint64(8, owed.life);
+      w.uint32(6, outboxCommand.type).bytes(7, outboxCommand.body);
+      if (outboxCommand.life !== undefined) w.uint64(8, outboxCommand.life);
       break;
     case "signal":
       w.bytes(7, signal as Uint8Array);
@@ -53,9 +53,9 @@ function writeSink(w: ProtoWriter, sink: Sink): void {
   w.join();
 }
 
-export function decodeOwed(row: Uint8Array): OwedCommand {
+export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
   const r = new ProtoReader(row);
-  let kind: OwedCommand["kind"] | undefined = KINDS[0]; // Default of the field.
+  let kind: OutboxCommand["kind"] | undefined = KINDS[0]; // Default of the field.
   let id = "" as InvocationId;
   let facts: InvocationFacts | undefined;
   let input: Uint8Array | undefined;

@@ -8,7 +8,7 @@ import type {
   ObjectLock,
   PromiseListener,
   QueuePause,
-  StateEntry,
+  UserStateEntry,
   WorkflowPromise,
 } from "@perdure/partition";
 import type { RowBytes } from "../kv/key-value.js";
@@ -167,7 +167,7 @@ export function decodeInbox(row: Uint8Array): InboxEntry {
   const r = new ProtoReader(row);
   let id: InvocationId | undefined;
   let expectedVersion: string | undefined;
-  const entries: StateEntry[] = [];
+  const entries: UserStateEntry[] = [];
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) id = r.string() as InvocationId;
@@ -179,11 +179,11 @@ export function decodeInbox(row: Uint8Array): InboxEntry {
 }
 
 /** `{1 key bytes, 2 value}` each. */
-export function writeStateEntries(w: ProtoWriter, field: number, entries: readonly StateEntry[]): void {
+export function writeStateEntries(w: ProtoWriter, field: number, entries: readonly UserStateEntry[]): void {
   for (const { key, value } of entries) w.fork(field).bytes(1, fromBinaryString(key)).bytes(2, value).join();
 }
 
-export function decodeStateEntry(bytes: Uint8Array): StateEntry {
+export function decodeStateEntry(bytes: Uint8Array): UserStateEntry {
   const r = new ProtoReader(bytes);
   let key = "";
   let value: Uint8Array = new Uint8Array(0);

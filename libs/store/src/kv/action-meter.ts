@@ -53,7 +53,7 @@ export class ActionMeter {
     return this.#counted;
   }
 
-  settle(sealed: number): void {
+  markDurable(sealed: number): void {
     this.#durable = sealed;
   }
 }

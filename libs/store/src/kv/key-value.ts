@@ -81,14 +81,14 @@ export class MemoryKeyValue implements KeyValue {
   async *scan(from: string, to: string, options?: { readonly limit?: number }): AsyncIterable<readonly [string, Uint8Array]> {
     this.#sorted ??= [...this.#rows.keys()].sort();
     const sorted = this.#sorted;
-    const found: (readonly [string, Uint8Array])[] = [];
+    const result: (readonly [string, Uint8Array])[] = [];
     const limit = options?.limit ?? Number.POSITIVE_INFINITY;
-    for (let i = lowerBound(sorted, from); i < sorted.length && found.length < limit; i++) {
+    for (let i = lowerBound(sorted, from); i < sorted.length && result.length < limit; i++) {
       const key = sorted[i] as string;
       if (key >= to) break;
-      found.push([key, this.#rows.get(key) as Uint8Array]);
+      result.push([key, this.#rows.get(key) as Uint8Array]);
     }
-    yield* found;
+    yield* result;
   }
 
   async *values(from: string, to: string): AsyncIterable<readonly Uint8Array[]> {

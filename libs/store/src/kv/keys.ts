@@ -24,8 +24,8 @@ const SEQ_CHARS = 11;
 
 const partitionPrefixes: string[] = [];
 export function partitionPrefix(partition: number): string {
-  const known = partitionPrefixes[partition];
-  if (known !== undefined) return known;
+  const cached = partitionPrefixes[partition];
+  if (cached !== undefined) return cached;
   const prefix = String.fromCharCode(48 + Math.floor(partition / 64), 48 + (partition % 64));
   partitionPrefixes[partition] = prefix;
   return prefix;

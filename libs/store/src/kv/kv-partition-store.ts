@@ -16,8 +16,8 @@ import type {
   WorkflowPromise,
 } from "@perdure/partition";
 import { EVENT_SLOTS } from "@perdure/partition";
-import { decodeInvocation, invocationRow, isTakenUp, statusOf } from "../codec/invocation.js";
-import { decodeOwed, encodeOwed } from "../codec/message.js";
+import { decodeInvocation, invocationRow, isRecoverable, statusOf } from "../codec/invocation.js";
+import { decodeOutboxCommand, encodeOutboxCommand } from "../codec/message.js";
 import {
   decodeEntry,
   decodeEvent,
@@ -108,16 +108,16 @@ export class KvPartitionStore implements PartitionStore {
     for (const { mutations } of batches) meter.count(mutations);
     const sealed = meter.seal(write);
     await this.#kv.write(write);
-    meter.settle(sealed);
+    meter.markDurable(sealed);
   }
 
   async readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
     const entries: JournalEntry[] = [];
     for (let from = 0; from < length; from += JOURNAL_READ_ROWS) {
-      const wanted: string[] = [];
+      const rowKeys: string[] = [];
       for (let index = from; index < Math.min(length, from + JOURNAL_READ_ROWS); index++)
-        wanted.push(keys.entryKey(partition, id, index));
-      for (const row of await this.#kv.getMany(wanted)) {
+        rowKeys.push(keys.entryKey(partition, id, index));
+      for (const row of await this.#kv.getMany(rowKeys)) {
         if (row === undefined) return entries;
         entries.push(decodeEntry(row));
       }
@@ -156,17 +156,17 @@ export class KvPartitionStore implements PartitionStore {
     const messages: OutboxMessage[] = [];
     const start = keys.table(partition, "o");
     for await (const [row, value] of this.#kv.scan(keys.outboxKey(partition, afterSeq + 1), keys.after(start), { limit })) {
-      messages.push({ seq: keys.parseSeqRest(row.slice(start.length)), command: decodeOwed(value) });
+      messages.push({ seq: keys.parseSeqRest(row.slice(start.length)), command: decodeOutboxCommand(value) });
     }
     return messages;
   }
 
-  async *takenUp(partition: number, counted?: Population): AsyncIterable<Invocation> {
+  async *recoverable(partition: number, counted?: Population): AsyncIterable<Invocation> {
     const start = keys.table(partition, "i");
     for await (const [, row] of this.#kv.scan(start, keys.after(start))) {
       const status = statusOf(row);
       if (counted !== undefined && status !== undefined && status !== "completed") counted[status]++;
-      if (isTakenUp(row)) yield decodeInvocation(row);
+      if (isRecoverable(row)) yield decodeInvocation(row);
     }
     if (counted === undefined) return;
     const timers = keys.table(partition, "t");
@@ -295,7 +295,7 @@ function syncReads(kv: KeyValue): SyncReads {
 function collect(partition: number, mutations: readonly Mutation[], write: Map<string, RowBytes | null>): void {
   // Encoding waits until the end of the batch: an invocation that changed five times is encoded once.
   const invocations = new Map<InvocationId, Invocation | undefined>();
-  let forgotten: Set<InvocationId> | undefined;
+  let deletedIds: Set<InvocationId> | undefined;
   for (const mutation of mutations) {
     switch (mutation.kind) {
       case "putInvocation":
@@ -303,8 +303,8 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
         break;
       case "deleteInvocation":
         invocations.set(mutation.id, undefined);
-        forgotten ??= new Set();
-        forgotten.add(mutation.id);
+        deletedIds ??= new Set();
+        deletedIds.add(mutation.id);
         break;
       case "appendEntry":
         write.set(keys.entryKey(partition, mutation.id, mutation.index), entryRow(mutation.entry));
@@ -349,7 +349,7 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
         write.set(keys.timerKeyOf(partition, mutation.timer), null);
         break;
       case "putOutbox":
-        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOwed(mutation.message.command));
+        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOutboxCommand(mutation.message.command));
         break;
       case "deleteOutbox":
         write.set(keys.outboxKey(partition, mutation.seq), null);
@@ -384,7 +384,7 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
       write.set(completed, invocationRow(invocation));
     } else {
       write.set(unfinished, invocationRow(invocation));
-      if (forgotten?.has(id)) write.set(completed, null); // Forgotten and born again in one batch.
+      if (deletedIds?.has(id)) write.set(completed, null); // Forgotten and born again in one batch.
     }
   }
 }

@@ -15,7 +15,7 @@ const ENTRIES: readonly JournalEntry[] = [
 ];
 const EVENT: JournalEvent = { kind: "paused", afterIndex: 0, atMs: 7, error: undefined };
 
-interface Wanted {
+interface RecordSpec {
   readonly service?: string;
   readonly createdAtMs?: number;
   readonly completedAtMs?: number;
@@ -24,10 +24,10 @@ interface Wanted {
 }
 
 /** A plain service's, without journal. */
-function completed(n: number, wanted: Wanted = {}): Completed {
-  const { service = "S", createdAtMs = 1_000, completedAtMs = 2_000, retentionMs = 60_000 } = wanted;
+function completed(n: number, spec: RecordSpec = {}): Completed {
+  const { service = "S", createdAtMs = 1_000, completedAtMs = 2_000, retentionMs = 60_000 } = spec;
   const target = { ...plainTarget, service };
-  const outcome = wanted.isFailure
+  const outcome = spec.isFailure
     ? ({ kind: "failure", failure: { code: 500, message: "no", metadata: [] }, stacktrace: undefined } as const)
     : ({ kind: "success", value: new Uint8Array([n]) } as const);
   return anInvocation("completed", {
@@ -37,7 +37,7 @@ function completed(n: number, wanted: Wanted = {}): Completed {
     outcome,
   });
 }
-const record = (n: number, wanted: Wanted = {}) => archiveRecord(completed(n, wanted), [], []);
+const record = (n: number, spec: RecordSpec = {}) => archiveRecord(completed(n, spec), [], []);
 
 async function scanned(archive: Archive, filter: ArchiveFilter): Promise<InvocationId[]> {
   const rows: ArchivedRow[] = [];
@@ -54,11 +54,11 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       const put = archiveRecord(whole, ENTRIES, [EVENT]);
       expect(await archive.put(LEADER, [put, record(2)])).toEqual(DONE);
       expect(await archive.put(LEADER, [put])).toEqual(DONE);
-      const [found, ...others] = await archive.find([anId(1), anId(9)]);
+      const [row, ...others] = await archive.find([anId(1), anId(9)]);
       expect(others).toEqual([]);
-      expect(found).toMatchObject({ id: anId(1), retainedUntilMs: 62_000, expires: true });
-      expect([...(found as ArchivedRow).row]).toEqual([...put.row]);
-      expect(decodeInvocation((found as ArchivedRow).row)).toMatchObject({ status: "completed", outcome: whole.outcome });
+      expect(row).toMatchObject({ id: anId(1), retainedUntilMs: 62_000, expires: true });
+      expect([...(row as ArchivedRow).row]).toEqual([...put.row]);
+      expect(decodeInvocation((row as ArchivedRow).row)).toMatchObject({ status: "completed", outcome: whole.outcome });
       const entries = await archive.journal(anId(1));
       expect(entries.map((each) => ({ ...each, body: [...each.body] }))).toEqual(
         ENTRIES.map((each) => ({ ...each, body: [...each.body] })),
@@ -71,18 +71,18 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       await using archive = await open();
       await archive.put(LEADER, [record(1)]);
       expect(await archive.put({ partition: 0, epoch: 2 }, [record(2)])).toEqual({ kind: "fenced", by: 3 });
-      const life = { id: anId(1), retainedUntilMs: 62_000 };
-      expect(await archive.forget({ partition: 0, epoch: 2 }, [life])).toEqual({ kind: "fenced", by: 3 });
+      const generation = { id: anId(1), retainedUntilMs: 62_000 };
+      expect(await archive.delete({ partition: 0, epoch: 2 }, [generation])).toEqual({ kind: "fenced", by: 3 });
       expect(await archive.put({ partition: 1, epoch: 1 }, [record(3)])).toEqual(DONE);
       expect((await scanned(archive, {})).sort()).toEqual([anId(1), anId(3)].sort());
-      expect(await archive.forget({ partition: 0, epoch: 4 }, [])).toEqual(DONE);
+      expect(await archive.delete({ partition: 0, epoch: 4 }, [])).toEqual(DONE);
       expect(await archive.put(LEADER, [record(2)])).toEqual({ kind: "fenced", by: 4 });
     });
 
     test("forgets the life that is meant and no other", async () => {
       await using archive = await open();
       await archive.put(LEADER, [record(1), record(2)]);
-      await archive.forget(LEADER, [
+      await archive.delete(LEADER, [
         { id: anId(1), retainedUntilMs: 62_001 },
         { id: anId(2), retainedUntilMs: 62_000 },
         { id: anId(3), retainedUntilMs: 62_000 },
@@ -130,9 +130,9 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       expect(new Set(all).size).toBe(701);
       const of = (filter: (n: number) => boolean) => many.filter((_, n) => filter(n)).map(({ id }) => id);
       const times = new Map(many.map(({ id, createdAtMs }) => [id, createdAtMs]));
-      const found = await scanned(archive, { partition: 0, service: "T" });
-      expect(found.map((id) => times.get(id))).toEqual(found.map((id) => times.get(id)).sort((a, b) => Number(a) - Number(b)));
-      expect([...found].sort()).toEqual(of((n) => n % 3 === 0).sort());
+      const ids = await scanned(archive, { partition: 0, service: "T" });
+      expect(ids.map((id) => times.get(id))).toEqual(ids.map((id) => times.get(id)).sort((a, b) => Number(a) - Number(b)));
+      expect([...ids].sort()).toEqual(of((n) => n % 3 === 0).sort());
       const range = { createdFromMs: 1_010, createdToMs: 1_020, isFailure: true, service: "S" };
       expect([...(await scanned(archive, range))].sort()).toEqual(
         of((n) => n >= 20 && n < 40 && n % 5 === 0 && n % 3 !== 0).sort(),

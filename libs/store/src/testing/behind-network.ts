@@ -1,11 +1,11 @@
 /** A store as if it were behind a network: the same rows, in batches, a little later. For proving that nobody needs them at once. */
-import type { AsyncPartitionStore, Row, RowKey } from "../async-reads.js";
+import type { AsyncPartitionStore, FetchedRow, RowKey } from "../async-reads.js";
 import type { PartitionStore } from "../partition-store.js";
 
 /** `later` runs a task after what is under way now; every fetch and commit takes its time with it. */
 export function behindNetwork(store: PartitionStore, later: (task: () => void) => void = setImmediate): AsyncPartitionStore {
   const soon = (): Promise<void> => new Promise((resolve) => later(resolve));
-  const find = async (partition: number, key: RowKey): Promise<Row["value"]> => {
+  const find = async (partition: number, key: RowKey): Promise<FetchedRow["value"]> => {
     const { reads } = store;
     switch (key.kind) {
       case "invocation":
@@ -43,7 +43,7 @@ export function behindNetwork(store: PartitionStore, later: (task: () => void) =
     capabilities: { ...store.capabilities, syncReads: false },
     async fetch(partition, keys) {
       await soon();
-      const rows = await Promise.all(keys.map(async (key) => ({ ...key, value: await find(partition, key) }) as Row));
+      const rows = await Promise.all(keys.map(async (key) => ({ ...key, value: await find(partition, key) }) as FetchedRow));
       await soon(); // What is committed meanwhile is not in the answer.
       return rows;
     },
@@ -59,7 +59,7 @@ export function behindNetwork(store: PartitionStore, later: (task: () => void) =
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),
     timers: (partition, group, fromMs, limit) => store.timers(partition, group, fromMs, limit),
     outbox: (partition, afterSeq, limit) => store.outbox(partition, afterSeq, limit),
-    takenUp: (partition, counted) => store.takenUp(partition, counted),
+    recoverable: (partition, counted) => store.recoverable(partition, counted),
     flow: (partition) => store.flow(partition),
     unfinished: (partition, status) => store.unfinished(partition, status),
     completed: (partition) => store.completed(partition),

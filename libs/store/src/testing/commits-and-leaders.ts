@@ -56,8 +56,8 @@ export function commitsAndLeaders({ open }: StoreUnderTest): void {
       const batch = ({ partition, epoch }: typeof a, value: string) => ({ partition, epoch, mutations: [mark(value)] });
       expect(await store.commit([batch(a, "1"), batch(b, "1"), batch(c, "1")])).toEqual({ kind: "committed" });
       const usurper = await lead(store, 1);
-      const late = await store.commit([batch(a, "2"), batch(b, "2"), batch(c, "2")]);
-      expect(late).toEqual({ kind: "fenced", partition: 1, by: usurper.epoch });
+      const outcome = await store.commit([batch(a, "2"), batch(b, "2"), batch(c, "2")]);
+      expect(outcome).toEqual({ kind: "fenced", partition: 1, by: usurper.epoch });
       for (const partition of [0, 1, 2]) expect(store.reads.state(partition, "O", "k", "mark")).toEqual(utf8("1"));
     });
 

@@ -14,7 +14,7 @@ export function flowRows({ open }: StoreUnderTest): void {
       await using store = await open();
       const leader = await lead(store);
       const facts = (n: number) => someFacts({ id: anId(n), target: scopedTarget("s1"), limitKey: "a/b", priority: 1 });
-      const wanted = [
+      const expected = [
         anInvocation("invoked", { facts: facts(1) }),
         anInvocation("ready", { facts: facts(2), readyAtMs: 5 }),
         anInvocation("inboxed", { facts: facts(3), waitsFor: "slot" }),
@@ -26,19 +26,19 @@ export function flowRows({ open }: StoreUnderTest): void {
         anInvocation("paused", { facts: facts(7) }),
         anInvocation("completed", { facts: facts(8) }),
       ];
-      for (const invocation of [...wanted, ...others]) await leader.put({ kind: "putInvocation", invocation });
+      for (const invocation of [...expected, ...others]) await leader.put({ kind: "putInvocation", invocation });
       for (const kind of ["sleep", "purge"] as const)
         await leader.put({ kind: "putTimer", timer: { dueAtMs: 9, kind, id: anId(6), sequence: 1 } });
       const counted = newPopulation();
-      const found = await all(store.takenUp(0, counted));
+      const invocations = await all(store.recoverable(0, counted));
       // Nobody waits for a purge.
       expect(counted).toEqual({ invoked: 1, ready: 1, inboxed: 2, scheduled: 1, suspended: 1, paused: 1, timers: 1 });
-      const plain = found.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } }));
+      const plain = invocations.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } }));
       expect(plain.sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))).toEqual(
-        wanted.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } })),
+        expected.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } })),
       );
       expect(store.reads.invocation(0, anId(4))).toMatchObject({ waitsFor: "lock", inboxSeq: 7 });
-      expect(await all(store.takenUp(1))).toEqual([]);
+      expect(await all(store.recoverable(1))).toEqual([]);
     });
 
     test("a bucket has its newest value until it is forgotten", async () => {

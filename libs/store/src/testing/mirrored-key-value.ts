@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, PartitionCommand, PartitionSnapshot, QueuePause, TimerKey } from "@perdure/partition";
 import { decodeInvocation } from "../codec/invocation.js";
-import { decodeOwed } from "../codec/message.js";
+import { decodeOutboxCommand } from "../codec/message.js";
 import { decodeEntry, decodeInbox, decodeLock, decodePause, decodePromise } from "../codec/rows.js";
 import { MemoryKeyValue, type RowBytes } from "../kv/key-value.js";
 import * as keys from "../kv/keys.js";
@@ -35,7 +35,7 @@ class Rows {
       promises: [...this.promises.values()],
       timers: [...this.timers.values()],
       pauses: [...this.pauses.values()],
-      owed: [...this.outbox.values()],
+      pendingCommands: [...this.outbox.values()],
     };
   }
 
@@ -68,7 +68,7 @@ class Rows {
       case "r":
         return put(this.timers, key, row, () => keys.parseTimerKey(key));
       case "o":
-        return put(this.outbox, key, row, decodeOwed);
+        return put(this.outbox, key, row, decodeOutboxCommand);
       case "f":
         if (keys.parseFlowKey(key).kind === "pause") put(this.pauses, key, row, decodePause);
     }
@@ -84,7 +84,7 @@ class Rows {
   }
 }
 
-function put<Row>(rows: Map<string, Row>, key: string, row: Uint8Array | undefined, decode: (row: Uint8Array) => Row): void {
+function put<FetchedRow>(rows: Map<string, FetchedRow>, key: string, row: Uint8Array | undefined, decode: (row: Uint8Array) => FetchedRow): void {
   if (row === undefined) rows.delete(key);
   else rows.set(key, decode(row));
 }
@@ -114,8 +114,8 @@ export class MirroredKeyValue extends MemoryKeyValue {
   }
 
   #rowsOf(prefix: string): Rows {
-    const known = this.#partitions.get(prefix);
-    if (known !== undefined) return known;
+    const existing = this.#partitions.get(prefix);
+    if (existing !== undefined) return existing;
     const rows = new Rows();
     this.#partitions.set(prefix, rows);
     return rows;

@@ -38,8 +38,8 @@ export function reopening({ open, reopen }: StoreUnderTest): void {
       const { epoch } = await lead(store);
       await store[Symbol.asyncDispose]();
       await using again = await reopen();
-      const late = await again.commit([{ partition: 0, epoch, mutations: [{ kind: "putDedup", producer: "p", seq: 1 }] }]);
-      expect(late.kind).toBe("fenced");
+      const outcome = await again.commit([{ partition: 0, epoch, mutations: [{ kind: "putDedup", producer: "p", seq: 1 }] }]);
+      expect(outcome.kind).toBe("fenced");
       expect(again.reads.dedup(0, "p")).toBeUndefined();
     });
   });

@@ -33,7 +33,7 @@ export async function everything(store: PartitionStore, partition: number): Prom
     inboxes: await all(store.scanInboxes(partition)),
     precise: await store.timers(partition, "precise", 0, 1_000),
     retention: await store.timers(partition, "retention", 0, 1_000),
-    takenUp: await all(store.takenUp(partition)),
+    recoverable: await all(store.recoverable(partition)),
     buckets: flow.buckets,
     pauses: flow.pauses,
     outbox: await store.outbox(partition, -1, 1_000),

@@ -16,7 +16,7 @@ const timer = (dueAtMs: number, kind: TimerKey["kind"], n = 1, sequence = 0): Ti
 const putTimer = (key: TimerKey): Mutation => ({ kind: "putTimer", timer: key });
 
 /** One of each kind that partitions owe each other, with every optional part present and absent. */
-const OWED: readonly PartitionCommand[] = [
+const OUTBOX_COMMANDS: readonly PartitionCommand[] = [
   {
     kind: "invoke",
     id: anId(1),
@@ -72,9 +72,9 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
       ];
       const retention = [timer(4, "purge"), timer(6, "purgeJournal"), timer(6, "purge")];
       await leader.put(...[...precise, ...retention].reverse().map(putTimer));
-      const found = await store.timers(0, "precise", 0, 100);
-      expect(found.map((each) => each.dueAtMs)).toEqual([5, 5, 5, 5, 40, 1_795_000_000_000]);
-      expect(new Set(found.map((each) => JSON.stringify(each)))).toEqual(new Set(precise.map((each) => JSON.stringify(each))));
+      const page = await store.timers(0, "precise", 0, 100);
+      expect(page.map((each) => each.dueAtMs)).toEqual([5, 5, 5, 5, 40, 1_795_000_000_000]);
+      expect(new Set(page.map((each) => JSON.stringify(each)))).toEqual(new Set(precise.map((each) => JSON.stringify(each))));
       expect((await store.timers(0, "retention", 0, 100)).map((each) => each.dueAtMs)).toEqual([4, 6, 6]);
     });
 
@@ -84,15 +84,15 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
       const timers = Array.from({ length: 50 }, (_, n) => timer(Math.floor(n / 3) * 10, "sleep", n, n));
       await leader.put(...timers.map(putTimer));
       expect((await store.timers(0, "precise", 31, 4)).map((each) => each.dueAtMs)).toEqual([40, 40, 40, 50]);
-      const seen = new Set<string>();
+      const keys = new Set<string>();
       for (let from = 0; ; ) {
         const page = await store.timers(0, "precise", from, 7);
-        for (const each of page) seen.add(JSON.stringify(each));
+        for (const each of page) keys.add(JSON.stringify(each));
         const last = page[page.length - 1];
         if (last === undefined || page.length < 7) break;
         from = last.dueAtMs;
       }
-      expect(seen.size).toBe(timers.length);
+      expect(keys.size).toBe(timers.length);
     });
 
     test("a timer is deleted by its whole key", async () => {
@@ -115,9 +115,9 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
         putTimer(timer(Number.MAX_SAFE_INTEGER, "sleep", 2)),
         putTimer(timer(7, "sleep", 3)),
       );
-      const found = await store.timers(0, "precise", -10, 10);
-      expect(found.map((each) => each.id)).toEqual([anId(1), anId(3), anId(2)]);
-      for (const each of found) {
+      const page = await store.timers(0, "precise", -10, 10);
+      expect(page.map((each) => each.id)).toEqual([anId(1), anId(3), anId(2)]);
+      for (const each of page) {
         expect(store.reads.hasTimer(0, each)).toBe(true);
         await leader.put({ kind: "deleteTimer", timer: each });
       }
@@ -127,12 +127,12 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
     test("the outbox gives messages by sequence, after one already read, as they were put", async () => {
       await using store = await open();
       const leader = await lead(store);
-      const seqs = OWED.map((_, n) => n * 2 ** 33 + n);
-      const messages = OWED.map((command, n) => ({ seq: seqs[n] as number, command }));
+      const seqs = OUTBOX_COMMANDS.map((_, n) => n * 2 ** 33 + n);
+      const messages = OUTBOX_COMMANDS.map((command, n) => ({ seq: seqs[n] as number, command }));
       await leader.put(...[...messages].reverse().map((message): Mutation => ({ kind: "putOutbox", message })));
       const read = await store.outbox(0, -1, 100);
       expect(read.map((message) => message.seq)).toEqual(seqs);
-      expect(read.map((message) => plain(message.command))).toEqual(OWED.map(plain));
+      expect(read.map((message) => plain(message.command))).toEqual(OUTBOX_COMMANDS.map(plain));
       expect((await store.outbox(0, seqs[1] as number, 2)).map((message) => message.seq)).toEqual(seqs.slice(2, 4));
       await leader.put({ kind: "deleteOutbox", seq: seqs[0] as number });
       expect((await store.outbox(0, -1, 1)).map((message) => message.seq)).toEqual([seqs[1]]);

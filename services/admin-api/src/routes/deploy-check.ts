@@ -3,7 +3,7 @@
  * ask for it (`verify`), and a deployment that exists can be asked whether stuck invocations could be resumed on it.
  */
 import { formatDuration, parseByteSize, parseDuration } from "@perdure/base";
-import { CHECK_BOUNDS_MAX, type CheckWishes, type Finding, type Registry, type Verification } from "@perdure/metadata";
+import { CHECK_BOUNDS_MAX, type CheckOptions, type VerificationFinding, type Registry, type Verification } from "@perdure/metadata";
 import { z } from "zod";
 import { type ApiAnswer, json } from "../http/answer.js";
 import type { ApiRequest } from "../http/request.js";
@@ -55,13 +55,13 @@ export const CheckBody = z
 export const Verify = z.union([z.boolean(), CheckBody]).nullish();
 
 /** What the registration asks to be checked, or undefined; the body says more than the query. */
-export function wishesOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckWishes | undefined {
+export function wishesOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckOptions | undefined {
   const asked = verify ?? request.flag("verify", false);
   if (asked === false) return undefined;
   return asked === true ? {} : wishes(asked);
 }
 
-function wishes(body: z.infer<typeof CheckBody>): CheckWishes {
+function wishes(body: z.infer<typeof CheckBody>): CheckOptions {
   return {
     inFlightPerHandler: body.in_flight_per_handler ?? undefined,
     completedPerHandler: body.completed_per_handler ?? undefined,
@@ -83,7 +83,7 @@ export function refusalOf(verification: Verification, breaking: boolean): ApiAns
   return json(409, { message, restate_code: "META0101", verification: verificationView(verification) });
 }
 
-function first([finding]: readonly Finding[]): string {
+function first([finding]: readonly VerificationFinding[]): string {
   if (finding === undefined) return "";
   const { service, handler, invocationId, kind, commandIndex, expected, actual } = finding;
   const who = `First: ${service}/${handler}, ${invocationId}`;

@@ -3,7 +3,7 @@
  * key and waits behind its running invocation; a version that is not the present one is refused instead of dropped.
  */
 import { newInvocationId, toBinaryString, utf8 } from "@perdure/base";
-import type { StateEntry } from "@perdure/partition";
+import type { UserStateEntry } from "@perdure/partition";
 import { z } from "zod";
 import { empty } from "../http/answer.js";
 import { ApiError } from "../http/errors.js";
@@ -16,13 +16,13 @@ import type { AdminPorts } from "../ports.js";
  * Keys to bytes: a list of byte values, or a text that stands for its UTF-8. Read by hand, because such a list can have millions
  * of elements and a key can have any name.
  */
-const NewState = z.unknown().transform((value, context): readonly StateEntry[] => {
+const NewState = z.unknown().transform((value, context): readonly UserStateEntry[] => {
   const issue = (path: (string | number)[], message: string) => context.addIssue({ code: "custom", path, message });
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     issue([], value === undefined ? "missing field" : "expected a map");
     return z.NEVER;
   }
-  const entries: StateEntry[] = [];
+  const entries: UserStateEntry[] = [];
   for (const [key, bytes] of Object.entries(value)) {
     const read = typeof bytes === "string" ? utf8(bytes) : readBytes(bytes);
     if (typeof read === "object") entries.push({ key: toBinaryString(utf8(key)), value: read });

@@ -1,7 +1,7 @@
 /** Why: the management API is tested against partitions that answer as told and remember what they were asked. */
 import type { InvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { Answer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
 
 type Submitted = Exclude<PartitionCommand, Invoke>;
 
@@ -9,14 +9,14 @@ export interface ScriptedPartitions extends Partitions {
   /** Commands in the order they came. */
   readonly commands: Submitted[];
   /** Answers by invocation; ids without an answer are `notFound`. */
-  readonly answers: Map<string, Answer | Error>;
+  readonly answers: Map<string, CommandAnswer | Error>;
   /** What `describe` tells. */
   readonly invocations: Map<string, Invocation>;
 }
 
 export function createScriptedPartitions(): ScriptedPartitions {
   const commands: Submitted[] = [];
-  const answers = new Map<string, Answer | Error>();
+  const answers = new Map<string, CommandAnswer | Error>();
   const invocations = new Map<string, Invocation>();
   const unused = (): never => {
     throw new Error("the management API has no business with this method");

@@ -1,6 +1,6 @@
 /** Why: what a check of new code against old journals found, as the interface shows it (docs/deploy-check.md). */
 import { formatDuration, formatTimestampNanos } from "@perdure/base";
-import type { Finding, FindingKind, Verification } from "@perdure/metadata";
+import type { VerificationFinding, FindingKind, Verification } from "@perdure/metadata";
 
 const KINDS: Readonly<Record<FindingKind, string>> = {
   journalMismatch: "journal_mismatch",
@@ -29,7 +29,7 @@ export function verificationView(verification: Verification) {
   };
 }
 
-function findingView(finding: Finding) {
+function findingView(finding: VerificationFinding) {
   return {
     kind: KINDS[finding.kind],
     service: finding.service,

@@ -3,7 +3,7 @@ import type { InvocationId } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import {
-  type Answer,
+  type CommandAnswer,
   EMPTY_PROGRESS,
   type Invocation,
   type Invoke,
@@ -74,7 +74,7 @@ export class ScriptedPartitions implements Partitions {
     return this.records.get(id);
   }
 
-  async submit(command: Exclude<PartitionCommand, Invoke>): Promise<Answer> {
+  async submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer> {
     this.#checkUp();
     this.submitted.push(command);
     return { kind: "done" };

@@ -21,7 +21,7 @@ import {
   type RequestIdentity,
   Slots,
 } from "@perdure/invoker";
-import { type Archiving, createLeadingWorker, type LedPartitions, newCounters, type ProcessorCounters } from "@perdure/processor";
+import { type Archiving, createLeadingWorker, type LeaderPartitions, newCounters, type ProcessorCounters } from "@perdure/processor";
 import { largeGarbage } from "@perdure/role";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";
@@ -63,7 +63,7 @@ export interface ClusterWorker extends AsyncDisposable {
   readonly slots: Slots;
   /** What the gRPC server answers with. */
   readonly served: ServedPartitions;
-  readonly led: LedPartitions;
+  readonly led: LeaderPartitions;
   /** All partitions, wherever they are led. */
   readonly partitions: Partitions;
   readonly deliveries: Deliveries;
@@ -97,7 +97,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
   const ownLeases = new OwnLeases(options.id, clock);
-  const { led, leadership, courier } = createLeadingWorker(
+  const { leaderPartitions: led, leadership, courier } = createLeadingWorker(
     {
       counters,
       metrics,
@@ -126,7 +126,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
         ),
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       remote,
-      seen(members, holders) {
+      publish(members, holders) {
         ownLeases.seen(holders);
         directory.learn(leadersSeen(partitionCount, members, holders));
       },
