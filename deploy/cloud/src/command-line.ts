@@ -8,13 +8,13 @@ export interface CommandLineOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface RunOptions {
+export interface CommandOptions {
   readonly matters?: RegExp;
   readonly onLine?: (text: string) => void;
 }
 
 /** One that keeps running. */
-export interface Running {
+export interface RunningCommand {
   readonly pid: number | undefined;
   stop(): Promise<void>;
 }
@@ -31,12 +31,12 @@ export class CommandLine {
     shown: string,
     command: string,
     args: readonly string[],
-    { matters = /\S/, onLine }: RunOptions = {},
+    { matters = /\S/, onLine }: CommandOptions = {},
   ): Promise<string> {
     line(`  ${paint("cyan", `$ ${shown} ${args.map(quoted).join(" ")}`)}`);
     const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
     const lines: string[] = [];
-    const told = [child.stdout, child.stderr].map(async (stream) => {
+    const outputs = [child.stdout, child.stderr].map(async (stream) => {
       for await (const text of createInterface({ input: stream })) {
         lines.push(text);
         if (matters.test(text)) line(paint("gray", `    ${text.trimEnd()}`));
@@ -44,13 +44,13 @@ export class CommandLine {
       }
     });
     const code = await new Promise<number | null>((resolve, reject) => child.once("error", reject).once("exit", resolve));
-    await Promise.all(told);
+    await Promise.all(outputs);
     if (code !== 0) throw new Error(`${shown} ${args.join(" ")} ended with ${code}`);
     return lines.join("\n");
   }
 
   /** The same without a word, for what a script would read. */
-  async ask(command: string, args: readonly string[]): Promise<unknown> {
+  async readJson(command: string, args: readonly string[]): Promise<unknown> {
     const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     let problem = "";
@@ -62,7 +62,7 @@ export class CommandLine {
   }
 
   /** Resolves when a line says `ready`; goes on in the background. */
-  async background(shown: string, command: string, args: readonly string[], ready: RegExp): Promise<Running> {
+  async background(shown: string, command: string, args: readonly string[], ready: RegExp): Promise<RunningCommand> {
     line(`  ${paint("cyan", `$ ${shown} ${args.map(quoted).join(" ")} &`)}`);
     const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
     const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));

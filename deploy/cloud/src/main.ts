@@ -12,7 +12,7 @@ import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/de
 import { isAlive, Record, runApart, STOP_SIGNALS, stopListed } from "@perdure/processes";
 import { RunningCloud } from "./running-cloud.js";
 import { type CloudSettings, settingsFrom } from "./settings.js";
-import { Story } from "./story.js";
+import { CloudDemo } from "./story.js";
 
 const USAGE = "usage: main.mjs up|run|down [--once] [--bare]";
 
@@ -62,12 +62,12 @@ async function stopRemains(record: Record, settings: CloudSettings): Promise<rea
   return [...left, ...(await stopRuntimesOf(settings.environments))];
 }
 
-interface RunOptions {
+interface CloudRunOptions {
   readonly once: boolean;
   readonly bare: boolean;
 }
 
-async function run(settings: CloudSettings, options: RunOptions): Promise<number> {
+async function run(settings: CloudSettings, options: CloudRunOptions): Promise<number> {
   const { directory } = settings;
   mkdirSync(directory, { recursive: true });
   const record = new Record(directory);
@@ -83,42 +83,42 @@ async function run(settings: CloudSettings, options: RunOptions): Promise<number
   const interrupted = Promise.withResolvers<"interrupted">();
   for (const signal of STOP_SIGNALS) process.on(signal, () => interrupted.resolve("interrupted"));
   const cloud = new RunningCloud(settings, record, process.env);
-  const story = options.bare ? undefined : new Story(cloud, settings, record);
+  const demo = options.bare ? undefined : new CloudDemo(cloud, settings, record);
   let exitCode = 0;
   try {
-    const told = await Promise.race([tell(cloud, story), interrupted.promise]);
-    if (told === false) exitCode = 1;
-    if (told === true && !options.once) await stayUp(cloud, story, settings, interrupted.promise);
+    const succeeded = await Promise.race([runDemo(cloud, demo), interrupted.promise]);
+    if (succeeded === false) exitCode = 1;
+    if (succeeded === true && !options.once) await stayUp(cloud, demo, settings, interrupted.promise);
   } catch (cause) {
     line(`${paint("red", "✗")} ${cause instanceof Error ? cause.message : String(cause)}`);
     exitCode = 1;
   }
   line();
   line(paint("gray", "stopping …"));
-  await story?.stop();
+  await demo?.stop();
   await cloud.stop();
   record.clear();
   return exitCode;
 }
 
 /** Whether the story came true; without one, that all runs is true enough. */
-async function tell(cloud: RunningCloud, story: Story | undefined): Promise<boolean> {
-  await cloud.checkPorts(story === undefined);
+async function runDemo(cloud: RunningCloud, demo: CloudDemo | undefined): Promise<boolean> {
+  await cloud.checkPorts(demo === undefined);
   heading("Perdure: the whole platform on this machine");
   await cloud.start(async (what, done, work) => void (await waitFor(what, () => done, work)));
-  return story === undefined || (await story.tell());
+  return demo === undefined || (await demo.run());
 }
 
 async function stayUp(
   cloud: RunningCloud,
-  story: Story | undefined,
+  demo: CloudDemo | undefined,
   { directory }: CloudSettings,
   interrupted: Promise<unknown>,
 ): Promise<void> {
-  heading(story === undefined ? "It stays up:" : "It stays up. Try:");
-  for (const command of story?.invitations() ?? []) line(`  ${command}`);
-  if (story !== undefined) line();
-  line(`  console              ${cloud.apiUrl}/${story === undefined ? "" : `   (${story.visitor})`}`);
+  heading(demo === undefined ? "It stays up:" : "It stays up. Try:");
+  for (const command of demo?.invitations() ?? []) line(`  ${command}`);
+  if (demo !== undefined) line();
+  line(`  console              ${cloud.apiUrl}/${demo === undefined ? "" : `   (${demo.credentials})`}`);
   line(`  Cloud API, sign-up   ${cloud.apiUrl}   ${cloud.apiUrl}/sign-up`);
   line(`  data, logs           ${directory}   ${join(directory, "logs")}`);
   line(paint("gray", "  Ctrl-C or 'make cloud-down' stops everything; the data stay."));

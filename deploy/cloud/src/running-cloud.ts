@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { environmentOf, type Settings } from "@perdure/cluster/local";
+import { environmentOf, type RoleSettings } from "@perdure/cluster/local";
 import {
   apiUrlOf,
   cloudGatewaySettings,
@@ -17,9 +17,9 @@ import {
   tenancySettings,
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
-import { ProcessGroup, type Record, RoleProcess, type Stage } from "@perdure/processes";
+import { ProcessGroup, type Record, RoleProcess, type ProcessStage } from "@perdure/processes";
 import { startPostgresPatiently } from "@perdure/servers";
-import { adviceFor, type CloudSettings, type PortName, ROOT, STORY_PORTS } from "./settings.js";
+import { adviceFor, type CloudSettings, type CloudPortName, ROOT, DEMO_PORTS } from "./settings.js";
 
 /** Shows that something is being waited for, then what came of it. */
 export type Show = (what: string, done: string, work: Promise<unknown>) => Promise<void>;
@@ -42,7 +42,7 @@ export class RunningCloud {
   /** Rejects, naming who is meant, when a port is in use. `isBare`: no story is told, and its ports are not needed. */
   async checkPorts(isBare: boolean): Promise<void> {
     const { ports } = this.#settings;
-    const names = (Object.keys(ports) as PortName[]).filter((name) => !isBare || !STORY_PORTS.includes(name));
+    const names = (Object.keys(ports) as CloudPortName[]).filter((name) => !isBare || !DEMO_PORTS.includes(name));
     await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cloud`] as const));
   }
 
@@ -67,10 +67,10 @@ export class RunningCloud {
       runtimeConfigFile: this.#settings.runtimeConfigFile,
       serverProgram: join(ROOT, "services/standalone/dist/main.mjs"),
     };
-    const doors = { ingress: ports.gatewayIngress, admin: ports.gatewayAdmin, probes: ports.gatewayProbes };
+    const gatewayPorts = { ingress: ports.gatewayIngress, admin: ports.gatewayAdmin, probes: ports.gatewayProbes };
     const roles = [
       await this.#startRole("tenancy", "work", tenancySettings(cloud, { probes: ports.tenancyProbes }), ports.tenancyProbes),
-      await this.#startRole("cloud-gateway", "door", cloudGatewaySettings(cloud, doors), ports.gatewayProbes),
+      await this.#startRole("cloud-gateway", "door", cloudGatewaySettings(cloud, gatewayPorts), ports.gatewayProbes),
       await this.#startRole("tunnel-relay", "door", tunnelRelaySettings(cloud, { probes: ports.relayProbes }), ports.relayProbes),
     ];
     for (const role of roles) {
@@ -81,15 +81,15 @@ export class RunningCloud {
   }
 
   /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
-  watch(signal: AbortSignal, told: (what: string) => void): Promise<void> {
-    return this.#group.watch(signal, told);
+  watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
+    return this.#group.watch(signal, report);
   }
 
   stop(): Promise<void> {
     return this.#group.stop();
   }
 
-  async #startRole(role: LocalCloudRole, stage: Stage, settings: Settings, probes: number): Promise<RoleProcess> {
+  async #startRole(role: LocalCloudRole, stage: ProcessStage, settings: RoleSettings, probes: number): Promise<RoleProcess> {
     const started = await RoleProcess.start({
       name: role,
       command: process.execPath,

@@ -7,7 +7,7 @@ import { chosenPort } from "@perdure/processes";
 export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 
 /** Ports of what people use have variables of their own; all others follow on `PERDURE_CLOUD_PORTS`. */
-const DOORS = {
+const PUBLIC_PORTS = {
   api: { variable: "PERDURE_API__BIND_PORT", fallback: 8085 },
   greeter: { variable: "GREETER_PORT", fallback: 9080 },
   ingressHere: { variable: "PERDURE_CLOUD_INGRESS_PORT", fallback: 18_080 },
@@ -27,10 +27,10 @@ const INNER_NAMES = [
 /** Two for each environment, behind the inner ones; runtimes have as many behind those. */
 const ENVIRONMENT_PORTS = 100;
 
-export type PortName = keyof typeof DOORS | (typeof INNER_NAMES)[number];
+export type CloudPortName = keyof typeof PUBLIC_PORTS | (typeof INNER_NAMES)[number];
 /** Of what the story starts on this machine. */
-export const STORY_PORTS: readonly PortName[] = ["greeter", "ingressHere"];
-export type Ports = Readonly<Record<PortName, number>>;
+export const DEMO_PORTS: readonly CloudPortName[] = ["greeter", "ingressHere"];
+export type CloudPorts = Readonly<Record<CloudPortName, number>>;
 
 export interface CloudSettings {
   /** Data, logs, and the list of what runs. */
@@ -39,7 +39,7 @@ export interface CloudSettings {
   readonly environments: string;
   /** Settings of all runtimes beside their own, as `perdure server` reads them. */
   readonly runtimeConfigFile: string | undefined;
-  readonly ports: Ports;
+  readonly ports: CloudPorts;
   readonly firstEnvironmentPort: number;
   readonly runtimePorts: { readonly first: number; readonly last: number };
 }
@@ -48,7 +48,7 @@ export interface CloudSettings {
 export function settingsFrom(environment: NodeJS.ProcessEnv): CloudSettings {
   const first = chosenPort(environment, INNER, INNER_NAMES.length + 2 * ENVIRONMENT_PORTS);
   const ports: Record<string, number> = {};
-  for (const [name, door] of Object.entries(DOORS)) ports[name] = chosenPort(environment, door);
+  for (const [name, setting] of Object.entries(PUBLIC_PORTS)) ports[name] = chosenPort(environment, setting);
   for (const [i, name] of INNER_NAMES.entries()) ports[name] = first + i;
   const firstEnvironmentPort = first + INNER_NAMES.length;
   const firstRuntimePort = firstEnvironmentPort + ENVIRONMENT_PORTS;
@@ -58,14 +58,14 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): CloudSettings {
     directory,
     environments: join(directory, "environments"),
     runtimeConfigFile: environment["PERDURE_CLOUD_RUNTIME_CONFIG"],
-    ports: ports as Ports,
+    ports: ports as CloudPorts,
     firstEnvironmentPort,
     runtimePorts: { first: firstRuntimePort, last: firstRuntimePort + ENVIRONMENT_PORTS - 1 },
   };
 }
 
 /** What to set to another number when `port` is taken, e.g. `GREETER_PORT=9081`. */
-export function adviceFor(name: PortName, ports: Ports): string {
-  const door = (DOORS as Readonly<Record<string, { readonly variable: string }>>)[name];
-  return door === undefined ? `${INNER.variable}=${ports.postgres + 1000}` : `${door.variable}=${ports[name] + 1}`;
+export function adviceFor(name: CloudPortName, ports: CloudPorts): string {
+  const setting = (PUBLIC_PORTS as Readonly<Record<string, { readonly variable: string }>>)[name];
+  return setting === undefined ? `${INNER.variable}=${ports.postgres + 1000}` : `${setting.variable}=${ports[name] + 1}`;
 }

@@ -6,11 +6,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Program } from "@perdure/example-greeter/demo/program";
+import { DemoProgram } from "@perdure/example-greeter/demo/program";
 import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import type { Record } from "@perdure/processes";
-import { Visitor } from "@perdure/tenancy/visitor";
-import { CommandLine, type Running } from "./command-line.js";
+import { BrowserClient } from "@perdure/tenancy/visitor";
+import { CommandLine, type RunningCommand } from "./command-line.js";
 import type { RunningCloud } from "./running-cloud.js";
 import { type CloudSettings, ROOT } from "./settings.js";
 
@@ -19,21 +19,21 @@ const PASSWORD = "correct horse battery staple";
 const KEY_DESCRIPTION = "of make cloud";
 const GREETER_READY_MS_MAX = 60_000;
 const USAGE_MS_MAX = 60_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
-interface Environment {
+interface DemoEnvironment {
   readonly name: string;
   readonly ingressUrl: string;
   readonly adminUrl: string;
 }
 
-export class Story {
+export class CloudDemo {
   readonly #cloud: RunningCloud;
   readonly #settings: CloudSettings;
   readonly #record: Record;
   readonly #shell: CommandLine;
-  #greeter: Program | undefined;
-  #tunnel: Running | undefined;
+  #greeter: DemoProgram | undefined;
+  #tunnel: RunningCommand | undefined;
   #invitations: readonly string[] = [];
 
   constructor(cloud: RunningCloud, settings: CloudSettings, record: Record) {
@@ -48,7 +48,7 @@ export class Story {
   }
 
   /** Whom the story is about, so that a visitor can go on as them. */
-  readonly visitor = `${EMAIL}, "${PASSWORD}"`;
+  readonly credentials = `${EMAIL}, "${PASSWORD}"`;
 
   /** Where the tunnel brings the ingress of the environment. */
   get #hereUrl(): string {
@@ -61,7 +61,7 @@ export class Story {
   }
 
   /** Whether everything came true. */
-  async tell(): Promise<boolean> {
+  async run(): Promise<boolean> {
     await this.#logIn();
     const [dev, staging] = await this.#environments();
     await this.#useIt(dev);
@@ -89,8 +89,8 @@ export class Story {
     return this.#shell.run("perdure", join(ROOT, "perdure"), args);
   }
 
-  #ask(...args: string[]): Promise<unknown> {
-    return this.#shell.ask(join(ROOT, "perdure"), [...args, "--json"]);
+  #readJson(...args: string[]): Promise<unknown> {
+    return this.#shell.readJson(join(ROOT, "perdure"), [...args, "--json"]);
   }
 
   /** The official command line. */
@@ -103,7 +103,7 @@ export class Story {
 
   async #logIn(): Promise<void> {
     heading("Ada signs up in her browser and logs in from her terminal");
-    const browser = new Visitor(this.#cloud.apiUrl, "A browser");
+    const browser = new BrowserClient(this.#cloud.apiUrl, "A browser");
     const { status, location } = await browser.submit("/sign-up", "/sign-up", { email: EMAIL, password: PASSWORD, name: "Ada" });
     if (status === 303 && !location.includes("sign-up")) fact(`signed up as ${EMAIL}: no card, no form of ten fields`);
     else {
@@ -122,7 +122,7 @@ export class Story {
   }
 
   /** What takes a click on the page: nothing is approved by looking. */
-  async #approve(browser: Visitor, link: string): Promise<void> {
+  async #approve(browser: BrowserClient, link: string): Promise<void> {
     const { pathname, search } = new URL(link);
     const answer = await browser.submit(`${pathname}${search}`, "/device/decide", {
       decision: "approve",
@@ -134,9 +134,9 @@ export class Story {
 
   // ── environments ───────────────────────────────────────────────────────────────────────────────
 
-  async #environments(): Promise<readonly [Environment, Environment]> {
+  async #environments(): Promise<readonly [DemoEnvironment, DemoEnvironment]> {
     heading("Two environments, each an isolated runtime of its own");
-    const there = (await this.#ask("env", "list")) as { environments: { name: string }[] };
+    const there = (await this.#readJson("env", "list")) as { environments: { name: string }[] };
     for (const [name, region] of [
       ["dev", "us"],
       ["staging", "eu"],
@@ -145,23 +145,23 @@ export class Story {
       else await this.#perdure("env", "create", name, "--region", region);
     }
     await this.#perdure("env", "list");
-    const described = await Promise.all(["dev", "staging"].map((name) => this.#ask("env", "describe", name)));
-    return described as [Environment, Environment];
+    const described = await Promise.all(["dev", "staging"].map((name) => this.#readJson("env", "describe", name)));
+    return described as [DemoEnvironment, DemoEnvironment];
   }
 
-  async #useIt({ name }: Environment): Promise<void> {
+  async #useIt({ name }: DemoEnvironment): Promise<void> {
     heading("A profile for it, which both command lines read");
     await this.#perdure("env", "configure", name, "--name", name);
     await this.#perdure("env", "use", name);
     await this.#restate(["whoami"], /Logged in|healthy|Environment ID|Advertised/);
   }
 
-  async #key({ name }: Environment): Promise<string> {
+  async #key({ name }: DemoEnvironment): Promise<string> {
     heading("A key for programs: shown once, stored as a hash");
-    const { apiKeys } = (await this.#ask("keys", "list", name)) as { apiKeys: { keyId: string; description?: string }[] };
+    const { apiKeys } = (await this.#readJson("keys", "list", name)) as { apiKeys: { keyId: string; description?: string }[] };
     const old = apiKeys.filter(({ description }) => description === KEY_DESCRIPTION);
     for (const { keyId } of old) await this.#perdure("keys", "revoke", keyId, name, "--yes"); // Of an earlier run: a plan has room for some only.
-    const created = (await this.#ask("keys", "create", name, "--role", "full", "--description", KEY_DESCRIPTION)) as {
+    const created = (await this.#readJson("keys", "create", name, "--role", "full", "--description", KEY_DESCRIPTION)) as {
       apiKey: string;
     };
     fact(`perdure keys create --role full: ${created.apiKey.slice(0, 12)}…`);
@@ -170,11 +170,11 @@ export class Story {
 
   // ── a service of this machine ──────────────────────────────────────────────────────────────────
 
-  async #connect({ name }: Environment): Promise<void> {
+  async #connect({ name }: DemoEnvironment): Promise<void> {
     const { greeter: port, ingressHere } = this.#settings.ports;
     heading("A service on this laptop, reached through a tunnel: nothing listens on the outside");
     let isListening = false;
-    const greeter = new Program({
+    const greeter = new DemoProgram({
       name: "the greeter",
       command: process.execPath,
       args: [join(ROOT, "deploy/examples/greeter/src/main.ts")],
@@ -198,7 +198,7 @@ export class Story {
     await this.#restate(["deployments", "list"]);
   }
 
-  async #call({ ingressUrl }: Environment, key: string): Promise<void> {
+  async #call({ ingressUrl }: DemoEnvironment, key: string): Promise<void> {
     heading("Durable calls through the gateway, with the key");
     await post(`${ingressUrl}/Greeter/greet`, "Ada", key);
     await post(`${ingressUrl}/Counter/demo/add`, 1, key);
@@ -211,7 +211,7 @@ export class Story {
   }
 
   /** Whether doors stay shut for who has no business there. */
-  async #tryOthers(dev: Environment, staging: Environment, key: string): Promise<boolean> {
+  async #tryOthers(dev: DemoEnvironment, staging: DemoEnvironment, key: string): Promise<boolean> {
     heading("Who has no key, or another one, stays outside");
     const status = async (url: string, authorization?: string): Promise<number> => {
       const headers = new Headers({ "content-type": "application/json" });
@@ -229,11 +229,11 @@ export class Story {
     return tries.every(([, answer, expected]) => answer === expected);
   }
 
-  async #usage({ name }: Environment): Promise<void> {
+  async #usage({ name }: DemoEnvironment): Promise<void> {
     heading("What it used, counted once whatever crashes");
     const counted = async (): Promise<boolean> => {
-      for (const deadline = performance.now() + USAGE_MS_MAX; performance.now() < deadline; await delay(LOOK_MS)) {
-        const { totals } = (await this.#ask("usage", "--environment", name)) as { totals: { actions: number } };
+      for (const deadline = performance.now() + USAGE_MS_MAX; performance.now() < deadline; await delay(POLL_MS)) {
+        const { totals } = (await this.#readJson("usage", "--environment", name)) as { totals: { actions: number } };
         if (totals.actions > 0) return true;
       }
       throw new Error(`no actions were counted within ${USAGE_MS_MAX / 1000} s`);

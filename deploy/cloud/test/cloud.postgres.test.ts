@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
-import { Child, eventually, programBundle } from "@perdure/conformance";
+import { ChildProgram, eventually, programBundle } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
 
 const WHOLE_TEST_MS = 600_000;
@@ -20,8 +20,8 @@ const CONSOLE = fileURLToPath(new URL("../../../services/console/dist/index.html
 const data = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
 afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-async function start(ports: Ports, ...args: string[]): Promise<Child> {
-  return Child.start(process.execPath, [await programBundle("deploy/cloud"), ...args], {
+async function start(ports: CloudPorts, ...args: string[]): Promise<ChildProgram> {
+  return ChildProgram.start(process.execPath, [await programBundle("deploy/cloud"), ...args], {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
     XDG_CACHE_HOME: process.env["XDG_CACHE_HOME"],
@@ -33,7 +33,7 @@ async function start(ports: Ports, ...args: string[]): Promise<Child> {
   });
 }
 
-interface Ports {
+interface CloudPorts {
   readonly row: number;
   readonly api: number;
   readonly greeter: number;
@@ -41,12 +41,12 @@ interface Ports {
   readonly ingressHere: number;
 }
 
-async function choosePorts(): Promise<Ports> {
+async function choosePorts(): Promise<CloudPorts> {
   const [api, greeter, ingressHere] = (await freePorts(3)) as [number, number, number];
   return { row: FIRST_ROW - ROW * (1 + Math.floor(Math.random() * ROWS)), api, greeter, ingressHere };
 }
 
-const outputOf = ({ lines }: Child): string => lines.join("\n");
+const outputOf = ({ lines }: ChildProgram): string => lines.join("\n");
 
 /** Processes that have our directory among their arguments or variables. */
 function ours(): number[] {
@@ -63,7 +63,7 @@ function ours(): number[] {
     .map(Number);
 }
 
-function expectTheStory(output: string, { ingressHere }: Ports, count: number): void {
+function expectDemo(output: string, { ingressHere }: CloudPorts, count: number): void {
   expect(output).toContain("approved with a click in the browser");
   expect(output).toMatch(/Logged in\? +true/); // The official command line.
   expect(output).toContain("tunnel://laptop:");
@@ -78,7 +78,7 @@ function expectTheStory(output: string, { ingressHere }: Ports, count: number): 
 }
 
 /** Its address is told, and it is there: the built page, or the profile where it was not built. */
-async function expectTheConsole(output: string, { api }: Ports): Promise<void> {
+async function expectTheConsole(output: string, { api }: CloudPorts): Promise<void> {
   expect(output).toContain(`console              http://localhost:${api}/   (ada@example.com, `);
   const page = await fetch(`http://localhost:${api}/`, { headers: { accept: "text/html" }, redirect: "manual" });
   const text = await page.text();
@@ -90,7 +90,7 @@ async function expectTheConsole(output: string, { api }: Ports): Promise<void> {
 }
 
 /** It stays open for as long as the cloud stays up, and asks nobody for a key. */
-async function expectTheIngressHere({ ingressHere }: Ports): Promise<void> {
+async function expectTheIngressHere({ ingressHere }: CloudPorts): Promise<void> {
   const call = { method: "POST", headers: { "content-type": "application/json" }, body: '"Mary"' };
   const answer = await fetch(`http://localhost:${ingressHere}/Greeter/greet`, call);
   expect([answer.status, await answer.json()]).toEqual([200, expect.stringContaining("Mary")]);
@@ -108,7 +108,7 @@ test(
     });
     await eventually("it stays up", () => first.exit !== undefined || outputOf(first).includes("It stays up"), STAYS_UP_MS);
     expect(first.exit === undefined ? "" : outputOf(first)).toBe("");
-    expectTheStory(outputOf(first), ports, 1);
+    expectDemo(outputOf(first), ports, 1);
     await expectTheConsole(outputOf(first), ports);
     await expectTheIngressHere(ports);
     expect(outputOf(first)).not.toContain("\u001b[");
@@ -129,7 +129,7 @@ test(
     expect((await again.exited).code === 0 ? "" : outputOf(again)).toBe("");
     expect(outputOf(again)).toContain("ada@example.com is here since an earlier run");
     expect(outputOf(again)).toContain("staging is there since an earlier run");
-    expectTheStory(outputOf(again), ports, 2);
+    expectDemo(outputOf(again), ports, 2);
     expect(ours()).toEqual([]);
     const nothing = await start(ports, "down");
     expect((await nothing.exited).code).toBe(0);

@@ -1,20 +1,20 @@
 /** Why: the example's services as a process beside the cluster, whose steps the story listens to. */
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { Program } from "@perdure/example-greeter/demo/program";
+import { DemoProgram } from "@perdure/example-greeter/demo/program";
 import { waitFor } from "@perdure/example-greeter/demo/terminal";
 import type { Record } from "@perdure/processes";
 import { GREETER_PAUSE_MS, GREETER_RESTARTS_MAX, READY_MS_MAX } from "./limits.js";
-import { type ClusterSettings, ROOT } from "./settings.js";
+import { type LocalClusterSettings, ROOT } from "./settings.js";
 
 export class Greeter {
-  readonly #settings: ClusterSettings;
+  readonly #settings: LocalClusterSettings;
   readonly #record: Record;
-  #program: Program | undefined;
+  #program: DemoProgram | undefined;
   #restarts = 0;
   readonly #stopping = new AbortController();
 
-  constructor(settings: ClusterSettings, record: Record) {
+  constructor(settings: LocalClusterSettings, record: Record) {
     this.#settings = settings;
     this.#record = record;
   }
@@ -34,7 +34,7 @@ export class Greeter {
   }
 
   /** Never rejects. One that cannot live is left alone after a while: its last lines say why. */
-  async #watch(first: Program, onLine: (text: string) => void): Promise<void> {
+  async #watch(first: DemoProgram, onLine: (text: string) => void): Promise<void> {
     let program = first;
     while (this.#restarts++ < GREETER_RESTARTS_MAX) {
       await program.exited;
@@ -48,9 +48,9 @@ export class Greeter {
     }
   }
 
-  #launch(onLine: (text: string) => void): Program {
+  #launch(onLine: (text: string) => void): DemoProgram {
     const { greeter } = this.#settings.ports;
-    const program = new Program({
+    const program = new DemoProgram({
       name: "the greeter",
       command: process.execPath,
       args: [join(ROOT, "deploy/examples/greeter/src/main.ts")],

@@ -3,7 +3,7 @@
 /** The greeter listens in half a second, later on a small, busy machine. */
 export const READY_MS_MAX = 120_000;
 /** Pause between two looks: short enough that nobody notices. */
-export const LOOK_MS = 50;
+export const POLL_MS = 50;
 /** Partitions are shared out within a second or two once both workers are there. */
 export const BALANCED_MS_MAX = 30_000;
 /** An answer of a worker's metrics; a request that takes longer is repeated. */
@@ -11,7 +11,7 @@ export const METRICS_MS_MAX = 2_000;
 /** Results of calls with an idempotency key are kept for a day; ours are asked for as long as that is certain. */
 export const RESULT_AGE_MS_MAX = 20 * 3_600_000;
 /** From a worker's death to progress on its partitions: leases run out in three seconds. Then the steps that are left. */
-export const STORY_MS_MAX = 60_000;
+export const DEMO_MS_MAX = 60_000;
 /** A greeter that ended is started again after this, so that one that ends at once does not take the processor. */
 export const GREETER_PAUSE_MS = 1_000;
 /** So often in the life of a cluster; more often it cannot live. */

@@ -13,8 +13,8 @@ import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/de
 import { isAlive, Record, runApart, STOP_SIGNALS, stopListed } from "@perdure/processes";
 import { Greeter } from "./greeter.js";
 import { RunningCluster } from "./running-cluster.js";
-import { type ClusterSettings, type PortName, settingsFrom } from "./settings.js";
-import { Story } from "./story.js";
+import { type LocalClusterSettings, type ClusterPortName, settingsFrom } from "./settings.js";
+import { ClusterDemo } from "./story.js";
 
 const USAGE = "usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set role[,role]:name=value]…";
 
@@ -54,7 +54,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-async function down({ directory }: ClusterSettings): Promise<number> {
+async function down({ directory }: LocalClusterSettings): Promise<number> {
   const record = new Record(directory);
   const alive = record.alive().length;
   if (alive === 0) {
@@ -68,13 +68,13 @@ async function down({ directory }: ClusterSettings): Promise<number> {
   return 0;
 }
 
-interface RunOptions {
+interface ClusterRunOptions {
   readonly once: boolean;
   readonly bare: boolean;
   readonly withKafka: boolean;
 }
 
-async function run(settings: ClusterSettings, options: RunOptions): Promise<number> {
+async function run(settings: LocalClusterSettings, options: ClusterRunOptions): Promise<number> {
   const { directory } = settings;
   mkdirSync(directory, { recursive: true });
   const record = new Record(directory);
@@ -96,9 +96,9 @@ async function run(settings: ClusterSettings, options: RunOptions): Promise<numb
   const greeter = options.bare ? undefined : new Greeter(settings, record);
   let exitCode = 0;
   try {
-    const told = await Promise.race([tell(cluster, greeter, settings, options), interrupted.promise]);
-    if (told === false) exitCode = 1;
-    if (told === true && !options.once) await stayUp(cluster, settings, options, interrupted.promise);
+    const succeeded = await Promise.race([runDemo(cluster, greeter, settings, options), interrupted.promise]);
+    if (succeeded === false) exitCode = 1;
+    if (succeeded === true && !options.once) await stayUp(cluster, settings, options, interrupted.promise);
   } catch (cause) {
     line(`${paint("red", "✗")} ${cause instanceof Error ? cause.message : String(cause)}`);
     exitCode = 1;
@@ -112,27 +112,27 @@ async function run(settings: ClusterSettings, options: RunOptions): Promise<numb
 }
 
 /** Whether the story came true; without greeter there is none, and that is true enough. */
-async function tell(
+async function runDemo(
   cluster: RunningCluster,
   greeter: Greeter | undefined,
-  settings: ClusterSettings,
-  options: RunOptions,
+  settings: LocalClusterSettings,
+  options: ClusterRunOptions,
 ): Promise<boolean> {
   const { ports, directory } = settings;
-  const all = Object.keys(ports) as PortName[];
+  const all = Object.keys(ports) as ClusterPortName[];
   await cluster.checkPorts(greeter === undefined ? all.filter((name) => name !== "greeter") : all);
   heading("Perdure: a cluster of processes on this machine");
   await cluster.start(async (what, done, work) => void (await waitFor(what, () => done, work)), options);
   if (greeter === undefined) return true;
-  const story = new Story(cluster, ports, directory);
-  await greeter.start((text) => story.party.heard(text));
-  return story.tell();
+  const demo = new ClusterDemo(cluster, ports, directory);
+  await greeter.start((text) => demo.party.recordLine(text));
+  return demo.run();
 }
 
 async function stayUp(
   cluster: RunningCluster,
-  { ports, directory }: ClusterSettings,
-  { bare, withKafka }: RunOptions,
+  { ports, directory }: LocalClusterSettings,
+  { bare, withKafka }: ClusterRunOptions,
   interrupted: Promise<unknown>,
 ): Promise<void> {
   const json = "-H 'content-type: application/json' -d";

@@ -15,7 +15,7 @@ import {
   type LocalCluster,
   type LocalRole,
   registrySettings,
-  type Settings,
+  type RoleSettings,
   workerSettings,
 } from "@perdure/cluster/local";
 import { ProcessGroup, type Record, RoleProcess } from "@perdure/processes";
@@ -27,11 +27,11 @@ import {
   startPostgresPatiently,
   startRedis,
 } from "@perdure/servers";
-import { BALANCED_MS_MAX, LOOK_MS, METRICS_MS_MAX } from "./limits.js";
-import { adviceFor, type ClusterSettings, type PortName, ROOT } from "./settings.js";
+import { BALANCED_MS_MAX, POLL_MS, METRICS_MS_MAX } from "./limits.js";
+import { adviceFor, type LocalClusterSettings, type ClusterPortName, ROOT } from "./settings.js";
 
 /** Undefined while the worker does not answer. */
-async function partitionsLedAt(probesPort: number): Promise<number | undefined> {
+async function leaderPartitionCountAt(probesPort: number): Promise<number | undefined> {
   try {
     const signal = AbortSignal.timeout(METRICS_MS_MAX);
     const text = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`, { signal })).text();
@@ -47,17 +47,17 @@ export const KAFKA_CLUSTER = "local";
 /** Shows that something is being waited for, then what came of it. */
 export type Show = (what: string, done: string, work: Promise<unknown>) => Promise<void>;
 
-const DOORS: ReadonlySet<LocalRole> = new Set(["ingress-gateway", "admin-api"]);
+const PUBLIC_ROLES: ReadonlySet<LocalRole> = new Set(["ingress-gateway", "admin-api"]);
 
 export class RunningCluster {
   readonly workers: RoleProcess[] = [];
-  readonly #settings: ClusterSettings;
+  readonly #settings: LocalClusterSettings;
   readonly #record: Record;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #group: ProcessGroup;
 
   /** `environment`: of the processes; our own variables in it are left out. */
-  constructor(settings: ClusterSettings, record: Record, environment: NodeJS.ProcessEnv) {
+  constructor(settings: LocalClusterSettings, record: Record, environment: NodeJS.ProcessEnv) {
     this.#settings = settings;
     this.#record = record;
     this.#group = new ProcessGroup(record);
@@ -66,7 +66,7 @@ export class RunningCluster {
   }
 
   /** Rejects, naming who is meant, when a port is in use. */
-  async checkPorts(names: readonly PortName[]): Promise<void> {
+  async checkPorts(names: readonly ClusterPortName[]): Promise<void> {
     const { ports } = this.#settings;
     await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cluster`] as const));
   }
@@ -121,9 +121,9 @@ export class RunningCluster {
     const { ports } = this.#settings;
     const kafkaClusters = JSON.stringify([{ name: KAFKA_CLUSTER, brokers: [`127.0.0.1:${ports.kafka}`] }]);
     const registry = { ...registrySettings(cluster, { probes: ports.registryProbes }), "ingress.kafka-clusters": kafkaClusters };
-    const worker = (n: 1 | 2): Settings =>
+    const worker = (n: 1 | 2): RoleSettings =>
       workerSettings(cluster, `worker${n}`, { grpc: ports[`worker${n}`], probes: ports[`worker${n}Probes`] });
-    const gateway = (ingress: number, probes: number): Settings => gatewaySettings(cluster, { ingress, probes });
+    const gateway = (ingress: number, probes: number): RoleSettings => gatewaySettings(cluster, { ingress, probes });
     const ready = (port: number): string => `http://127.0.0.1:${port}/readyz`;
 
     const started = [await this.#startRole("registry", "registry", registry, ready(ports.registryProbes))];
@@ -161,13 +161,13 @@ export class RunningCluster {
     const { ports } = this.#settings;
     const end = performance.now() + BALANCED_MS_MAX;
     do {
-      const [one, other] = await Promise.all([partitionsLedAt(ports.worker1Probes), partitionsLedAt(ports.worker2Probes)]);
+      const [one, other] = await Promise.all([leaderPartitionCountAt(ports.worker1Probes), leaderPartitionCountAt(ports.worker2Probes)]);
       if (one !== undefined && one > 0 && one === other) return;
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     } while (performance.now() < end);
   }
 
-  async #startRole(name: string, role: LocalRole, settings: Settings, readyUrl: string): Promise<RoleProcess> {
+  async #startRole(name: string, role: LocalRole, settings: RoleSettings, readyUrl: string): Promise<RoleProcess> {
     const started = await RoleProcess.start({
       name,
       command: process.execPath,
@@ -179,7 +179,7 @@ export class RunningCluster {
       logFile: join(this.#settings.directory, "logs", `${name}.log`),
       readyUrl,
     });
-    this.#group.keep(DOORS.has(role) ? "door" : "work", { name, process: started, startAgain: () => started.startAgain() });
+    this.#group.keep(PUBLIC_ROLES.has(role) ? "door" : "work", { name, process: started, startAgain: () => started.startAgain() });
     return started;
   }
 
@@ -191,8 +191,8 @@ export class RunningCluster {
   }
 
   /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
-  watch(signal: AbortSignal, told: (what: string) => void): Promise<void> {
-    return this.#group.watch(signal, told);
+  watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
+    return this.#group.watch(signal, report);
   }
 
   stop(): Promise<void> {

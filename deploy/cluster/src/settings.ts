@@ -1,14 +1,14 @@
 /** Why: what a person may choose about a cluster on this machine: ports, the directory of its data, and settings of single roles. */
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { LocalRole, Settings } from "@perdure/cluster/local";
+import type { LocalRole, RoleSettings } from "@perdure/cluster/local";
 import { chosenPort } from "@perdure/processes";
 
 /** The bundle lies as deep below the root as this file. */
 export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 
 /** Ports of what people use have variables of their own; all others follow on `PERDURE_CLUSTER_PORTS`. */
-const DOORS = {
+const PUBLIC_PORTS = {
   ingress: { variable: "PERDURE_INGRESS__BIND_PORT", fallback: 8080 },
   secondIngress: { variable: "PERDURE_CLUSTER_SECOND_INGRESS_PORT", fallback: 8081 },
   admin: { variable: "PERDURE_ADMIN__BIND_PORT", fallback: 9070 },
@@ -29,50 +29,50 @@ const INNER_NAMES = [
   "gateway2Probes",
 ] as const;
 
-export type DoorName = keyof typeof DOORS;
-export type PortName = DoorName | (typeof INNER_NAMES)[number];
-export type Ports = Readonly<Record<PortName, number>>;
+export type PublicPortName = keyof typeof PUBLIC_PORTS;
+export type ClusterPortName = PublicPortName | (typeof INNER_NAMES)[number];
+export type ClusterPorts = Readonly<Record<ClusterPortName, number>>;
 
-export interface ClusterSettings {
+export interface LocalClusterSettings {
   /** Data, logs, and the list of what runs. */
   readonly directory: string;
-  readonly ports: Ports;
+  readonly ports: ClusterPorts;
   /** Settings of roles beyond those that make them one cluster. */
-  readonly roles: Readonly<Partial<Record<LocalRole, Settings>>>;
+  readonly roles: Readonly<Partial<Record<LocalRole, RoleSettings>>>;
 }
 
 /** Throws when a variable or an argument makes no sense. `overrides`: `role[,role]:name=value`, as given with `--set`. */
-export function settingsFrom(environment: NodeJS.ProcessEnv, overrides: readonly string[] = []): ClusterSettings {
+export function settingsFrom(environment: NodeJS.ProcessEnv, overrides: readonly string[] = []): LocalClusterSettings {
   const first = chosenPort(environment, INNER, INNER_NAMES.length);
   const ports: Record<string, number> = {};
-  for (const [name, door] of Object.entries(DOORS)) ports[name] = chosenPort(environment, door);
+  for (const [name, setting] of Object.entries(PUBLIC_PORTS)) ports[name] = chosenPort(environment, setting);
   for (const [i, name] of INNER_NAMES.entries()) ports[name] = first + i;
   const directory = environment["PERDURE_CLUSTER_DIR"] ?? "";
   return {
     directory: directory === "" ? join(ROOT, "perdure-data", "cluster") : resolve(directory),
-    ports: ports as Ports,
+    ports: ports as ClusterPorts,
     roles: rolesFrom(overrides),
   };
 }
 
 /** What to set to another number when `port` is taken, e.g. `GREETER_PORT=9081`. */
-export function adviceFor(name: PortName, ports: Ports): string {
-  const door = (DOORS as Readonly<Record<string, { readonly variable: string }>>)[name];
-  return door === undefined ? `${INNER.variable}=${ports.postgres + 100}` : `${door.variable}=${ports[name] + 1}`;
+export function adviceFor(name: ClusterPortName, ports: ClusterPorts): string {
+  const setting = (PUBLIC_PORTS as Readonly<Record<string, { readonly variable: string }>>)[name];
+  return setting === undefined ? `${INNER.variable}=${ports.postgres + 100}` : `${setting.variable}=${ports[name] + 1}`;
 }
 
 const ROLES: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];
 
-function rolesFrom(overrides: readonly string[]): Partial<Record<LocalRole, Settings>> {
-  const roles: Partial<Record<LocalRole, Settings>> = {};
+function rolesFrom(overrides: readonly string[]): Partial<Record<LocalRole, RoleSettings>> {
+  const roles: Partial<Record<LocalRole, RoleSettings>> = {};
   for (const override of overrides) {
     const [, names, name, value] = /^([^:]+):([^=]+)=(.*)$/.exec(override) ?? [];
     if (names === undefined || name === undefined || value === undefined)
       throw new Error(`'${override}' must be like invoker-worker:worker.cleanup-interval=1s`);
     for (const role of names.split(",")) {
-      const known = ROLES.find((one) => one === role);
-      if (known === undefined) throw new Error(`there is no role '${role}'; there are ${ROLES.join(", ")}`);
-      roles[known] = { ...roles[known], [name]: value };
+      const match = ROLES.find((one) => one === role);
+      if (match === undefined) throw new Error(`there is no role '${role}'; there are ${ROLES.join(", ")}`);
+      roles[match] = { ...roles[match], [name]: value };
     }
   }
   return roles;

@@ -5,33 +5,33 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Addresses, attach, call, get, post, register } from "@perdure/example-greeter/demo/server-api";
+import { type ServerAddresses, attach, call, get, post, register } from "@perdure/example-greeter/demo/server-api";
 import { beginParty, callEachKind, Party, result, showOutcome } from "@perdure/example-greeter/demo/story";
 import { fact, heading, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import type { RoleProcess } from "@perdure/processes";
-import { LOOK_MS, RESULT_AGE_MS_MAX, STORY_MS_MAX } from "./limits.js";
+import { POLL_MS, RESULT_AGE_MS_MAX, DEMO_MS_MAX } from "./limits.js";
 import { KAFKA_CLUSTER, type RunningCluster } from "./running-cluster.js";
-import type { Ports } from "./settings.js";
+import type { ClusterPorts } from "./settings.js";
 import { ensureTopic, writeRecord } from "./topic.js";
 
 const TOPIC = "visits";
 const TOPIC_KEY = "kafka";
 
 /** What a run leaves for the next to ask for. */
-interface Remembered {
+interface RecordedCall {
   readonly id: string;
   readonly answer: unknown;
   readonly atMs: number;
 }
 
-export class Story {
+export class ClusterDemo {
   readonly party = new Party();
   readonly #cluster: RunningCluster;
-  readonly #ports: Ports;
-  readonly #server: Addresses;
+  readonly #ports: ClusterPorts;
+  readonly #server: ServerAddresses;
   readonly #memory: string;
 
-  constructor(cluster: RunningCluster, ports: Ports, directory: string) {
+  constructor(cluster: RunningCluster, ports: ClusterPorts, directory: string) {
     this.#cluster = cluster;
     this.#ports = ports;
     this.#server = { ingress: `http://localhost:${ports.ingress}`, admin: `http://localhost:${ports.admin}` };
@@ -39,12 +39,12 @@ export class Story {
   }
 
   /** Whether everything came true. */
-  async tell(): Promise<boolean> {
+  async run(): Promise<boolean> {
     const uri = `http://localhost:${this.#ports.greeter}`;
-    const found = register(this.#server, uri);
-    await waitFor("registering the greeter", (names) => `the greeter is registered: ${names.join(", ")}`, found);
+    const registration = register(this.#server, uri);
+    await waitFor("registering the greeter", (names) => `the greeter is registered: ${names.join(", ")}`, registration);
     if (!(await this.#rememberLastRun())) return false;
-    await callEachKind(this.#server, this.party.guest);
+    await callEachKind(this.#server, this.party.personName);
     const second = { ...this.#server, ingress: `http://localhost:${this.#ports.secondIngress}` };
     result("Counter/demo/get, other gateway", await call(second, "Counter/demo/get"));
     const goesOn = await this.#killAWorker();
@@ -53,7 +53,7 @@ export class Story {
 
   async #rememberLastRun(): Promise<boolean> {
     if (!existsSync(this.#memory)) return true;
-    const { id, answer, atMs } = JSON.parse(readFileSync(this.#memory, "utf8")) as Remembered;
+    const { id, answer, atMs } = JSON.parse(readFileSync(this.#memory, "utf8")) as RecordedCall;
     if (Date.now() - atMs > RESULT_AGE_MS_MAX) return true;
     heading("Data of the last run are there");
     const now = await attach(this.#server, id);
@@ -79,13 +79,13 @@ export class Story {
     const cameTrue = showOutcome({ before, lost, after: withoutFirst(later, lost) }, tookMs);
     const back = this.#cluster.startAgain(victim);
     await waitFor(`starting ${victim.name} again`, () => `${victim.name} is back (process ${victim.pid})`, back);
-    writeFileSync(this.#memory, JSON.stringify({ id, answer, atMs: Date.now() } satisfies Remembered));
+    writeFileSync(this.#memory, JSON.stringify({ id, answer, atMs: Date.now() } satisfies RecordedCall));
     return cameTrue;
   }
 
   /** Of all workers the one that has an attempt running: ours is the only one. */
   async #whoRunsIt(): Promise<RoleProcess> {
-    for (const deadline = performance.now() + STORY_MS_MAX; performance.now() < deadline; await delay(LOOK_MS)) {
+    for (const deadline = performance.now() + DEMO_MS_MAX; performance.now() < deadline; await delay(POLL_MS)) {
       for (const [i, worker] of this.#cluster.workers.entries()) {
         const port = i === 0 ? this.#ports.worker1Probes : this.#ports.worker2Probes;
         const response = await fetch(`http://127.0.0.1:${port}/metrics`);
@@ -124,8 +124,8 @@ export class Story {
   }
 
   async #until(holds: () => Promise<boolean>): Promise<void> {
-    for (const deadline = performance.now() + STORY_MS_MAX; !(await holds()); await delay(LOOK_MS)) {
-      if (performance.now() > deadline) throw new Error(`this did not come about in ${STORY_MS_MAX / 1000} s`);
+    for (const deadline = performance.now() + DEMO_MS_MAX; !(await holds()); await delay(POLL_MS)) {
+      if (performance.now() > deadline) throw new Error(`this did not come about in ${DEMO_MS_MAX / 1000} s`);
     }
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { Child, eventually, programBundle } from "@perdure/conformance";
+import { ChildProgram, eventually, programBundle } from "@perdure/conformance";
 import { startOf } from "@perdure/processes";
 
 const WHOLE_TEST_MS = 600_000;
@@ -12,7 +12,7 @@ const WHOLE_TEST_MS = 600_000;
 const STAYS_UP_MS = 300_000;
 /** Ports that follow on each other. */
 const INNER_PORTS = 11;
-const DOORS = 4;
+const PUBLIC_PORT_COUNT = 4;
 const FIRST_PORT = 12_000;
 const PORTS_TO_CHOOSE_FROM = 18_000;
 
@@ -30,18 +30,18 @@ function listen(port: number): Promise<Server | undefined> {
 async function freeRow(): Promise<number> {
   for (;;) {
     const first = FIRST_PORT + Math.floor(Math.random() * PORTS_TO_CHOOSE_FROM);
-    const servers = await Promise.all(Array.from({ length: INNER_PORTS + DOORS }, (_, i) => listen(first + i)));
+    const servers = await Promise.all(Array.from({ length: INNER_PORTS + PUBLIC_PORT_COUNT }, (_, i) => listen(first + i)));
     await Promise.all(servers.map((server) => new Promise<void>((closed) => void (server?.close(() => closed()) ?? closed()))));
     if (servers.every((server) => server !== undefined)) return first;
   }
 }
 
 /** Two for callers, one for people, one for the greeter; behind the row of the others. */
-const doorsOf = (row: number): number[] => Array.from({ length: DOORS }, (_, i) => row + INNER_PORTS + i);
+const publicPortsOf = (row: number): number[] => Array.from({ length: PUBLIC_PORT_COUNT }, (_, i) => row + INNER_PORTS + i);
 
-async function start(row: number, ...args: string[]): Promise<Child> {
-  const [ingress, secondIngress, admin, greeter] = doorsOf(row).map(String);
-  return Child.start(process.execPath, [await programBundle("deploy/cluster"), ...args], {
+async function start(row: number, ...args: string[]): Promise<ChildProgram> {
+  const [ingress, secondIngress, admin, greeter] = publicPortsOf(row).map(String);
+  return ChildProgram.start(process.execPath, [await programBundle("deploy/cluster"), ...args], {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
     XDG_CACHE_HOME: process.env["XDG_CACHE_HOME"],
@@ -54,7 +54,7 @@ async function start(row: number, ...args: string[]): Promise<Child> {
   });
 }
 
-const outputOf = ({ lines }: Child): string => lines.join("\n");
+const outputOf = ({ lines }: ChildProgram): string => lines.join("\n");
 
 /** What the cluster wrote down of itself. */
 function running(): { readonly name: string; readonly pid: number }[] {
@@ -64,11 +64,11 @@ function running(): { readonly name: string; readonly pid: number }[] {
 /** Remains that nobody has looked at yet do not count. */
 const isAlive = (pid: number): boolean => startOf(pid) !== undefined;
 
-function expectTheStory(output: string, visits: number): void {
+function expectDemo(output: string, count: number): void {
   expect(output).toContain("finished steps were not repeated");
   expect(output).toMatch(/worker[12], which ran it, is dead: kill -9/);
-  expect(output).toMatch(new RegExp(`Counter/demo/add, a virtual object +${visits}`));
-  expect(output).toContain(`${visits - 1} + 1 = ${visits}`); // The record of Kafka, counted once.
+  expect(output).toMatch(new RegExp(`Counter/demo/add, a virtual object +${count}`));
+  expect(output).toContain(`${count - 1} + 1 = ${count}`); // The record of Kafka, counted once.
 }
 
 test(
@@ -83,7 +83,7 @@ test(
     });
     await eventually("it stays up", () => first.exit !== undefined || outputOf(first).includes("It stays up"), STAYS_UP_MS);
     expect(first.exit === undefined ? "" : outputOf(first)).toBe("");
-    expectTheStory(outputOf(first), 1);
+    expectDemo(outputOf(first), 1);
     expect(outputOf(first)).not.toContain("\u001b[");
 
     const all = running();
@@ -106,7 +106,7 @@ test(
     const again = await start(row, "up", "--once");
     expect((await again.exited).code === 0 ? "" : outputOf(again)).toBe("");
     expect(outputOf(again)).toMatch(/of the last run +"Ada-\w+'s party is ready: 6 steps\."/);
-    expectTheStory(outputOf(again), 2);
+    expectDemo(outputOf(again), 2);
     const nothing = await start(row, "down");
     expect((await nothing.exited).code).toBe(0);
     expect(outputOf(nothing)).toBe("no cluster is running here");
@@ -116,7 +116,7 @@ test(
 
 test("says which port is taken and how to choose another, and leaves nothing running", async () => {
   const row = await freeRow();
-  const greeter = doorsOf(row)[3] as number;
+  const greeter = publicPortsOf(row)[3] as number;
   for (const [port, advice] of [
     [row + 1, `PERDURE_CLUSTER_PORTS=${row + 100} make cluster`],
     [greeter, `GREETER_PORT=${greeter + 1} make cluster`],
@@ -131,13 +131,13 @@ test("says which port is taken and how to choose another, and leaves nothing run
 }, 60_000);
 
 test("refuses settings that make no sense, by name", async () => {
-  for (const [args, words] of [
+  for (const [args, message] of [
     [["up", "--set", "worker=1"], "must be like invoker-worker:worker.cleanup-interval=1s"],
     [["run", "--set", "cook:salt=1"], "there is no role 'cook'"],
     [["sideways"], "usage:"],
   ] as const) {
     const child = await start(FIRST_PORT, ...args);
     expect((await child.exited).code).not.toBe(0);
-    expect(outputOf(child)).toContain(words);
+    expect(outputOf(child)).toContain(message);
   }
 }, 60_000);

@@ -13,25 +13,25 @@ const CHECK_CHARS = 6;
 const SHAPE = /^(key_[0-9A-Za-z]{23})\.([0-9A-Za-z]{44})$/;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-export interface ApiKey {
+export interface ApiKeyParts {
   readonly id: ApiKeyId;
   /** What is behind the dot. */
   readonly secret: Secret;
 }
 
 /** A new key; `apiKeyText` of it is what its owner sees once. */
-export function newApiKey(random: Random): ApiKey {
+export function newApiKey(random: Random): ApiKeyParts {
   const id = newApiKeyId(random);
   const text = `${id}.${randomBase62(RANDOM_CHARS, random)}`;
   return { id, secret: new Secret(text.slice(id.length + 1) + checkOf(text)) };
 }
 
-export function apiKeyText({ id, secret }: ApiKey): string {
+export function apiKeyText({ id, secret }: ApiKeyParts): string {
   return `${id}.${secret.reveal()}`;
 }
 
 /** Undefined when it has not the form, or its check does not fit: nobody ever issued it. */
-export function parseApiKey(text: string): ApiKey | undefined {
+export function parseApiKey(text: string): ApiKeyParts | undefined {
   const match = SHAPE.exec(text);
   if (match === null) return undefined;
   const [, id = "", secret = ""] = match;

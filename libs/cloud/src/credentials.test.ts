@@ -9,7 +9,7 @@ const token = (claims: object) => `eyJhbGciOiJFZERTQSJ9.${Buffer.from(JSON.strin
 const OURS = token({ iss: ISSUER });
 const STRANGE = token({ iss: "https://elsewhere.test" });
 
-const ask = (...values: string[]) =>
+const credentialsFrom = (...values: string[]) =>
   credentialsOf(["host", "x", ...values.flatMap((value, i) => [i % 2 === 0 ? "Authorization" : "authorization", value])], ISSUER);
 
 describe("credentials of a request", () => {
@@ -31,7 +31,7 @@ describe("credentials of a request", () => {
     ["what looks like a token and is none", ["Bearer eyJ.@@.x"], undefined, ["Bearer eyJ.@@.x"]],
     ["a token with claims that are no object", ["Bearer eyJ.bnVsbA.x"], undefined, ["Bearer eyJ.bnVsbA.x"]],
   ])("%s", (_name, values, credential, foreign) => {
-    expect(ask(...values)).toEqual({ credential, foreign });
+    expect(credentialsFrom(...values)).toEqual({ credential, foreign });
   });
 
   test("other headers and queries are not looked at", () => {

@@ -41,10 +41,10 @@ const EVENTS: readonly EnvironmentEvent[] = [
 ];
 
 test("environments take the steps of the specification, fail for good reasons of ours, and no other", () => {
-  const seen = environmentStatuses.flatMap((status) =>
+  const steps = environmentStatuses.flatMap((status) =>
     EVENTS.map((event) => [status, event, afterEvent(status, event)]).filter(([, , next]) => next !== undefined),
   );
-  expect(seen.map((step) => step.join(" "))).toEqual(ALLOWED);
+  expect(steps.map((step) => step.join(" "))).toEqual(ALLOWED);
   expect(statusesBefore("destroy")).toEqual(["ACTIVE", "FAILED", "SUSPENDED"]);
 });
 

@@ -20,9 +20,9 @@ const NOW_MS = 1_795_000_000_000;
 describe("ids of the cloud", () => {
   test("environment ids have the form of the specification, sort by time and make a DNS label", () => {
     const early = newEnvironmentId(NOW_MS, systemRandom);
-    const late = newEnvironmentId(NOW_MS + 1, systemRandom);
+    const later = newEnvironmentId(NOW_MS + 1, systemRandom);
     expect(early).toMatch(/^env_2[0-7][0-9a-hjkmnp-tv-z]{25}$/);
-    expect(early < late).toBe(true);
+    expect(early < later).toBe(true);
     expect(bareOf(early)).toHaveLength(27);
     expect(environmentOfBare(bareOf(early))).toBe(early);
   });
@@ -45,9 +45,9 @@ describe("ids of the cloud", () => {
   });
 
   test("random characters are of the alphabet, each about as often", () => {
-    const seen = new Map<string, number>();
-    for (const letter of randomBase62(62_000, systemRandom)) seen.set(letter, (seen.get(letter) ?? 0) + 1);
-    expect(seen.size).toBe(62);
-    for (const count of seen.values()) expect(Math.abs(count - 1_000)).toBeLessThan(250);
+    const counts = new Map<string, number>();
+    for (const letter of randomBase62(62_000, systemRandom)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    expect(counts.size).toBe(62);
+    for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(250);
   });
 });

@@ -1,7 +1,7 @@
 /** Why: what an account may use is data in a table of tenancy (cloud.md §5.4); this is the shape of a row. */
 import type { EnvironmentLimits } from "./environment.js";
 
-export interface Plan {
+export interface AccountPlan {
   /** `free`, `team` … */
   readonly id: string;
   readonly name: string;

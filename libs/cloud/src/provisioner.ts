@@ -6,7 +6,7 @@ import type { Secret } from "@perdure/base";
 import type { EnvironmentLimits, Upstream } from "./environment.js";
 import type { AccountId, EnvironmentId } from "./ids.js";
 
-export interface WantedRuntime {
+export interface DesiredRuntime {
   readonly environmentId: EnvironmentId;
   readonly accountId: AccountId;
   readonly region: string;
@@ -31,7 +31,7 @@ export type RuntimeState =
 
 export interface Provisioner extends AsyncDisposable {
   /** Resolves when the wish is taken down, not when it is fulfilled. */
-  apply(wanted: WantedRuntime): Promise<void>;
+  apply(desired: DesiredRuntime): Promise<void>;
   /** Ends the runtime. With `erase` its data is gone for ever when this resolves; without, `apply` brings it back. */
   remove(environmentId: EnvironmentId, options: { readonly erase: boolean }): Promise<void>;
   /** Undefined when there is none. */

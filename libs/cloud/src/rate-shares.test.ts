@@ -25,10 +25,10 @@ test("a gateway that is alone has everything; several have equal parts until one
 test("all shares of a door are one together, and none is nothing", () => {
   const gateways = fc.array(fc.option(fc.nat(10_000), { nil: undefined }), { minLength: 1, maxLength: 20 });
   fc.assert(
-    fc.property(gateways, (asked) => {
-      const reports = asked.map((perSecond, n) => report(`${n}`, perSecond));
+    fc.property(gateways, (demands) => {
+      const reports = demands.map((perSecond, n) => report(`${n}`, perSecond));
       const shares = reports.map(({ gateway }) => rateSharesOf(reports, gateway).shares[0]?.share);
-      if (asked.every((perSecond) => perSecond === undefined)) return expect(new Set(shares)).toEqual(new Set([undefined]));
+      if (demands.every((perSecond) => perSecond === undefined)) return expect(new Set(shares)).toEqual(new Set([undefined]));
       for (const share of shares) expect(share).toBeGreaterThan(0);
       expect(shares.reduce<number>((sum, share) => sum + (share ?? 0), 0)).toBeCloseTo(1);
     }),

@@ -27,8 +27,8 @@ export function rateSharesOf(reports: readonly GatewayReport[], gateway: string)
   }
   const shares: { environmentId: EnvironmentId; door: RateDemand["door"]; share: number }[] = [];
   for (const { demand, total, own } of totals.values()) {
-    const asked = total > 0 ? own / total : 1 / gateways;
-    const share = EQUAL_PART / gateways + (1 - EQUAL_PART) * asked;
+    const demandPart = total > 0 ? own / total : 1 / gateways;
+    const share = EQUAL_PART / gateways + (1 - EQUAL_PART) * demandPart;
     shares.push({ environmentId: demand.environmentId, door: demand.door, share });
   }
   return { gateways, shares };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import {
-  type Caller,
-  type Door,
+  type AuthenticatedCaller,
+  type EnvironmentEndpoint,
   hasPower,
   type KeyRole,
   keyRoles,
@@ -14,7 +14,7 @@ import {
   seesMasked,
 } from "./index.js";
 
-type Row = readonly [door: Door, method: string, path: string, keys: string, members: string];
+type Row = readonly [endpoint: EnvironmentEndpoint, method: string, path: string, keys: string, members: string];
 
 /** F full, I ingress, A admin, W awakeable, R read-only; o owner, a admin, d developer, v viewer, b billing. */
 const ROWS: readonly Row[] = [
@@ -54,28 +54,28 @@ const KEY_LETTERS: Readonly<Record<KeyRole, string>> = {
   "perdure:role::AdminReadOnly": "R",
 };
 
-test.each(ROWS)("%s %s %s opens for %j and members %j", (door, method, path, keys, members) => {
-  const knock = { door, method, path };
-  const openKeys = keyRoles.filter((role) => mayKey(role, knock)).map((role) => KEY_LETTERS[role]);
+test.each(ROWS)("%s %s %s opens for %j and members %j", (endpoint, method, path, keys, members) => {
+  const access = { endpoint, method, path };
+  const openKeys = keyRoles.filter((role) => mayKey(role, access)).map((role) => KEY_LETTERS[role]);
   expect(openKeys.join("")).toBe(keys);
-  const openMembers = memberRoles.filter((role) => mayMember(role, knock)).map((role) => role[0]);
+  const openMembers = memberRoles.filter((role) => mayMember(role, access)).map((role) => role[0]);
   expect(openMembers.join("")).toBe(members);
 });
 
 describe("callers", () => {
-  const key: Caller = { kind: "key", id: "key_1" as never, role: "perdure:role::AdminReadOnly", expiresAtMs: undefined };
-  const member: Caller = { kind: "member", id: "user_1" as never, role: "viewer", expiresAtMs: 1 };
+  const key: AuthenticatedCaller = { kind: "key", id: "key_1" as never, role: "perdure:role::AdminReadOnly", expiresAtMs: undefined };
+  const member: AuthenticatedCaller = { kind: "member", id: "user_1" as never, role: "viewer", expiresAtMs: 1 };
 
   test("are asked by their kind, and read-only ones see secrets masked", () => {
-    const read = { door: "admin", method: "GET", path: "/deployments" } as const;
+    const read = { endpoint: "admin", method: "GET", path: "/deployments" } as const;
     expect([key, member].map((caller) => mayCaller(caller, read))).toEqual([true, true]);
     expect([key, member].map((caller) => mayCaller(caller, { ...read, method: "POST" }))).toEqual([false, false]);
     expect([key, member, { ...member, role: "developer" } as const].map(seesMasked)).toEqual([true, true, false]);
   });
 
   test("a role of another version opens nothing", () => {
-    expect(mayKey("rst:role::Newer" as KeyRole, { door: "ingress", method: "POST", path: "/a/b" })).toBe(false);
-    expect(mayMember("root" as MemberRole, { door: "admin", method: "GET", path: "/version" })).toBe(false);
+    expect(mayKey("rst:role::Newer" as KeyRole, { endpoint: "ingress", method: "POST", path: "/a/b" })).toBe(false);
+    expect(mayMember("root" as MemberRole, { endpoint: "admin", method: "GET", path: "/version" })).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Why: who may do what at which door, said once (cloud.md §4.2, §4.6): gateways, relays and the Cloud API ask here. */
-import type { Caller } from "./tenancy.js";
+import type { AuthenticatedCaller } from "./tenancy.js";
 
 export const keyRoles = [
   "rst:role::FullAccess",
@@ -14,11 +14,11 @@ export const memberRoles = ["owner", "admin", "developer", "viewer", "billing"] 
 export type MemberRole = (typeof memberRoles)[number];
 
 /** Where somebody comes in: port 8080, port 9070, the handshake of a tunnel. */
-export type Door = "ingress" | "admin" | "tunnel";
+export type EnvironmentEndpoint = "ingress" | "admin" | "tunnel";
 
 /** What somebody wants there. */
-export interface Knock {
-  readonly door: Door;
+export interface AccessRequest {
+  readonly endpoint: EnvironmentEndpoint;
   /** In capitals, as HTTP has it; of no meaning for tunnels. */
   readonly method: string;
   /** As it came, without the query and not decoded; of no meaning for tunnels. */
@@ -33,48 +33,48 @@ const QUERY = /^(?:\/v[2-4])?\/query$/;
 const INTERNAL = /^(?:\/+v\d+)?\/+internal(?:\/|$)/i;
 
 /** Whether a key of this role opens the door for this request (cloud.md §4.2). Anonymous exceptions are the gateway's. */
-export function mayKey(role: KeyRole, { door, method, path }: Knock): boolean {
-  if (door === "admin" && INTERNAL.test(path)) return false;
+export function mayKey(role: KeyRole, { endpoint, method, path }: AccessRequest): boolean {
+  if (endpoint === "admin" && INTERNAL.test(path)) return false;
   switch (role) {
     case "rst:role::FullAccess":
       return true;
     case "rst:role::IngressAccess":
-      return door === "ingress";
+      return endpoint === "ingress";
     case "rst:role::AdminAccess":
-      return door === "admin";
+      return endpoint === "admin";
     case "rst:role::ResolveAwakeableAccess":
-      return door === "ingress" && method === "POST" && AWAKEABLE.test(path);
+      return endpoint === "ingress" && method === "POST" && AWAKEABLE.test(path);
     case "perdure:role::AdminReadOnly":
-      return door === "admin" && onlyReads(method, path);
+      return endpoint === "admin" && onlyReads(method, path);
     default:
-      return nobody(role);
+      return deniesAll(role);
   }
 }
 
 /** Whether a member with this role may use an environment of the account this way (cloud.md §4.6). */
-export function mayMember(role: MemberRole, { door, method, path }: Knock): boolean {
-  if (door === "admin" && INTERNAL.test(path)) return false;
+export function mayMember(role: MemberRole, { endpoint, method, path }: AccessRequest): boolean {
+  if (endpoint === "admin" && INTERNAL.test(path)) return false;
   switch (role) {
     case "owner":
     case "admin":
     case "developer":
       return true;
     case "viewer":
-      return door === "admin" && onlyReads(method, path);
+      return endpoint === "admin" && onlyReads(method, path);
     case "billing":
       return false;
     default:
-      return nobody(role);
+      return deniesAll(role);
   }
 }
 
 /** `mayKey` or `mayMember`, by who it is. */
-export function mayCaller(caller: Caller, knock: Knock): boolean {
-  return caller.kind === "key" ? mayKey(caller.role, knock) : mayMember(caller.role, knock);
+export function mayCaller(caller: AuthenticatedCaller, access: AccessRequest): boolean {
+  return caller.kind === "key" ? mayKey(caller.role, access) : mayMember(caller.role, access);
 }
 
 /** Whether header values and role names of deployments must be masked for this caller (cloud.md §4.2, T25). */
-export function seesMasked(caller: Caller): boolean {
+export function seesMasked(caller: AuthenticatedCaller): boolean {
   return caller.role === "perdure:role::AdminReadOnly" || caller.role === "viewer";
 }
 
@@ -112,6 +112,6 @@ function onlyReads(method: string, path: string): boolean {
 }
 
 /** A role of a later version, or a damaged row, opens nothing. */
-function nobody(_role: never): boolean {
+function deniesAll(_role: never): boolean {
   return false;
 }

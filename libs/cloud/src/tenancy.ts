@@ -7,7 +7,7 @@ import type { AccountId, ApiKeyId, BareEnvironmentId, EnvironmentId, UserId } fr
 import type { KeyRole, MemberRole } from "./roles.js";
 
 /** Somebody whose credential is good for an environment. */
-export type Caller =
+export type AuthenticatedCaller =
   | {
       readonly kind: "key";
       readonly id: ApiKeyId;
@@ -20,12 +20,12 @@ export type Caller =
 
 /** `unknown`: malformed, never issued, expired or revoked. `elsewhere`: good, but for another environment or account. */
 export type Authentication =
-  | { readonly kind: "caller"; readonly caller: Caller }
+  | { readonly kind: "caller"; readonly caller: AuthenticatedCaller }
   | { readonly kind: "elsewhere" }
   | { readonly kind: "unknown" };
 
 /** What a cache must forget. `everything` comes after a gap in the news, so the first one always. */
-export type TenancyNews =
+export type TenancyChange =
   | { readonly kind: "everything" }
   | { readonly kind: "environment"; readonly id: EnvironmentId }
   | { readonly kind: "key"; readonly id: ApiKeyId; readonly environmentId: EnvironmentId }
@@ -76,7 +76,7 @@ export interface TunnelEvent {
   /** Of the connection at its relay. */
   readonly id?: string | undefined;
   /** Undefined: the credential was not good for the environment. */
-  readonly caller?: { readonly kind: Caller["kind"]; readonly id: string } | undefined;
+  readonly caller?: { readonly kind: AuthenticatedCaller["kind"]; readonly id: string } | undefined;
   readonly address?: string | undefined;
   /** Why it was refused. */
   readonly reason?: string | undefined;
@@ -130,7 +130,7 @@ export interface Tenancy {
   /** `credential` is what follows `Bearer `: an API key, or an access token of a user. */
   authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication>;
   /** Calls back until the signal aborts; reconnects by itself and then says `everything`. */
-  watch(listener: (news: TenancyNews) => void, options: { readonly signal: AbortSignal }): void;
+  watch(listener: (change: TenancyChange) => void, options: { readonly signal: AbortSignal }): void;
   report(reports: readonly UsageReport[]): Promise<void>;
   reportTunnels(report: TunnelsReport): Promise<void>;
   /** Says that a gateway lives and what it was asked, and answers what share of each environment's rate is its own. */

@@ -58,14 +58,14 @@ export class TrustedProxies {
   }
 }
 
-interface Range {
+interface ProxyRange {
   readonly address: string;
   readonly bits: number;
   readonly family: "ipv4" | "ipv6";
 }
 
 /** `10.0.0.0/8`, `fd00::/8`, or one address. */
-export function parseRange(text: string): Range | undefined {
+export function parseRange(text: string): ProxyRange | undefined {
   const [, address = "", bits] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);
   if (version === 0) return undefined;

@@ -36,10 +36,10 @@ export async function openPublicCertificate(
 }
 
 /** Resolves when tenancy has said something, or the process stops: without it nobody can be let in, so nobody should be sent here. */
-export function firstNews(tenancy: RemoteTenancy, stopping: AbortSignal): Promise<void> {
-  const heard = new AbortController();
+export function firstChange(tenancy: RemoteTenancy, stopping: AbortSignal): Promise<void> {
+  const stop = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();
-  tenancy.watch(() => resolve(), { signal: AbortSignal.any([heard.signal, stopping]) });
+  tenancy.watch(() => resolve(), { signal: AbortSignal.any([stop.signal, stopping]) });
   stopping.addEventListener("abort", () => resolve(), { once: true });
-  return promise.finally(() => heard.abort());
+  return promise.finally(() => stop.abort());
 }

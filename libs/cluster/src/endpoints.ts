@@ -1,6 +1,6 @@
 /** Why: the roles that speak with user endpoints (discovery, attempts, questions of people) reach them in the same ways. */
 import { type Clock, Secret } from "@perdure/base";
-import { type ConnectionCounts, createHttpTransport } from "@perdure/driver-http2";
+import { type TransportConnectionCounts, createHttpTransport } from "@perdure/driver-http2";
 import { createLambdaTransport } from "@perdure/driver-lambda";
 import type { EgressGuard } from "@perdure/egress";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
@@ -27,7 +27,7 @@ export interface EndpointSettings {
 export interface Endpoints {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
   /** To endpoints over HTTP; those to the proxy of tunnels are not among them. */
-  readonly connections: () => ConnectionCounts;
+  readonly connections: () => TransportConnectionCounts;
   /** Undefined: requests are not signed. */
   readonly identity: RequestIdentity | undefined;
   /** Undefined: connections may go anywhere. */

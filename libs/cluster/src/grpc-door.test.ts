@@ -2,21 +2,21 @@ import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import { openChannel, type PeerCredentials, partitionsDefinition } from "@perdure/driver-grpc";
-import { type GrpcDoor, type GrpcDoorSettings, openGrpcDoor } from "./grpc-door.js";
+import { type GrpcListener, type GrpcListenerSettings, openGrpcListener } from "./grpc-door.js";
 
 const opened: (() => PromiseLike<void> | void)[] = [];
 afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
-async function open(peers?: PeerCredentials, settings: Partial<GrpcDoorSettings> = {}): Promise<GrpcDoor> {
-  const door = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0, ...settings }, peers);
-  opened.push(() => door[Symbol.asyncDispose]());
-  return door;
+async function open(peers?: PeerCredentials, settings: Partial<GrpcListenerSettings> = {}): Promise<GrpcListener> {
+  const listener = await openGrpcListener({ bindAddress: "127.0.0.1", bindPort: 0, ...settings }, peers);
+  opened.push(() => listener[Symbol.asyncDispose]());
+  return listener;
 }
 
 /** `grpc.health.v1.Health/Check` by hand: 1 is SERVING, 2 NOT_SERVING; for an unknown service the status of the call. */
-function health({ port }: GrpcDoor, service: string, shown?: PeerCredentials): Promise<number | string> {
+function health({ port }: GrpcListener, service: string, shown?: PeerCredentials): Promise<number | string> {
   const address = `127.0.0.1:${port}`;
   const client = shown === undefined ? new Client(address, credentials.createInsecure()) : openChannel(address, shown);
   opened.push(() => client.close());
@@ -39,21 +39,21 @@ const PARTITIONS = "perdure.control.v1.Partitions";
 
 describe("a gRPC door", () => {
   test("is healthy from the moment that something is served, and not any more when it drains", async () => {
-    const door = await open();
-    expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([2, "NOT_FOUND"]);
-    door.serve(PARTITIONS, partitionsDefinition, {});
-    expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([1, 1]);
-    await door.drain?.(new AbortController().signal);
-    expect([await health(door, ""), await health(door, PARTITIONS)]).toEqual([2, 2]);
+    const listener = await open();
+    expect([await health(listener, ""), await health(listener, PARTITIONS)]).toEqual([2, "NOT_FOUND"]);
+    listener.serve(PARTITIONS, partitionsDefinition, {});
+    expect([await health(listener, ""), await health(listener, PARTITIONS)]).toEqual([1, 1]);
+    await listener.drain?.(new AbortController().signal);
+    expect([await health(listener, ""), await health(listener, PARTITIONS)]).toEqual([2, 2]);
   });
 
   test("with a token is answered to who shows it", async () => {
     const ours = { token: new Secret("a".repeat(40)) };
-    const door = await open(ours, { bindAddress: "*" });
-    door.serve(PARTITIONS, partitionsDefinition, {});
-    expect(await health(door, PARTITIONS, ours)).toBe(1);
-    expect(await health(door, PARTITIONS, { token: new Secret("b".repeat(40)) })).toBe("UNAUTHENTICATED");
-    expect(await health(door, PARTITIONS)).toBe("UNAUTHENTICATED");
+    const listener = await open(ours, { bindAddress: "*" });
+    listener.serve(PARTITIONS, partitionsDefinition, {});
+    expect(await health(listener, PARTITIONS, ours)).toBe(1);
+    expect(await health(listener, PARTITIONS, { token: new Secret("b".repeat(40)) })).toBe("UNAUTHENTICATED");
+    expect(await health(listener, PARTITIONS)).toBe("UNAUTHENTICATED");
   });
 
   test.each([undefined, "*", "0.0.0.0", "::"])(
@@ -68,6 +68,6 @@ describe("a gRPC door", () => {
 
   test("that is taken is refused with RT0004", async () => {
     const { port } = await open();
-    await expect(openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: port }, undefined)).rejects.toMatchObject({ code: "RT0004" });
+    await expect(openGrpcListener({ bindAddress: "127.0.0.1", bindPort: port }, undefined)).rejects.toMatchObject({ code: "RT0004" });
   });
 });

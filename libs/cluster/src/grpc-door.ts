@@ -5,16 +5,16 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type OperationObserver, PerdureError } from "@perdure/base";
 import { observedHandlers, type PeerCredentials, serverCredentials, serverOptions } from "@perdure/driver-grpc";
-import type { Part } from "@perdure/role";
-import { type DoorSettings, isBeyondLoopback, listenOn } from "@perdure/role/http";
+import type { ProcessPart } from "@perdure/role";
+import { type ListenerSettings, isBeyondLoopback, listenOn } from "@perdure/role/http";
 import { HealthImplementation } from "grpc-health-check";
 
-export interface GrpcDoorSettings extends DoorSettings {
+export interface GrpcListenerSettings extends ListenerSettings {
   /** Whether other machines may reach it though nobody proves who they are. */
   readonly allowCleartext?: boolean;
 }
 
-export interface GrpcDoor extends Part {
+export interface GrpcListener extends ProcessPart {
   readonly port: number;
   /** From now on the service is answered and reported healthy. `name`: its full name, `perdure.control.v1.Registry`. */
   serve(name: string, definition: ServiceDefinition, handlers: UntypedServiceImplementation): void;
@@ -31,11 +31,11 @@ const PROCESS = "";
  * `observer`: told of questions with one answer. Rejects with RT0004 when the address cannot be bound, with OPS0001 when others could
  * reach it without proving that they are ours. Draining lets calls that are under way finish; streams are cut at the end.
  */
-export async function openGrpcDoor(
-  settings: GrpcDoorSettings,
+export async function openGrpcListener(
+  settings: GrpcListenerSettings,
   peers: PeerCredentials | undefined,
   observer?: OperationObserver,
-): Promise<GrpcDoor> {
+): Promise<GrpcListener> {
   if (peers === undefined && settings.allowCleartext !== true && isBeyondLoopback(settings)) {
     throw new PerdureError("OPS0001", OPEN_TO_OTHERS);
   }
@@ -63,7 +63,7 @@ export async function openGrpcDoor(
   };
 }
 
-function bind(server: Server, settings: GrpcDoorSettings, peers: PeerCredentials | undefined): Promise<number> {
+function bind(server: Server, settings: GrpcListenerSettings, peers: PeerCredentials | undefined): Promise<number> {
   const { host = "[::]", port } = listenOn(settings);
   const address = `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {

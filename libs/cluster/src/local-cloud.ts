@@ -2,7 +2,7 @@
  * Why: the whole platform on one machine, for looking at and for tests: what each of its programs must be told is said here once.
  * There are no host names: every environment has two ports of its own, and nothing is encrypted. Everything listens on 127.0.0.1 only.
  */
-import { common, grpcAt, HOST, probesAt, type Settings } from "./local.js";
+import { common, grpcAt, HOST, probesAt, type RoleSettings } from "./local.js";
 
 /** Folders below `services`. */
 export type LocalCloudRole = "tenancy" | "cloud-gateway" | "tunnel-relay";
@@ -34,7 +34,7 @@ export interface LocalCloud {
 
 export const apiUrlOf = ({ apiPort }: Pick<LocalCloud, "apiPort">): string => `http://localhost:${apiPort}`;
 
-export function tenancySettings(cloud: LocalCloud, ports: { readonly probes: number }): Settings {
+export function tenancySettings(cloud: LocalCloud, ports: { readonly probes: number }): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),
@@ -66,7 +66,7 @@ export function tenancySettings(cloud: LocalCloud, ports: { readonly probes: num
 export function cloudGatewaySettings(
   cloud: LocalCloud,
   ports: { readonly ingress: number; readonly admin: number; readonly probes: number },
-): Settings {
+): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),
@@ -81,7 +81,7 @@ export function cloudGatewaySettings(
   };
 }
 
-export function tunnelRelaySettings(cloud: LocalCloud, ports: { readonly probes: number }): Settings {
+export function tunnelRelaySettings(cloud: LocalCloud, ports: { readonly probes: number }): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),

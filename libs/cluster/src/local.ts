@@ -4,7 +4,7 @@
  */
 
 /** By their dotted names, e.g. `{ "worker.cleanup-interval": "200ms" }`. */
-export type Settings = Readonly<Record<string, string | number>>;
+export type RoleSettings = Readonly<Record<string, string | number>>;
 
 /** Folders below `services`. */
 export type LocalRole = "registry" | "admin-api" | "invoker-worker" | "ingress-gateway";
@@ -23,16 +23,16 @@ export const HOST = "127.0.0.1";
 /** Told to stop, a process of one machine need not wait long for anybody. */
 const SHUTDOWN_TIMEOUT = "5s";
 
-export const common: Settings = { "shutdown-timeout": SHUTDOWN_TIMEOUT };
-export const probesAt = (port: number): Settings => ({ "probes.bind-address": HOST, "probes.bind-port": port });
-export const grpcAt = (port: number): Settings => ({ "grpc.bind-address": HOST, "grpc.bind-port": port });
-const registryOf = ({ registryPort }: LocalCluster): Settings => ({ "registry.addresses": `${HOST}:${registryPort}` });
-const workersOf = ({ workerPorts }: LocalCluster): Settings => ({
+export const common: RoleSettings = { "shutdown-timeout": SHUTDOWN_TIMEOUT };
+export const probesAt = (port: number): RoleSettings => ({ "probes.bind-address": HOST, "probes.bind-port": port });
+export const grpcAt = (port: number): RoleSettings => ({ "grpc.bind-address": HOST, "grpc.bind-port": port });
+const registryOf = ({ registryPort }: LocalCluster): RoleSettings => ({ "registry.addresses": `${HOST}:${registryPort}` });
+const workersOf = ({ workerPorts }: LocalCluster): RoleSettings => ({
   "worker.addresses": workerPorts.map((port) => `${HOST}:${port}`).join(","),
 });
 
 /** Ports are 0 where any free one will do. */
-export function registrySettings(cluster: LocalCluster, ports: { readonly probes: number }): Settings {
+export function registrySettings(cluster: LocalCluster, ports: { readonly probes: number }): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),
@@ -44,7 +44,7 @@ export function registrySettings(cluster: LocalCluster, ports: { readonly probes
 }
 
 /** `ingress`: port of the gateway that people are told of. */
-export function adminSettings(cluster: LocalCluster, ports: { readonly admin: number; readonly ingress: number }): Settings {
+export function adminSettings(cluster: LocalCluster, ports: { readonly admin: number; readonly ingress: number }): RoleSettings {
   return {
     ...common,
     ...registryOf(cluster),
@@ -62,7 +62,7 @@ export function workerSettings(
   cluster: LocalCluster,
   name: string,
   ports: { readonly grpc: number; readonly probes: number },
-): Settings {
+): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),
@@ -76,7 +76,7 @@ export function workerSettings(
   };
 }
 
-export function gatewaySettings(cluster: LocalCluster, ports: { readonly ingress: number; readonly probes: number }): Settings {
+export function gatewaySettings(cluster: LocalCluster, ports: { readonly ingress: number; readonly probes: number }): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),
@@ -88,7 +88,7 @@ export function gatewaySettings(cluster: LocalCluster, ports: { readonly ingress
 }
 
 /** As variables of a process: `ingress.bind-port` becomes `PERDURE_INGRESS__BIND_PORT`. */
-export function environmentOf(settings: Settings): Record<string, string> {
+export function environmentOf(settings: RoleSettings): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [
       `PERDURE_${name.replaceAll(".", "__").replaceAll("-", "_").toUpperCase()}`,

@@ -8,13 +8,13 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { type MutualTls, openChannel, type PeerCredentials, partitionsDefinition } from "@perdure/driver-grpc";
 import { Health, Lifecycle, Metrics } from "@perdure/role";
 import { makeCertificates, VirtualClock } from "@perdure/testkit";
-import { openGrpcDoor } from "./grpc-door.js";
+import { openGrpcListener } from "./grpc-door.js";
 import { openPeerCredentials } from "./peer-credentials.js";
 
 const CHECK_MS = 10_000;
 const SERVICE = "perdure.control.v1.Partitions";
 
-let pairs: { readonly trusted: MutualTls; readonly stranger: MutualTls };
+let pairs: { readonly trusted: MutualTls; readonly untrusted: MutualTls };
 let directory: string;
 let secrets = 0;
 const opened: (() => PromiseLike<void> | void)[] = [];
@@ -56,11 +56,11 @@ async function openMounted() {
   };
   const peers = await openPeerCredentials(settings, { lifecycle, metrics, clock, logger });
   opened.push(() => lifecycle.stop("the test is over"));
-  const door = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0 }, peers);
-  opened.push(() => door[Symbol.asyncDispose]());
-  door.serve(SERVICE, partitionsDefinition, {});
+  const listener = await openGrpcListener({ bindAddress: "127.0.0.1", bindPort: 0 }, peers);
+  opened.push(() => listener[Symbol.asyncDispose]());
+  listener.serve(SERVICE, partitionsDefinition, {});
   const connect = (shown: PeerCredentials | undefined): Client => {
-    const client = openChannel(`127.0.0.1:${door.port}`, shown);
+    const client = openChannel(`127.0.0.1:${listener.port}`, shown);
     opened.push(() => client.close());
     return client;
   };
@@ -87,11 +87,11 @@ test("new files hold for new connections of both sides, and open ones go on", as
   const { peers, connect, check } = await openMounted();
   const before = connect(peers);
   expect(await call(before)).toBe("answered 1");
-  expect(await call(connect(pairs.stranger))).toBe("UNAVAILABLE");
+  expect(await call(connect(pairs.untrusted))).toBe("UNAVAILABLE");
 
-  mount(pairs.stranger);
+  mount(pairs.untrusted);
   check();
-  expect(await call(connect(pairs.stranger))).toBe("answered 1");
+  expect(await call(connect(pairs.untrusted))).toBe("answered 1");
   expect(await call(connect(peers))).toBe("answered 1");
   expect(await call(connect(pairs.trusted))).toBe("UNAVAILABLE");
   expect(await call(before)).toBe("answered 1");
@@ -99,7 +99,7 @@ test("new files hold for new connections of both sides, and open ones go on", as
 
 test("files that cannot be used leave the old ones in use, are logged once with a code, and the metric shows when those end", async () => {
   const { peers, connect, check, warnings, metrics } = await openMounted();
-  mount({ ...pairs.trusted, privateKey: pairs.stranger.privateKey });
+  mount({ ...pairs.trusted, privateKey: pairs.untrusted.privateKey });
   check();
   check();
   mount({ ...pairs.trusted, authority: "not a certificate" });

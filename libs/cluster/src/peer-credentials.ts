@@ -19,9 +19,9 @@ export async function openPeerCredentials(
     return first;
   }
   const read = (): MutualTls => {
-    const found = peerCredentialsOf(settings) as MutualTls;
-    checkPair("tls", found);
-    return found;
+    const pair = peerCredentialsOf(settings) as MutualTls;
+    checkPair("tls", pair);
+    return pair;
   };
   const options = { read, file: settings.certificateFile ?? "", checkMs: settings.checkInterval };
   const part = await lifecycle.start("peer certificate", () => {

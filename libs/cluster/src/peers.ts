@@ -13,7 +13,7 @@ import {
   type RemoteRegistry,
   RemoteRows,
 } from "@perdure/driver-grpc";
-import type { Part } from "@perdure/role";
+import type { ProcessPart } from "@perdure/role";
 
 export interface PeerPorts {
   readonly clock: Clock;
@@ -22,22 +22,22 @@ export interface PeerPorts {
   readonly observer?: OperationObserver | undefined;
 }
 
-export interface Addresses {
+export interface PeerAddresses {
   /** `host:port`, at least one. */
   readonly addresses: readonly string[];
   readonly tls: PeerCredentials | undefined;
 }
 
 /** All workers of the environment, through those that were named. */
-export interface Workers extends Part {
+export interface Workers extends ProcessPart {
   readonly directory: LeaderDirectory;
   readonly partitions: RemotePartitions;
   readonly rows: RemoteRows;
   /** Resolves with the number of partitions once a worker told it. Rejects with OPS0004 when the signal fires. */
-  untilKnown(signal: AbortSignal): Promise<number>;
+  untilReady(signal: AbortSignal): Promise<number>;
 }
 
-export function openWorkers({ addresses, tls }: Addresses, { clock, logger }: PeerPorts): Workers {
+export function openWorkers({ addresses, tls }: PeerAddresses, { clock, logger }: PeerPorts): Workers {
   const directory = new LeaderDirectory();
   const open = (address: string): Client => openChannel(address, tls);
   const channels = new PerWorker<Client>(directory, { open, isIdle: () => true, close: (channel) => channel.close() });
@@ -49,15 +49,15 @@ export function openWorkers({ addresses, tls }: Addresses, { clock, logger }: Pe
     directory,
     partitions,
     rows,
-    async untilKnown(signal) {
-      const known = new Promise<void>((resolve) => {
+    async untilReady(signal) {
+      const ready = new Promise<void>((resolve) => {
         if (directory.partitionCount > 0) return resolve();
         const stop = directory.onChange(() => {
           stop();
           resolve();
         });
       });
-      await unlessStopped(known, signal);
+      await unlessStopped(ready, signal);
       return directory.partitionCount;
     },
     async [Symbol.asyncDispose]() {
@@ -69,19 +69,19 @@ export function openWorkers({ addresses, tls }: Addresses, { clock, logger }: Pe
   };
 }
 
-export interface RegistryClient extends Part {
+export interface RegistryClient extends ProcessPart {
   readonly registry: RemoteRegistry;
   /** Resolves when the registry's state is here. Rejects with OPS0004 when the signal fires. */
-  untilKnown(signal: AbortSignal): Promise<void>;
+  untilReady(signal: AbortSignal): Promise<void>;
 }
 
 /** `withRecords`: for those who manage it; the data path needs only what it looks up. */
-export function openRegistryClient({ addresses, tls }: Addresses, withRecords: boolean, ports: PeerPorts): RegistryClient {
+export function openRegistryClient({ addresses, tls }: PeerAddresses, withRecords: boolean, ports: PeerPorts): RegistryClient {
   const channels = addresses.map((address) => openChannel(address, tls, ports.observer));
   const registry = openRemoteRegistry({ channels, clock: ports.clock, logger: ports.logger }, { withRecords });
   return {
     registry,
-    untilKnown: (signal) => unlessStopped(registry.ready, signal),
+    untilReady: (signal) => unlessStopped(registry.ready, signal),
     async [Symbol.asyncDispose]() {
       registry.close();
       for (const channel of channels) channel.close();

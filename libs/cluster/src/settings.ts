@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { PerdureError, Secret } from "@perdure/base";
 import type { MutualTls, PeerCredentials } from "@perdure/driver-grpc";
-import type { RedisNode, RedisOptions } from "@perdure/driver-redis";
+import type { RedisNode, RedisConnectionOptions } from "@perdure/driver-redis";
 import {
   bindPort,
   boolean,
@@ -155,7 +155,7 @@ export function required<T>(name: string, value: T | undefined): T {
 export function redisOptionsOf(
   { url, caFile, nodes, cluster, replicas, keyPrefix }: z.output<typeof redisSettings>,
   name: string,
-): RedisOptions {
+): RedisConnectionOptions {
   const { protocol, hostname, port, username, password, pathname } = new URL(required("redis.url", url).reveal());
   const first: RedisNode = { host: hostname, port: port === "" ? 6379 : Number(port) };
   const further = (nodes ?? []).map((address): RedisNode => {

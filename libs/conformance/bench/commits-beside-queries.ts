@@ -3,7 +3,7 @@
  * libs/conformance/bench/commits-beside-queries.ts [invocations]`. Phases without and with statements alternate.
  */
 import { type Context, service } from "@restatedev/restate-sdk";
-import { HttpClient, type Server, World } from "../src/index.js";
+import { HttpClient, type Server, TestWorld } from "../src/index.js";
 
 const INVOCATIONS = Number(process.argv[2] ?? 20_000);
 const AT_ONCE = 100;
@@ -14,7 +14,7 @@ const HEAVY = "SELECT count(*) AS n, sum(length(entry_json)) AS s FROM sys_journ
 
 const echo = service({ name: "Echo", handlers: { echo: async (_ctx: Context, value: string) => value } });
 
-await using world = await World.start();
+await using world = await TestWorld.start();
 await world.deploy({ services: [echo] });
 let left = INVOCATIONS;
 await Promise.all(

@@ -8,10 +8,10 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, RestatePromise, service } from "@restatedev/restate-sdk";
-import { temporaryDirectory, World } from "../src/index.js";
+import { temporaryDirectory, TestWorld } from "../src/index.js";
 
 const CHILDREN = Number(process.argv[2] ?? 10_000);
-const SLEEPERS = Number(process.argv[3] ?? 16_000);
+const SUSPENDED_INVOCATIONS = Number(process.argv[3] ?? 16_000);
 const AT_ONCE = 64;
 const SAMPLE_MS = 1_000;
 
@@ -42,7 +42,7 @@ const patient = service({
     },
   },
 });
-const sleeper = service({
+const suspendedService = service({
   name: "Sleeper",
   options: { inactivityTimeout: 100 },
   handlers: {
@@ -58,7 +58,7 @@ const holder = service({
   options: { inactivityTimeout: 100 },
   handlers: {
     hold: async (ctx: Context, count: number) => {
-      await RestatePromise.all(Array.from({ length: count }, () => ctx.serviceClient(sleeper).hour()));
+      await RestatePromise.all(Array.from({ length: count }, () => ctx.serviceClient(suspendedService).hour()));
     },
   },
 });
@@ -67,8 +67,8 @@ const baseDir = temporaryDirectory();
 const probed = join(baseDir, "loop-probe.jsonl");
 const probe = new URL("loop-probe.mjs", import.meta.url).pathname;
 const PERDURE_NODE_OPTIONS = `--import ${probe} ${process.env["PERDURE_NODE_OPTIONS"] ?? ""}`;
-const world = await World.start({ baseDir, environment: { PERDURE_NODE_OPTIONS, LOOP_PROBE: probed } });
-await world.deploy({ services: [child, parent, patient, sleeper, holder] });
+const world = await TestWorld.start({ baseDir, environment: { PERDURE_NODE_OPTIONS, LOOP_PROBE: probed } });
+await world.deploy({ services: [child, parent, patient, suspendedService, holder] });
 
 /** Of the server: processor seconds so far, and the largest delay since the last call. */
 async function sample(): Promise<{ readonly cpu: number; readonly lag: number }> {
@@ -132,9 +132,9 @@ await measure(`their parent is killed`, async () => {
   while ((await count(`${heldChildren} AND status = 'completed'`)) < CHILDREN) await delay(1_000);
 });
 
-let left = SLEEPERS;
+let left = SUSPENDED_INVOCATIONS;
 wakeAtMs = Date.now() + 1_000 * Number(process.argv[4] ?? 60);
-await measure(`${SLEEPERS} fall asleep`, async () => {
+await measure(`${SUSPENDED_INVOCATIONS} fall asleep`, async () => {
   const callers = Array.from({ length: AT_ONCE }, async () => {
     while (left-- > 0) await world.ingress.send(["Sleeper", "sleep"]);
   });
@@ -142,8 +142,8 @@ await measure(`${SLEEPERS} fall asleep`, async () => {
   if (Date.now() > wakeAtMs) console.log("too few seconds to fall asleep");
   while (Date.now() < wakeAtMs - 1_000) await delay(100);
 });
-await measure(`${SLEEPERS} wake`, async () => {
-  while (woken < SLEEPERS) await delay(100);
+await measure(`${SUSPENDED_INVOCATIONS} wake`, async () => {
+  while (woken < SUSPENDED_INVOCATIONS) await delay(100);
 });
 await world[Symbol.asyncDispose]();
 rmSync(baseDir, { recursive: true, force: true });

@@ -14,15 +14,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { AdminClient } from "../src/admin-client.js";
+import { TestAdminClient } from "../src/admin-client.js";
 import { ROOT } from "../src/bundle.js";
-import { IngressClient } from "../src/ingress-client.js";
+import { TestIngressClient } from "../src/ingress-client.js";
 import { ROGUE_MODES, type RogueMode, rogueManifest, rogueScripts } from "../src/neighbours/rogue-scripts.js";
 import { RawEndpoint } from "../src/raw-endpoint.js";
 import { Server } from "../src/server.js";
 
 const SECONDS = Number(process.env["SECONDS"] ?? 8);
-const SETTLE_SECONDS = Number(process.env["SETTLE"] ?? 60);
+const QUIET_SECONDS = Number(process.env["SETTLE"] ?? 60);
 const CALLERS = 4;
 const ATTEMPTS = 4;
 const GOOD_PORT = Number(process.env["PORT"] ?? 27_000);
@@ -51,13 +51,13 @@ function residentMiB(pid: number): number {
 }
 
 /** Milliseconds of the longest delay since this was read last. */
-async function loopDelayMs(admin: AdminClient): Promise<number> {
+async function loopDelayMs(admin: TestAdminClient): Promise<number> {
   const { text } = await admin.get("/metrics");
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1] ?? 0) * 1000;
 }
 
 /** Calls of four good callers for `seconds`; the longest call is waited for. */
-async function phase(server: Server, admin: AdminClient, seconds: number): Promise<Phase> {
+async function phase(server: Server, admin: TestAdminClient, seconds: number): Promise<Phase> {
   const times: number[] = [];
   let failed = 0;
   let loopMs = 0;
@@ -65,7 +65,7 @@ async function phase(server: Server, admin: AdminClient, seconds: number): Promi
   const end = performance.now() + seconds * 1000;
   await loopDelayMs(admin);
   const caller = async (number: number): Promise<void> => {
-    using ingress = new IngressClient(server.ingressUrl);
+    using ingress = new TestIngressClient(server.ingressUrl);
     for (let n = 0; performance.now() < end; n++) {
       const began = performance.now();
       const call = ingress.call(["Counter", `${number}-${n % 50}`, "add"], undefined, {});
@@ -101,8 +101,8 @@ function row(name: string, { calls, failed, p50, p99, worst, loopMs, rssMost }: 
 
 async function measure(mode: RogueMode, rogue: string, good: string): Promise<void> {
   await using server = await Server.start();
-  using admin = new AdminClient(server.adminUrl);
-  using ingress = new IngressClient(server.ingressUrl);
+  using admin = new TestAdminClient(server.adminUrl);
+  using ingress = new TestIngressClient(server.ingressUrl);
   await admin.register({ uri: good });
   await admin.register({ uri: rogue });
   await phase(server, admin, 2); // Warm.
@@ -116,13 +116,13 @@ async function measure(mode: RogueMode, rogue: string, good: string): Promise<vo
   console.log(`${row(`${mode}: beside`, beside)}  p99 × ${(beside.p99 / quiet.p99).toFixed(1)}`);
   for (const id of ids) await admin.invocation(id, "kill").catch((cause: Error) => console.log(`  kill: ${cause.message}`));
   let after = residentMiB(server.pid);
-  for (let second = 0; second < SETTLE_SECONDS; second += 5) {
+  for (let second = 0; second < QUIET_SECONDS; second += 5) {
     await delay(5000);
     after = residentMiB(server.pid);
   }
   const warnings = server.lines.filter((line) => /"level":"(warn|error)"/.test(line)).length;
   console.log(
-    `${`${mode}: memory`.padEnd(26)} before ${before.toFixed(0)}, most ${beside.rssMost.toFixed(0)}, after ${SETTLE_SECONDS} s ${after.toFixed(0)} MiB; warnings kept ${warnings}`,
+    `${`${mode}: memory`.padEnd(26)} before ${before.toFixed(0)}, most ${beside.rssMost.toFixed(0)}, after ${QUIET_SECONDS} s ${after.toFixed(0)} MiB; warnings kept ${warnings}`,
   );
 }
 

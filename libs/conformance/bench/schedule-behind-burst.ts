@@ -3,7 +3,7 @@
  * libs/conformance/bench/schedule-behind-burst.ts [sends]`. It prints the firings of a minute schedule, seconds after their minute.
  */
 import { type Context, service } from "@restatedev/restate-sdk";
-import { World } from "../src/index.js";
+import { TestWorld } from "../src/index.js";
 
 const SENDS = Number(process.argv[2] ?? 95_000);
 const AT_ONCE = 200;
@@ -19,7 +19,7 @@ const crowd = service({
 });
 const minutely = service({ name: "Minutely", handlers: { run: async () => void firedAtMs.push(Date.now()) } });
 
-await using world = await World.start();
+await using world = await TestWorld.start();
 await world.deploy({ services: [crowd, minutely] });
 const startedAt = performance.now();
 let left = SENDS;

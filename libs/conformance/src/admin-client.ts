@@ -1,7 +1,7 @@
 /** The management API, as far as the suites need it. */
-import { type Answer, HttpClient } from "./http.js";
+import { type HttpAnswer, HttpClient } from "./http.js";
 
-export interface Registration {
+export interface RegistrationRequest {
   readonly uri: string;
   readonly use_http_11?: boolean;
   readonly force?: boolean;
@@ -18,38 +18,38 @@ export interface AdminError {
 export type InvocationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
 
 /** A row of introspection; absent columns were null. */
-export type Row = Readonly<Record<string, unknown>>;
+export type IntrospectionRow = Readonly<Record<string, unknown>>;
 
-export class AdminClient implements Disposable {
+export class TestAdminClient implements Disposable {
   readonly http: HttpClient;
 
   constructor(base: string) {
     this.http = new HttpClient(base);
   }
 
-  get(path: string): Promise<Answer> {
+  get(path: string): Promise<HttpAnswer> {
     return this.http.request("GET", path);
   }
 
-  post(path: string, json: unknown): Promise<Answer> {
+  post(path: string, json: unknown): Promise<HttpAnswer> {
     return this.http.request("POST", path, { json });
   }
 
-  patch(path: string, json: unknown): Promise<Answer> {
+  patch(path: string, json: unknown): Promise<HttpAnswer> {
     return this.http.request("PATCH", path, { json });
   }
 
-  delete(path: string): Promise<Answer> {
+  delete(path: string): Promise<HttpAnswer> {
     return this.http.request("DELETE", path);
   }
 
   /** Any answer, whatever its status. */
-  tryRegister(registration: Registration): Promise<Answer> {
+  tryRegister(registration: RegistrationRequest): Promise<HttpAnswer> {
     return this.post("/deployments", registration);
   }
 
   /** The deployment's id; rejects when the registration is refused. */
-  async register(registration: Registration): Promise<string> {
+  async register(registration: RegistrationRequest): Promise<string> {
     const answer = await this.tryRegister(registration);
     if (answer.status !== 201 && answer.status !== 200)
       throw new Error(`registering ${registration.uri}: ${answer.status} ${answer.text}`);
@@ -57,18 +57,18 @@ export class AdminClient implements Disposable {
   }
 
   /** `PATCH /invocations/{id}/{verb}` without a body. */
-  invocation(id: string, verb: InvocationVerb, query = ""): Promise<Answer> {
+  invocation(id: string, verb: InvocationVerb, query = ""): Promise<HttpAnswer> {
     return this.http.request("PATCH", `/invocations/${id}/${verb}${query}`);
   }
 
-  async query(sql: string): Promise<readonly Row[]> {
+  async query(sql: string): Promise<readonly IntrospectionRow[]> {
     const answer = await this.http.request("POST", "/query", { json: { query: sql }, headers: { accept: "application/json" } });
     if (answer.status !== 200) throw new Error(`${sql}: ${answer.status} ${answer.text}`);
-    return (answer.json as { rows: readonly Row[] }).rows;
+    return (answer.json as { rows: readonly IntrospectionRow[] }).rows;
   }
 
   /** What introspection shows of one invocation; undefined when there is none. */
-  async row(id: string): Promise<Row | undefined> {
+  async row(id: string): Promise<IntrospectionRow | undefined> {
     return (await this.query(`SELECT * FROM sys_invocation WHERE id = '${id}'`))[0];
   }
 
@@ -78,7 +78,7 @@ export class AdminClient implements Disposable {
 }
 
 /** The body of a refusal. */
-export function adminErrorOf(answer: Answer): AdminError {
+export function adminErrorOf(answer: HttpAnswer): AdminError {
   if (answer.status < 400) throw new Error(`not an error: ${answer.status} ${answer.text}`);
   return answer.json as AdminError;
 }

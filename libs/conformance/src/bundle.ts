@@ -85,9 +85,9 @@ async function locked(work: () => Promise<unknown>): Promise<void> {
 }
 
 function takeLock(): boolean {
-  const takenAt = modifiedAt(LOCK);
+  const acquiredAtMs = modifiedAt(LOCK);
   // A builder that was killed leaves its lock behind.
-  if (takenAt !== undefined && Date.now() - takenAt > BUILD_MS) rmSync(LOCK, { force: true });
+  if (acquiredAtMs !== undefined && Date.now() - acquiredAtMs > BUILD_MS) rmSync(LOCK, { force: true });
   try {
     closeSync(openSync(LOCK, "wx"));
     return true;

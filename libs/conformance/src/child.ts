@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { KEPT_LINE_CHARS_MAX, KEPT_LINES_MAX } from "./limits.js";
 
-export interface Exit {
+export interface ProgramExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -24,12 +24,12 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** A program in a process group of its own, with the last lines it wrote. */
-export class Child {
+export class ChildProgram {
   readonly pid: number;
   readonly lines: string[] = [];
   /** Resolves when the program has ended and everything it wrote has been read. */
-  readonly exited: Promise<Exit>;
-  #exit: Exit | undefined;
+  readonly exited: Promise<ProgramExit>;
+  #exit: ProgramExit | undefined;
 
   private constructor(process: ChildProcess, pid: number, onLine: (line: string) => void) {
     this.pid = pid;
@@ -56,14 +56,14 @@ export class Child {
     args: readonly string[],
     env: NodeJS.ProcessEnv,
     onLine: (line: string) => void = () => {},
-  ): Child {
+  ): ChildProgram {
     const started = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     if (started.pid === undefined) throw new Error(`${command} cannot be started`);
-    return new Child(started, started.pid, onLine);
+    return new ChildProgram(started, started.pid, onLine);
   }
 
   /** Undefined while it runs. */
-  get exit(): Exit | undefined {
+  get exit(): ProgramExit | undefined {
     return this.#exit;
   }
 
@@ -71,13 +71,13 @@ export class Child {
     if (this.#exit === undefined) killGroup(this.pid, name);
   }
 
-  async kill(): Promise<Exit> {
+  async kill(): Promise<ProgramExit> {
     this.signal("SIGKILL");
     return this.exited;
   }
 
   /** SIGTERM, and SIGKILL when that has not helped in `withinMs`. */
-  async stop(withinMs: number): Promise<Exit> {
+  async stop(withinMs: number): Promise<ProgramExit> {
     this.signal("SIGTERM");
     const insist = setTimeout(() => this.signal("SIGKILL"), withinMs);
     const exit = await this.exited;
@@ -85,7 +85,7 @@ export class Child {
     return exit;
   }
 
-  lastWords(): string {
+  lastLines(): string {
     return this.lines.slice(-40).join("\n");
   }
 }

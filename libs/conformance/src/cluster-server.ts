@@ -3,15 +3,15 @@
  * the same settings, given to the roles that have them, and one ingress and one management API in front.
  */
 import { rmSync } from "node:fs";
-import type { LocalRole, Settings } from "@perdure/cluster/local";
-import type { Exit } from "./child.js";
-import type { Program } from "./program.js";
+import type { LocalRole, RoleSettings } from "@perdure/cluster/local";
+import type { ProgramExit } from "./child.js";
+import type { ServiceProgram } from "./program.js";
 import { type ServerOptions, type TestServer, temporaryDirectory } from "./server.js";
 import { WholeCluster } from "./whole-cluster.js";
 
 const EVERYBODY: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];
 /** Who knows a setting of the one process: the first entry that its name begins with. */
-const KNOWN_BY: readonly (readonly [prefix: string, roles: readonly LocalRole[]])[] = [
+const SETTING_ROLES: readonly (readonly [prefix: string, roles: readonly LocalRole[]])[] = [
   ["worker.default-", ["registry", "invoker-worker"]],
   ["worker.max-", ["registry", "invoker-worker"]],
   ["worker.invoker.default-retry-policy", ["registry", "invoker-worker"]],
@@ -33,12 +33,12 @@ const KNOWN_BY: readonly (readonly [prefix: string, roles: readonly LocalRole[]]
 ];
 
 /** Throws for a setting that no process of a cluster has. */
-export function settingsByRole(settings: Settings): Partial<Record<LocalRole, Settings>> {
-  const byRole: Partial<Record<LocalRole, Settings>> = {};
+export function settingsByRole(settings: RoleSettings): Partial<Record<LocalRole, RoleSettings>> {
+  const byRole: Partial<Record<LocalRole, RoleSettings>> = {};
   for (const [name, value] of Object.entries(settings)) {
-    const known = KNOWN_BY.find(([prefix]) => name.startsWith(prefix));
-    if (known === undefined) throw new Error(`which process of a cluster has the setting '${name}'?`);
-    for (const role of known[1]) byRole[role] = { ...byRole[role], [name]: value };
+    const owner = SETTING_ROLES.find(([prefix]) => name.startsWith(prefix));
+    if (owner === undefined) throw new Error(`which process of a cluster has the setting '${name}'?`);
+    for (const role of owner[1]) byRole[role] = { ...byRole[role], [name]: value };
   }
   return byRole;
 }
@@ -78,7 +78,7 @@ export class ClusterServer implements TestServer {
   }
 
   /** Doors before those who stand behind them. */
-  get #programs(): readonly Program[] {
+  get #programs(): readonly ServiceProgram[] {
     const { gateways, admin, workers, registry } = this.#cluster;
     return [...gateways, admin, ...workers, registry];
   }
@@ -89,8 +89,8 @@ export class ClusterServer implements TestServer {
   }
 
   /** In the order of a well-kept cluster; resolves with how the first ended that did not end well, else with how the last did. */
-  async stop(): Promise<Exit> {
-    let worst: Exit = { code: 0, signal: null };
+  async stop(): Promise<ProgramExit> {
+    let worst: ProgramExit = { code: 0, signal: null };
     for (const program of this.#programs) {
       const exit = await program.stop();
       if (worst.code === 0) worst = exit;
@@ -98,10 +98,10 @@ export class ClusterServer implements TestServer {
     return worst;
   }
 
-  async startAgain(changed: Settings = {}): Promise<void> {
+  async startAgain(changed: RoleSettings = {}): Promise<void> {
     const { gateways, admin, workers, registry } = this.#cluster;
     const byRole = settingsByRole(changed);
-    const launch = (role: LocalRole, programs: readonly Program[]) =>
+    const launch = (role: LocalRole, programs: readonly ServiceProgram[]) =>
       Promise.all(programs.map((program) => program.launchAgain(byRole[role])));
     await Promise.all([
       launch("registry", [registry]),

@@ -53,11 +53,11 @@ test("nobody listening yet is no mistake", async () => {
   });
   await new Promise((resolve) => server.close(resolve));
   let tries = 0;
-  const found = await eventually("the server answers", async () => {
+  const result = await eventually("the server answers", async () => {
     if (++tries === 3) await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     return (await fetch(`http://127.0.0.1:${port}/`)).text();
   });
-  expect(found).toBe("there");
+  expect(result).toBe("there");
   expect(tries).toBe(3);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));

@@ -1,7 +1,7 @@
 /** Why: outcomes of a running server come a little later than their causes; tests poll for them and never just sleep. */
 import { setTimeout as delay } from "node:timers/promises";
 import { InvariantError } from "@perdure/base";
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS } from "./limits.js";
 
 /**
@@ -14,13 +14,13 @@ export async function eventually<T>(
   check: () => Promise<T | undefined | false> | T | undefined | false,
   withinMs: number = EVENTUALLY_MS,
 ): Promise<T> {
-  const waitedMs = withinMs * PATIENCE;
+  const waitedMs = withinMs * TIMEOUT_FACTOR;
   const deadline = performance.now() + waitedMs;
   for (;;) {
     let cause: unknown;
     try {
-      const found = await check();
-      if (found !== undefined && found !== false) return found;
+      const value = await check();
+      if (value !== undefined && value !== false) return value;
     } catch (error) {
       if (isDefect(error)) throw error;
       cause = error;

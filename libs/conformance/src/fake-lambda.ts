@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createEndpointHandler } from "@restatedev/restate-sdk/lambda";
-import { Listener, type ServiceDefinitions } from "./sdk-endpoint.js";
+import { TestListener, type ServiceDefinitions } from "./sdk-endpoint.js";
 
 export interface LambdaEvent {
   readonly path: string;
@@ -28,12 +28,12 @@ export type LambdaFunction = (event: LambdaEvent) => Promise<LambdaAnswer>;
 const INVOCATION = /^\/[0-9-]+\/functions\/([^/]+)\/invocations/;
 
 export class FakeLambda implements AsyncDisposable {
-  readonly #listener: Listener;
+  readonly #listener: TestListener;
   readonly #functions: Map<string, LambdaFunction>;
   /** Events as they came, without those of discovery. */
   readonly events: LambdaEvent[] = [];
 
-  private constructor(listener: Listener, functions: Map<string, LambdaFunction>) {
+  private constructor(listener: TestListener, functions: Map<string, LambdaFunction>) {
     this.#listener = listener;
     this.#functions = functions;
   }
@@ -42,7 +42,7 @@ export class FakeLambda implements AsyncDisposable {
     const functions = new Map<string, LambdaFunction>();
     let lambda: FakeLambda | undefined;
     const server = createServer((request, response) => void lambda?.answer(request, response));
-    lambda = new FakeLambda(await Listener.open(server, 0), functions);
+    lambda = new FakeLambda(await TestListener.open(server, 0), functions);
     return lambda;
   }
 

@@ -5,7 +5,7 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { ANSWER_BYTES_MAX, CLIENT_SOCKETS_MAX, REQUEST_MS } from "./limits.js";
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
@@ -31,7 +31,7 @@ export class HttpClient implements Disposable {
   }
 
   /** Rejects when no whole answer comes; an answer of any status is an answer. */
-  request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  request(method: string, path: string, options: RequestOptions = {}): Promise<HttpAnswer> {
     const body = options.json === undefined ? options.body : JSON.stringify(options.json);
     const headers: Record<string, string> = { ...options.headers };
     if (options.json !== undefined) headers["content-type"] ??= "application/json";
@@ -46,7 +46,7 @@ export class HttpClient implements Disposable {
     headers: Record<string, string>,
     body: string | Uint8Array | undefined,
     withinMs: number,
-  ): Promise<Answer> {
+  ): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.base;
       const request = httpRequest({ hostname, port, method, path, headers, agent: this.#agent }, (response) => {
@@ -58,17 +58,17 @@ export class HttpClient implements Disposable {
           if (size > ANSWER_BYTES_MAX) request.destroy(new Error(`${method} ${path}: an answer without end`));
         });
         response.on("end", () => {
-          clearTimeout(patience);
+          clearTimeout(timer);
           resolve(answerOf(response.statusCode ?? 0, response.headers, Buffer.concat(chunks)));
         });
         response.on("error", reject);
       });
-      const patience = setTimeout(
+      const timer = setTimeout(
         () => request.destroy(new Error(`${method} ${path}: no answer within ${withinMs} ms`)),
         withinMs,
       );
       request.on("error", (cause) => {
-        clearTimeout(patience);
+        clearTimeout(timer);
         reject(cause);
       });
       request.end(body);
@@ -80,7 +80,7 @@ export class HttpClient implements Disposable {
   }
 }
 
-function answerOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
+function answerOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer): HttpAnswer {
   const text = bytes.toString("utf8");
   return { status, headers, bytes, text, json: parsed(text) };
 }

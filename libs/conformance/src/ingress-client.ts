@@ -1,14 +1,14 @@
 /** The callers' door, in the words of the suites: call, send, attach, output. */
-import { type Answer, HttpClient, type RequestOptions } from "./http.js";
+import { type HttpAnswer, HttpClient, type RequestOptions } from "./http.js";
 
 /** Service and handler, with the key between them for objects and workflows. */
 export type Path = readonly [service: string, handler: string] | readonly [service: string, key: string, handler: string];
 
-export interface CallOptions extends Omit<RequestOptions, "json"> {
+export interface IngressCallOptions extends Omit<RequestOptions, "json"> {
   readonly idempotencyKey?: string;
 }
 
-export interface Sent {
+export interface SentInvocation {
   readonly invocationId: string;
   readonly status: "Accepted" | "PreviouslyAccepted";
   readonly executionTime?: string;
@@ -26,7 +26,7 @@ function pathOf(path: Path): string {
   return path.map((part) => encodeURIComponent(part)).join("/");
 }
 
-function requestOf(argument: unknown, { idempotencyKey, headers, ...rest }: CallOptions): RequestOptions {
+function requestOf(argument: unknown, { idempotencyKey, headers, ...rest }: IngressCallOptions): RequestOptions {
   return {
     ...rest,
     headers: { ...headers, ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }) },
@@ -34,7 +34,7 @@ function requestOf(argument: unknown, { idempotencyKey, headers, ...rest }: Call
   };
 }
 
-export class IngressClient implements Disposable {
+export class TestIngressClient implements Disposable {
   readonly http: HttpClient;
 
   constructor(base: string) {
@@ -42,12 +42,12 @@ export class IngressClient implements Disposable {
   }
 
   /** Any answer, whatever its status. An undefined argument sends no body. */
-  call(path: Path, argument?: unknown, options: CallOptions = {}): Promise<Answer> {
+  call(path: Path, argument?: unknown, options: IngressCallOptions = {}): Promise<HttpAnswer> {
     return this.http.request("POST", `/${pathOf(path)}`, requestOf(argument, options));
   }
 
   /** The result; rejects when the answer is not 200. */
-  async result<T = unknown>(path: Path, argument?: unknown, options: CallOptions = {}): Promise<T> {
+  async result<T = unknown>(path: Path, argument?: unknown, options: IngressCallOptions = {}): Promise<T> {
     return successOf<T>(await this.call(path, argument, options), path.join("/"));
   }
 
@@ -55,16 +55,16 @@ export class IngressClient implements Disposable {
   async send(
     path: Path,
     argument?: unknown,
-    { delay, ...options }: CallOptions & { readonly delay?: string } = {},
-  ): Promise<Sent> {
+    { delay, ...options }: IngressCallOptions & { readonly delay?: string } = {},
+  ): Promise<SentInvocation> {
     const query = delay === undefined ? "" : `?delay=${encodeURIComponent(delay)}`;
     const answer = await this.http.request("POST", `/${pathOf(path)}/send${query}`, requestOf(argument, options));
     if (answer.status !== 202) throw new Error(`send to ${path.join("/")}: ${answer.status} ${answer.text}`);
-    return answer.json as Sent;
+    return answer.json as SentInvocation;
   }
 
   /** Waits for the invocation's end. */
-  attach(invocationId: string, withinMs?: number): Promise<Answer> {
+  attach(invocationId: string, withinMs?: number): Promise<HttpAnswer> {
     return this.http.request("GET", `/restate/attach/${invocationId}`, withinMs === undefined ? {} : { withinMs });
   }
 
@@ -74,15 +74,15 @@ export class IngressClient implements Disposable {
   }
 
   /** 470 while it runs. */
-  output(invocationId: string): Promise<Answer> {
+  output(invocationId: string): Promise<HttpAnswer> {
     return this.http.request("GET", `/restate/output/${invocationId}`);
   }
 
-  resolveAwakeable(id: string, value: unknown): Promise<Answer> {
+  resolveAwakeable(id: string, value: unknown): Promise<HttpAnswer> {
     return this.http.request("POST", `/restate/awakeables/${id}/resolve`, { json: value });
   }
 
-  rejectAwakeable(id: string, reason: string): Promise<Answer> {
+  rejectAwakeable(id: string, reason: string): Promise<HttpAnswer> {
     return this.http.request("POST", `/restate/awakeables/${id}/reject`, {
       body: reason,
       headers: { "content-type": "text/plain" },
@@ -94,19 +94,19 @@ export class IngressClient implements Disposable {
   }
 }
 
-function successOf<T>(answer: Answer, what: string): T {
+function successOf<T>(answer: HttpAnswer, what: string): T {
   if (answer.status !== 200) throw new Error(`${what}: ${answer.status} ${answer.text}`);
   return answer.json as T;
 }
 
 /** The body of a failed answer. */
-export function errorOf(answer: Answer): IngressError {
+export function errorOf(answer: HttpAnswer): IngressError {
   if (answer.status < 400) throw new Error(`not an error: ${answer.status} ${answer.text}`);
   return answer.json as IngressError;
 }
 
 /** The invocation that an answer belongs to. */
-export function invocationIdOf(answer: Answer): string {
+export function invocationIdOf(answer: HttpAnswer): string {
   const id = answer.headers["x-restate-id"];
   if (typeof id !== "string") throw new Error(`the answer names no invocation: ${answer.status} ${answer.text}`);
   return id;

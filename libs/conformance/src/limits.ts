@@ -1,16 +1,16 @@
 /** Bounds of the harness, each with its reason. Milliseconds end in `Ms`. */
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 
 /** A server that is not ready by then will not be: starting takes about a second on a loaded two-core machine. */
-export const SERVER_START_MS = 30_000 * PATIENCE;
+export const SERVER_START_MS = 30_000 * TIMEOUT_FACTOR;
 /** Between SIGTERM and SIGKILL; a server drains its doors for some seconds when somebody holds on to a request. */
-export const SERVER_STOP_MS = 20_000 * PATIENCE;
+export const SERVER_STOP_MS = 20_000 * TIMEOUT_FACTOR;
 /** Lines of a child's output that are kept for the report of a failure. */
 export const KEPT_LINES_MAX = 400;
 /** Longest line of a child that is kept: one endless line must not fill the memory of the tests. */
 export const KEPT_LINE_CHARS_MAX = 4_000;
 /** One request of a test; calls that wait for something slow say so. */
-export const REQUEST_MS = 20_000 * PATIENCE;
+export const REQUEST_MS = 20_000 * TIMEOUT_FACTOR;
 /** Sockets a client keeps; more requests than that wait for their turn. */
 export const CLIENT_SOCKETS_MAX = 256;
 /** Longest answer that a client reads, some times the largest payload of the suites. */
@@ -24,7 +24,7 @@ export const BUILD_MS = 120_000;
 /** Sockets close some turns after they are told to. */
 export const HANDLES_CLOSE_MS = 2_000;
 /** One command of the official command line; its own requests give up after 13 seconds. */
-export const CLI_MS = 30_000 * PATIENCE;
+export const CLI_MS = 30_000 * TIMEOUT_FACTOR;
 /** Longest output of a command that is kept. */
 export const CLI_OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
 /** A step of building images: the longest installs all packages, over a network when the cache is empty. */

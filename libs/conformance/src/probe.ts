@@ -2,7 +2,7 @@
  * Why: what handlers really did can only be seen from inside them. They run in the process of the test and leave marks here: how
  * often something ran, what it saw, what it wants to tell. Handlers decide by a probe only where a test wants exactly that.
  */
-export class Probe {
+export class HandlerProbe {
   readonly #counts = new Map<string, number>();
   readonly #values = new Map<string, unknown>();
   readonly #lists = new Map<string, unknown[]>();
@@ -38,4 +38,4 @@ export class Probe {
 }
 
 /** One for the whole test file: services are built before any test knows of them. */
-export const probe = new Probe();
+export const probe = new HandlerProbe();

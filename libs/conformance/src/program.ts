@@ -1,14 +1,14 @@
 /** Why: the processes of a cluster as real processes on free ports, to be started, killed and started again. */
 import { join } from "node:path";
-import { environmentOf, type Settings } from "@perdure/cluster/local";
+import { environmentOf, type RoleSettings } from "@perdure/cluster/local";
 import { programBundle } from "./bundle.js";
-import { Child, type Exit } from "./child.js";
+import { ChildProgram, type ProgramExit } from "./child.js";
 import { SERVER_START_MS, SERVER_STOP_MS } from "./limits.js";
 
-export interface ProgramOptions {
+export interface ServiceProgramOptions {
   /** Its folder below `services`. */
   readonly service: string;
-  readonly settings: Settings;
+  readonly settings: RoleSettings;
   /** Further variables of its environment. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Folder with the bundle of another build; the one of this tree when absent. */
@@ -18,32 +18,32 @@ export interface ProgramOptions {
 /** What a program says of itself when it is ready, e.g. where its doors are. */
 export type ReadyFacts = Readonly<Record<string, string>>;
 
-export class Program implements AsyncDisposable {
-  #options: ProgramOptions;
-  #child: Child;
+export class ServiceProgram implements AsyncDisposable {
+  #options: ServiceProgramOptions;
+  #child: ChildProgram;
   #ready: Promise<ReadyFacts>;
 
-  private constructor(options: ProgramOptions, launched: { child: Child; ready: Promise<ReadyFacts> }) {
+  private constructor(options: ServiceProgramOptions, launched: { child: ChildProgram; ready: Promise<ReadyFacts> }) {
     this.#options = options;
     this.#child = launched.child;
     this.#ready = launched.ready;
   }
 
   /** Starts it; whether it gets ready is another question. */
-  static async launch(options: ProgramOptions): Promise<Program> {
-    return new Program(options, await launch(options));
+  static async launch(options: ServiceProgramOptions): Promise<ServiceProgram> {
+    return new ServiceProgram(options, await launch(options));
   }
 
   /** Resolves when it says that it is ready; rejects with its last words when it ends instead or takes too long. */
   async ready(): Promise<ReadyFacts> {
-    let patience: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      patience = setTimeout(() => resolve(undefined), SERVER_START_MS);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), SERVER_START_MS);
     });
-    const facts = await Promise.race([this.#ready, this.#child.exited.then(() => undefined), late]);
-    clearTimeout(patience);
+    const facts = await Promise.race([this.#ready, this.#child.exited.then(() => undefined), timeout]);
+    clearTimeout(timer);
     if (facts !== undefined) return facts;
-    throw new Error(`${this.#options.service} did not get ready:\n${this.#child.lastWords()}`);
+    throw new Error(`${this.#options.service} did not get ready:\n${this.#child.lastLines()}`);
   }
 
   get pid(): number {
@@ -58,16 +58,16 @@ export class Program implements AsyncDisposable {
     return this.#child.exit === undefined;
   }
 
-  kill(): Promise<Exit> {
+  kill(): Promise<ProgramExit> {
     return this.#child.kill();
   }
 
-  stop(): Promise<Exit> {
+  stop(): Promise<ProgramExit> {
     return this.#child.stop(SERVER_STOP_MS);
   }
 
   /** With the same settings, after `kill` or `stop`; `changed` ones hold for this start only. */
-  async launchAgain(changed: Settings = {}): Promise<void> {
+  async launchAgain(changed: RoleSettings = {}): Promise<void> {
     const launched = await launch({ ...this.#options, settings: { ...this.#options.settings, ...changed } });
     this.#child = launched.child;
     this.#ready = launched.ready;
@@ -81,7 +81,7 @@ export class Program implements AsyncDisposable {
   /** Runs a command of the program with its settings, beside the process; resolves with its exit code and what it printed. */
   async runCommand(...args: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
     const { path, environment } = await commandOf(this.#options);
-    const child = Child.start(process.execPath, [path, ...args], environment);
+    const child = ChildProgram.start(process.execPath, [path, ...args], environment);
     const { code } = await child.exited;
     return { code, text: child.lines.join("\n") };
   }
@@ -91,7 +91,7 @@ export class Program implements AsyncDisposable {
   }
 }
 
-async function commandOf({ service, settings, environment, bundle }: ProgramOptions) {
+async function commandOf({ service, settings, environment, bundle }: ServiceProgramOptions) {
   return {
     path: bundle === undefined ? await programBundle(`services/${service}`) : join(bundle, "main.mjs"),
     environment: {
@@ -103,10 +103,10 @@ async function commandOf({ service, settings, environment, bundle }: ProgramOpti
   };
 }
 
-async function launch(options: ProgramOptions): Promise<{ child: Child; ready: Promise<ReadyFacts> }> {
+async function launch(options: ServiceProgramOptions): Promise<{ child: ChildProgram; ready: Promise<ReadyFacts> }> {
   const { path, environment } = await commandOf(options);
   const ready = Promise.withResolvers<ReadyFacts>();
-  const child = Child.start(process.execPath, [path], environment, (line) => {
+  const child = ChildProgram.start(process.execPath, [path], environment, (line) => {
     if (line.includes('"msg":"ready"')) ready.resolve(JSON.parse(line) as ReadyFacts);
   });
   return { child, ready: ready.promise };

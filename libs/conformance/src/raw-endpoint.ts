@@ -20,12 +20,12 @@ import {
   type SdkControlMessage,
   type StartMessage,
 } from "@perdure/service-protocol";
-import { Listener } from "./sdk-endpoint.js";
+import { TestListener } from "./sdk-endpoint.js";
 
 /** The JSON of a manifest, as wrong as a test wants it. */
-export type Manifest = Readonly<Record<string, unknown>>;
+export type RawManifest = Readonly<Record<string, unknown>>;
 
-export type Script = (attempt: RawAttempt) => void | Promise<void>;
+export type AttemptScript = (attempt: RawAttempt) => void | Promise<void>;
 
 const CONTROL_TYPES: Readonly<Record<SdkControlMessage["kind"], number>> = {
   suspension: MessageType.Suspension,
@@ -166,15 +166,15 @@ export class RawAttempt {
 
 export interface RawEndpointOptions {
   /** One service each, with the one handler `run`. */
-  readonly scripts: Readonly<Record<string, Script>>;
+  readonly scripts: Readonly<Record<string, AttemptScript>>;
   /** Further fields of every service of the manifest, e.g. timeouts and the retry policy. */
-  readonly service?: Manifest;
-  readonly manifest?: Manifest;
+  readonly service?: RawManifest;
+  readonly manifest?: RawManifest;
   /** What discovery answers instead of the manifest. */
   readonly discovery?: { readonly status?: number; readonly contentType?: string; readonly body?: string };
 }
 
-export function manifestOf(services: readonly string[], service: Manifest = {}, manifest: Manifest = {}): Manifest {
+export function manifestOf(services: readonly string[], service: RawManifest = {}, manifest: RawManifest = {}): RawManifest {
   return {
     protocolMode: "BIDI_STREAM",
     minProtocolVersion: 5,
@@ -195,13 +195,13 @@ export const MANIFEST_TYPE = "application/vnd.restate.endpointmanifest.v4+json";
 
 export class RawEndpoint implements AsyncDisposable {
   readonly url: string;
-  readonly #listener: Listener;
+  readonly #listener: TestListener;
   readonly #attempts: Map<string, number>;
 
   /** What scripts have thrown. */
   readonly failures: readonly unknown[];
 
-  private constructor(listener: Listener, attempts: Map<string, number>, failures: readonly unknown[]) {
+  private constructor(listener: TestListener, attempts: Map<string, number>, failures: readonly unknown[]) {
     this.failures = failures;
     this.#listener = listener;
     this.#attempts = attempts;
@@ -233,7 +233,7 @@ export class RawEndpoint implements AsyncDisposable {
         attempt.reset();
       });
     });
-    return new RawEndpoint(await Listener.open(server, 0), attempts, failures);
+    return new RawEndpoint(await TestListener.open(server, 0), attempts, failures);
   }
 
   /** Attempts that a script has seen. */

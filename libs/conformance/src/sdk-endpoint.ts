@@ -32,9 +32,9 @@ export class SdkEndpoint implements AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly kind: EndpointKind;
-  readonly #listener: Listener;
+  readonly #listener: TestListener;
 
-  private constructor(listener: Listener, kind: EndpointKind) {
+  private constructor(listener: TestListener, kind: EndpointKind) {
     this.#listener = listener;
     this.port = listener.port;
     this.kind = kind;
@@ -58,7 +58,7 @@ export class SdkEndpoint implements AsyncDisposable {
       if (discovery !== undefined && path === "/discover") answerDiscovery(response, discovery);
       else sdk(request, response);
     };
-    const listener = await Listener.open(
+    const listener = await TestListener.open(
       kind === "h1-request-response" ? createHttp1Server(handle) : createHttp2Server(handle),
       options.port ?? 0,
     );
@@ -80,7 +80,7 @@ export class SdkEndpoint implements AsyncDisposable {
 }
 
 /** A listening server and its sockets, all of which end with it. */
-export class Listener {
+export class TestListener {
   readonly port: number;
   readonly #server: NetServer;
   readonly #sockets = new Set<Socket>();
@@ -91,7 +91,7 @@ export class Listener {
     this.port = (server.address() as AddressInfo).port;
   }
 
-  static open(server: NetServer, port: number): Promise<Listener> {
+  static open(server: NetServer, port: number): Promise<TestListener> {
     const sockets = new Set<Socket>();
     server.on("connection", (socket: Socket) => {
       sockets.add(socket);
@@ -104,7 +104,7 @@ export class Listener {
     );
     return new Promise((resolve, reject) => {
       server.once("error", reject);
-      server.listen(port, "127.0.0.1", () => resolve(new Listener(server, sockets)));
+      server.listen(port, "127.0.0.1", () => resolve(new TestListener(server, sockets)));
     });
   }
 
@@ -133,7 +133,7 @@ function answerDiscovery(response: ServerResponse | Http2ServerResponse, { conte
 
 /** What the SDK would answer, with another range of versions. */
 async function rewrittenManifest(sdk: Handler, version: number): Promise<Discovery> {
-  const listener = await Listener.open(createHttp1Server(sdk), 0);
+  const listener = await TestListener.open(createHttp1Server(sdk), 0);
   try {
     const contentType = "application/vnd.restate.endpointmanifest.v4+json";
     const text = await get(listener.port, "/discover", contentType);

@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { environmentOf, type Settings } from "@perdure/cluster/local";
+import { environmentOf, type RoleSettings } from "@perdure/cluster/local";
 import { executable } from "./bundle.js";
-import { Child, type Exit } from "./child.js";
+import { ChildProgram, type ProgramExit } from "./child.js";
 import { SERVER_START_MS, SERVER_STOP_MS } from "./limits.js";
 
-export type { Settings } from "@perdure/cluster/local";
+export type { RoleSettings } from "@perdure/cluster/local";
 
 export interface ServerOptions {
-  readonly settings?: Settings;
+  readonly settings?: RoleSettings;
   /** Kept when given; else one is made and removed with the server. */
   readonly baseDir?: string;
   /** Further variables of its environment. */
@@ -18,18 +18,18 @@ export interface ServerOptions {
 }
 
 /** Everything a start takes. */
-interface Start {
-  readonly settings: Settings;
+interface ServerStart {
+  readonly settings: RoleSettings;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-interface Doors {
+interface ListenerUrls {
   readonly ingress: string;
   readonly admin: string;
 }
 
 /** Nothing of the test's own environment but what programs need to find each other. */
-function processEnvironment({ settings, environment }: Start): NodeJS.ProcessEnv {
+function processEnvironment({ settings, environment }: ServerStart): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment, ...environmentOf(settings) };
 }
 
@@ -49,22 +49,22 @@ export interface TestServer extends AsyncDisposable {
   /** What it wrote last. */
   readonly lines: readonly string[];
   kill(): Promise<unknown>;
-  stop(): Promise<Exit>;
-  startAgain(changed?: Settings): Promise<void>;
+  stop(): Promise<ProgramExit>;
+  startAgain(changed?: RoleSettings): Promise<void>;
 }
 
 export class Server implements TestServer {
   readonly ingressUrl: string;
   readonly adminUrl: string;
   readonly baseDir: string;
-  readonly #start: Start;
+  readonly #start: ServerStart;
   readonly #ownsBaseDir: boolean;
-  #child: Child;
+  #child: ChildProgram;
 
-  private constructor(child: Child, doors: Doors, start: Start, baseDir: string, ownsBaseDir: boolean) {
+  private constructor(child: ChildProgram, urls: ListenerUrls, start: ServerStart, baseDir: string, ownsBaseDir: boolean) {
     this.#child = child;
-    this.ingressUrl = doors.ingress;
-    this.adminUrl = doors.admin;
+    this.ingressUrl = urls.ingress;
+    this.adminUrl = urls.admin;
     this.#start = start;
     this.baseDir = baseDir;
     this.#ownsBaseDir = ownsBaseDir;
@@ -75,8 +75,8 @@ export class Server implements TestServer {
     const baseDir = options.baseDir ?? temporaryDirectory();
     const settings = { "ingress.bind-port": 0, "admin.bind-port": 0, ...options.settings, "base-dir": baseDir };
     const start = { settings, environment: options.environment ?? {} };
-    const { child, doors } = await launch(start);
-    return new Server(child, doors, start, baseDir, options.baseDir === undefined);
+    const { child, urls } = await launch(start);
+    return new Server(child, urls, start, baseDir, options.baseDir === undefined);
   }
 
   get pid(): number {
@@ -92,12 +92,12 @@ export class Server implements TestServer {
   }
 
   /** SIGKILL: nothing is flushed, nobody is told. */
-  kill(): Promise<Exit> {
+  kill(): Promise<ProgramExit> {
     return this.#child.kill();
   }
 
   /** SIGTERM; resolves with how it ended. */
-  stop(): Promise<Exit> {
+  stop(): Promise<ProgramExit> {
     return this.#child.stop(SERVER_STOP_MS);
   }
 
@@ -107,7 +107,7 @@ export class Server implements TestServer {
   }
 
   /** On the same data and the same ports, after `kill` or `stop`. `changed` settings hold for this start only. */
-  async startAgain(changed: Settings = {}): Promise<void> {
+  async startAgain(changed: RoleSettings = {}): Promise<void> {
     if (this.isRunning) throw new Error("the server is still running");
     const ports = { "ingress.bind-port": new URL(this.ingressUrl).port, "admin.bind-port": new URL(this.adminUrl).port };
     const { child } = await launch({ ...this.#start, settings: { ...this.#start.settings, ...changed, ...ports } });
@@ -120,41 +120,41 @@ export class Server implements TestServer {
   }
 }
 
-async function launch({ settings, environment }: Start): Promise<{ child: Child; doors: Doors }> {
+async function launch({ settings, environment }: ServerStart): Promise<{ child: ChildProgram; urls: ListenerUrls }> {
   const path = await executable();
-  let opened: (doors: Doors) => void = () => {};
-  const ready = new Promise<Doors>((resolve) => {
+  let opened: (urls: ListenerUrls) => void = () => {};
+  const ready = new Promise<ListenerUrls>((resolve) => {
     opened = resolve;
   });
-  const child = Child.start(
+  const child = ChildProgram.start(
     path,
     ["server"],
     processEnvironment({ settings: { "log-format": "json", ...settings }, environment }),
     (line) => {
-      const doors = doorsIn(line);
-      if (doors !== undefined) opened(doors);
+      const urls = urlsIn(line);
+      if (urls !== undefined) opened(urls);
     },
   );
-  let patience: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
   const outcome = await Promise.race([
     ready,
     child.exited.then(() => "ended" as const),
     new Promise<"late">((resolve) => {
-      patience = setTimeout(() => resolve("late"), SERVER_START_MS);
+      timer = setTimeout(() => resolve("late"), SERVER_START_MS);
     }),
   ]);
-  clearTimeout(patience);
+  clearTimeout(timer);
   if (outcome === "ended" || outcome === "late") {
     await child.kill();
-    throw new Error(`the server ${outcome === "late" ? "was not ready in time" : "ended"}:\n${child.lastWords()}`);
+    throw new Error(`the server ${outcome === "late" ? "was not ready in time" : "ended"}:\n${child.lastLines()}`);
   }
-  return { child, doors: outcome };
+  return { child, urls: outcome };
 }
 
 /** From the log line `ready`. */
-function doorsIn(line: string): Doors | undefined {
+function urlsIn(line: string): ListenerUrls | undefined {
   if (!line.includes('"msg":"ready"')) return undefined;
-  const { ingress, admin } = JSON.parse(line) as Doors;
+  const { ingress, admin } = JSON.parse(line) as ListenerUrls;
   return { ingress: loopback(ingress), admin: loopback(admin) };
 }
 
@@ -163,26 +163,26 @@ function loopback(url: string): string {
   return url.replace("localhost", "127.0.0.1").replace(/\/$/, "");
 }
 
-export interface Refusal {
-  readonly exit: Exit;
+export interface RefusedStart {
+  readonly exit: ProgramExit;
   readonly output: string;
 }
 
 /** For servers that must not start: runs until it ends by itself. Rejects (and ends it) when it starts after all. */
-export async function expectRefusal(settings: Settings, args: readonly string[] = []): Promise<Refusal> {
+export async function expectRefusal(settings: RoleSettings, args: readonly string[] = []): Promise<RefusedStart> {
   const path = await executable();
-  const child = Child.start(
+  const child = ChildProgram.start(
     path,
     ["server", ...args],
     processEnvironment({ settings: { "ingress.bind-port": 0, "admin.bind-port": 0, ...settings }, environment: {} }),
   );
-  const patience = setTimeout(() => child.signal("SIGKILL"), SERVER_START_MS);
+  const timer = setTimeout(() => child.signal("SIGKILL"), SERVER_START_MS);
   const started = setInterval(() => {
-    if (child.lines.some((line) => doorsIn(line) !== undefined)) child.signal("SIGKILL");
+    if (child.lines.some((line) => urlsIn(line) !== undefined)) child.signal("SIGKILL");
   }, 20);
   const exit = await child.exited;
-  clearTimeout(patience);
+  clearTimeout(timer);
   clearInterval(started);
-  if (exit.signal !== null) throw new Error(`the server did not refuse to start:\n${child.lastWords()}`);
+  if (exit.signal !== null) throw new Error(`the server did not refuse to start:\n${child.lastLines()}`);
   return { exit, output: child.lines.join("\n") };
 }

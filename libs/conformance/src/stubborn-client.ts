@@ -3,8 +3,8 @@
  * such a caller asked for must happen exactly once, however often servers die meanwhile.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Answer } from "./http.js";
-import { IngressClient, type Path } from "./ingress-client.js";
+import type { HttpAnswer } from "./http.js";
+import { TestIngressClient, type Path } from "./ingress-client.js";
 
 /** Between two tries. */
 const PAUSE_MS = 20;
@@ -12,12 +12,12 @@ const PAUSE_MS = 20;
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
 export class StubbornClient implements Disposable {
-  readonly #ingress: IngressClient;
+  readonly #ingress: TestIngressClient;
   /** Requests that had to be made again. */
   retries = 0;
 
   constructor(base: string) {
-    this.#ingress = new IngressClient(base);
+    this.#ingress = new TestIngressClient(base);
   }
 
   /** The result; rejects only with an answer that is neither success nor a reason to try again. */
@@ -31,7 +31,7 @@ export class StubbornClient implements Disposable {
     return this.#successOf<T>(await this.#insist(() => this.#ingress.attach(invocationId)));
   }
 
-  async #insist<T extends Answer | object>(request: () => Promise<T>): Promise<T> {
+  async #insist<T extends HttpAnswer | object>(request: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         const answer = await request();
@@ -44,7 +44,7 @@ export class StubbornClient implements Disposable {
     }
   }
 
-  #successOf<T>(answer: Answer): T {
+  #successOf<T>(answer: HttpAnswer): T {
     if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
     return answer.json as T;
   }

@@ -57,14 +57,14 @@ describe("pauses between tries", () => {
   );
 
   test("come from `Backoff` everywhere", () => {
-    const found = ["libs", "services", "deploy"]
+    const result = ["libs", "services", "deploy"]
       .flatMap(sourcesBelow)
       .filter((path) => !ALLOWED.has(path))
       .flatMap((path) => {
         const lines = readFileSync(join(ROOT, path), "utf8").split("\n");
         return lines.flatMap((line, at) => (growsByHand(line) ? [`${path}:${at + 1} ${line.trim()}`] : []));
       });
-    expect(found).toEqual([]);
+    expect(result).toEqual([]);
   });
 
   test("are allowed by hand only where that is still done", () => {

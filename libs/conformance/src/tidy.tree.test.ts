@@ -278,8 +278,8 @@ test("suites that have the machine to themselves are there, and so are those tha
   expect(patterns.filter((pattern) => !suites.some((path) => pattern.test(path)))).toEqual([]);
   const [, byChance] = /^const BREAKS_BY_CHANCE = \/(.+)\/;$/m.exec(read("deploy/testing/second-look.mjs")) ?? [];
   expect(byChance).toBeDefined();
-  const withoutSecondLook = suites.filter((path) => new RegExp(byChance ?? "").test(path));
-  expect(withoutSecondLook.length).toBeGreaterThan(5);
+  const withoutRetry = suites.filter((path) => new RegExp(byChance ?? "").test(path));
+  expect(withoutRetry.length).toBeGreaterThan(5);
 });
 
 test("every decision has a number of its own", () => {

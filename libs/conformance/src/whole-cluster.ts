@@ -5,11 +5,11 @@ import {
   type LocalCluster,
   type LocalRole,
   registrySettings,
-  type Settings,
+  type RoleSettings,
   workerSettings,
 } from "@perdure/cluster/local";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
-import { Program } from "./program.js";
+import { ServiceProgram } from "./program.js";
 
 export interface WholeClusterOptions {
   readonly workers?: number;
@@ -18,9 +18,9 @@ export interface WholeClusterOptions {
   readonly ingressPort?: number;
   readonly adminPort?: number;
   /** Settings for every worker beyond ours. */
-  readonly workerSettings?: Settings;
+  readonly workerSettings?: RoleSettings;
   /** The same for all processes of a role. */
-  readonly settings?: Readonly<Partial<Record<LocalRole, Settings>>>;
+  readonly settings?: Readonly<Partial<Record<LocalRole, RoleSettings>>>;
   /** Further variables of the environment of every process of ours. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Folder with the bundle of another build for a role; the one of this tree when absent. */
@@ -31,23 +31,23 @@ export interface WholeClusterOptions {
   readonly onStep?: (what: string) => void;
 }
 
-type Launch = (service: LocalRole, settings: Settings) => Promise<Program>;
+type LaunchProgram = (service: LocalRole, settings: RoleSettings) => Promise<ServiceProgram>;
 
 export class WholeCluster implements AsyncDisposable {
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
-  readonly registry: Program;
-  readonly admin: Program;
-  readonly workers: Program[] = [];
-  readonly gateways: Program[] = [];
+  readonly registry: ServiceProgram;
+  readonly admin: ServiceProgram;
+  readonly workers: ServiceProgram[] = [];
+  readonly gateways: ServiceProgram[] = [];
   /** The host is an address: clients need no look-up then. */
   readonly ingressUrls: string[] = [];
   readonly adminUrl: string;
   readonly #addresses: LocalCluster;
-  readonly #launch: Launch;
+  readonly #launch: LaunchProgram;
   readonly #things: readonly AsyncDisposable[];
 
-  private constructor(parts: Parts) {
+  private constructor(parts: ClusterParts) {
     this.postgres = parts.postgres;
     this.redis = parts.redis;
     this.registry = parts.registry;
@@ -84,11 +84,11 @@ export class WholeCluster implements AsyncDisposable {
     const addresses = { postgresUrl: postgres.url, redisUrl: redis.url, registryPort, workerPorts: [workerPort] };
     const adminPort = options.adminPort ?? freeAdmin;
     const ingressPort = options.ingressPort ?? freeIngress;
-    const launch: Launch = async (service, settings) => {
+    const launch: LaunchProgram = async (service, settings) => {
       const ofWorkers = service === "invoker-worker" ? options.workerSettings : {};
       const all = { ...settings, ...ofWorkers, ...options.settings?.[service] };
       const bundle = options.bundles?.[service];
-      return use(await Program.launch({ service, settings: all, environment: options.environment ?? {}, bundle }));
+      return use(await ServiceProgram.launch({ service, settings: all, environment: options.environment ?? {}, bundle }));
     };
     onStep("the roles");
     const cluster = new WholeCluster({
@@ -111,13 +111,13 @@ export class WholeCluster implements AsyncDisposable {
   }
 
   /** Resolves when it answers; partitions come to it a little later. */
-  async addWorker(): Promise<Program> {
+  async addWorker(): Promise<ServiceProgram> {
     const worker = await this.#launchWorker(0);
     await worker.ready();
     return worker;
   }
 
-  async #launchWorker(grpc: number): Promise<Program> {
+  async #launchWorker(grpc: number): Promise<ServiceProgram> {
     const name = `worker${this.workers.length + 1}`;
     const worker = await this.#launch("invoker-worker", workerSettings(this.#addresses, name, { grpc, probes: 0 }));
     this.workers.push(worker);
@@ -133,14 +133,14 @@ export class WholeCluster implements AsyncDisposable {
   }
 }
 
-interface Parts {
+interface ClusterParts {
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
-  readonly registry: Program;
-  readonly admin: Program;
+  readonly registry: ServiceProgram;
+  readonly admin: ServiceProgram;
   readonly adminUrl: string;
   readonly addresses: LocalCluster;
-  readonly launch: Launch;
+  readonly launch: LaunchProgram;
   readonly things: readonly AsyncDisposable[];
 }
 

@@ -2,9 +2,9 @@
  * Why: what a suite stands on: one server, the endpoints registered with it, clients for both doors, and the proof at the end
  * that no process, listener or socket was left behind.
  */
-import { AdminClient, type Registration } from "./admin-client.js";
+import { TestAdminClient, type RegistrationRequest } from "./admin-client.js";
 import { livingChildren } from "./child.js";
-import { IngressClient } from "./ingress-client.js";
+import { TestIngressClient } from "./ingress-client.js";
 import { type OpenHandles, openHandles, untilClosed } from "./leaks.js";
 import { SdkEndpoint, type SdkEndpointOptions } from "./sdk-endpoint.js";
 import { Server, type ServerOptions, type TestServer } from "./server.js";
@@ -24,12 +24,12 @@ export function useServers(start: StartServer): void {
 }
 
 /** Lines of a dead server that are shown. */
-const LAST_WORDS = 30;
+const LAST_LINES_MAX = 30;
 
-export class World implements AsyncDisposable {
+export class TestWorld implements AsyncDisposable {
   readonly server: TestServer;
-  readonly ingress: IngressClient;
-  readonly admin: AdminClient;
+  readonly ingress: TestIngressClient;
+  readonly admin: TestAdminClient;
   readonly #before: OpenHandles;
   /** Children of this process that are not this world's: another world may be around it. */
   readonly #othersBefore: ReadonlySet<number>;
@@ -39,23 +39,23 @@ export class World implements AsyncDisposable {
     this.server = server;
     this.#before = before;
     this.#othersBefore = othersBefore;
-    this.ingress = new IngressClient(server.ingressUrl);
-    this.admin = new AdminClient(server.adminUrl);
+    this.ingress = new TestIngressClient(server.ingressUrl);
+    this.admin = new TestAdminClient(server.adminUrl);
   }
 
-  static async start(options: ServerOptions = {}): Promise<World> {
+  static async start(options: ServerOptions = {}): Promise<TestWorld> {
     const before = openHandles();
     const othersBefore = new Set(livingChildren);
-    return new World(await startServer(options), before, othersBefore);
+    return new TestWorld(await startServer(options), before, othersBefore);
   }
 
   /** Serves the services and registers them; the endpoint ends with the world. */
-  async deploy(options: SdkEndpointOptions, registration: Partial<Registration> = {}): Promise<Deployed> {
+  async deploy(options: SdkEndpointOptions, registration: Partial<RegistrationRequest> = {}): Promise<Deployed> {
     const endpoint = this.own(await SdkEndpoint.start(options));
     return { endpoint, id: await this.register(endpoint, registration) };
   }
 
-  register(endpoint: SdkEndpoint, registration: Partial<Registration> = {}): Promise<string> {
+  register(endpoint: SdkEndpoint, registration: Partial<RegistrationRequest> = {}): Promise<string> {
     return this.admin.register({ uri: endpoint.url, use_http_11: endpoint.usesHttp11, ...registration });
   }
 
@@ -69,7 +69,7 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.ingress[Symbol.dispose]();
     this.admin[Symbol.dispose]();
-    const died = this.server.isRunning ? undefined : `the server has died:\n${this.server.lines.slice(-LAST_WORDS).join("\n")}`;
+    const died = this.server.isRunning ? undefined : `the server has died:\n${this.server.lines.slice(-LAST_LINES_MAX).join("\n")}`;
     await this.server[Symbol.asyncDispose]();
     for (const resource of this.#owned.reverse()) await resource[Symbol.asyncDispose]();
     await untilClosed(this.#before);

@@ -1,28 +1,28 @@
 /** What a handler sees that is slower than its abort timeout, by the published SDK. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, handlers, service } from "@restatedev/restate-sdk";
-import { eventually, World } from "../src/index.js";
+import { eventually, TestWorld } from "../src/index.js";
 
-let world: World;
+let world: TestWorld;
 let slow: PromiseWithResolvers<void>;
-let seen: string[];
+let events: string[];
 
 const options = { inactivityTimeout: 0, abortTimeout: 1, retryPolicy: { maxAttempts: 1, onMaxAttempts: "kill" } } as const;
 const abort = service({
   name: "Abort",
   handlers: {
     beforeFirstCommand: handlers.handler(options, async (ctx: Context) => {
-      seen.push("began");
+      events.push("began");
       await slow.promise;
-      return ctx.run("after the wait", () => void seen.push("ran"));
+      return ctx.run("after the wait", () => void events.push("ran"));
     }),
   },
 });
 
 beforeAll(async () => {
   slow = Promise.withResolvers();
-  seen = [];
-  world = await World.start();
+  events = [];
+  world = await TestWorld.start();
   await world.deploy({ services: [abort] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -35,6 +35,6 @@ test("a handler that comes to its first command after the abort timeout runs it,
   });
   slow.resolve();
   // On a stream that was cut the step would not begin.
-  await eventually("the step was run", () => seen.length > 1);
-  expect(seen).toEqual(["began", "ran"]);
+  await eventually("the step was run", () => events.length > 1);
+  expect(events).toEqual(["began", "ran"]);
 });

@@ -7,8 +7,8 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, handlers, type Serde, service } from "@restatedev/restate-sdk";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { playScenario, type Scenario } from "../src/cli/index.js";
-import { type Answer, World } from "../src/index.js";
+import { playScenario, type CliScenario } from "../src/cli/index.js";
+import { type HttpAnswer, TestWorld } from "../src/index.js";
 
 interface Documented {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>>;
@@ -18,14 +18,14 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-let world: World;
-let scenario: Scenario;
+let world: TestWorld;
+let scenario: CliScenario;
 let document: Document;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 const validators = new Map<string, ValidateFunction>();
 
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   scenario = await playScenario(world);
   document = closed((await world.admin.get("/openapi")).json) as Document;
 }, 60_000);
@@ -41,7 +41,7 @@ function closed(node: unknown): unknown {
 }
 
 /** Why the answer is not what the document promises of this operation; empty when it is. */
-function breaches(method: string, path: string, answer: Answer): readonly string[] {
+function breaches(method: string, path: string, answer: HttpAnswer): readonly string[] {
   const operation = document.paths[path]?.[method.toLowerCase()];
   const response =
     operation?.responses[String(answer.status)] ?? (answer.status >= 400 ? operation?.responses["default"] : undefined);
@@ -57,16 +57,16 @@ function breaches(method: string, path: string, answer: Answer): readonly string
   );
 }
 
-const asked = new Set<string>();
+const requestedOperations = new Set<string>();
 
 /** `path` as documented, with `{name}` standing for the values in turn; what follows the `?` is sent as it is. */
-async function expectPromised(method: string, path: string, values: readonly string[] = [], json?: unknown): Promise<Answer> {
+async function expectPromised(method: string, path: string, values: readonly string[] = [], json?: unknown): Promise<HttpAnswer> {
   const [documented = "", query] = path.split("?");
   let index = 0;
   const actual = documented.replace(/\{\w+\}/g, () => encodeURIComponent(values[index++] ?? ""));
   const url = query === undefined ? actual : `${actual}?${query}`;
   const answer = await world.admin.http.request(method, url, json === undefined ? {} : { json });
-  asked.add(`${method} ${documented}`);
+  requestedOperations.add(`${method} ${documented}`);
   expect([method, url, answer.status, breaches(method, documented, answer)]).toEqual([method, url, answer.status, []]);
   return answer;
 }
@@ -191,7 +191,7 @@ describe("a busy server answers as its document promises", () => {
     const all = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const leftOut = all.filter((operation) => !asked.has(operation) && !LEFT_OUT.test(operation));
+    const leftOut = all.filter((operation) => !requestedOperations.has(operation) && !LEFT_OUT.test(operation));
     expect(leftOut).toEqual([]);
   });
 });
@@ -206,29 +206,29 @@ test("payloads that are no JSON are shown and made by the code that serves the h
     deserialize: (bytes) => [...new TextDecoder().decode(bytes)].reverse().join(""),
     preview: { toJsonString: (text) => JSON.stringify(text), fromJsonString: (json) => JSON.parse(json) as string },
   };
-  const seen: unknown[] = [];
+  const values: unknown[] = [];
   const echo = handlers.handler({ input: ciphered, output: ciphered }, async (_ctx: Context, text: string) => text);
   await world.deploy(
     {
       services: [service({ name: "Ciphered", handlers: { echo } })],
-      onRequest: (path, headers) => path.startsWith("/serdes/") && seen.push(headers["x-secret"]),
+      onRequest: (path, headers) => path.startsWith("/serdes/") && values.push(headers["x-secret"]),
     },
     { additional_headers: { "x-secret": "open" } },
   );
-  const ask = (operation: string, body: string, serde = "echo/input") =>
+  const convert = (operation: string, body: string, serde = "echo/input") =>
     world.admin.http.request("POST", `/internal/services/Ciphered/serdes/${operation}/${serde}`, { body });
-  const shown = await ask("decode", "olleh");
+  const shown = await convert("decode", "olleh");
   expect([shown.status, shown.headers["content-type"], shown.json]).toEqual([200, "application/json", "hello"]);
-  const made = await ask("encode", '"hello"', "echo/output");
+  const made = await convert("encode", '"hello"', "echo/output");
   expect([made.status, made.headers["content-type"], made.text]).toEqual([200, "application/x-reversed", "olleh"]);
-  expect((await ask("decode", "x", "nope")).status).toBe(500);
-  expect(seen).toEqual(["open", "open", "open"]);
+  expect((await convert("decode", "x", "nope")).status).toBe(500);
+  expect(values).toEqual(["open", "open", "open"]);
 });
 
 describe("the door", () => {
   test("speaks HTTP/2 in clear, with several questions on one connection", async () => {
     const session = connect(world.server.adminUrl);
-    const ask = (path: string, headers: Record<string, string> = {}) =>
+    const fetchPath = (path: string, headers: Record<string, string> = {}) =>
       new Promise<{ status: number; body: Buffer; encoding: unknown }>((resolve, reject) => {
         const chunks: Buffer[] = [];
         let received: Record<string, unknown> = {};
@@ -244,10 +244,10 @@ describe("the door", () => {
           );
       });
     const answers = await Promise.all([
-      ask("/v3/services"),
-      ask("/deployments", { "accept-encoding": "gzip, zstd" }),
-      ask("/openapi", { "accept-encoding": "gzip" }),
-      ask("/services/Nope"),
+      fetchPath("/v3/services"),
+      fetchPath("/deployments", { "accept-encoding": "gzip, zstd" }),
+      fetchPath("/openapi", { "accept-encoding": "gzip" }),
+      fetchPath("/services/Nope"),
     ]);
     session.close();
     expect(answers.map(({ status, encoding }) => [status, encoding])).toEqual([

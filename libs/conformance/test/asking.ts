@@ -1,5 +1,5 @@
 /** Why: tests that ask why an invocation does not go on first have to bring one there. */
-import { eventually, type World } from "../src/index.js";
+import { eventually, type TestWorld } from "../src/index.js";
 
 export interface Leaf {
   readonly kind: string;
@@ -27,7 +27,7 @@ let names = 0;
 /** Of an awakeable, a key, or whatever else must be nobody else's. */
 export const newName = () => `stuck-${++names}`;
 
-export interface Asking {
+export interface ExplainClient {
   explain(id: string, prefix?: string): Promise<Explained>;
   /** The explanation, once the invocation has come to rest there. */
   untilStatus(id: string, status: string): Promise<Explained>;
@@ -36,8 +36,8 @@ export interface Asking {
 }
 
 /** Of the world that there is by then. */
-export function asking(world: () => World): Asking {
-  const own: Asking = {
+export function explainClient(world: () => TestWorld): ExplainClient {
+  const own: ExplainClient = {
     async explain(id, prefix = "") {
       const answer = await world().admin.get(`${prefix}/invocations/${id}/explain`);
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);

@@ -1,6 +1,6 @@
 /** One request for many invocations, against a real server; and a server that is killed in the middle of it. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, probe, World } from "../src/index.js";
+import { eventually, probe, TestWorld } from "../src/index.js";
 import { cancellationsOf, crowdService } from "../src/services/crowd.js";
 
 /** Enough that a batch takes a while, few enough that sending them does not. */
@@ -27,9 +27,9 @@ interface Result {
   readonly new_invocation_id?: string;
 }
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   await world.deploy({ services: [crowdService] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -62,8 +62,8 @@ async function begin(body: object): Promise<View> {
 const view = async (id: string) => (await world.admin.get(`/invocations/batches/${id}`)).json as View;
 const untilOver = (id: string) =>
   eventually("the end of the batch", async () => {
-    const found = await view(id);
-    return found.state !== "running" && found;
+    const result = await view(id);
+    return result.state !== "running" && result;
   });
 
 async function resultsOf(id: string): Promise<Result[]> {

@@ -1,17 +1,17 @@
 /** An attempt that is cut off in the middle loses nothing: what was done is not done again, and what was begun is. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Answer, adminErrorOf, builtConsole, eventually, probe, World } from "../src/index.js";
+import { type HttpAnswer, adminErrorOf, builtConsole, eventually, probe, TestWorld } from "../src/index.js";
 import { fiveSteps, HELD_STEP, STEPS } from "../src/services/crash-attempt.js";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
   await builtConsole();
-  world = await World.start();
+  world = await TestWorld.start();
   await world.deploy({ services: [fiveSteps], kind: "h2-bidi" });
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-const crash = (id: string): Promise<Answer> => world.admin.http.request("POST", `/invocations/${id}/crash-attempt`);
+const crash = (id: string): Promise<HttpAnswer> => world.admin.http.request("POST", `/invocations/${id}/crash-attempt`);
 
 describe("an attempt that is cut off in the middle of its third step", () => {
   test("goes on with that step, and runs each finished one once", async () => {
@@ -25,7 +25,7 @@ describe("an attempt that is cut off in the middle of its third step", () => {
       expect([answer.status, answer.json]).toEqual([202, { attempt: cut, journal_length: expect.any(Number) }]);
       // The input, and two steps, each with its value; that the third has begun is stored while it runs.
       expect([5, 6]).toContain((answer.json as { journal_length: number }).journal_length);
-      if (cut === 1) await expectTold(invocationId);
+      if (cut === 1) await expectReported(invocationId);
     }
     const values = Array.from({ length: STEPS }, (_, step) => `a ${step + 1}`);
     expect(await world.ingress.outcome(invocationId)).toEqual(values);
@@ -39,12 +39,12 @@ describe("an attempt that is cut off in the middle of its third step", () => {
 });
 
 /** The journal's events, the last failure and the log say what happened. */
-async function expectTold(invocationId: string): Promise<void> {
+async function expectReported(invocationId: string): Promise<void> {
   const events = () =>
     world.admin.query(`SELECT event_json FROM sys_journal_events WHERE id = '${invocationId}' AND event_type = 'TransientError'`);
   const [event] = await eventually("the event", async () => {
-    const found = await events();
-    return found.length > 0 ? found : undefined;
+    const result = await events();
+    return result.length > 0 ? result : undefined;
   });
   expect(JSON.parse(String(event?.["event_json"]))).toMatchObject({
     restate_doc_error_code: "RT0101",
@@ -62,7 +62,7 @@ test("what does not run cannot be cut off", async () => {
 });
 
 test("a server that forbids it knows no such thing", async () => {
-  await using other = await World.start({ settings: { "admin.disable-crash-attempt": "true", "admin.disable-web-ui": "true" } });
+  await using other = await TestWorld.start({ settings: { "admin.disable-crash-attempt": "true", "admin.disable-web-ui": "true" } });
   await other.deploy({ services: [fiveSteps] });
   const { invocationId } = await other.ingress.send(["FiveSteps", "run"], "b");
   expect((await other.admin.http.request("POST", `/invocations/${invocationId}/crash-attempt`)).status).toBe(404);

@@ -6,24 +6,24 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { freePorts } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
-import { Child, probe, StubbornClient, World } from "../src/index.js";
-import { type Job, tallyObject, workService } from "../src/services/crash.js";
+import { ChildProgram, probe, StubbornClient, TestWorld } from "../src/index.js";
+import { type CrashJob, counterObject, workService } from "../src/services/crash.js";
 
 /** PERDURE_CONFORMANCE_SEED plays other rounds; a failure names the seed of its own. */
 const SEED = Number(process.env["PERDURE_CONFORMANCE_SEED"] ?? 20_261_121);
 const ROUNDS = 12;
 /** How long a server lives: from killed while it is still resuming to killed in the middle of much. */
-const LIFE_MS_MAX = 700;
+const LIFETIME_MS_MAX = 700;
 const CALLERS = 12;
-const TALLIES = 6;
+const COUNTERS = 6;
 const WHOLE_TEST_MS = 120_000;
 
-let world: World;
+let world: TestWorld;
 let client: StubbornClient;
 beforeAll(async () => {
   // Half of the handlers wait with an open stream, half are suspended: the endpoint declares the one, the sleeps give the other.
-  world = await World.start({ settings: { "worker.invoker.inactivity-timeout": "25ms" } });
-  await world.deploy({ services: [tallyObject], kind: "h2-bidi" });
+  world = await TestWorld.start({ settings: { "worker.invoker.inactivity-timeout": "25ms" } });
+  await world.deploy({ services: [counterObject], kind: "h2-bidi" });
   await world.deploy({ services: [workService], kind: "h2-bidi" });
   client = new StubbornClient(world.server.ingressUrl);
 });
@@ -37,13 +37,13 @@ describe(`a server killed ${ROUNDS} times under load (seed ${SEED})`, () => {
     "completes every job exactly once, with sums that are exact and steps that keep their values",
     async () => {
       const random = new SeededRandom(SEED);
-      const done: Job[] = [];
+      const done: CrashJob[] = [];
       const expected = new Map<string, number>();
       let stop = false;
 
       async function caller(number: number, mine: SeededRandom): Promise<void> {
         for (let i = 0; !stop; i++) {
-          const tallies = Array.from({ length: 1 + mine.below(3) }, () => `tally ${mine.below(TALLIES)}`);
+          const tallies = Array.from({ length: 1 + mine.below(3) }, () => `tally ${mine.below(COUNTERS)}`);
           const job = { name: `${number}.${i}`, steps: 1 + mine.below(4), sleepMs: mine.below(60), tallies };
           for (const [index, key] of tallies.entries())
             expected.set(key, (expected.get(key) ?? 0) + (index === 0 ? job.steps : 1));
@@ -57,7 +57,7 @@ describe(`a server killed ${ROUNDS} times under load (seed ${SEED})`, () => {
 
       const callers = Promise.all(Array.from({ length: CALLERS }, (_, number) => caller(number, random.fork())));
       for (let round = 0; round < ROUNDS; round++) {
-        await delay(random.below(LIFE_MS_MAX));
+        await delay(random.below(LIFETIME_MS_MAX));
         await world.server.kill();
         await world.server.startAgain();
       }
@@ -85,8 +85,8 @@ describe("an endpoint killed in the middle of its steps", () => {
       let endpoint = await startEndpoint(port, file);
       await world.admin.register({ uri: `http://127.0.0.1:${port}` });
       const walks = names.map((name) => client.sendAndAttach<string[]>(["Fragile", "walk"], { name, steps, ms: 20 }, name));
-      let lives = 1;
-      for (; lives < 6; lives++) {
+      let starts = 1;
+      for (; starts < 6; starts++) {
         await delay(60 + random.below(120));
         await endpoint.kill();
         endpoint = await startEndpoint(port, file);
@@ -102,25 +102,25 @@ describe("an endpoint killed in the middle of its steps", () => {
         // A death interrupts one step of a walk at most, and only that one runs again.
         const ran = runs.filter((run) => run.startsWith(`${names[i]}/`));
         expect(new Set(ran).size).toBe(steps);
-        expect(ran.length).toBeLessThan(steps + lives);
+        expect(ran.length).toBeLessThan(steps + starts);
       }
     },
     WHOLE_TEST_MS,
   );
 });
 
-function startEndpoint(port: string, file: string): Promise<Child> {
+function startEndpoint(port: string, file: string): Promise<ChildProgram> {
   return new Promise((resolve, reject) => {
     const program = fileURLToPath(new URL("./programs/endpoint.ts", import.meta.url));
-    const child = Child.start(process.execPath, [program, port, file], { PATH: process.env["PATH"] }, (line) => {
+    const child = ChildProgram.start(process.execPath, [program, port, file], { PATH: process.env["PATH"] }, (line) => {
       if (line === "listening") resolve(child);
     });
-    void child.exited.then(() => reject(new Error(`the endpoint ended: ${child.lastWords()}`)));
+    void child.exited.then(() => reject(new Error(`the endpoint ended: ${child.lastLines()}`)));
   });
 }
 
 /** Every attempt saw the value that the job returned; only the last try of a step counts, and its number says which it was. */
-function expectOneValuePerStep(job: Job, values: readonly string[]): void {
+function expectOneValuePerStep(job: CrashJob, values: readonly string[]): void {
   expect(values).toHaveLength(job.steps);
   for (const [step, value] of values.entries()) {
     expect(value).toBe(`${job.name}/${step}/${value.split("/").at(-1)}`);

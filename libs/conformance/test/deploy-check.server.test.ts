@@ -13,18 +13,18 @@ import {
   SdkEndpoint,
   type SdkEndpointOptions,
   temporaryDirectory,
-  World,
+  TestWorld,
 } from "../src/index.js";
 import { NEXT_ACTIONS, nextActionsOf, type ShopChange, shopOf } from "../src/services/deploy-check.js";
 
 const { privateKey } = generateKeyPairSync("ed25519");
 const pem = join(temporaryDirectory(), "key.pem");
-let world: World;
+let world: TestWorld;
 let lambda: FakeLambda;
 beforeAll(async () => {
   writeFileSync(pem, privateKey.export({ format: "pem", type: "pkcs8" }));
   lambda = await FakeLambda.start();
-  world = await World.start({
+  world = await TestWorld.start({
     environment: lambda.environment,
     settings: { "request-identity-private-key-pem-file": pem },
   });
@@ -150,11 +150,11 @@ describe("a registration that asks for a check", () => {
 
   test("says in every request that it is a check, and what is replayed", async () => {
     const { name, waiting } = await openShop();
-    const seen: (readonly [string, unknown, unknown, unknown])[] = [];
+    const requests: (readonly [string, unknown, unknown, unknown])[] = [];
     const endpoint = await serve({
       services: shopOf(name),
       onRequest: (path, headers) =>
-        void seen.push([
+        void requests.push([
           path,
           headers["x-perdure-check"],
           headers["x-restate-invocation-id"],
@@ -162,15 +162,15 @@ describe("a registration that asks for a check", () => {
         ]),
     });
     expect((await register(endpoint, { verify: { completed_per_handler: 0 } })).status).toBe(201);
-    const invokes = seen.filter(([path]) => path.startsWith("/invoke/"));
+    const invokes = requests.filter(([path]) => path.startsWith("/invoke/"));
     expect(invokes.length).toBeGreaterThan(0);
     for (const [, check, , scheme] of invokes) expect([check, scheme]).toEqual(["replay", "v1"]);
     expect(invokes.map(([path, , id]) => [path, id])).toContainEqual([`/invoke/${name}/wait`, waiting]);
-    expect(seen.filter(([path]) => path === "/discover").every(([, check]) => check === undefined)).toBe(true);
+    expect(requests.filter(([path]) => path === "/discover").every(([, check]) => check === undefined)).toBe(true);
     // Real attempts say nothing of the kind.
-    seen.length = 0;
+    requests.length = 0;
     await world.ingress.result([name, "new", "order"], 1);
-    expect(seen.map(([, check]) => check)).toEqual(seen.map(() => undefined));
+    expect(requests.map(([, check]) => check)).toEqual(requests.map(() => undefined));
   });
 
   test.each<[ShopChange, Partial<Finding>]>([
@@ -346,13 +346,13 @@ describe("a registration that asks for a check", () => {
 
   test("does not ask handlers that opted out", async () => {
     const { name } = await openShop();
-    const seen: string[] = [];
-    const endpoint = await serve({ services: shopOf(name, "optedOut"), onRequest: (path) => void seen.push(path) });
+    const requests: string[] = [];
+    const endpoint = await serve({ services: shopOf(name, "optedOut"), onRequest: (path) => void requests.push(path) });
     const verification = verificationOf(await register(endpoint, { verify: true }));
     expect(verification.skipped).toBe(1);
     expect(verification.findings).toContainEqual(expect.objectContaining({ kind: "skipped", handler: "order" }));
-    expect(seen).toContain(`/invoke/${name}/wait`);
-    expect(seen).not.toContain(`/invoke/${name}/order`);
+    expect(requests).toContain(`/invoke/${name}/wait`);
+    expect(requests).not.toContain(`/invoke/${name}/order`);
   });
 
   test("is not held up by an endpoint that hangs, nor by its bounds", async () => {

@@ -2,14 +2,14 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { service } from "@restatedev/restate-sdk";
-import { adminErrorOf, eventually, probe, SdkEndpoint, type SdkEndpointOptions, World } from "../src/index.js";
+import { adminErrorOf, eventually, probe, SdkEndpoint, type SdkEndpointOptions, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { storeObject } from "../src/services/store.js";
 import { buildOf, repairOf } from "../src/services/versions.js";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   await world.deploy({ services: [echoService(""), storeObject("")] });
 });
 afterAll(() => world[Symbol.asyncDispose]());

@@ -5,7 +5,7 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { service } from "@restatedev/restate-sdk";
-import { eventually, World } from "../src/index.js";
+import { eventually, TestWorld } from "../src/index.js";
 import { temporaryDirectory } from "../src/server.js";
 
 /** Largest file the server may write, in the shell's blocks of 512 bytes: less than a log file of the database grows to. */
@@ -13,7 +13,7 @@ const FILE_BLOCKS_MAX = 4_000;
 const PAYLOAD_BYTES = 100_000;
 const SENDS_MAX = 100;
 
-let world: World;
+let world: TestWorld;
 let directory: string;
 let limit: string;
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   writeFileSync(limit, "");
   writeFileSync(node, `#!/bin/sh\n[ -f '${limit}' ] && ulimit -f ${FILE_BLOCKS_MAX}\nexec '${process.execPath}' "$@"\n`);
   chmodSync(node, 0o755);
-  world = await World.start({ environment: { PERDURE_NODE: node } });
+  world = await TestWorld.start({ environment: { PERDURE_NODE: node } });
   const lengthOf = service({ name: "Length", handlers: { of: async (_ctx, text: string) => text.length } });
   await world.deploy({ services: [lengthOf], kind: "h2-bidi" });
 });

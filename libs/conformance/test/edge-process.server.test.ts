@@ -3,23 +3,23 @@ import { connect } from "node:http2";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { http2ProtocolErrors, sendSegments } from "@perdure/testkit";
-import { Child } from "../src/child.js";
+import { ChildProgram } from "../src/child.js";
 import { ROOT } from "../src/index.js";
 
 const TEST_MS = 60_000;
 
 interface Running extends AsyncDisposable {
-  readonly child: Child;
+  readonly child: ChildProgram;
   readonly port: number;
 }
 
 async function start(kind: "edge" | "other"): Promise<Running> {
   const args = [join(ROOT, "deploy/run-ts.mjs"), join(ROOT, "libs/role/testdata/edge-process.ts"), kind];
   const ready = Promise.withResolvers<number>();
-  const child = Child.start(process.execPath, args, { PATH: process.env["PATH"] }, (line) => {
+  const child = ChildProgram.start(process.execPath, args, { PATH: process.env["PATH"] }, (line) => {
     if (line.includes('"msg":"ready"')) ready.resolve(Number((JSON.parse(line) as { port: string }).port));
   });
-  void child.exited.then(() => ready.reject(new Error(child.lastWords())));
+  void child.exited.then(() => ready.reject(new Error(child.lastLines())));
   return { child, port: await ready.promise, [Symbol.asyncDispose]: async () => void (await child.kill()) };
 }
 

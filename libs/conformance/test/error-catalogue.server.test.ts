@@ -1,6 +1,6 @@
 /** Every code of the catalogue is provoked for real, shows where people look, and disturbs nobody else. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { FakeLambda, World } from "../src/index.js";
+import { FakeLambda, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { describeAttemptErrors } from "./errors/attempts.js";
 import { CATALOGUE, provoked } from "./errors/codes.js";
@@ -13,13 +13,13 @@ import { describeUpgradeErrors } from "./errors/upgrade.js";
 /** The heartbeat's slowest beat: what a person would still not call an outage, on a machine that runs other tests too. */
 const SLOWEST_MS = 30_000;
 
-let world: World;
+let world: TestWorld;
 let lambda: FakeLambda;
 let heartbeat: Heartbeat;
 
 beforeAll(async () => {
   lambda = await FakeLambda.start();
-  world = await World.start({
+  world = await TestWorld.start({
     environment: lambda.environment,
     settings: {
       "worker.invoker.max-protocol-version": 7,

@@ -2,21 +2,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { vqueueId } from "@perdure/base";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, probe, RawEndpoint, SdkEndpoint, World } from "../src/index.js";
+import { eventually, probe, RawEndpoint, SdkEndpoint, TestWorld } from "../src/index.js";
 import { awakeKnotObject, knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
-import { asking, type Explained, type Leaf, newName, type Tree } from "./asking.js";
+import { explainClient, type Explained, type Leaf, newName, type Tree } from "./asking.js";
 
 const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 const FOREVER = "3600s";
 
-let world: World;
+let world: TestWorld;
 let deployment: string;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  world = await TestWorld.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
   ({ id: deployment } = await world.deploy({ services: [stuckService, knotObject, promiseFlow] }));
 });
 afterAll(() => world[Symbol.asyncDispose]());
-const { explain, untilStatus, send } = asking(() => world);
+const { explain, untilStatus, send } = explainClient(() => world);
 
 /** Everything but the way out by cancellation. */
 function leaves(tree: Tree | Leaf | undefined): Leaf[] {
@@ -81,8 +81,8 @@ describe("a suspended handler", () => {
     const name = newName();
     const id = await send("calls", name);
     const explained = await eventually("the chain", async () => {
-      const found = await explain(id);
-      return found.chain.length === 2 && found.chain.every(({ status }) => status === "suspended") && found;
+      const result = await explain(id);
+      return result.chain.length === 2 && result.chain.every(({ status }) => status === "suspended") && result;
     });
     expect(leaves(explained.waits_for.awaiting)).toMatchObject([
       { kind: "call", target: "Stuck/relays", invocation: { target: "Stuck/relays", status: "suspended" } },
@@ -133,8 +133,8 @@ describe("an object's lock", () => {
     const resumption = `/vqueues/${vqueueId({ service: "Knot", scope: undefined, limitKey: undefined, lockKey: key })}`;
     expect((await world.admin.post(`${resumption}/pause`, undefined)).status).toBe(202);
     const held = await eventually("its pause", async () => {
-      const found = await explain(id);
-      return found.waits_for["queue_is_paused"] === true && found;
+      const result = await explain(id);
+      return result.waits_for["queue_is_paused"] === true && result;
     });
     expect(held.waits_for).toMatchObject({ kind: "object_lock", holder: { id: holder } });
     expect(held.remedies[0]?.request).toBe(`POST ${resumption}/resume`);
@@ -155,8 +155,8 @@ describe("an object's lock", () => {
     const [a, b] = [newName(), newName()];
     const id = (await world.ingress.send(["Knot", a, "tie"], [b, a])).invocationId;
     const explained = await eventually("the deadlock", async () => {
-      const found = await explain(id);
-      return found.deadlock?.certain === true && found;
+      const result = await explain(id);
+      return result.deadlock?.certain === true && result;
     });
     const inner = await explain(explained.deadlock?.invocations[2] ?? "");
     expect(explained.deadlock?.invocations).toHaveLength(3);
@@ -174,8 +174,8 @@ describe("an object's lock", () => {
     const key = newName();
     const id = (await world.ingress.send(["Knot", key, "tie"], [key])).invocationId;
     const explained = await eventually("the deadlock", async () => {
-      const found = await explain(id);
-      return found.deadlock !== null && found;
+      const result = await explain(id);
+      return result.deadlock !== null && result;
     });
     expect(explained.deadlock?.invocations).toHaveLength(2);
     await world.admin.invocation(id, "kill");
@@ -187,8 +187,8 @@ describe("a handler that runs", () => {
     const name = newName();
     const id = await send("works", name);
     const explained = await eventually("its step", async () => {
-      const found = await explain(id);
-      return found.waits_for["last_step"] !== null && found;
+      const result = await explain(id);
+      return result.waits_for["last_step"] !== null && result;
     });
     expect(explained).toMatchObject({
       status: "running",
@@ -205,8 +205,8 @@ describe("a handler that runs", () => {
   test("says itself what it waits for, where its SDK does", async () => {
     const id = await send("waitsAwake");
     const explained = await eventually("its word", async () => {
-      const found = await explain(id);
-      return found.waits_for.kind === "future" && found;
+      const result = await explain(id);
+      return result.waits_for.kind === "future" && result;
     });
     expect(explained.status).toBe("running");
     expect(leaves(explained.waits_for.awaiting)).toMatchObject([{ kind: "signal", name: "approval" }]);
@@ -225,8 +225,8 @@ describe("an endpoint that does not answer", () => {
     await world.admin.register({ uri: endpoint.url });
     const { invocationId } = await world.ingress.send([`Silent-${sent}`, "run"]);
     const explained = await eventually(`what ${sent} sent`, async () => {
-      const found = await explain(invocationId);
-      return found.waits_for["endpoint_answer"] === sent && found;
+      const result = await explain(invocationId);
+      return result.waits_for["endpoint_answer"] === sent && result;
     });
     expect(explained).toMatchObject({ status: "running", sentence: expect.stringContaining(sentence) });
     await world.admin.invocation(invocationId, "kill");
@@ -237,8 +237,8 @@ describe("attempts that fail", () => {
   test("wait for the next one: when, why, and how many are left", async () => {
     const id = await send("fails");
     const explained = await eventually("the next attempt's time", async () => {
-      const found = await explain(id);
-      return found.waits_for["next_at"] !== null && found.status === "backing-off" && found;
+      const result = await explain(id);
+      return result.waits_for["next_at"] !== null && result.status === "backing-off" && result;
     });
     expect(explained.waits_for).toMatchObject({
       kind: "retry",
@@ -272,8 +272,8 @@ describe("attempts that fail", () => {
     expect((await world.admin.delete(`/deployments/${doomed}?force=true`)).status).toBe(202);
     await world.admin.invocation(id, "resume");
     const explained = await eventually("RT0011", async () => {
-      const found = await explain(id);
-      return found.status === "backing-off" && found;
+      const result = await explain(id);
+      return result.status === "backing-off" && result;
     });
     expect(explained.deployment).toEqual({ id: doomed, state: "gone", pinned: true });
     expect(explained.waits_for).toMatchObject({ failure: { restate_code: "RT0011" } });
@@ -331,12 +331,12 @@ describe("flow control", () => {
 
   test("tells one that wants to go on from one that never began", async () => {
     await rules({ pattern: "wake", limits: { concurrency: 1 } });
-    const [sleeper, worker] = [newName(), newName()];
-    const id = await sendScoped("wake", "awaits", sleeper);
+    const [suspended, worker] = [newName(), newName()];
+    const id = await sendScoped("wake", "awaits", suspended);
     await untilStatus(id, "suspended");
     const busy = await sendScoped("wake", "works", worker);
     await untilStatus(busy, "running");
-    await world.ingress.resolveAwakeable(String(probe.get(`awaits:${sleeper}`)), "woken");
+    await world.ingress.resolveAwakeable(String(probe.get(`awaits:${suspended}`)), "woken");
     expect(await untilStatus(id, "ready")).toMatchObject({ waits_for: { kind: "limit", scope: "wake", limit_key: null } });
     probe.put(letGo(worker), true);
     expect(await world.ingress.outcome(id)).toBe("woken");
@@ -354,8 +354,8 @@ describe("flow control", () => {
     const [queue] = await world.admin.query("SELECT id FROM sys_vqueue_meta WHERE scope = 'shut'");
     expect((await world.admin.post(`/vqueues/${queue?.["id"]}/pause`, undefined)).status).toBe(202);
     const explained = await eventually("its pause", async () => {
-      const found = await explain(second);
-      return found.waits_for.kind === "paused_queue" && found;
+      const result = await explain(second);
+      return result.waits_for.kind === "paused_queue" && result;
     });
     expect(explained.sentence).toContain("which is paused");
     expect((await world.admin.post(`/vqueues/${queue?.["id"]}/resume`, undefined)).status).toBe(202);
@@ -446,14 +446,14 @@ describe("what else may be missing", () => {
 
 describe("a server with few slots, and SDKs that do not say what they wait for", () => {
   test("tells of slots, of open calls, and of what looks like a deadlock", async () => {
-    await using small = await World.start({ settings: { "worker.invoker.concurrent-invocations-limit": 1 } });
+    await using small = await TestWorld.start({ settings: { "worker.invoker.concurrent-invocations-limit": 1 } });
     await small.deploy({ services: [stuckService, awakeKnotObject] });
-    const ask = async (id: string) => (await small.admin.get(`/invocations/${id}/explain`)).json as Explained;
+    const explainIn = async (id: string) => (await small.admin.get(`/invocations/${id}/explain`)).json as Explained;
     const name = newName();
     const busy = (await small.ingress.send(["Stuck", "works"], name)).invocationId;
-    await eventually("its start", async () => (await ask(busy)).status === "running");
+    await eventually("its start", async () => (await explainIn(busy)).status === "running");
     const waiting = (await small.ingress.send(["Stuck", "quick"], 1)).invocationId;
-    const explained = await ask(waiting);
+    const explained = await explainIn(waiting);
     expect([explained.status, explained.waits_for.kind]).toEqual(["ready", "invoker_slot"]);
     expect(explained.sentence).toContain("for a slot of its worker");
     expect(await small.admin.query("SELECT id, service, is_continuation FROM sys_slot_wait")).toEqual([
@@ -463,15 +463,15 @@ describe("a server with few slots, and SDKs that do not say what they wait for",
     await small.ingress.outcome(waiting);
 
     const awake = (await small.ingress.send(["Stuck", "waitsAwake"])).invocationId;
-    await eventually("its start", async () => (await ask(awake)).status === "running");
-    expect((await ask(awake)).waits_for).toMatchObject({ kind: "handler", awaiting: null });
+    await eventually("its start", async () => (await explainIn(awake)).status === "running");
+    expect((await explainIn(awake)).waits_for).toMatchObject({ kind: "handler", awaiting: null });
     await small.admin.invocation(awake, "kill");
 
     const key = newName();
     const knot = (await small.ingress.send(["AwakeKnot", key, "tie"], [key])).invocationId;
     const circle = await eventually("the circle", async () => {
-      const found = await ask(knot);
-      return found.deadlock !== null && found;
+      const result = await explainIn(knot);
+      return result.deadlock !== null && result;
     });
     expect(circle.status).toBe("running");
     expect(circle.deadlock).toMatchObject({ certain: false, invocations: [knot, expect.any(String)] });

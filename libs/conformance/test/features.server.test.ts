@@ -1,6 +1,6 @@
 /** Every feature of an SDK's context, in both protocol modes and in every protocol version that the server speaks. */
 import { afterAll, beforeAll, test } from "@jest/globals";
-import { World } from "../src/index.js";
+import { TestWorld } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 import { describeCalls } from "./features/calls.js";
 import { describeCancellation } from "./features/cancellation.js";
@@ -13,10 +13,10 @@ import { describeState } from "./features/state.js";
 import { describeSteps } from "./features/steps.js";
 import { describeTimers } from "./features/timers.js";
 
-let world: World;
+let world: TestWorld;
 
 beforeAll(async () => {
-  world = await World.start({
+  world = await TestWorld.start({
     settings: {
       "worker.invoker.max-protocol-version": 7,
       "worker.invoker.eager-state-size-limit": "64KiB", // Objects with large values are read on demand.

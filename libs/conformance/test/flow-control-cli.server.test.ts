@@ -2,23 +2,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { handlers, type ObjectContext, object } from "@restatedev/restate-sdk";
 import { Cli, type CliResult } from "../src/cli/index.js";
-import { eventually, World } from "../src/index.js";
-import { gateService, turnstile, type Visit } from "../src/services/turnstile.js";
+import { eventually, TestWorld } from "../src/index.js";
+import { gateService, admissionGate, type GateRequest } from "../src/services/turnstile.js";
 
 const gateObject = object({
   name: "GateObject",
   handlers: {
-    pass: handlers.object.exclusive(async (ctx: ObjectContext, visit: Visit) => {
-      await turnstile.visit(visit, ctx.request().attemptCompletedSignal);
-      return visit.name;
+    pass: handlers.object.exclusive(async (ctx: ObjectContext, request: GateRequest) => {
+      await admissionGate.enter(request, ctx.request().attemptCompletedSignal);
+      return request.name;
     }),
   },
 });
 
-let world: World;
+let world: TestWorld;
 let cli: Cli;
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   cli = world.own(new Cli(world.server));
   await world.deploy({ services: [gateService, gateObject] });
 });
@@ -33,10 +33,10 @@ async function run(...args: readonly string[]): Promise<CliResult> {
 const rule = async (pattern: string) =>
   (await world.admin.query(`select concurrency, disabled, description, version from sys_rules where pattern = '${pattern}'`))[0];
 const inside = (group: string, count: number) =>
-  eventually(`${count} inside ${group}`, () => turnstile.group(group).inside.size === count);
+  eventually(`${count} inside ${group}`, () => admissionGate.group(group).inside.size === count);
 
-async function send(scope: string, visit: Visit): Promise<string> {
-  const answer = await world.ingress.http.request("POST", `/restate/scope/${scope}/send/Gate/pass`, { json: visit });
+async function send(scope: string, request: GateRequest): Promise<string> {
+  const answer = await world.ingress.http.request("POST", `/restate/scope/${scope}/send/Gate/pass`, { json: request });
   return (answer.json as { invocationId: string }).invocationId;
 }
 
@@ -55,7 +55,7 @@ describe("restate rules", () => {
     expect((await run("rules", "list", "--extra")).stdout).toMatch(/cli\s+2\s+no\s+one at a time/);
     await run("rules", "delete", "cli", "-y");
     expect(await rule("cli")).toBeUndefined();
-    turnstile.leaveAll("cli");
+    admissionGate.leaveAll("cli");
     await Promise.all(ids.map((id) => world.ingress.outcome(id)));
   });
 
@@ -91,9 +91,9 @@ describe("restate vqueues", () => {
     expect(described).toMatch(/Paused:\s+true/);
     expect(described).toMatch(new RegExp(`${ids[0]}\\s+invocation\\s+running\\s+started\\s+false\\s+1`));
     expect(described).toMatch(new RegExp(`${ids[1]}\\s+invocation\\s+inbox\\s+new\\s+false\\s+0`));
-    turnstile.leaveAll("line");
+    admissionGate.leaveAll("line");
     await world.ingress.outcome(ids[0] ?? "");
-    expect(turnstile.group("line").came).toEqual(["first"]);
+    expect(admissionGate.group("line").came).toEqual(["first"]);
     expect((await run("vqueues", "resume", id, "-y")).stdout).toContain("Resumed");
     await world.ingress.outcome(ids[1] ?? "");
   });
@@ -117,16 +117,16 @@ describe("restate vqueues", () => {
       { blocked_on: "lock", blocked_on_json: '{"resource":"lock","scope":null,"lock_name":"GateObject/k"}' },
     ]);
     await run("vqueues", "pause", id, "-y");
-    turnstile.leave("lock", "holder");
+    admissionGate.leave("lock", "holder");
     await world.ingress.outcome(ids[0] ?? "");
     const described = (await run("vqueues", "describe", id)).stdout;
     expect(described).toMatch(/Lock:\s+GateObject\/k/);
     expect(described).toMatch(/Paused:\s+true/);
-    expect(turnstile.group("lock").came).toEqual(["holder"]);
-    turnstile.leaveAll("lock");
+    expect(admissionGate.group("lock").came).toEqual(["holder"]);
+    admissionGate.leaveAll("lock");
     await run("vqueues", "resume", id, "-y");
     await world.ingress.outcome(ids[1] ?? "");
-    expect(turnstile.group("lock").came).toEqual(["holder", "next"]);
+    expect(admissionGate.group("lock").came).toEqual(["holder", "next"]);
   });
 
   test("can still resume a paused queue that nobody is in any more", async () => {
@@ -135,7 +135,7 @@ describe("restate vqueues", () => {
     const [queue] = await world.admin.query("select id from sys_vqueue_meta where scope = 'drained'");
     const id = String(queue?.["id"]);
     await run("vqueues", "pause", id, "-y");
-    turnstile.leaveAll("drained");
+    admissionGate.leaveAll("drained");
     await world.ingress.outcome(first);
     expect((await run("vqueues", "resume", id, "-y")).stdout).toContain("Resumed");
     await world.ingress.outcome(await send("drained", { group: "drained", name: "second" }));

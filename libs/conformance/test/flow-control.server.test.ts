@@ -1,15 +1,15 @@
 /** Flow control as people use it: rules through the management API, calls through the ingress, handlers of the real SDK. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, type Row, World } from "../src/index.js";
-import { gateService, naps, turnstile } from "../src/services/turnstile.js";
+import { eventually, type IntrospectionRow, TestWorld } from "../src/index.js";
+import { gateService, naps, admissionGate } from "../src/services/turnstile.js";
 import { gate } from "./gate.js";
 
 const LONG_TEST_MS = 90_000;
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  world = await TestWorld.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
   await world.deploy({ services: [gateService] });
 });
 afterAll(async () => world[Symbol.asyncDispose]());
@@ -24,7 +24,7 @@ async function removeRules(...patterns: readonly string[]): Promise<void> {
   expect(answer.json).toEqual(patterns);
 }
 
-const groupOf = (name: string) => turnstile.group(name);
+const groupOf = (name: string) => admissionGate.group(name);
 const limitsOf = (scope: string) =>
   world.admin.query(`select level, l1, l2, usage, concurrency_limit, num_waiters from sys_user_limits where scope = '${scope}'`);
 
@@ -48,22 +48,22 @@ describe("a concurrency limit", () => {
       { pattern: "levels/*/*", limits: { concurrency: 1 } },
       { pattern: "levels/roomy", limits: { concurrency: 3 } },
     );
-    const visit = (name: string, limitKey: string | undefined, times: number) =>
+    const enter = (name: string, limitKey: string | undefined, times: number) =>
       Promise.all(
         Array.from({ length: times }, (_, n) =>
           send("levels", { group: "levels", name: `${name}${n}` }, limitKey === undefined ? {} : { limitKey }),
         ),
       );
-    const ids = [...(await visit("user", "a/u", 3)), ...(await visit("tenant", "a", 3))];
+    const ids = [...(await enter("user", "a/u", 3)), ...(await enter("tenant", "a", 3))];
     await inside("levels", 2); // One of a/u, and one more of a.
-    ids.push(...(await visit("roomy", "roomy", 4)));
+    ids.push(...(await enter("roomy", "roomy", 4)));
     await inside("levels", 4); // Two more, and the scope is full.
     expect([...groupOf("levels").inside].filter((name) => name.startsWith("roomy"))).toHaveLength(2);
     const usage = await limitsOf("levels");
     expect(usage).toContainEqual(expect.objectContaining({ level: "Scope", usage: 4, concurrency_limit: 4 }));
     expect(usage).toContainEqual(expect.objectContaining({ level: "Level1", l1: "a", usage: 2, concurrency_limit: 2 }));
     expect(usage).toContainEqual(expect.objectContaining({ level: "Level1", l1: "roomy", usage: 2, concurrency_limit: 3 }));
-    turnstile.leaveAll("levels");
+    admissionGate.leaveAll("levels");
     await done(ids);
   });
 
@@ -104,7 +104,7 @@ describe("a concurrency limit", () => {
         "select pattern, rate_limit, burst, scope, l1, available from sys_rate_limits where pattern = 'sql/*'",
       ),
     ).toEqual([{ pattern: "sql/*", rate_limit: 1000, burst: 50, scope: "sql", l1: "t1", available: 49 }]);
-    turnstile.leaveAll("sql");
+    admissionGate.leaveAll("sql");
     await done(ids);
   });
 
@@ -115,7 +115,7 @@ describe("a concurrency limit", () => {
     await rules({ pattern: "change", limits: { concurrency: 4 } });
     await inside("change", 4);
     await rules({ pattern: "change", limits: { concurrency: 2 } });
-    for (const name of [...groupOf("change").inside].slice(0, 3)) turnstile.leave("change", name);
+    for (const name of [...groupOf("change").inside].slice(0, 3)) admissionGate.leave("change", name);
     await inside("change", 2); // One was left of four; one came.
     await delay(100);
     expect(groupOf("change").inside.size).toBe(2);
@@ -123,11 +123,11 @@ describe("a concurrency limit", () => {
     await inside("change", 5);
     // What runs without a rule counts as soon as there is one.
     await rules({ pattern: "change", limits: { concurrency: 5 } });
-    const late = await send("change", { group: "change", name: "late" });
+    const waitingId = await send("change", { group: "change", name: "late" });
     await delay(100);
     expect(groupOf("change").inside.has("late")).toBe(false);
-    turnstile.leaveAll("change");
-    await done([...ids, late]);
+    admissionGate.leaveAll("change");
+    await done([...ids, waitingId]);
   });
 
   test("leaves other scopes and unscoped calls alone", async () => {
@@ -140,7 +140,7 @@ describe("a concurrency limit", () => {
     }
     const unscoped = await world.admin.query("select count(*) as n from sys_vqueue_meta where scope is null");
     expect(unscoped).toEqual([{ n: 0 }]);
-    turnstile.leaveAll("narrow");
+    admissionGate.leaveAll("narrow");
     await done(ids);
   });
 
@@ -155,7 +155,7 @@ describe("a concurrency limit", () => {
     await eventually("the napper waits for its slot", async () => (await world.admin.row(napper))?.["status"] === "ready");
     await delay(100);
     expect(groupOf("sleepy").came).toEqual(["napper", "guard"]);
-    turnstile.leaveAll("sleepy");
+    admissionGate.leaveAll("sleepy");
     expect(await done([napper, guard])).toEqual(["morning", "guard"]);
     expect(groupOf("sleepy").came).toContain("napper again");
   });
@@ -171,7 +171,7 @@ describe("a concurrency limit", () => {
     await inside("mortal", 1);
     expect((await world.admin.invocation(second, "kill")).status).toBe(200);
     expect((await world.admin.invocation(third, "cancel")).status).toBe(200);
-    turnstile.leaveAll("mortal");
+    admissionGate.leaveAll("mortal");
     await done([first, fourth]);
     expect(groupOf("mortal").came).toEqual(["1", "4"]);
     await eventually("nothing is left of the scope", async () => (await limitsOf("mortal")).length === 0);
@@ -188,7 +188,7 @@ describe("a scoped invocation", () => {
     expect((await world.admin.row(delayed))?.["status"]).toBe("scheduled");
     expect(await limitsOf("later")).toMatchObject([{ usage: 1, num_waiters: 0 }]);
     await eventually("the delayed one waits", async () => (await world.admin.row(delayed))?.["status"] === "pending");
-    turnstile.leaveAll("later");
+    admissionGate.leaveAll("later");
     await done([early, delayed]);
     expect(groupOf("later").came).toEqual(["early", "delayed"]);
   });
@@ -216,7 +216,7 @@ describe("a scoped invocation", () => {
     expect((await world.admin.invocation(failing, "resume")).status).toBe(200);
     await eventually("it waits for its slot", async () => (await world.admin.row(failing))?.["status"] === "ready");
     expect((await world.admin.invocation(failing, "kill")).status).toBe(200);
-    turnstile.leaveAll("pausing");
+    admissionGate.leaveAll("pausing");
     await done([guard]);
   });
 
@@ -263,7 +263,7 @@ describe("order", () => {
       ids.push(await send("order", { group: "order", name, ms: 0 }, priority === undefined ? {} : { priority }));
     }
     await eventually("all wait", async () => (await waiting("order")) === 5);
-    turnstile.leave("order", "guard");
+    admissionGate.leave("order", "guard");
     await done(ids);
     expect(groupOf("order").came).toEqual(["guard", "high", "high later", "default", "default later", "low"]);
   });
@@ -275,7 +275,7 @@ describe("order", () => {
     ids.push(await send("ranked", { group: "ranked", name: "named", ms: 0 }, { limitKey: "vip", priority: 4 }));
     ids.push(await send("ranked", { group: "ranked", name: "unnamed", ms: 0 }, { limitKey: "vip" }));
     await eventually("both wait", async () => (await waiting("ranked")) === 2);
-    turnstile.leave("ranked", "guard");
+    admissionGate.leave("ranked", "guard");
     await done(ids);
     expect(groupOf("ranked").came).toEqual(["guard", "unnamed", "named"]);
   });
@@ -297,7 +297,7 @@ describe("order", () => {
       const light: string[] = [];
       for (let n = 0; n < 10; n++) light.push(await send("fair", { group: "fair", name: `l${n}`, ms: 1 }, { limitKey: "light" }));
       expect(await waiting("fair")).toBe(HEAVY + 10);
-      for (const guard of ["g1", "g2"]) turnstile.leave("fair", guard);
+      for (const guard of ["g1", "g2"]) admissionGate.leave("fair", guard);
       await done(light);
       const heavyBefore = groupOf("fair").came.filter((name) => name.startsWith("h")).length;
       // One of the light key for each of the heavy one, and what came while we were being told.
@@ -318,7 +318,7 @@ describe("order", () => {
         ids.push(await send("weighty", { group: "weighty", name: `${limitKey}${n}`, ms: 0 }, { limitKey }));
     }
     await eventually("all wait", async () => (await waiting("weighty")) === 80);
-    turnstile.leave("weighty", "guard");
+    admissionGate.leave("weighty", "guard");
     await done(ids);
     const gold = groupOf("weighty")
       .came.slice(1, 41)
@@ -329,7 +329,7 @@ describe("order", () => {
 });
 
 describe("a paused queue", () => {
-  const queueOf = async (where: string): Promise<Row | undefined> =>
+  const queueOf = async (where: string): Promise<IntrospectionRow | undefined> =>
     (await world.admin.query(`select id, queue_is_paused, num_inbox, num_running from sys_vqueue_meta where ${where}`))[0];
   const switchQueue = async (id: unknown, verb: "pause" | "resume") =>
     expect((await world.admin.post(`/vqueues/${String(id)}/${verb}`, {})).status).toBe(202);
@@ -347,7 +347,7 @@ describe("a paused queue", () => {
       num_inbox: 1,
       num_running: 1,
     });
-    turnstile.leaveAll("stop");
+    admissionGate.leaveAll("stop");
     await done(ids.slice(0, 1));
     await delay(100);
     expect(groupOf("stop").came).not.toContain("after");
@@ -363,7 +363,7 @@ describe("a paused queue", () => {
     const second = await send("still", { group: "still", name: "second" });
     await world.server.kill();
     await world.server.startAgain();
-    turnstile.leaveAll("still");
+    admissionGate.leaveAll("still");
     await done([first]);
     expect(await queueOf(`id = '${String(queue?.["id"])}'`)).toMatchObject({ queue_is_paused: true, num_inbox: 1 });
     expect(groupOf("still").came).not.toContain("second");
@@ -384,14 +384,14 @@ describe("a crash", () => {
       for (let round = 0; round < 4; round++) {
         await inside("crash", 2);
         // Who leaves frees a place in this moment.
-        for (const name of groupOf("crash").inside) turnstile.leave("crash", name);
+        for (const name of groupOf("crash").inside) admissionGate.leave("crash", name);
         await world.server.kill();
         await world.server.startAgain();
         const usage = await limitsOf("crash");
         expect(usage.length).toBeGreaterThan(0); // The others are still here.
         for (const { level, usage: used } of usage) expect(Number(used)).toBeLessThanOrEqual(level === "Scope" ? 2 : 1);
       }
-      turnstile.leaveAll("crash");
+      admissionGate.leaveAll("crash");
       expect(new Set(await done(ids)).size).toBe(COUNT);
       expect(groupOf("crash").mostInside).toBe(2);
       await eventually("nothing is left of the scope", async () => (await limitsOf("crash")).length === 0);

@@ -1,13 +1,13 @@
 /** Hostile connections to every listener of every program harm no other client; `make fuzz` sends many more. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { FuzzPlatform } from "./fuzzer/platform.js";
 import { fuzzTarget } from "./fuzzer/run.js";
 
 const SEED = Number(process.env["PERDURE_CONFORMANCE_SEED"] ?? 20_261_125);
 const CONNECTIONS = 120;
 const START_MS = 120_000;
-const TEST_MS = 90_000 * PATIENCE;
+const TEST_MS = 90_000 * TIMEOUT_FACTOR;
 
 const LISTENERS = [
   "ingress-gateway ingress",

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { FRAME, HTTP2_PREFACE, http2Frame } from "@perdure/testkit";
-import { Child, ROOT } from "../src/index.js";
+import { ChildProgram, ROOT } from "../src/index.js";
 import { listeningTarget } from "./fuzzer/cluster-targets.js";
 import { drawConnection } from "./fuzzer/draw.js";
 import { HEALTHY_MS } from "./fuzzer/limits.js";
@@ -15,13 +15,13 @@ const TEST_MS = 120_000;
 const SEED = 7;
 const CONNECTIONS = 60;
 /** The planted leak never closes. */
-const SETTLE_MS = 500;
+const DRAIN_MS = 500;
 
 /** A program of the tests that reports its port when it is ready. */
 class Planted implements Subject, AsyncDisposable {
   readonly name = "planted";
   readonly #args: readonly string[];
-  #child: Child | undefined;
+  #child: ChildProgram | undefined;
   #port = 0;
 
   constructor(...args: string[]) {
@@ -40,7 +40,7 @@ class Planted implements Subject, AsyncDisposable {
     return this.#started.lines.slice(-5);
   }
 
-  get #started(): Child {
+  get #started(): ChildProgram {
     if (this.#child === undefined) throw new Error("the planted program was not started");
     return this.#child;
   }
@@ -48,10 +48,10 @@ class Planted implements Subject, AsyncDisposable {
   async restart(): Promise<void> {
     await this.#child?.kill();
     const ready = Promise.withResolvers<number>();
-    this.#child = Child.start(process.execPath, this.#args, { PATH: process.env["PATH"] }, (line) => {
+    this.#child = ChildProgram.start(process.execPath, this.#args, { PATH: process.env["PATH"] }, (line) => {
       if (line.includes('"msg":"ready"')) ready.resolve(Number((JSON.parse(line) as { port: string }).port));
     });
-    void this.#child.exited.then(() => ready.reject(new Error(this.#child?.lastWords())));
+    void this.#child.exited.then(() => ready.reject(new Error(this.#child?.lastLines())));
     this.#port = await ready.promise;
   }
 
@@ -107,7 +107,7 @@ test(
   async () => {
     await using planted = new Planted(join(ROOT, "libs/conformance/testdata/leaking-server.mjs"));
     await planted.restart();
-    const fuzzing = fuzzTarget(planted.target(), { seed: SEED, connections: CONNECTIONS, settleMs: SETTLE_MS });
+    const fuzzing = fuzzTarget(planted.target(), { seed: SEED, connections: CONNECTIONS, drainMs: DRAIN_MS });
     await expect(fuzzing).rejects.toThrow(/connections are left after .*Connection \d+ stays open for more than/s);
   },
   TEST_MS,

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
-import { type Answer, HttpClient, World } from "../src/index.js";
+import { type HttpAnswer, HttpClient, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { flowServices } from "../src/services/flows.js";
 import { storeObject } from "../src/services/store.js";
@@ -105,9 +105,9 @@ const ADMIN: readonly Sample[] = [
   { method: "POST", path: "/query", json: { query: "select 1" } },
 ];
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "ingress.request-size-limit": 100_000 } });
+  world = await TestWorld.start({ settings: { "ingress.request-size-limit": 100_000 } });
   await world.deploy({ services: [echoService(""), storeObject(""), flowServices("").quick] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -139,7 +139,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Buffer>> = {
 };
 
 /** The text of an answer in whatever way it was encoded, as the request had asked for. */
-function textOf({ headers, bytes }: Answer): string {
+function textOf({ headers, bytes }: HttpAnswer): string {
   return (DECODERS[headers["content-encoding"] ?? ""]?.(bytes) ?? bytes).toString("utf8");
 }
 
@@ -152,7 +152,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** A door may refuse, but not fall: 500 is for what other programs did wrong, and says which. */
-function blunder(answer: Answer): boolean {
+function blunder(answer: HttpAnswer): boolean {
   if (answer.status < 500) return false;
   const { restate_code: code, message } = (jsonOf(textOf(answer)) ?? {}) as { restate_code?: string | null; message?: string };
   const isAboutAnEndpoint = code?.startsWith("META") === true || /decoded|discover|Lambda/.test(message ?? "");
@@ -161,8 +161,8 @@ function blunder(answer: Answer): boolean {
   return !(isAboutAnEndpoint || isBadBody || isBadLookup || answer.status === 503);
 }
 
-async function fuzz(door: string, samples: readonly Sample[], seed: number): Promise<void> {
-  using http = new HttpClient(door);
+async function fuzz(url: string, samples: readonly Sample[], seed: number): Promise<void> {
+  using http = new HttpClient(url);
   const blunders: { readonly request: Drawn; readonly answer: string }[] = [];
   await repeated(REQUESTS, seed, async (random) => {
     const { method, path, headers, body } = drawRequest(samples, random);
@@ -197,8 +197,8 @@ describe(`what nobody would send (seed ${SEED})`, () => {
   test(
     "and is not even HTTP ends with its connection",
     async () => {
-      for (const door of [world.server.ingressUrl, world.server.adminUrl]) {
-        const port = Number(new URL(door).port);
+      for (const url of [world.server.ingressUrl, world.server.adminUrl]) {
+        const port = Number(new URL(url).port);
         await repeated(CONNECTIONS, SEED + 2, (random) => sendBytes(port, random));
         await expectSound();
       }

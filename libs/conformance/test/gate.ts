@@ -1,6 +1,6 @@
 /** Why: tests of scopes and of their rules send visitors to a gate, and look who is inside and who waits. */
-import { type Answer, eventually, type World } from "../src/index.js";
-import { turnstile, type Visit } from "../src/services/turnstile.js";
+import { type HttpAnswer, eventually, type TestWorld } from "../src/index.js";
+import { admissionGate, type GateRequest } from "../src/services/turnstile.js";
 
 export interface Choice {
   readonly limitKey?: string;
@@ -10,9 +10,9 @@ export interface Choice {
 
 export interface Gate {
   /** Calls or sends in a scope; `path` is what stands behind the verb. */
-  scoped(scope: string, verb: "call" | "send", path: string, json: unknown, choice?: Choice): Promise<Answer>;
+  scoped(scope: string, verb: "call" | "send", path: string, json: unknown, choice?: Choice): Promise<HttpAnswer>;
   /** The id of a visitor that is on its way. */
-  send(scope: string, visit: Visit, choice?: Choice): Promise<string>;
+  send(scope: string, request: GateRequest, choice?: Choice): Promise<string>;
   rules(...changes: readonly object[]): Promise<void>;
   /** Until so many are inside. */
   inside(group: string, count: number): Promise<unknown>;
@@ -22,7 +22,7 @@ export interface Gate {
 }
 
 /** Of the world that there is by then. */
-export function gate(world: () => World): Gate {
+export function gate(world: () => TestWorld): Gate {
   const own: Gate = {
     scoped(scope, verb, path, json, choice = {}) {
       const headers = {
@@ -33,8 +33,8 @@ export function gate(world: () => World): Gate {
       const { http } = world().ingress;
       return http.request("POST", `/restate/scope/${scope}/${verb}/${path}`, { json, headers, withinMs: 60_000 });
     },
-    async send(scope, visit, choice) {
-      const answer = await own.scoped(scope, "send", "Gate/pass", visit, choice);
+    async send(scope, request, choice) {
+      const answer = await own.scoped(scope, "send", "Gate/pass", request, choice);
       if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
       return (answer.json as { invocationId: string }).invocationId;
     },
@@ -43,7 +43,7 @@ export function gate(world: () => World): Gate {
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
     },
     inside(group, count) {
-      const { inside } = turnstile.group(group);
+      const { inside } = admissionGate.group(group);
       return eventually(`${count} inside ${group}, now ${inside.size}`, () => inside.size === count);
     },
     async waiting(scope) {

@@ -2,7 +2,7 @@
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect as connectClient, HttpCallError, rpc } from "@restatedev/restate-sdk-clients";
-import { type Answer, errorOf, eventually, invocationIdOf, probe, World } from "../src/index.js";
+import { type HttpAnswer, errorOf, eventually, invocationIdOf, probe, TestWorld } from "../src/index.js";
 import { forgetfulService, mixedService, secretService, traceless } from "../src/services/doors.js";
 import { echoService } from "../src/services/echo.js";
 import { flowServices } from "../src/services/flows.js";
@@ -17,9 +17,9 @@ const store = storeObject("");
 const flows = flowServices("");
 const awakeables = awakeablesService("");
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({
+  world = await TestWorld.start({
     settings: { "worker.cleanup-interval": "100ms", "ingress.request-size-limit": REQUEST_BYTES_MAX },
   });
   const { flow, quick, failing, brief, caller } = flows;
@@ -44,11 +44,11 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 let keys = 0;
 const key = () => `key-${++keys}`;
-const post = (path: string, options: Parameters<World["ingress"]["http"]["request"]>[2] = {}) =>
+const post = (path: string, options: Parameters<TestWorld["ingress"]["http"]["request"]>[2] = {}) =>
   world.ingress.http.request("POST", path, options);
 const get = (path: string) => world.ingress.http.request("GET", path);
 
-function expectRefusal(answer: Answer, status: number, message: RegExp | string): void {
+function expectRefusal(answer: HttpAnswer, status: number, message: RegExp | string): void {
   expect(answer.status).toBe(status);
   expect(errorOf(answer)).toMatchObject({ code: status, source: "ingress" });
   if (typeof message === "string") expect(errorOf(answer).message).toBe(message);
@@ -103,9 +103,9 @@ describe("a call", () => {
 
   test("passes on the headers of the request but those of the connection", async () => {
     const headers = { "x-One": "1", authorization: "Bearer t", "idempotency-key": key() };
-    const seen = (await post("/Echo/headers?q=1", { headers })).json as Record<string, string>;
-    expect(seen).toMatchObject({ "x-one": "1", authorization: "Bearer t", "x-restate-ingress-path": "/Echo/headers?q=1" });
-    for (const name of ["host", "connection", "idempotency-key"]) expect(seen).not.toHaveProperty(name);
+    const receivedHeaders = (await post("/Echo/headers?q=1", { headers })).json as Record<string, string>;
+    expect(receivedHeaders).toMatchObject({ "x-one": "1", authorization: "Bearer t", "x-restate-ingress-path": "/Echo/headers?q=1" });
+    for (const name of ["host", "connection", "idempotency-key"]) expect(receivedHeaders).not.toHaveProperty(name);
   });
 
   test("fails with the code, message and metadata of the handler's error", async () => {
@@ -217,14 +217,14 @@ describe("attach and output", () => {
     const idempotencyKey = key();
     const { invocationId } = await world.ingress.send(["Echo", "sleep"], 600, { idempotencyKey });
     const target = { target: "idempotentInvocation", service: "Echo", handler: "sleep", idempotencyKey };
-    const ways: (() => Promise<Answer>)[] = [
+    const ways: (() => Promise<HttpAnswer>)[] = [
       () => get(`/restate/output/${invocationId}`),
       () => get(`/restate/invocation/${invocationId}/output`),
       () => get(`/restate/invocation/Echo/sleep/${idempotencyKey}/output`),
       () => post("/restate/output", { json: target }),
       () => post("/restate/output", { json: { target: "invocation", invocationId } }),
     ];
-    for (const ask of ways) expectRefusal(await ask(), 470, "the invocation exists but has not completed yet");
+    for (const send of ways) expectRefusal(await send(), 470, "the invocation exists but has not completed yet");
     const attached = await Promise.all([
       get(`/restate/attach/${invocationId}`),
       get(`/restate/invocation/${invocationId}/attach`),
@@ -232,7 +232,7 @@ describe("attach and output", () => {
       post("/restate/attach", { json: target }),
     ]);
     expect(attached.map(({ json }) => json)).toEqual(["slept", "slept", "slept", "slept"]);
-    for (const ask of ways) expect((await ask()).json).toBe("slept");
+    for (const send of ways) expect((await send()).json).toBe("slept");
     expect((await post("/restate/lookup", { json: target })).json).toEqual({ invocationId });
   });
 

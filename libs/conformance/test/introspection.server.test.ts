@@ -3,23 +3,23 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, invocationIdOf, probe, ROOT, type Row, SdkEndpoint, World } from "../src/index.js";
+import { eventually, invocationIdOf, probe, ROOT, type IntrospectionRow, SdkEndpoint, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { featureServices, mended } from "../src/services/index.js";
-import { lifeObject, lifeService } from "../src/services/lifecycle.js";
+import { lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";
 
 const CLI = join(ROOT, "node_modules/.bin/restate");
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.cleanup-interval": "100ms" } });
-  await world.deploy({ services: [...featureServices(""), lifeService, lifeObject] });
+  world = await TestWorld.start({ settings: { "worker.cleanup-interval": "100ms" } });
+  await world.deploy({ services: [...featureServices(""), lifecycleService, lifecycleObject] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
 let names = 0;
 const newName = () => `seen-${++names}`;
-const untilRow = (id: string, expected: Row): Promise<Row> =>
+const untilRow = (id: string, expected: IntrospectionRow): Promise<IntrospectionRow> =>
   eventually(`a row like ${JSON.stringify(expected)}`, async () => {
     const row = await world.admin.row(id);
     expect(row).toMatchObject(expected);
@@ -161,14 +161,14 @@ describe("SQL shows", () => {
   });
 
   test("errors as errors", async () => {
-    const ask = (query: string) =>
+    const postQuery = (query: string) =>
       world.admin.http.request("POST", "/query", { json: { query }, headers: { accept: "application/json" } });
     for (const query of ["selec", "select a from sys_nowhere", "drop table state", "select 1; select 2", ""]) {
-      const answer = await ask(query);
+      const answer = await postQuery(query);
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(typeof (answer.json as { message?: unknown }).message).toBe("string");
     }
-    expect((await ask("select 1 as one")).json).toEqual({ rows: [{ one: 1 }] });
+    expect((await postQuery("select 1 as one")).json).toEqual({ rows: [{ one: 1 }] });
   });
 });
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs, { type Kafka } from "kafkajs";
-import { eventually, World } from "../src/index.js";
+import { eventually, TestWorld } from "../src/index.js";
 import { ledgerObject, relayService } from "../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 240_000;
@@ -13,11 +13,11 @@ const QUIET_MS = 180_000;
 
 let broker: KafkaServer;
 let kafka: Kafka;
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
   broker = await startKafka();
   kafka = new kafkajs.Kafka({ brokers: [broker.brokers], logLevel: kafkajs.logLevel.NOTHING });
-  world = await World.start();
+  world = await TestWorld.start();
   await world.deploy({ services: [ledgerObject, relayService] });
   const made = await world.admin.post("/kafka-clusters", {
     name: "k1",
@@ -75,7 +75,7 @@ const quiet = (service: string) =>
     QUIET_MS,
   );
 const status = async (id: string) => (await world.admin.get(`/subscriptions/${id}/status`)).json as Record<string, unknown>;
-const seen = (key: string) => world.ingress.result<number[]>(["Ledger", key, "seen"]);
+const ledgerNumbers = (key: string) => world.ingress.result<number[]>(["Ledger", key, "seen"]);
 
 describe("a topic", () => {
   test(
@@ -103,7 +103,7 @@ describe("a topic", () => {
       );
       await quiet("Ledger");
       for (let key = 0; key < KEYS; key++) {
-        expect(await seen(`key ${key}`)).toEqual(numbers.filter((n) => n % KEYS === key));
+        expect(await ledgerNumbers(`key ${key}`)).toEqual(numbers.filter((n) => n % KEYS === key));
       }
       const [row] = await world.admin.query(
         "SELECT invoked_by, invoked_by_subscription_id, count(1) AS n FROM sys_invocation WHERE target_handler_name = 'book' GROUP BY 1, 2",
@@ -130,7 +130,7 @@ describe("a topic", () => {
       });
       await quiet("Relay");
       await quiet("Ledger");
-      const all = [...(await seen("relay 0")), ...(await seen("relay 1"))];
+      const all = [...(await ledgerNumbers("relay 0")), ...(await ledgerNumbers("relay 1"))];
       expect(all.sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, n) => n));
     },
     WHOLE_TEST_MS,
@@ -145,9 +145,9 @@ describe("a topic", () => {
       const id = await subscribe("poisoned", "Ledger/book");
       await eventually("it is stuck", async () => (await status(id))["stuck_at"] !== null);
       expect(await status(id)).toMatchObject({ stuck_at: { partition: 0, offset: 1, reason: "the record's key is not UTF-8" } });
-      expect(await seen("p")).toEqual([1]);
+      expect(await ledgerNumbers("p")).toEqual([1]);
       expect((await world.admin.post(`/subscriptions/${id}/skip`, { partition: 0, offset: 1 })).status).toBe(200);
-      await eventually("the record is handled", async () => (await seen("p")).length === 2);
+      await eventually("the record is handled", async () => (await ledgerNumbers("p")).length === 2);
       expect(await status(id)).toMatchObject({ skipped: [{ partition: 0, offset: 1 }] });
     },
     WHOLE_TEST_MS,
@@ -159,15 +159,15 @@ describe("a topic", () => {
       await aTopic("paused", 1);
       const id = await subscribe("paused", "Ledger/book");
       await produce("paused", [{ key: "q", value: '{"n":1}' }]);
-      await eventually("the record is handled", async () => (await seen("q")).length === 1);
+      await eventually("the record is handled", async () => (await ledgerNumbers("q")).length === 1);
       expect((await world.admin.post(`/subscriptions/${id}/pause`, {})).json).toMatchObject({ paused: true, state: "paused" });
       await produce("paused", [{ key: "q", value: '{"n":2}' }]);
       await world.server.kill();
       await world.server.startAgain();
       await delay(500);
-      expect(await seen("q")).toEqual([1]);
+      expect(await ledgerNumbers("q")).toEqual([1]);
       expect((await world.admin.post(`/subscriptions/${id}/resume`, {})).json).toMatchObject({ paused: false });
-      await eventually("the record is handled", async () => (await seen("q")).length === 2);
+      await eventually("the record is handled", async () => (await ledgerNumbers("q")).length === 2);
     },
     WHOLE_TEST_MS,
   );

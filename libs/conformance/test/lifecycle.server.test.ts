@@ -2,26 +2,26 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
-  type Answer,
+  type HttpAnswer,
   adminErrorOf,
   errorOf,
   eventually,
   type InvocationVerb,
   invocationIdOf,
   probe,
-  World,
+  TestWorld,
 } from "../src/index.js";
 import { flowServices } from "../src/services/flows.js";
 import { FOREVER_MS, mended } from "../src/services/index.js";
-import { BACK_OFF_MS, lifeObject, lifeService } from "../src/services/lifecycle.js";
+import { BACK_OFF_MS, lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";
 import { storeObject } from "../src/services/store.js";
 
 const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.cleanup-interval": "100ms" } });
-  await world.deploy({ services: [lifeService, lifeObject, storeObject(""), flowServices("").quick, flowServices("").flow] });
+  world = await TestWorld.start({ settings: { "worker.cleanup-interval": "100ms" } });
+  await world.deploy({ services: [lifecycleService, lifecycleObject, storeObject(""), flowServices("").quick, flowServices("").flow] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -308,7 +308,7 @@ describe("purging", () => {
 
 describe("older and larger ways to say it", () => {
   test("DELETE with a mode is always accepted", async () => {
-    const remove = (id: string, query: string): Promise<Answer> => world.admin.delete(`/invocations/${id}${query}`);
+    const remove = (id: string, query: string): Promise<HttpAnswer> => world.admin.delete(`/invocations/${id}${query}`);
     for (const mode of ["?mode=Cancel", "?mode=kill", ""]) {
       const { id } = await waitingIn("waiting");
       expect((await remove(id, mode)).status).toBe(202);

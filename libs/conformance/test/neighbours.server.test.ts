@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { commandTypeOf, encodeCommand, encodeFrame } from "@perdure/service-protocol";
-import { PATIENCE } from "@perdure/testkit";
-import { AdminClient, eventually, IngressClient, RawEndpoint, Server } from "../src/index.js";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
+import { TestAdminClient, eventually, TestIngressClient, RawEndpoint, Server } from "../src/index.js";
 import { type RogueMode, rogueManifest, rogueScripts } from "../src/neighbours/rogue-scripts.js";
 
 const ATTEMPTS = 4;
@@ -19,7 +19,7 @@ const GOOD_CALLS = 20;
 const COMMITS_PER_CALL_MAX = 40;
 /** 192 units are shared between two commits; what cannot be divided and what was started is beyond. */
 const COMMANDS_PER_COMMIT_MAX = 400;
-const ENDLESS_MS = 120_000 * PATIENCE;
+const ENDLESS_MS = 120_000 * TIMEOUT_FACTOR;
 const MIB = 1024 * 1024;
 /** Four such results at once took 450 to 600 MiB, and 220 to 300 stayed; in files of their own 250 to 340, and 130 to 210 stay. */
 const RESIDENT_MIB_MAX = 400;
@@ -32,15 +32,15 @@ interface Counters {
 
 class Neighbours implements AsyncDisposable {
   readonly server: Server;
-  readonly admin: AdminClient;
-  readonly ingress: IngressClient;
+  readonly admin: TestAdminClient;
+  readonly ingress: TestIngressClient;
   readonly endpoint: RawEndpoint;
 
   private constructor(server: Server, endpoint: RawEndpoint) {
     this.server = server;
     this.endpoint = endpoint;
-    this.admin = new AdminClient(server.adminUrl);
-    this.ingress = new IngressClient(server.ingressUrl);
+    this.admin = new TestAdminClient(server.adminUrl);
+    this.ingress = new TestIngressClient(server.ingressUrl);
   }
 
   static async start(settings: Record<string, string | number> = {}): Promise<Neighbours> {

@@ -15,12 +15,12 @@ import {
   requestedAckFlag,
   type StartMessage,
 } from "@perdure/service-protocol";
-import { eventually, invocationIdOf, manifestOf, type RawAttempt, RawEndpoint, type Script, World } from "../src/index.js";
+import { eventually, invocationIdOf, manifestOf, type RawAttempt, RawEndpoint, type AttemptScript, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  world = await TestWorld.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
   await world.deploy({ services: [echoService("")] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -30,7 +30,7 @@ const HANDLER_TYPES = { SERVICE: "SHARED", VIRTUAL_OBJECT: "EXCLUSIVE", WORKFLOW
 
 let services = 0;
 /** Serves one script under a new name; gives the name. What the script finds wrong fails the test through `verdict`. */
-async function serve(script: Script, { type = "SERVICE" as ServiceType, version = 7, shared = false } = {}) {
+async function serve(script: AttemptScript, { type = "SERVICE" as ServiceType, version = 7, shared = false } = {}) {
   const name = `Raw${++services}`;
   const handler = { name: "run", ty: shared ? "SHARED" : HANDLER_TYPES[type], output: { contentType: "text/plain" } };
   const definition = {
@@ -45,7 +45,7 @@ async function serve(script: Script, { type = "SERVICE" as ServiceType, version 
   const manifest = { ...manifestOf([]), services: [definition], minProtocolVersion: version, maxProtocolVersion: version };
   const endpoint = world.own(await RawEndpoint.start({ scripts: { [name]: script }, manifest }));
   await world.admin.register({ uri: endpoint.url });
-  return { name, endpoint, verdict: () => expect(endpoint.failures).toEqual([]) };
+  return { name, endpoint, expectNoFailures: () => expect(endpoint.failures).toEqual([]) };
 }
 
 const call = async (name: string, key?: string) => world.ingress.call(key === undefined ? [name, "run"] : [name, key, "run"]);
@@ -74,7 +74,7 @@ const callOf = (handlerName: string, parameter: string, first: number): CallComm
 describe("an attempt starts with", () => {
   test("the id, the key, the seed and the input; with the same seed again and a count of its failures", async () => {
     const starts: StartMessage[] = [];
-    const { name, verdict } = await serve(
+    const { name, expectNoFailures } = await serve(
       async (attempt) => {
         const { start, entries } = await attempt.replay();
         starts.push(start);
@@ -89,7 +89,7 @@ describe("an attempt starts with", () => {
     );
     const answer = await call(name, "the key");
     expect(answer.text).toBe("done");
-    verdict();
+    expectNoFailures();
     const id = parseInvocationId(invocationIdOf(answer));
     for (const start of starts) {
       expect(start).toMatchObject({ debugId: invocationIdOf(answer), key: "the key", partialState: false });
@@ -102,7 +102,7 @@ describe("an attempt starts with", () => {
 
   test.each([5, 6, 7] as const)("headers and fields of version %s", async (version) => {
     let start: StartMessage | undefined;
-    const { name, verdict } = await serve(
+    const { name, expectNoFailures } = await serve(
       async (attempt) => {
         ({ start } = await attempt.replay());
         expect(attempt.contentType).toBe(`application/vnd.restate.invocation.v${version}`);
@@ -112,7 +112,7 @@ describe("an attempt starts with", () => {
     );
     const idempotencyKey = `v${version}`;
     expect((await world.ingress.call([name, "run"], undefined, { idempotencyKey })).text).toBe("ok");
-    verdict();
+    expectNoFailures();
     expect(start).toMatchObject({ partialState: true, state: [], key: "", scope: undefined, limitKey: undefined });
     if (version < 7) expect(start?.idempotencyKey).toBeUndefined();
   });
@@ -120,7 +120,7 @@ describe("an attempt starts with", () => {
   test("the state of its key in the protocol's order, empty values included", async () => {
     const keys = ["zeta", "alpha", "pre", "", "b".repeat(130), "a".repeat(300), "c"];
     let start: StartMessage | undefined;
-    const { name, verdict } = await serve(
+    const { name, expectNoFailures } = await serve(
       async (attempt) => {
         ({ start } = await attempt.replay());
         attempt.open();
@@ -133,7 +133,7 @@ describe("an attempt starts with", () => {
     );
     await call(name, "k");
     await call(name, "k");
-    verdict();
+    expectNoFailures();
     expect(start?.state.map(({ key }) => fromUtf8(key))).toEqual([
       "",
       "c",
@@ -147,27 +147,27 @@ describe("an attempt starts with", () => {
   });
 
   test("frames that may come in any pieces, as may the answer", async () => {
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       attempt.open();
       await attempt.replay();
       attempt.command(sleepUntil(0, 1));
       expect((await attempt.notification()).id).toEqual({ kind: "completion", id: 1 });
       // The last words, a byte at a time.
-      const words = Uint8Array.from([0x04, 0x01, 0, 0, 0, 0, 0, 5, 0x72, 3, 0x0a, 1, 0x78, 0, 3, 0, 0, 0, 0, 0, 0]);
-      for (const byte of words) {
+      const lastBytes = Uint8Array.from([0x04, 0x01, 0, 0, 0, 0, 0, 5, 0x72, 3, 0x0a, 1, 0x78, 0, 3, 0, 0, 0, 0, 0, 0]);
+      for (const byte of lastBytes) {
         attempt.bytes(Uint8Array.of(byte));
         await new Promise((resolve) => setImmediate(resolve));
       }
       attempt.end();
     });
     expect((await call(name)).text).toBe("x");
-    verdict();
+    expectNoFailures();
   });
 });
 
 describe("a command is answered", () => {
   test("with the callee's id at once and its result later; with the result of a callee that fails", async () => {
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
       attempt.open().command(callOf("echo", '"hi"', 1));
       const id = await attempt.notification();
@@ -187,11 +187,11 @@ describe("a command is answered", () => {
       attempt.return("ok");
     });
     expect((await call(name)).text).toBe("ok");
-    verdict();
+    expectNoFailures();
   });
 
   test("with an acknowledgement when it asks for one, behind its completion", async () => {
-    const { name, verdict } = await serve(
+    const { name, expectNoFailures } = await serve(
       async (attempt) => {
         await attempt.replay();
         attempt.open();
@@ -226,25 +226,25 @@ describe("a command is answered", () => {
       { type: "VIRTUAL_OBJECT" },
     );
     expect((await call(name, "k")).text).toBe("ok");
-    verdict();
+    expectNoFailures();
   });
 
   test("with what is known of another invocation: nothing yet, its result, or that there is none", async () => {
     const sleeping = await world.ingress.send(["Echo", "sleep"], 3_600_000);
     const done = invocationIdOf(await world.ingress.call(["Echo", "echo"], 5));
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
       attempt.open();
-      const ask = (id: string, resultCompletionId: number): JournalCommand => ({
+      const outputOf = (id: string, resultCompletionId: number): JournalCommand => ({
         kind: "getInvocationOutput",
         target: { kind: "invocationId", invocationId: id },
         resultCompletionId,
         name: "",
       });
       attempt
-        .command(ask(sleeping.invocationId, 1))
-        .command(ask(done, 2))
-        .command(ask("inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx", 3));
+        .command(outputOf(sleeping.invocationId, 1))
+        .command(outputOf(done, 2))
+        .command(outputOf("inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx", 3));
       const results = new Map<unknown, unknown>();
       for (let i = 0; i < 3; i++) {
         const { id, result } = await attempt.notification();
@@ -257,11 +257,11 @@ describe("a command is answered", () => {
     });
     expect((await call(name)).text).toBe("ok");
     await world.admin.invocation(sleeping.invocationId, "kill");
-    verdict();
+    expectNoFailures();
   });
 
   test("with 409 when a workflow's promise has been completed before", async () => {
-    const { name, verdict } = await serve(
+    const { name, expectNoFailures } = await serve(
       async (attempt) => {
         await attempt.replay();
         attempt.open().command({ kind: "peekPromise", key: "p", resultCompletionId: 1, name: "" });
@@ -289,7 +289,7 @@ describe("a command is answered", () => {
       { type: "WORKFLOW" },
     );
     expect((await call(name, "w")).text).toBe("ok");
-    verdict();
+    expectNoFailures();
   });
 
   test.each([
@@ -298,7 +298,7 @@ describe("a command is answered", () => {
     [7, 0, "RunCompletion"],
     [7, requestedAckFlag, "ProposeRunCompletionAck"],
   ] as const)("of a step in version %s with flags %s by a %s, and replayed whole", async (version, flags, expected) => {
-    const { name, verdict } = await serve(
+    const { name, expectNoFailures } = await serve(
       async (attempt) => {
         const { entries } = await attempt.replay();
         attempt.open();
@@ -319,38 +319,38 @@ describe("a command is answered", () => {
       { version },
     );
     expect((await call(name)).text).toBe("ok");
-    verdict();
+    expectNoFailures();
   });
 });
 
 describe("a replay", () => {
   test("has every entry in the order in which it was told", async () => {
-    const told: string[] = [];
-    const { name, verdict } = await serve(async (attempt) => {
+    const order: string[] = [];
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number === 1) {
         for (let i = 0; i < 5; i++) attempt.command(callOf("echo", String(i), 1 + 2 * i));
         attempt.command(sleepUntil(Date.now() + 30, 20)).command(sleepUntil(Date.now() + 10, 21));
-        while (told.length < 12) {
+        while (order.length < 12) {
           const { type, id } = await attempt.notification();
-          told.push(`${messageTypeName(type)} ${(id as { id: number }).id}`);
+          order.push(`${messageTypeName(type)} ${(id as { id: number }).id}`);
         }
         return attempt.end();
       }
       const notifications = entries.filter(({ type }) => type >= 0x8000);
-      expect(notifications.map(({ type, body }) => `${messageTypeName(type)} ${body[1]}`)).toEqual(told);
+      expect(notifications.map(({ type, body }) => `${messageTypeName(type)} ${body[1]}`)).toEqual(order);
       // A command never stands behind its own completion.
       const commands = typesOf(entries).filter((type) => !type.endsWith("Completion"));
       expect(commands).toEqual(["Input", "Call", "Call", "Call", "Call", "Call", "Sleep", "Sleep"]);
       attempt.return("ok");
     });
     expect((await call(name)).text).toBe("ok");
-    verdict();
+    expectNoFailures();
   });
 
   test("leaves out what came after a command that was refused", async () => {
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number > 1) {
@@ -366,14 +366,14 @@ describe("a replay", () => {
       attempt.end();
     });
     expect((await call(name)).text).toBe("ok");
-    verdict();
+    expectNoFailures();
   });
 });
 
 describe("the request side", () => {
   test("is closed when the last word has been said", async () => {
     let isClosed = false;
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
       attempt
         .open()
@@ -385,12 +385,12 @@ describe("the request side", () => {
     });
     expect((await call(name)).text).toBe("ok");
     await eventually("the half-close", () => isClosed);
-    verdict();
+    expectNoFailures();
   });
 
   test("is reset, not closed, when the invocation is killed", async () => {
     let end: { aborted: boolean; code: number | undefined } | undefined;
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
       attempt.open().command(sleepUntil(Date.now() + 3_600_000, 1));
       attempt.stream.on("close", () => {
@@ -402,11 +402,11 @@ describe("the request side", () => {
     await world.admin.invocation(invocationId, "kill");
     await eventually("the reset", () => end !== undefined);
     expect(end).toEqual({ aborted: true, code: 8 });
-    verdict();
+    expectNoFailures();
   });
 
   test("carries a cancellation to a handler that runs, as signal 1", async () => {
-    const { name, verdict } = await serve(async (attempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
       attempt.open().command(sleepUntil(Date.now() + 3_600_000, 1));
       expect(await attempt.notification()).toMatchObject({
@@ -425,7 +425,7 @@ describe("the request side", () => {
     await eventually("the sleep", async () => (await world.admin.row(invocationId))?.["journal_size"] === 2);
     await world.admin.invocation(invocationId, "cancel");
     expect((await world.ingress.attach(invocationId)).status).toBe(409);
-    verdict();
+    expectNoFailures();
   });
 });
 
@@ -437,9 +437,9 @@ describe("a suspension in version 7", () => {
   const FAR_MS = 3_600_000;
 
   /** Of its completions, 2 comes after 40 ms and 4 after 120 ms; 5 never does. What was known at the second attempt. */
-  async function wake(awaitingOn: Future): Promise<{ attempts: number; known: string[] }> {
-    let known: string[] = [];
-    const { name, endpoint, verdict } = await serve(async (attempt) => {
+  async function wake(awaitingOn: Future): Promise<{ attempts: number; received: string[] }> {
+    let received: string[] = [];
+    const { name, endpoint, expectNoFailures } = await serve(async (attempt) => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number === 1) {
@@ -450,40 +450,40 @@ describe("a suspension in version 7", () => {
         attempt.control({ kind: "suspension", awaitingOn });
         return attempt.end();
       }
-      known = typesOf(entries.filter(({ type }) => type >= 0x8000));
+      received = typesOf(entries.filter(({ type }) => type >= 0x8000));
       attempt.return("woke");
     });
     const answer = await call(name);
     expect(answer.text).toBe("woke");
-    verdict();
-    return { attempts: endpoint.attempts(name), known };
+    expectNoFailures();
+    return { attempts: endpoint.attempts(name), received };
   }
 
   test("waits for any or for all, as its tree says, and wakes once", async () => {
     expect(await wake(node("firstCompleted", [2, 4, 5]))).toEqual({
       attempts: 2,
-      known: ["CallInvocationIdCompletion", "SleepCompletion"],
+      received: ["CallInvocationIdCompletion", "SleepCompletion"],
     });
     expect(await wake(node("allCompleted", [2, 4]))).toMatchObject({
       attempts: 2,
-      known: expect.arrayContaining(["SleepCompletion", "CallCompletion"]),
+      received: expect.arrayContaining(["SleepCompletion", "CallCompletion"]),
     });
     expect(await wake(node("allSucceededOrFirstFailed", [2], [leaf(4)]))).toMatchObject({
       attempts: 2,
-      known: expect.arrayContaining(["CallCompletion"]),
+      received: expect.arrayContaining(["CallCompletion"]),
     });
     expect(await wake(node("firstCompleted", [5], [node("allSucceededOrFirstFailed", [2, 4])]))).toMatchObject({
       attempts: 2,
-      known: expect.arrayContaining(["SleepCompletion", "CallCompletion"]),
+      received: expect.arrayContaining(["SleepCompletion", "CallCompletion"]),
     });
     expect(await wake(node("firstSucceededOrAllFailed", [4, 5], [node("allCompleted", [2, 5])]))).toMatchObject({
       attempts: 2,
-      known: expect.arrayContaining(["CallCompletion"]),
+      received: expect.arrayContaining(["CallCompletion"]),
     });
   });
 
   test("wakes at once for what has happened before it was stored", async () => {
-    const { name, endpoint, verdict } = await serve(async (attempt) => {
+    const { name, endpoint, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
       attempt.open();
       if (attempt.number > 1) return attempt.return("woke");
@@ -493,11 +493,11 @@ describe("a suspension in version 7", () => {
     });
     expect((await call(name)).text).toBe("woke");
     expect(endpoint.attempts(name)).toBe(2);
-    verdict();
+    expectNoFailures();
   });
 
   test("hears of signals that it does not wait for at its next attempt, in their order", async () => {
-    const { name, verdict } = await serve(async (attempt: RawAttempt) => {
+    const { name, expectNoFailures } = await serve(async (attempt: RawAttempt) => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number === 1) {
@@ -528,7 +528,7 @@ describe("a suspension in version 7", () => {
     });
     expect((await call(sender.name)).text).toBe("sent");
     expect((await world.ingress.attach(invocationId)).text).toBe("woke");
-    verdict();
-    sender.verdict();
+    expectNoFailures();
+    sender.expectNoFailures();
   });
 });

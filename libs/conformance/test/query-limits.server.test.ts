@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { type ObjectContext, object, serde } from "@restatedev/restate-sdk";
 import { Cli } from "../src/cli/index.js";
-import { type Answer, eventually, HttpClient, type Server, World } from "../src/index.js";
+import { type HttpAnswer, eventually, HttpClient, type Server, TestWorld } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
 /** For statements that read much: enough on a busy machine. */
@@ -13,7 +13,7 @@ const TIMEOUT_SECONDS = 15;
 /** For statements that would never end. */
 const SHORT_TIMEOUT_SECONDS = 2;
 /** Beyond the time of a statement: what no interrupt ends has a second more, and the machine may be busy. */
-const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000 * PATIENCE;
+const ANSWER_MS = (TIMEOUT_SECONDS + 12) * 1000 * TIMEOUT_FACTOR;
 
 const bigState = object({
   name: "BigState",
@@ -27,16 +27,16 @@ const bigState = object({
   },
 });
 
-let world: World;
+let world: TestWorld;
 function useWorld(timeoutSeconds: number): void {
   beforeAll(async () => {
-    world = await World.start({ settings: { "admin.query-engine.timeout": `${timeoutSeconds}s` } });
+    world = await TestWorld.start({ settings: { "admin.query-engine.timeout": `${timeoutSeconds}s` } });
     await world.deploy({ services: [...featureServices(""), bigState] });
   });
   afterAll(() => world[Symbol.asyncDispose]());
 }
 
-function query(text: string, client: HttpClient = world.admin.http): Promise<Answer> {
+function query(text: string, client: HttpClient = world.admin.http): Promise<HttpAnswer> {
   return client.request("POST", "/query", {
     json: { query: text },
     headers: { accept: "application/json" },

@@ -1,34 +1,34 @@
 /** Statements run in a thread of the server: what that means for whoever asks, and for the calls beside them. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Answer, eventually, HttpClient, type Row, World } from "../src/index.js";
+import { type HttpAnswer, eventually, HttpClient, type IntrospectionRow, TestWorld } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
 /** Takes longer than any test waits. */
 const ENDLESS = "select count(*) from range(100000000000) a";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   await world.deploy({ services: featureServices("") });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
 const JSON_ROWS = { accept: "application/json" };
 
-function post(client: HttpClient, query: string): Promise<Answer> {
+function post(client: HttpClient, query: string): Promise<HttpAnswer> {
   return client.request("POST", "/query", { json: { query }, headers: JSON_ROWS });
 }
 
-async function rowsOf(query: string): Promise<readonly Row[]> {
+async function rowsOf(query: string): Promise<readonly IntrospectionRow[]> {
   return await world.admin.query(query);
 }
 
 /** Callers who wait for an answer that does not come. `first` is one that came nevertheless; `leave` hangs up. */
-function waitFor(count: number, base: string): { first: Promise<Answer>; leave: () => Promise<unknown> } {
+function waitFor(count: number, base: string): { first: Promise<HttpAnswer>; leave: () => Promise<unknown> } {
   const clients = Array.from({ length: count }, () => new HttpClient(base));
-  const asking = clients.map((client) => post(client, ENDLESS));
-  const answers = Promise.allSettled(asking);
-  const first = Promise.any(asking);
+  const pending = clients.map((client) => post(client, ENDLESS));
+  const answers = Promise.allSettled(pending);
+  const first = Promise.any(pending);
   first.catch(() => undefined); // Mostly nobody asks for it, and all of them hang up.
   return {
     first,
@@ -116,7 +116,7 @@ test("refuses nesting without end", async () => {
 });
 
 test("a server that is told to stop while statements run stops", async () => {
-  const other = await World.start();
+  const other = await TestWorld.start();
   await post(other.admin.http, "select 1"); // The thread is there.
   const waiting = waitFor(2, other.server.adminUrl);
   await other.server.stop();

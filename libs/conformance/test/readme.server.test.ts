@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Child, executable, HttpClient, Listener, ROOT, Server, temporaryDirectory } from "../src/index.js";
+import { ChildProgram, executable, HttpClient, TestListener, ROOT, Server, temporaryDirectory } from "../src/index.js";
 
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const blocks = (language: string) =>
@@ -20,16 +20,16 @@ console.log("listening");
 
 /** `curl` as far as the README uses it: an address, headers, a body. */
 async function curl(command: string, ports: Readonly<Record<string, string>>) {
-  const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
+  const args = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
   const headers: Record<string, string> = {};
   let [url, body] = ["", undefined as string | undefined];
-  for (let i = 1; i < words.length; i++) {
-    if (words[i] === "-H") {
-      const [name, value] = words[++i]!.split(": ") as [string, string];
+  for (let i = 1; i < args.length; i++) {
+    if (args[i] === "-H") {
+      const [name, value] = args[++i]!.split(": ") as [string, string];
       headers[name] = value;
-    } else if (words[i] === "-d") body = words[++i];
-    else if (!words[i]!.startsWith("-")) url = words[i]!;
-    else throw new Error(`curl ${words[i]} is not known here`);
+    } else if (args[i] === "-d") body = args[++i];
+    else if (!args[i]!.startsWith("-")) url = args[i]!;
+    else throw new Error(`curl ${args[i]} is not known here`);
   }
   const translate = (text: string) => text.replace(/localhost:(\d+)/g, (_, port: string) => `127.0.0.1:${ports[port] ?? port}`);
   const address = new URL(`http://${translate(url)}`);
@@ -43,12 +43,12 @@ async function curl(command: string, ports: Readonly<Record<string, string>>) {
 describe("the README", () => {
   const folder = temporaryDirectory();
   let server: Server;
-  let endpoint: Child;
+  let endpoint: ChildProgram;
   const ports: Record<string, string> = {};
 
   beforeAll(async () => {
     server = await Server.start();
-    const free = await Listener.open(createServer(), 0);
+    const free = await TestListener.open(createServer(), 0);
     await free.close();
     Object.assign(ports, {
       "8080": new URL(server.ingressUrl).port,
@@ -58,8 +58,8 @@ describe("the README", () => {
     symlinkSync(join(ROOT, "libs/conformance/node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "sample.ts"), blocks("ts")[0] ?? "");
     writeFileSync(join(folder, "main.ts"), MAIN);
-    endpoint = await new Promise<Child>((resolve, reject) => {
-      const child = Child.start(
+    endpoint = await new Promise<ChildProgram>((resolve, reject) => {
+      const child = ChildProgram.start(
         process.execPath,
         [join(folder, "main.ts"), String(free.port)],
         { PATH: process.env["PATH"] },
@@ -67,7 +67,7 @@ describe("the README", () => {
           if (line === "listening") resolve(child);
         },
       );
-      void child.exited.then(() => reject(new Error(child.lastWords())));
+      void child.exited.then(() => reject(new Error(child.lastLines())));
     });
   });
   afterAll(async () => {
@@ -104,7 +104,7 @@ describe("the README", () => {
 
   test("is right that printed settings are a settings file", async () => {
     const print = async (...args: string[]) => {
-      const child = Child.start(await executable(), ["server", "--print-config", ...args], { PATH: process.env["PATH"] });
+      const child = ChildProgram.start(await executable(), ["server", "--print-config", ...args], { PATH: process.env["PATH"] });
       expect((await child.exited).code).toBe(0);
       return child.lines.filter((line) => !line.startsWith("#"));
     };

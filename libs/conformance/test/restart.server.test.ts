@@ -1,15 +1,15 @@
 /** What a server knew, it knows again after a stop or a crash: waiting, sleeping, queued, paused, finished, registered. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, probe, World } from "../src/index.js";
+import { eventually, probe, TestWorld } from "../src/index.js";
 import { featureServices, mended } from "../src/services/index.js";
-import { lifeObject, lifeService } from "../src/services/lifecycle.js";
+import { lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";
 
-const SLEEPERS = 300;
+const SUSPENDED_INVOCATIONS = 300;
 const DOWN_MS = 300;
 
 describe.each(["stopped", "killed"] as const)("a server that was %s and started again", (how) => {
-  let world: World;
+  let world: TestWorld;
   /** Invocations from before, by what they were doing. */
   const ids: Record<string, string> = {};
   let awakeable = "";
@@ -17,8 +17,8 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
   const name = (what: string) => `${what} ${how}`;
 
   beforeAll(async () => {
-    world = await World.start({ settings: { "worker.invoker.inactivity-timeout": "100ms", "worker.cleanup-interval": "100ms" } });
-    await world.deploy({ services: [...featureServices(""), lifeService, lifeObject] });
+    world = await TestWorld.start({ settings: { "worker.invoker.inactivity-timeout": "100ms", "worker.cleanup-interval": "100ms" } });
+    await world.deploy({ services: [...featureServices(""), lifecycleService, lifecycleObject] });
     const { ingress, admin } = world;
     const send = async (what: string, ...call: Parameters<typeof ingress.send>) => {
       ids[what] = (await ingress.send(...call)).invocationId;
@@ -46,7 +46,7 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
     await send("calling", ["Root", name("calling"), "start"], "awakeable");
     await eventually("the leaf", () => probe.get(`leaf::${name("calling")}`));
     await Promise.all(
-      Array.from({ length: SLEEPERS }, async (_, i) => send(`sleeper ${i}`, ["Echo", "sleep"], 150 + (i % 50) * 4)),
+      Array.from({ length: SUSPENDED_INVOCATIONS }, async (_, i) => send(`sleeper ${i}`, ["Echo", "sleep"], 150 + (i % 50) * 4)),
     );
     deployments = (await admin.get("/deployments")).text;
 
@@ -74,8 +74,8 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
   test("has woken whom it should have woken meanwhile, and nobody else", async () => {
     expect(await world.ingress.outcome(ids["sleeping"]!)).toBe("slept");
     expect(await world.ingress.outcome(ids["scheduled"]!)).toBe("on time");
-    const sleepers = Object.entries(ids).filter(([what]) => what.startsWith("sleeper"));
-    expect(new Set(await Promise.all(sleepers.map(([, id]) => world.ingress.outcome(id))))).toEqual(new Set(["slept"]));
+    const suspendedIds = Object.entries(ids).filter(([what]) => what.startsWith("sleeper"));
+    expect(new Set(await Promise.all(suspendedIds.map(([, id]) => world.ingress.outcome(id))))).toEqual(new Set(["slept"]));
     for (const what of ["far", "distant", "awaiting", "workflow"])
       expect((await world.ingress.output(ids[what]!)).status).toBe(470);
   });

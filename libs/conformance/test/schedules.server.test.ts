@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
-import { eventually, probe, type Row, World } from "../src/index.js";
+import { eventually, probe, type IntrospectionRow, TestWorld } from "../src/index.js";
 
 const KILLS = 4;
 /** Longer than a period of the schedules here, so that runs would overlap. */
@@ -28,7 +28,7 @@ const ticks = service({
     endless: async (ctx: Context) => ctx.sleep(3_600_000),
   },
 });
-const tally = object({
+const counterObject = object({
   name: "Tally",
   handlers: {
     add: async (ctx: ObjectContext) => ctx.set("count", ((await ctx.get<number>("count")) ?? 0) + 1),
@@ -46,11 +46,11 @@ interface Shown {
   readonly [field: string]: unknown;
 }
 
-let world: World;
+let world: TestWorld;
 
 beforeAll(async () => {
-  world = await World.start();
-  await world.deploy({ services: [ticks, tally, daily] });
+  world = await TestWorld.start();
+  await world.deploy({ services: [ticks, counterObject, daily] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -69,14 +69,14 @@ const end = (id: string) => world.admin.delete(`/schedules/${id}`);
 const fired = (id: string, count: number) => eventually(`${count} firings`, async () => (await shown(id)).fired_count >= count);
 
 /** Invocations of a schedule by the time they are for. */
-async function invocationsOf(id: string): Promise<readonly Row[]> {
+async function invocationsOf(id: string): Promise<readonly IntrospectionRow[]> {
   return world.admin.query(
     `SELECT id, idempotency_key, status, invoked_by FROM sys_invocation WHERE idempotency_key LIKE '${id}/%' ORDER BY idempotency_key`,
   );
 }
 
 /** Milliseconds since 1970 of the time in an idempotency key. */
-const timeOf = (row: Row): number => Date.parse(String(row["idempotency_key"]).split("/")[1] ?? "");
+const timeOf = (row: IntrospectionRow): number => Date.parse(String(row["idempotency_key"]).split("/")[1] ?? "");
 
 describe("a schedule", () => {
   test("calls its handler with what it was given, and says which one it is and for which time", async () => {

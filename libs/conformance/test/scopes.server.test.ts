@@ -1,13 +1,13 @@
 /** Scopes as people and handlers use them: who an invocation is, how one is called from code, and where they are not to be had. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect, rpc } from "@restatedev/restate-sdk-clients";
-import { eventually, World } from "../src/index.js";
-import { gateService, gateWorkflow, turnstile, type Who } from "../src/services/turnstile.js";
+import { eventually, TestWorld } from "../src/index.js";
+import { gateService, gateWorkflow, admissionGate, type Who } from "../src/services/turnstile.js";
 import { gate } from "./gate.js";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  world = await TestWorld.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
   await world.deploy({ services: [gateService, gateWorkflow] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -41,17 +41,17 @@ describe("identity", () => {
       workflowKey: "w",
       ...(scope === undefined ? {} : { scope }),
     });
-    const ask = (verb: "output" | "attach", scope?: string) =>
+    const fetchOutput = (verb: "output" | "attach", scope?: string) =>
       world.ingress.http.request("POST", `/restate/${verb}`, { json: target(scope) });
-    expect((await ask("output", "red")).status).toBe(470);
+    expect((await fetchOutput("output", "red")).status).toBe(470);
     await scoped("red", "call", "GateFlow/w/go", "red is done");
-    expect((await ask("attach", "red")).json).toBe("red is done");
-    expect((await ask("output", "blue")).status).toBe(470);
-    expect((await ask("output")).status).toBe(470);
-    expect((await ask("output", "green")).status).toBe(404);
+    expect((await fetchOutput("attach", "red")).json).toBe("red is done");
+    expect((await fetchOutput("output", "blue")).status).toBe(470);
+    expect((await fetchOutput("output")).status).toBe(470);
+    expect((await fetchOutput("output", "green")).status).toBe(404);
     await scoped("blue", "call", "GateFlow/w/go", "b");
     await world.ingress.result(["GateFlow", "w", "go"], "n");
-    expect([(await ask("attach", "blue")).json, (await ask("attach")).json]).toEqual(["b", "n"]);
+    expect([(await fetchOutput("attach", "blue")).json, (await fetchOutput("attach")).json]).toEqual(["b", "n"]);
   });
 
   test("of an idempotent call includes its scope", async () => {
@@ -109,7 +109,7 @@ describe("a handler that calls into a scope", () => {
     await inside("busy", 1);
     const relayed = await world.ingress.send(["Gate", "relay"], { scope: "busy" });
     await eventually("the callee waits", async () => (await waiting("busy")) === 1);
-    turnstile.leaveAll("busy");
+    admissionGate.leaveAll("busy");
     await done([guard]);
     expect(await world.ingress.outcome(relayed.invocationId)).toMatchObject({ scope: "busy" });
   });
@@ -134,7 +134,7 @@ describe("the official TypeScript client", () => {
 
 describe("a server without flow control", () => {
   test("refuses scopes at the ingress, and tells handlers RT0024", async () => {
-    await using off = await World.start({
+    await using off = await TestWorld.start({
       settings: { "experimental-enable-vqueues": "false", "worker.invoker.max-protocol-version": 7 },
     });
     await off.deploy({ services: [gateService] });

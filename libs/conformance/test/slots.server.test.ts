@@ -1,7 +1,7 @@
 /** Handlers that wait do not keep others from running: more of them than there are slots, by the published SDK. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { probe, World } from "../src/index.js";
+import { probe, TestWorld } from "../src/index.js";
 
 const SLOTS = 75;
 /** Twice as many as there are slots. */
@@ -27,9 +27,9 @@ const crowd = service({
 const noOp = service({ name: "SlotNoOp", handlers: { run: async () => "done" } });
 
 describe.each([6, 7])("a server with few slots, and handlers on protocol %i", (version) => {
-  let world: World;
+  let world: TestWorld;
   beforeAll(async () => {
-    world = await World.start({
+    world = await TestWorld.start({
       settings: {
         "worker.invoker.concurrent-invocations-limit": SLOTS,
         "worker.invoker.max-protocol-version": version,
@@ -87,7 +87,7 @@ describe.each([6, 7])("a server with few slots, and handlers on protocol %i", (v
 });
 
 test("by default, more handlers sleep than a fixed number of slots would hold, and none of them is in the way", async () => {
-  await using world = await World.start({ settings: { "worker.invoker.inactivity-timeout": "1h" } });
+  await using world = await TestWorld.start({ settings: { "worker.invoker.inactivity-timeout": "1h" } });
   await world.deploy({ services: [crowd, noOp] });
   await Promise.all(Array.from({ length: 1_100 }, () => world.ingress.send(["SlotCrowd", "sleeps"], 3_600_000)));
   const startedAt = performance.now();

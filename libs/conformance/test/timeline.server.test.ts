@@ -1,19 +1,19 @@
 /** Where the time of an invocation went, asked of a real server. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { probe, World } from "../src/index.js";
+import { probe, TestWorld } from "../src/index.js";
 import { knotObject, promiseFlow, stuckService } from "../src/services/stuck.js";
-import { asking, newName } from "./asking.js";
+import { explainClient, newName } from "./asking.js";
 
-let world: World;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await World.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
+  world = await TestWorld.start({ settings: { "worker.invoker.max-protocol-version": 7 } });
   await world.deploy({ services: [stuckService, knotObject, promiseFlow] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
-const { explain, untilStatus, send } = asking(() => world);
+const { explain, untilStatus, send } = explainClient(() => world);
 
 describe("the timeline", () => {
-  interface Told {
+  interface TimelineAnswer {
     readonly wall_ms: number;
     readonly totals_ms: Readonly<Record<string, number>>;
     readonly phases: readonly {
@@ -34,10 +34,10 @@ describe("the timeline", () => {
   const timeline = async (id: string, query = "") => {
     const answer = await world.admin.get(`/invocations/${id}/timeline${query}`);
     expect(answer.status).toBe(200);
-    const told = answer.json as Told;
-    expect(Object.values(told.totals_ms).reduce((sum, each) => sum + each, 0)).toBe(told.wall_ms);
-    expect(told.phases.reduce((sum, each) => sum + each.duration_ms, 0)).toBe(told.wall_ms);
-    return told;
+    const explained = answer.json as TimelineAnswer;
+    expect(Object.values(explained.totals_ms).reduce((sum, each) => sum + each, 0)).toBe(explained.wall_ms);
+    expect(explained.phases.reduce((sum, each) => sum + each.duration_ms, 0)).toBe(explained.wall_ms);
+    return explained;
   };
 
   test("of a call that succeeded shows its steps, sizes only unless payloads are asked for", async () => {
@@ -87,13 +87,13 @@ describe("the timeline", () => {
           : send(handlers[n % handlers.length] as string, newName()),
       ),
     );
-    const asked = async (id: string, n: number): Promise<void> => {
+    const checkInvocation = async (id: string, n: number): Promise<void> => {
       // Of those that queue for a lock nothing would be left.
       if (n % 5 === 0 && n % 8 !== 7) await world.admin.invocation(id, "kill");
       if (n % 7 === 0) await world.admin.invocation(id, "resume");
       expect((await explain(id)).sentence).toMatch(/\.$/);
       await timeline(id);
     };
-    for (let round = 0; round < 3; round++) await Promise.all(ids.map(asked));
+    for (let round = 0; round < 3; round++) await Promise.all(ids.map(checkInvocation));
   });
 });

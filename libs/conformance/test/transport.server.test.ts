@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, handlers, service } from "@restatedev/restate-sdk";
 import {
-  AdminClient,
+  TestAdminClient,
   adminErrorOf,
   eventually,
   FakeLambda,
-  Listener,
+  TestListener,
   probe,
   RawEndpoint,
   SdkEndpoint,
   Server,
   temporaryDirectory,
-  World,
+  TestWorld,
 } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { awaited, featureServices } from "../src/services/index.js";
@@ -25,13 +25,13 @@ import { stepsService } from "../src/services/steps.js";
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Requests of an endpoint, by path. */
-class Seen {
+class RequestLog {
   readonly requests: { readonly path: string; readonly headers: Headers }[] = [];
   readonly note = (path: string, headers: Headers): void => void this.requests.push({ path, headers: { ...headers } });
   of(path: string): Headers {
-    const found = this.requests.findLast((one) => one.path === path);
-    if (found === undefined) throw new Error(`nobody asked for ${path}`);
-    return found.headers;
+    const result = this.requests.findLast((one) => one.path === path);
+    if (result === undefined) throw new Error(`nobody asked for ${path}`);
+    return result.headers;
   }
 }
 
@@ -48,13 +48,13 @@ describe("a server with a signing key, a name, headers of its own and a trace co
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
   const kid = `publickeyv1_${base58(raw)}`;
   const pem = join(temporaryDirectory(), "key.pem");
-  const seen = new Seen();
+  const log = new RequestLog();
   const exported: string[] = [];
-  let world: World;
+  let world: TestWorld;
 
   beforeAll(async () => {
     writeFileSync(pem, privateKey.export({ format: "pem", type: "pkcs8" }));
-    const collector = await Listener.open(
+    const collector = await TestListener.open(
       createServer((request, response) => {
         const chunks: Buffer[] = [];
         request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -65,7 +65,7 @@ describe("a server with a signing key, a name, headers of its own and a trace co
       }),
       0,
     );
-    world = await World.start({
+    world = await TestWorld.start({
       settings: {
         "request-identity-private-key-pem-file": pem,
         "cluster-name": "blue",
@@ -75,7 +75,7 @@ describe("a server with a signing key, a name, headers of its own and a trace co
     });
     world.own({ [Symbol.asyncDispose]: () => collector.close() });
     await world.deploy(
-      { services: [echoService("")], identityKeys: [kid], onRequest: seen.note },
+      { services: [echoService("")], identityKeys: [kid], onRequest: log.note },
       { additional_headers: { "x-mine": "secret" } },
     );
   });
@@ -83,7 +83,7 @@ describe("a server with a signing key, a name, headers of its own and a trace co
 
   test("is believed by an endpoint that checks signatures, which refuses everybody else", async () => {
     expect(await world.ingress.result(["Echo", "echo"], 1)).toBe(1);
-    const [header, claims, signature] = String(seen.of("/invoke/Echo/echo")["x-restate-jwt-v1"]).split(".") as [
+    const [header, claims, signature] = String(log.of("/invoke/Echo/echo")["x-restate-jwt-v1"]).split(".") as [
       string,
       string,
       string,
@@ -93,24 +93,24 @@ describe("a server with a signing key, a name, headers of its own and a trace co
     expect(parse(claims)).toMatchObject({ aud: "/invoke/Echo/echo" });
     const key = createPublicKey(privateKey);
     expect(verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, "base64url"))).toBe(true);
-    expect(seen.of("/discover")["x-restate-signature-scheme"]).toBe("v1");
+    expect(log.of("/discover")["x-restate-signature-scheme"]).toBe("v1");
 
     const endpoint = await SdkEndpoint.start({ services: [echoService("Unsigned")], identityKeys: [kid] });
-    const stranger = await Server.start();
-    using admin = new AdminClient(stranger.adminUrl);
+    const otherServer = await Server.start();
+    using admin = new TestAdminClient(otherServer.adminUrl);
     const refused = await admin.tryRegister({ uri: endpoint.url });
     expect([refused.status, adminErrorOf(refused).restate_code]).toEqual([500, "META0003"]);
     expect(adminErrorOf(refused).message).toContain("401");
-    await stranger[Symbol.asyncDispose]();
+    await otherServer[Symbol.asyncDispose]();
     await endpoint[Symbol.asyncDispose]();
   });
 
   test("sends its name, its headers and the deployment's with every request", async () => {
     await world.ingress.result(["Echo", "echo"], 1);
     for (const path of ["/discover", "/invoke/Echo/echo"]) {
-      expect(seen.of(path)).toMatchObject({ "x-restate-cluster-name": "blue", "x-everywhere": "yes", "x-mine": "secret" });
+      expect(log.of(path)).toMatchObject({ "x-restate-cluster-name": "blue", "x-everywhere": "yes", "x-mine": "secret" });
     }
-    const invoke = seen.of("/invoke/Echo/echo");
+    const invoke = log.of("/invoke/Echo/echo");
     expect(invoke["content-type"]).toBe("application/vnd.restate.invocation.v6");
     expect(invoke["accept"]).toBe(invoke["content-type"]);
     expect(invoke["x-restate-invocation-id"]).toMatch(/^inv_1/);
@@ -121,22 +121,22 @@ describe("a server with a signing key, a name, headers of its own and a trace co
     const trace = createHash("md5").update("a trace").digest("hex");
     const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01`, tracestate: "vendor=1" };
     await world.ingress.call(["Echo", "echo"], 1, { headers });
-    const [version, traceId, spanId] = String(seen.of("/invoke/Echo/echo")["traceparent"]).split("-");
+    const [version, traceId, spanId] = String(log.of("/invoke/Echo/echo")["traceparent"]).split("-");
     expect([version, traceId]).toEqual(["00", trace]);
     expect(spanId).not.toBe("00f067aa0ba902b7");
-    expect(seen.of("/invoke/Echo/echo")["tracestate"]).toBe("vendor=1");
+    expect(log.of("/invoke/Echo/echo")["tracestate"]).toBe("vendor=1");
     const bytes = Buffer.from(trace, "hex").toString("latin1");
     await eventually("the export", () => exported.some((body) => body.includes(trace) || body.includes(bytes)), 15_000);
   });
 });
 
 describe("a server without any of that", () => {
-  let world: World;
+  let world: TestWorld;
   let lambda: FakeLambda;
-  const seen = new Seen();
+  const log = new RequestLog();
   beforeAll(async () => {
     lambda = await FakeLambda.start();
-    world = await World.start({
+    world = await TestWorld.start({
       environment: lambda.environment,
       settings: {
         "worker.invoker.default-retry-policy.initial-interval": "60ms",
@@ -147,7 +147,7 @@ describe("a server without any of that", () => {
         "worker.invoker.concurrent-invocations-limit": 300,
       },
     });
-    await world.deploy({ services: [echoService(""), stepsService("")], onRequest: seen.note });
+    await world.deploy({ services: [echoService(""), stepsService("")], onRequest: log.note });
   });
   afterAll(async () => {
     await lambda[Symbol.asyncDispose]();
@@ -156,7 +156,7 @@ describe("a server without any of that", () => {
 
   test("signs nothing and starts no traces, but goes on with a caller's", async () => {
     await world.ingress.result(["Echo", "headers"]);
-    const untraced = seen.of("/invoke/Echo/headers");
+    const untraced = log.of("/invoke/Echo/headers");
     for (const name of ["x-restate-signature-scheme", "x-restate-jwt-v1", "traceparent"]) expect(untraced[name]).toBeUndefined();
     expect(untraced["x-restate-cluster-name"]).toBe("localcluster");
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -164,7 +164,7 @@ describe("a server without any of that", () => {
       headers: { traceparent },
     });
     expect(inHandler["traceparent"]).toBe(traceparent);
-    expect(String(seen.of("/invoke/Echo/headers")["traceparent"])).toContain("0af7651916cd43dd8448eb211c80319c");
+    expect(String(log.of("/invoke/Echo/headers")["traceparent"])).toContain("0af7651916cd43dd8448eb211c80319c");
   });
 
   test("runs more at a time than fit on one connection", async () => {

@@ -1,7 +1,7 @@
 /** Why: from a schema to the object that teaches an API server our kinds: names, columns for people, subresources, and the schema itself. */
 import { z } from "zod";
 import { API_GROUP, API_VERSION } from "./names.js";
-import { type Rule, type StructuralSchema, structural, withRules } from "./schema.js";
+import { type ValidationRule, type StructuralSchema, structural, withRules } from "./schema.js";
 
 export interface PrinterColumn {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface KindSource {
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
   /** Of the whole object: they may read `self.metadata.name`. */
-  readonly rules: readonly Rule[];
+  readonly rules: readonly ValidationRule[];
   readonly columns: readonly PrinterColumn[];
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath: string };
 }

@@ -259,7 +259,7 @@ export const PHASES = [
   "Degraded",
   "Deleting",
 ] as const;
-export type Phase = (typeof PHASES)[number];
+export type EnvironmentPhase = (typeof PHASES)[number];
 
 const count = () => z.int().min(0).max(1_000_000).optional();
 const time = () => z.string().meta({ format: "date-time" }).optional();
@@ -337,8 +337,8 @@ export const environmentStatus = z.strictObject({
 });
 
 export type EnvironmentSpec = z.output<typeof environmentSpec>;
-export type EnvironmentStatus = z.output<typeof environmentStatus>;
-export type Environment = CustomResource<"Environment", EnvironmentSpec, EnvironmentStatus>;
+export type EnvironmentResourceStatus = z.output<typeof environmentStatus>;
+export type EnvironmentResource = CustomResource<"Environment", EnvironmentSpec, EnvironmentResourceStatus>;
 
 const HAS_DATA = "has(self.status) && has(self.status.data) && has(self.status.data.present) && self.status.data.present";
 

@@ -6,7 +6,7 @@
 import { z } from "zod";
 
 /** A rule in the Common Expression Language: `self` is the value, `oldSelf` what it was; rules with `oldSelf` run on updates only. */
-export interface Rule {
+export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
   /** Field within the value that the message is about. */
@@ -18,19 +18,19 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 const LIST_TYPE = "x-kubernetes-list-type";
 const LIST_KEYS = "x-kubernetes-list-map-keys";
 
-export function withRules<S extends z.ZodType>(schema: S, ...rules: readonly Rule[]): S {
+export function withRules<S extends z.ZodType>(schema: S, ...rules: readonly ValidationRule[]): S {
   return schema.meta({ [RULES]: [...rulesOf(schema), ...rules] }) as S;
 }
 
-function rulesOf(schema: z.ZodType): readonly Rule[] {
-  return (schema.meta()?.[RULES] as readonly Rule[] | undefined) ?? [];
+function rulesOf(schema: z.ZodType): readonly ValidationRule[] {
+  return (schema.meta()?.[RULES] as readonly ValidationRule[] | undefined) ?? [];
 }
 
 /** May be set once and never changes; for fields that are always there. Optional ones need a rule of their parent. */
-export const immutable = (what: string): Rule => ({ rule: "self == oldSelf", message: `${what} cannot be changed` });
+export const immutable = (what: string): ValidationRule => ({ rule: "self == oldSelf", message: `${what} cannot be changed` });
 
 /** Of a parent: an optional field that never changes once it is set. */
-export function fixedOnceSet(field: string): Rule {
+export function fixedOnceSet(field: string): ValidationRule {
   return {
     rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
     message: `${field} cannot be changed once it is set`,

@@ -19,13 +19,13 @@ interface Condition {
 beforeAll(async () => {
   kubernetes = await leaseKubernetes();
   for (const body of definitions) {
-    const created = await kubernetes.ask({ method: "POST", path: DEFINITIONS, body });
+    const created = await kubernetes.request({ method: "POST", path: DEFINITIONS, body });
     expect(created).toMatchObject({ status: 201 });
   }
   for (const { metadata, spec } of definitions) {
     await eventually(async () => {
       const { conditions } = (await definition(metadata.name)).status;
-      const isServed = (await kubernetes.ask({ path: `${API}/${String(spec.names["plural"])}` })).status === 200;
+      const isServed = (await kubernetes.request({ path: `${API}/${String(spec.names["plural"])}` })).status === 200;
       return isServed && conditions.some(({ type, status }) => type === "Established" && status === "True");
     });
   }
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => kubernetes[Symbol.asyncDispose](), CLOSE_MS);
 
 async function definition(name: string) {
-  const { text } = await kubernetes.ask({ path: `${DEFINITIONS}/${name}` });
+  const { text } = await kubernetes.request({ path: `${DEFINITIONS}/${name}` });
   return JSON.parse(text) as { readonly spec: object; readonly status: { readonly conditions: readonly Condition[] } };
 }
 
@@ -54,10 +54,10 @@ function extensionsIn(value: unknown, counts: Record<string, number> = {}): Read
 }
 
 test("definitions are structural, and the server kept every rule in them", async () => {
-  for (const wanted of definitions) {
-    const { status, spec } = await definition(wanted.metadata.name);
+  for (const expected of definitions) {
+    const { status, spec } = await definition(expected.metadata.name);
     expect(status.conditions.filter(({ type }) => type === "NonStructuralSchema")).toEqual([]);
-    expect(extensionsIn(spec)).toEqual(extensionsIn(wanted.spec));
+    expect(extensionsIn(spec)).toEqual(extensionsIn(expected.spec));
   }
   expect(extensionsIn(definitions)["x-kubernetes-validations"]).toBeGreaterThan(20);
 });
@@ -80,7 +80,7 @@ function anEnvironment(spec: Fields = {}, name?: string): Fields {
   };
 }
 
-const create = (body: Fields, query = "") => kubernetes.ask({ method: "POST", path: `${API}/environments${query}`, body });
+const create = (body: Fields, query = "") => kubernetes.request({ method: "POST", path: `${API}/environments${query}`, body });
 
 async function created(spec: Fields = {}): Promise<string> {
   const body = anEnvironment(spec);
@@ -89,11 +89,11 @@ async function created(spec: Fields = {}): Promise<string> {
 }
 
 const change = (name: string, spec: Fields) =>
-  kubernetes.ask({ method: "PATCH", path: `${API}/environments/${name}`, body: { spec } });
+  kubernetes.request({ method: "PATCH", path: `${API}/environments/${name}`, body: { spec } });
 
 test("defaults are filled in by the server, down to the last", async () => {
   const name = await created();
-  const { spec } = JSON.parse((await kubernetes.ask({ path: `${API}/environments/${name}` })).text) as { readonly spec: Fields };
+  const { spec } = JSON.parse((await kubernetes.request({ path: `${API}/environments/${name}` })).text) as { readonly spec: Fields };
   expect(spec).toMatchObject({
     channel: "stable",
     size: "small",
@@ -197,7 +197,7 @@ test("Redis stays of its kind while there is data", async () => {
   const name = await created();
   const status = { data: { present: true } };
   const path = `${API}/environments/${name}/status`;
-  expect(await kubernetes.ask({ method: "PATCH", path, body: { status } })).toMatchObject({ status: 200 });
+  expect(await kubernetes.request({ method: "PATCH", path, body: { status } })).toMatchObject({ status: 200 });
   const external = { bundled: null, external: { secretRef: { name: "redis", key: "url" } } };
   expect((await change(name, { redis: external })).text).toContain("while there is data");
   const empty = await created();
@@ -207,16 +207,16 @@ test("Redis stays of its kind while there is data", async () => {
 test("status and scale are doors of their own", async () => {
   const name = await created({ workers: { replicas: 2 } });
   const path = `${API}/environments/${name}`;
-  const before = JSON.parse((await kubernetes.ask({ path })).text) as { readonly metadata: { readonly generation: number } };
+  const before = JSON.parse((await kubernetes.request({ path })).text) as { readonly metadata: { readonly generation: number } };
   const body = { status: { phase: "Running", workers: { replicas: 2, selector: "a=b" } }, spec: { suspended: true } };
-  await kubernetes.ask({ method: "PATCH", path: `${path}/status`, body });
-  const after = JSON.parse((await kubernetes.ask({ path })).text) as { readonly metadata: object; readonly spec: object };
+  await kubernetes.request({ method: "PATCH", path: `${path}/status`, body });
+  const after = JSON.parse((await kubernetes.request({ path })).text) as { readonly metadata: object; readonly spec: object };
   expect(after).toMatchObject({
     metadata: { generation: before.metadata.generation },
     spec: { suspended: false },
     status: body.status,
   });
-  const scaled = await kubernetes.ask({ method: "PATCH", path: `${path}/scale`, body: { spec: { replicas: 5 } } });
+  const scaled = await kubernetes.request({ method: "PATCH", path: `${path}/scale`, body: { spec: { replicas: 5 } } });
   expect(JSON.parse(scaled.text)).toMatchObject({ spec: { replicas: 5 }, status: { replicas: 2, selector: "a=b" } });
 });
 
@@ -236,31 +236,31 @@ function aServiceDeployment(perdure: Fields, more: Fields = {}): Fields {
 
 test("a ServiceDeployment says once where it registers, and keeps its whole pod template", async () => {
   const path = `${API}/namespaces/default/servicedeployments`;
-  const ask = (body: Fields) => kubernetes.ask({ method: "POST", path, body });
-  const good = await ask(aServiceDeployment({ register: { url: "http://greeter:9080" } }));
+  const post = (body: Fields) => kubernetes.request({ method: "POST", path, body });
+  const good = await post(aServiceDeployment({ register: { url: "http://greeter:9080" } }));
   expect(good.status).toBe(201);
   expect(JSON.parse(good.text)).toMatchObject({
     spec: { template: { spec: { containers: [{ image: "greeter:1" }] } }, perdure: { drainDelaySeconds: 300, servicePath: "/" } },
   });
   const both = { register: { url: "http://greeter:9080", cloudEnvironment: "prod" } };
-  expect((await ask(aServiceDeployment(both))).text).toContain("exactly one of environment, cloudEnvironment, service, url");
-  expect((await ask(aServiceDeployment({ register: {} }))).text).toContain("exactly one of");
+  expect((await post(aServiceDeployment(both))).text).toContain("exactly one of environment, cloudEnvironment, service, url");
+  expect((await post(aServiceDeployment({ register: {} }))).text).toContain("exactly one of");
   const inProcess = { register: { url: "http://greeter:9080" }, tunnelMode: "in-process" };
-  expect((await ask(aServiceDeployment(inProcess))).text).toContain("tunnelMode in-process needs register.cloudEnvironment");
+  expect((await post(aServiceDeployment(inProcess))).text).toContain("tunnelMode in-process needs register.cloudEnvironment");
 });
 
 test("a CloudEnvironment leaves room for a prefix in its name, and shows a key of the right shape", async () => {
   const signingPublicKey = "publickeyv1_B9THfQTyVT59JdM9yTq5pNrFCMscUC2dgdr2gX26XubB";
   const authentication = { secretRef: { name: "key", key: "token" } };
-  const ask = (name: string, spec: Fields) => {
+  const post = (name: string, spec: Fields) => {
     const body = { apiVersion: "perdure.dev/v1alpha1", kind: "CloudEnvironment", metadata: { name }, spec };
-    return kubernetes.ask({ method: "POST", path: `${API}/cloudenvironments`, body });
+    return kubernetes.request({ method: "POST", path: `${API}/cloudenvironments`, body });
   };
   const spec = { environmentId: "env_0123456789", region: "eu.private", signingPublicKey, authentication };
-  expect((await ask("a".repeat(56), spec)).status).toBe(201);
-  expect((await ask("a".repeat(57), spec)).text).toContain("must not be longer than 56");
-  expect((await ask("other", { ...spec, signingPublicKey: "publickeyv1_0OIl" })).status).toBe(422);
-  expect((await ask("other", { ...spec, region: "eu..private" })).status).toBe(422);
+  expect((await post("a".repeat(56), spec)).status).toBe(201);
+  expect((await post("a".repeat(57), spec)).text).toContain("must not be longer than 56");
+  expect((await post("other", { ...spec, signingPublicKey: "publickeyv1_0OIl" })).status).toBe(422);
+  expect((await post("other", { ...spec, region: "eu..private" })).status).toBe(422);
 });
 
 test("the chart's templates are taken as they are", async () => {
@@ -268,7 +268,7 @@ test("the chart's templates are taken as they are", async () => {
     const path = new URL(`../../../charts/perdure-crds/templates/${String(spec.names["plural"])}.yaml`, import.meta.url);
     const query = "?fieldManager=helm&dryRun=All&force=true&fieldValidation=Strict";
     const contentType = "application/apply-patch+yaml";
-    const answer = await kubernetes.ask({
+    const answer = await kubernetes.request({
       method: "PATCH",
       path: `${DEFINITIONS}/${metadata.name}${query}`,
       contentType,

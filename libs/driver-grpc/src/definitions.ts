@@ -1,7 +1,7 @@
 /** gRPC's view of the services in `proto/control`: method names and how their messages become bytes. */
 import { type DescService, fromBinary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { MethodDefinition } from "@grpc/grpc-js";
-import { type Answer, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type Request } from "./codec/exchange.js";
+import { type ExchangeResponse, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type ExchangeRequest } from "./codec/exchange.js";
 import { Partitions } from "./gen/v1/partitions_pb.js";
 import { Registry } from "./gen/v1/registry_pb.js";
 import { Schedules } from "./gen/v1/schedules_pb.js";
@@ -35,7 +35,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** Batches are lists here; their form is that of `RequestBatch` and `AnswerBatch`. */
-const exchange: MethodDefinition<readonly Request[], readonly Answer[]> = {
+const exchange: MethodDefinition<readonly ExchangeRequest[], readonly ExchangeResponse[]> = {
   path: "/perdure.control.v1.Partitions/Exchange",
   requestStream: true,
   responseStream: true,

@@ -20,12 +20,12 @@ export interface DirectoryWatchPorts {
 }
 
 export class DirectoryWatch {
-  readonly #watches: readonly Watch[];
+  readonly #watches: readonly WorkerWatch[];
 
   /** `seeds`: where workers answer, `host:port`; at least one. */
   constructor(ports: DirectoryWatchPorts, seeds: readonly string[]) {
-    const asked = new Set<string>();
-    this.#watches = Array.from({ length: DIRECTORY_WATCHES }, () => new Watch(ports, seeds, asked));
+    const watchedAddresses = new Set<string>();
+    this.#watches = Array.from({ length: DIRECTORY_WATCHES }, () => new WorkerWatch(ports, seeds, watchedAddresses));
   }
 
   close(): void {
@@ -34,12 +34,12 @@ export class DirectoryWatch {
 }
 
 /** Asks one worker at a time, none that is asked already. */
-class Watch {
+class WorkerWatch {
   readonly #ports: DirectoryWatchPorts;
   readonly #backoff: Backoff;
   readonly #seeds: readonly string[];
   /** By all watches together. */
-  readonly #asked: Set<string>;
+  readonly #watchedAddresses: Set<string>;
   #address: string | undefined;
   #client: Client | undefined;
   #stream: ClientReadableStream<Directory> | undefined;
@@ -47,12 +47,12 @@ class Watch {
   #turn = 0;
   #closed = false;
 
-  constructor(ports: DirectoryWatchPorts, seeds: readonly string[], asked: Set<string>) {
+  constructor(ports: DirectoryWatchPorts, seeds: readonly string[], watchedAddresses: Set<string>) {
     this.#ports = ports;
     this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
     this.#seeds = seeds;
-    this.#asked = asked;
-    this.#ask();
+    this.#watchedAddresses = watchedAddresses;
+    this.#connect();
   }
 
   close(): void {
@@ -61,24 +61,24 @@ class Watch {
     this.#hangUp();
   }
 
-  #ask(): void {
+  #connect(): void {
     const { directory, open } = this.#ports;
-    const candidates = [...new Set([...directory.workers, ...this.#seeds])].filter((address) => !this.#asked.has(address));
+    const candidates = [...new Set([...directory.workers, ...this.#seeds])].filter((address) => !this.#watchedAddresses.has(address));
     const address = candidates[this.#turn++ % candidates.length];
-    if (address === undefined) return this.#askLater(RECONNECT_LONGEST_MS); // There is nobody but those who are asked.
+    if (address === undefined) return this.#connectLater(RECONNECT_LONGEST_MS); // There is nobody but those who are asked.
     this.#address = address;
-    this.#asked.add(address);
+    this.#watchedAddresses.add(address);
     const client = open(address);
     this.#client = client;
     const { path, requestSerialize, responseDeserialize } = partitionsDefinition.watch;
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(WatchRequestSchema));
     this.#stream = stream;
-    stream.on("data", (news: Directory) => {
+    stream.on("data", (update: Directory) => {
       this.#backoff.reset();
       directory.learn({
-        partitionCount: news.partitionCount,
-        workers: news.workers,
-        leaders: news.leaders.map(({ partition, epoch, address }) => ({ partition, epoch: Number(epoch), address })),
+        partitionCount: update.partitionCount,
+        workers: update.workers,
+        leaders: update.leaders.map(({ partition, epoch, address }) => ({ partition, epoch: Number(epoch), address })),
       });
     });
     stream.on("end", () => this.#lost(stream, address, "it closed the stream"));
@@ -90,17 +90,17 @@ class Watch {
     this.#hangUp();
     const { logger } = this.#ports;
     logger.debug({ worker: address, reason }, "lost the watch for leaders; using the next worker");
-    this.#askLater(this.#backoff.next());
+    this.#connectLater(this.#backoff.next());
   }
 
-  #askLater(pauseMs: number): void {
-    this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#ask());
+  #connectLater(pauseMs: number): void {
+    this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#connect());
   }
 
   #hangUp(): void {
     const stream = this.#stream;
     this.#stream = undefined;
-    if (this.#address !== undefined) this.#asked.delete(this.#address);
+    if (this.#address !== undefined) this.#watchedAddresses.delete(this.#address);
     this.#address = undefined;
     stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
     stream?.cancel();

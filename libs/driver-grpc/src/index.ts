@@ -10,8 +10,8 @@ export {
 } from "./connection.js";
 export { partitionsDefinition, registryDefinition, schedulesDefinition, tenancyDefinition } from "./definitions.js";
 export { DirectoryWatch } from "./directory-watch.js";
-export { type DirectoryNews, type LeaderClaim, LeaderDirectory, leadersSeen } from "./leadership.js";
-export { Link } from "./link.js";
+export { type DirectoryUpdate, type LeaderClaim, LeaderDirectory, directoryUpdateOf } from "./leadership.js";
+export { WorkerLink } from "./link.js";
 export { linksToWorkers } from "./links.js";
 export type { LiveWorker } from "./live-worker.js";
 export { observedHandlers, observedMethods } from "./observed.js";

@@ -8,7 +8,7 @@ export interface LeaderClaim {
   readonly address: string;
 }
 
-export interface DirectoryNews {
+export interface DirectoryUpdate {
   readonly partitionCount: number;
   readonly leaders: readonly LeaderClaim[];
   /** All workers that are alive, leading or not. */
@@ -16,11 +16,11 @@ export interface DirectoryNews {
 }
 
 /** The news in what a worker saw when it looked: who lives, and who holds each partition's lease (`holders[p]`). */
-export function leadersSeen(
+export function directoryUpdateOf(
   partitionCount: number,
   members: readonly Member[],
   holders: readonly (LeaseHolder | undefined)[],
-): DirectoryNews {
+): DirectoryUpdate {
   const addresses = new Map(members.map(({ id, address }) => [id, address]));
   const leaders: LeaderClaim[] = [];
   for (const [partition, holder] of holders.entries()) {
@@ -54,13 +54,13 @@ export class LeaderDirectory {
     return this.#claims.get(partition);
   }
 
-  learn(news: DirectoryNews): void {
-    let isNew = this.#partitionCount !== news.partitionCount || news.workers.join() !== this.#workers.join();
-    this.#partitionCount = news.partitionCount;
-    this.#workers = news.workers;
-    for (const claim of news.leaders) {
-      const known = this.#claims.get(claim.partition);
-      if (known !== undefined && known.epoch >= claim.epoch) continue;
+  learn(update: DirectoryUpdate): void {
+    let isNew = this.#partitionCount !== update.partitionCount || update.workers.join() !== this.#workers.join();
+    this.#partitionCount = update.partitionCount;
+    this.#workers = update.workers;
+    for (const claim of update.leaders) {
+      const existing = this.#claims.get(claim.partition);
+      if (existing !== undefined && existing.epoch >= claim.epoch) continue;
       this.#claims.set(claim.partition, claim);
       isNew = true;
     }

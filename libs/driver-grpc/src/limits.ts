@@ -26,7 +26,7 @@ export const KEEPALIVE_TIMEOUT_MS = 2_000;
 /** A registration discovers an endpoint first, which has its own time limit well below this. */
 export const CHANGE_DEADLINE_MS = 120_000;
 /** How long a change that is durable waits to be seen here as well before it is answered all the same. */
-export const SEEN_WAIT_MS = 3_000;
+export const STATE_WAIT_MS = 3_000;
 /** For one state of a registry: a caller of a gateway waits for it, and is refused by what is known when it does not come. */
 export const SNAPSHOT_DEADLINE_MS = 5_000;
 /** Rows in one page of a long answer: some hundred kilobytes at most, but for schedules with large payloads. */
@@ -37,4 +37,4 @@ export const ROWS_DEADLINE_MS = 120_000;
 export const COUNT_TRIES_MAX = 10;
 export const COUNT_AGAIN_BOUNDS = { firstMs: 1_000, longestMs: 1_000 } as const;
 /** A door holds a request of a tenant meanwhile; it then goes on with what it remembers, or tells the tenant to come again. */
-export const TENANCY_ASK_DEADLINE_MS = 3_000;
+export const TENANCY_REQUEST_DEADLINE_MS = 3_000;

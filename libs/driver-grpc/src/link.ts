@@ -5,27 +5,27 @@
 import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
 import type { InvocationId } from "@perdure/base";
 import { Batching, type Soon } from "./batching.js";
-import type { Answer, Ask, Request, Tell } from "./codec/exchange.js";
+import type { ExchangeResponse, ExchangeRequestBody, ExchangeRequest, ExchangeResponseBody } from "./codec/exchange.js";
 import { partitionsDefinition } from "./definitions.js";
 import { RequestNumbers } from "./request-numbers.js";
 
 /** A request under way. */
-export interface Asker {
+export interface PendingRequest {
   /** What is asked about: it tells the partition. */
   readonly id: InvocationId;
   /** True: there is nothing more to come. */
-  answered(tell: Tell): boolean;
+  answered(response: ExchangeResponseBody): boolean;
   /** The stream broke; whether the request arrived is unknown. */
   broken(reason: string): void;
 }
 
-export class Link {
+export class WorkerLink {
   readonly address: string;
   readonly #client: Client;
   readonly #soon: Soon | undefined;
-  readonly #askers = new Map<number, Asker>();
-  #stream: ClientDuplexStream<readonly Request[], readonly Answer[]> | undefined;
-  #out: Batching<Request, readonly Request[]> | undefined;
+  readonly #askers = new Map<number, PendingRequest>();
+  #stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
+  #out: Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined;
   readonly #numbers = new RequestNumbers();
   #closed = false;
 
@@ -42,25 +42,25 @@ export class Link {
   }
 
   /** Undefined when too much waits for this worker already. The number can be given to `forget`. */
-  ask(ask: Ask, asker: Asker): number | undefined {
+  request(request: ExchangeRequestBody, asker: PendingRequest): number | undefined {
     const out = this.#connected();
     if (out === undefined || out.isFull) return undefined;
     const number = this.#numbers.next(this.#askers);
     this.#askers.set(number, asker);
-    out.add({ number, ask });
+    out.add({ number, body: request });
     return number;
   }
 
   /** Nobody waits for the answers of this request any more. */
-  forget(number: number): void {
+  discard(number: number): void {
     if (!this.#askers.delete(number) || this.#out === undefined) return;
-    this.#out.add({ number: 0, ask: { case: "forget", value: number } });
+    this.#out.add({ number: 0, body: { case: "forget", value: number } });
   }
 
   /** Ends the requests that `wanted` picks as if the stream had broken: their leader is elsewhere, whether this worker knows it or not. */
-  giveBack(wanted: (asker: Asker) => boolean, reason: string): void {
-    const picked = [...this.#askers].filter(([, asker]) => wanted(asker));
-    for (const [number] of picked) this.forget(number);
+  giveBack(isSelected: (asker: PendingRequest) => boolean, reason: string): void {
+    const picked = [...this.#askers].filter(([, asker]) => isSelected(asker));
+    for (const [number] of picked) this.discard(number);
     for (const [, asker] of picked) asker.broken(reason);
   }
 
@@ -71,12 +71,12 @@ export class Link {
     this.#break("this process is shutting down");
   }
 
-  #connected(): Batching<Request, readonly Request[]> | undefined {
+  #connected(): Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined {
     if (this.#closed) return undefined;
     if (this.#out !== undefined) return this.#out;
     const { path, requestSerialize, responseDeserialize } = partitionsDefinition.exchange;
     const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
-    const out = new Batching<Request, readonly Request[]>(
+    const out = new Batching<ExchangeRequest, readonly ExchangeRequest[]>(
       { write: (batch) => stream.write(batch) },
       (requests) => requests,
       bytesOfRequest,
@@ -85,9 +85,9 @@ export class Link {
     this.#stream = stream;
     this.#out = out;
     stream.on("drain", () => out.drained());
-    stream.on("data", (answers: readonly Answer[]) => {
+    stream.on("data", (answers: readonly ExchangeResponse[]) => {
       if (this.#stream !== stream) return; // The rest of a stream that was given up.
-      for (const { number, tell } of answers) if (tell !== undefined) this.#answered(number, tell);
+      for (const { number, body } of answers) if (body !== undefined) this.#answered(number, body);
     });
     stream.on("end", () => this.#ended(stream, "the worker closed the stream"));
     stream.on("error", (error: Error & { readonly code?: number; readonly details?: string }) => {
@@ -97,18 +97,18 @@ export class Link {
     return out;
   }
 
-  #answered(number: number, tell: Tell): void {
+  #answered(number: number, response: ExchangeResponseBody): void {
     const asker = this.#askers.get(number);
     if (asker === undefined) return; // Forgotten meanwhile.
-    if (tell.case === "submitted") {
-      if (asker.answered(tell)) this.#askers.delete(number);
+    if (response.case === "submitted") {
+      if (asker.answered(response)) this.#askers.delete(number);
       return;
     }
     this.#askers.delete(number);
-    asker.answered(tell);
+    asker.answered(response);
   }
 
-  #ended(stream: ClientDuplexStream<readonly Request[], readonly Answer[]>, reason: string): void {
+  #ended(stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>, reason: string): void {
     if (this.#stream !== stream) return;
     stream.cancel();
     this.#break(reason);
@@ -124,9 +124,9 @@ export class Link {
   }
 }
 
-function bytesOfRequest({ ask }: Request): number {
-  if (ask === undefined) return SMALL_BYTES;
-  if (ask.case === "invoke" || ask.case === "deliver") return ask.value.command.length + SMALL_BYTES;
-  return ask.case === "submit" ? ask.value.length + SMALL_BYTES : SMALL_BYTES;
+function bytesOfRequest({ body }: ExchangeRequest): number {
+  if (body === undefined) return SMALL_BYTES;
+  if (body.case === "invoke" || body.case === "deliver") return body.value.command.length + SMALL_BYTES;
+  return body.case === "submit" ? body.value.length + SMALL_BYTES : SMALL_BYTES;
 }
 const SMALL_BYTES = 48;

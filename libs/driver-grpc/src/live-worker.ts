@@ -9,7 +9,7 @@ import type { WorkerStatus } from "./codec/workers.js";
 /** What a worker can tell of itself. A worker's role satisfies most of it as it is. */
 export interface LiveWorker {
   /** Partitions that it leads now. */
-  led(): readonly number[];
+  leaderPartitions(): readonly number[];
   worker(): WorkerStatus;
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
@@ -26,5 +26,5 @@ export interface LiveWorker {
 
 /** Partitions that are selected and led; all that are led without a selection. */
 export function* selected(worker: LiveWorker, partitions: readonly number[] | undefined): Iterable<number> {
-  for (const partition of worker.led()) if (partitions === undefined || partitions.includes(partition)) yield partition;
+  for (const partition of worker.leaderPartitions()) if (partitions === undefined || partitions.includes(partition)) yield partition;
 }

@@ -18,7 +18,7 @@ function wires(directory: LeaderDirectory): PerWorker<Wire> {
   });
 }
 
-const news = (...workers: string[]) => ({ partitionCount: 2, leaders: [], workers });
+const update = (...workers: string[]) => ({ partitionCount: 2, leaders: [], workers });
 
 describe("what is held for workers", () => {
   test("is opened once for an address", () => {
@@ -30,9 +30,9 @@ describe("what is held for workers", () => {
   test("goes with its worker, and comes back with it", () => {
     const directory = new LeaderDirectory();
     const all = wires(directory);
-    directory.learn(news("a:1", "b:1"));
+    directory.learn(update("a:1", "b:1"));
     const [a, b] = [all.at("a:1"), all.at("b:1")];
-    directory.learn(news("a:1"));
+    directory.learn(update("a:1"));
     expect([a.closed, b.closed]).toEqual([false, true]);
     expect(all.at("b:1")).not.toBe(b);
   });
@@ -40,13 +40,13 @@ describe("what is held for workers", () => {
   test("stays while somebody waits for an answer through it, and while its worker leads", () => {
     const directory = new LeaderDirectory();
     const all = wires(directory);
-    directory.learn({ ...news("a:1", "b:1"), leaders: [{ partition: 0, epoch: 1, address: "a:1" }] });
+    directory.learn({ ...update("a:1", "b:1"), leaders: [{ partition: 0, epoch: 1, address: "a:1" }] });
     const [a, b] = [all.at("a:1"), all.at("b:1")];
     b.busy = true;
-    directory.learn(news());
+    directory.learn(update());
     expect([a.closed, b.closed]).toEqual([false, false]);
     b.busy = false;
-    directory.learn({ ...news("c:1"), leaders: [{ partition: 0, epoch: 2, address: "c:1" }] });
+    directory.learn({ ...update("c:1"), leaders: [{ partition: 0, epoch: 2, address: "c:1" }] });
     expect([a.closed, b.closed]).toEqual([true, true]);
   });
 
@@ -57,7 +57,7 @@ describe("what is held for workers", () => {
     all.close();
     expect(a.closed).toBe(true);
     const later = all.at("b:1");
-    directory.learn(news("c:1"));
+    directory.learn(update("c:1"));
     expect(later.closed).toBe(false);
   });
 });

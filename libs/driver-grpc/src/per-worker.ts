@@ -4,7 +4,7 @@
  */
 import type { LeaderDirectory } from "./leadership.js";
 
-export interface Held<T> {
+export interface WorkerResource<T> {
   open(address: string): T;
   /** False while somebody waits for an answer through it. */
   isIdle(held: T): boolean;
@@ -14,11 +14,11 @@ export interface Held<T> {
 /** One `T` for each address that was asked for, until its worker is gone. */
 export class PerWorker<T> {
   readonly #directory: LeaderDirectory;
-  readonly #held: Held<T>;
+  readonly #held: WorkerResource<T>;
   readonly #all = new Map<string, T>();
   readonly #unlisten: () => void;
 
-  constructor(directory: LeaderDirectory, held: Held<T>) {
+  constructor(directory: LeaderDirectory, held: WorkerResource<T>) {
     this.#directory = directory;
     this.#held = held;
     this.#unlisten = directory.onChange(() => this.#sweep());
@@ -29,8 +29,8 @@ export class PerWorker<T> {
   }
 
   at(address: string): T {
-    const known = this.#all.get(address);
-    if (known !== undefined) return known;
+    const existing = this.#all.get(address);
+    if (existing !== undefined) return existing;
     const opened = this.#held.open(address);
     this.#all.set(address, opened);
     return opened;

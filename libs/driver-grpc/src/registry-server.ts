@@ -147,15 +147,15 @@ function deploymentHandlers(registry: Registry, changed: Changed): UntypedServic
         const request = codec.registration.from(required(registration, "a registration"));
         return registry.checkRegistration(request, bounds === undefined ? {} : codec.checkBounds.from(bounds), signal);
       },
-      (found) => create(proto.CheckRegistrationResponseSchema, { verification: codec.verification.to(found) }),
+      (verification) => create(proto.CheckRegistrationResponseSchema, { verification: codec.verification.to(verification) }),
     ),
     checkDeployment: changed(
       ({ id, bounds }: proto.CheckDeploymentRequest, signal) => {
-        const wishes = bounds === undefined ? {} : codec.checkBounds.from(bounds);
-        return registry.checkDeployment(codec.checkedDeploymentId(id), wishes, signal);
+        const checkBounds = bounds === undefined ? {} : codec.checkBounds.from(bounds);
+        return registry.checkDeployment(codec.checkedDeploymentId(id), checkBounds, signal);
       },
-      (found, stateNumber) =>
-        create(proto.CheckDeploymentResponseSchema, { stateNumber, verification: codec.verification.to(found) }),
+      (verification, stateNumber) =>
+        create(proto.CheckDeploymentResponseSchema, { stateNumber, verification: codec.verification.to(verification) }),
     ),
     updateDeployment: changed(
       (request: proto.UpdateDeploymentRequest, signal) =>

@@ -9,9 +9,9 @@ import type { RegistryRecords } from "./codec/registry.js";
 import * as codec from "./codec/registry.js";
 import { registryDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/registry_pb.js";
-import { CHANGE_DEADLINE_MS, RECONNECT_BOUNDS, SEEN_WAIT_MS } from "./limits.js";
+import { CHANGE_DEADLINE_MS, RECONNECT_BOUNDS, STATE_WAIT_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
-import { askUnary } from "./unary.js";
+import { callUnary } from "./unary.js";
 import { type ChangeMethod, changeV01, fromStateV01 } from "./v01/registry.js";
 
 export interface RemoteRegistryPorts {
@@ -28,13 +28,13 @@ export interface RemoteRegistryOptions {
   readonly withRecords: boolean;
 }
 
-export interface RegistryStateSeen {
+export interface RegistryStateUpdate {
   readonly snapshot: RegistrySnapshot;
   readonly records?: RegistryRecords | undefined;
 }
 
 /** What a change resolves with. */
-export interface Answer<Result> {
+export interface RegistryChangeResult<Result> {
   readonly value: Result;
   /** Of the state that shows the change; absent when nothing was changed. */
   readonly stateNumber?: bigint | undefined;
@@ -44,10 +44,10 @@ export interface Answer<Result> {
 }
 
 /** A change as this release asks for it, and as v0.1 does. */
-export interface Change<In, Out, Result> {
+export interface RegistryChange<In, Out, Result> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
-  readonly answerOf: (response: Out) => Answer<Result>;
+  readonly answerOf: (response: Out) => RegistryChangeResult<Result>;
   readonly v01: readonly [ChangeMethod, ...unknown[]];
 }
 
@@ -57,7 +57,7 @@ const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(),
 export class RegistryWatch {
   readonly ready: Promise<void>;
   readonly #backoff: Backoff;
-  state: RegistryStateSeen = { snapshot: NOTHING, records: undefined };
+  state: RegistryStateUpdate = { snapshot: NOTHING, records: undefined };
   /** Options of revisions that came as answers to changes: those of a dry run are in no state. */
   readonly unshown = new WeakMap<ServiceRevision, EffectiveOptions>();
   readonly #ports: RemoteRegistryPorts;
@@ -68,7 +68,7 @@ export class RegistryWatch {
   #stream: ClientReadableStream<unknown> | undefined;
   #number = 0n;
   /** Changes that wait until their state is seen here. */
-  #unseen: { readonly number: bigint; readonly seen: () => void }[] = [];
+  #unseen: { readonly number: bigint; readonly finish: () => void }[] = [];
   #pause: TimerHandle | undefined;
   #isClosed = false;
   /** Undefined while a registry is listened to. Monotonic. */
@@ -104,24 +104,24 @@ export class RegistryWatch {
     this.#isClosed = true;
     this.#pause?.cancel();
     this.#hangUp();
-    this.#seenUpTo(undefined);
+    this.#finishUpTo(undefined);
   }
 
   /** Resolves when this process sees the change, too. A registry of v0.1 does not have `method` and is asked in its own form. */
   async change<In, Out, Result>(
-    { method, request, answerOf, v01 }: Change<In, Out, Result>,
+    { method, request, answerOf, v01 }: RegistryChange<In, Out, Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
     const channel = this.#channel;
     const { client } = this;
     const options = { deadlineMs: CHANGE_DEADLINE_MS, signal, whom: "the registry" };
-    let answer: Answer<Result>;
+    let answer: RegistryChangeResult<Result>;
     try {
-      answer = answerOf(await askUnary(client, method, request, options));
+      answer = answerOf(await callUnary(client, method, request, options));
     } catch (cause) {
       if (!isUnimplemented((cause as Error).cause)) throw cause;
       const [methodV01, ...valuesV01] = v01;
-      answer = (await changeV01(client, methodV01, valuesV01, options)) as Answer<Result>;
+      answer = (await changeV01(client, methodV01, valuesV01, options)) as RegistryChangeResult<Result>;
     }
     const { value, deployment, effective = [], stateNumber = 0n } = answer;
     await this.#sees(channel, stateNumber);
@@ -141,7 +141,7 @@ export class RegistryWatch {
   #listen(): void {
     const { client } = this;
     const withRecords = this.#withRecords;
-    const read = ({ snapshot, records }: proto.WatchStateResponse): RegistryStateSeen => ({
+    const read = ({ snapshot, records }: proto.WatchStateResponse): RegistryStateUpdate => ({
       snapshot: codec.snapshot.from(required(snapshot, "the state of a registry")),
       records: records && codec.records.from(records),
     });
@@ -162,7 +162,7 @@ export class RegistryWatch {
     client: Client,
     { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
     request: In,
-    stateOf: (message: Out) => RegistryStateSeen,
+    stateOf: (message: Out) => RegistryStateUpdate,
     onUnimplemented: (() => void) | undefined,
   ): void {
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
@@ -178,7 +178,7 @@ export class RegistryWatch {
       this.#lostAtMs = undefined;
       this.#becomeReady();
       for (const listener of this.#listeners) listener();
-      this.#seenUpTo(message.number);
+      this.#finishUpTo(message.number);
     });
     stream.on("end", () => this.#lost(stream, "it closed the stream"));
     stream.on("error", (error: Error) => {
@@ -193,7 +193,7 @@ export class RegistryWatch {
     this.#lostAtMs ??= this.#ports.clock.monotonicMs();
     this.#channel++;
     // Another registry counts for itself; its first state has everything that was durable.
-    this.#unseen = this.#unseen.map(({ seen }) => ({ number: 0n, seen }));
+    this.#unseen = this.#unseen.map(({ finish }) => ({ number: 0n, finish }));
     const pauseMs = this.#backoff.next();
     this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; using its last known state");
     this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
@@ -212,21 +212,21 @@ export class RegistryWatch {
     const isWatched = this.#channel === channel && this.#number > 0n;
     if (this.#isClosed || (isWatched && this.#number >= number)) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = this.#ports.clock.setTimer(SEEN_WAIT_MS, resolve);
-      const seen = (): void => {
+      const timer = this.#ports.clock.setTimer(STATE_WAIT_MS, resolve);
+      const finish = (): void => {
         timer.cancel();
         resolve();
       };
       // Of another registry's watch the first state counts: it has everything that was durable.
-      this.#unseen.push({ number: isWatched ? number : 0n, seen });
+      this.#unseen.push({ number: isWatched ? number : 0n, finish });
     });
   }
 
   /** `undefined`: all. */
-  #seenUpTo(number: bigint | undefined): void {
+  #finishUpTo(number: bigint | undefined): void {
     if (number !== undefined) this.#number = number;
     const waiting = this.#unseen;
     this.#unseen = waiting.filter((each) => number !== undefined && each.number > number);
-    for (const each of waiting) if (!this.#unseen.includes(each)) each.seen();
+    for (const each of waiting) if (!this.#unseen.includes(each)) each.finish();
   }
 }

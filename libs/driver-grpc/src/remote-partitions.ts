@@ -11,17 +11,17 @@
 import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
 import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
-import { decodeAnswer, decodeKnown, decodeOutcome } from "./codec/answers.js";
+import { decodeAnswer, decodeOptionalInvocation, decodeOutcome } from "./codec/answers.js";
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
-import type { Ask, CompletedTell, Tell } from "./codec/exchange.js";
+import type { ExchangeRequestBody, CompletedResponse, ExchangeResponseBody } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { HOMELESS_MAX, LEADER_WAIT_MS, REROUTE_MS } from "./limits.js";
-import type { Asker, Link } from "./link.js";
+import type { PendingRequest, WorkerLink } from "./link.js";
 
 export interface RemotePartitionsPorts {
   readonly directory: LeaderDirectory;
   /** The one link to a worker; made when it is first needed. */
-  readonly link: (address: string) => Link;
+  readonly link: (address: string) => WorkerLink;
   readonly clock: Clock;
 }
 
@@ -73,7 +73,7 @@ export class RemotePartitions implements Partitions, Courier {
 
   describe(id: InvocationId): Promise<Invocation | undefined> {
     return new Promise((resolve, reject) => {
-      const read = (tell: Tell) => (tell.case === "invocation" ? resolve(decodeKnown(tell.value)) : reject(unexpected(tell)));
+      const read = (response: ExchangeResponseBody) => (response.case === "invocation" ? resolve(decodeOptionalInvocation(response.value)) : reject(unexpected(response)));
       this.#send(new QuestionErrand(this.#road, id, () => ({ case: "describe", value: id }), read, reject));
     });
   }
@@ -81,9 +81,9 @@ export class RemotePartitions implements Partitions, Courier {
   submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer> {
     const value = encodeCommand(command as RemoteCommand);
     return new Promise((resolve, reject) => {
-      const read = (tell: Tell, isRepetition: boolean) => {
-        if (tell.case !== "answer") return reject(unexpected(tell));
-        const answer = decodeAnswer(tell.value);
+      const read = (response: ExchangeResponseBody, isRepetition: boolean) => {
+        if (response.case !== "answer") return reject(unexpected(response));
+        const answer = decodeAnswer(response.value);
         resolve((isRepetition ? OWN_DOING[command.kind]?.[answer.kind] : undefined) ?? answer);
       };
       const errand = new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject);
@@ -99,16 +99,16 @@ export class RemotePartitions implements Partitions, Courier {
   deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
     const message = { producer, seq, command: encodeCommand(command as RemoteCommand), after };
     const leader = this.#leaderOf(command.id);
-    const asker: Asker = {
+    const asker: PendingRequest = {
       id: command.id,
-      answered(tell) {
-        if (tell.case === "delivered") delivered();
+      answered(response) {
+        if (response.case === "delivered") delivered();
         else undelivered();
         return true;
       },
       broken: undelivered,
     };
-    if (leader?.link.ask({ case: "deliver", value: message }, asker) === undefined) undelivered();
+    if (leader?.link.request({ case: "deliver", value: message }, asker) === undefined) undelivered();
   }
 
   /** Callers that still wait are told that this process ends. */
@@ -124,10 +124,10 @@ export class RemotePartitions implements Partitions, Courier {
   /** How errands come back here. */
   readonly #road: Road = {
     again: (errand) => this.#homecoming(errand),
-    forget: (errand) => this.#homeless.delete(errand),
+    remove: (errand) => this.#homeless.delete(errand),
   };
 
-  #leaderOf(id: InvocationId): { readonly link: Link; readonly epoch: number } | undefined {
+  #leaderOf(id: InvocationId): { readonly link: WorkerLink; readonly epoch: number } | undefined {
     const { directory, link } = this.#ports;
     if (directory.partitionCount === 0) return undefined;
     const leader = directory.leaderOf(partitionOf(id, directory.partitionCount));
@@ -178,8 +178,8 @@ export class RemotePartitions implements Partitions, Courier {
     const homeless = this.#homeless;
     this.#homeless = new Set();
     for (const errand of homeless) {
-      const isLate = nowMs - (errand.homelessSinceMs ?? nowMs) > LEADER_WAIT_MS;
-      if (isLate) errand.failed(NO_LEADER);
+      const isOverdue = nowMs - (errand.homelessSinceMs ?? nowMs) > LEADER_WAIT_MS;
+      if (isOverdue) errand.failed(NO_LEADER);
       else this.#send(errand);
     }
   }
@@ -187,16 +187,16 @@ export class RemotePartitions implements Partitions, Courier {
 
 interface Road {
   again(errand: Errand): void;
-  forget(errand: Errand): void;
+  remove(errand: Errand): void;
 }
 
 /** A request on its way to whoever leads. */
-abstract class Errand implements Asker {
+abstract class Errand implements PendingRequest {
   readonly id: InvocationId;
   /** Since when it has been without an answer from a leader. */
   homelessSinceMs: number | undefined;
   protected readonly road: Road;
-  #link: Link | undefined;
+  #link: WorkerLink | undefined;
   #number: number | undefined;
 
   constructor(road: Road, id: InvocationId) {
@@ -205,24 +205,24 @@ abstract class Errand implements Asker {
   }
 
   /** What to ask of the leader of this epoch. */
-  protected abstract ask(epoch: number): Ask;
-  protected abstract heard(tell: Tell): boolean;
+  protected abstract requestBody(epoch: number): ExchangeRequestBody;
+  protected abstract received(response: ExchangeResponseBody): boolean;
   abstract failed(reason: string): void;
 
-  set(link: Link, epoch: number): boolean {
-    this.#number = link.ask(this.ask(epoch), this);
+  set(link: WorkerLink, epoch: number): boolean {
+    this.#number = link.request(this.requestBody(epoch), this);
     this.#link = link;
     return this.#number !== undefined;
   }
 
-  answered(tell: Tell): boolean {
-    if (tell.case === "notLeader") {
+  answered(response: ExchangeResponseBody): boolean {
+    if (response.case === "notLeader") {
       this.#number = undefined;
       this.road.again(this);
       return true;
     }
     this.homelessSinceMs = undefined;
-    return this.heard(tell);
+    return this.received(response);
   }
 
   broken(): void {
@@ -231,8 +231,8 @@ abstract class Errand implements Asker {
   }
 
   protected withdraw(): void {
-    if (this.#number !== undefined) this.#link?.forget(this.#number);
-    this.road.forget(this);
+    if (this.#number !== undefined) this.#link?.discard(this.#number);
+    this.road.remove(this);
   }
 }
 
@@ -251,34 +251,34 @@ class InvokeErrand extends Errand implements Detach {
     this.#observer = observer;
   }
 
-  protected ask(epoch: number): Ask {
+  protected requestBody(epoch: number): ExchangeRequestBody {
     if (this.#isAccepted) return { case: "attach", value: this.id };
     const resubmission = this.#isResubmission;
     this.#isResubmission = true; // From now on it may have arrived.
     return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch } };
   }
 
-  protected heard(tell: Tell): boolean {
+  protected received(response: ExchangeResponseBody): boolean {
     const observer = this.#observer;
-    switch (tell.case) {
+    switch (response.case) {
       case "submitted": {
         if (!this.#isAccepted) {
           this.#isAccepted = true;
-          observer?.submitted(tell.value === undefined ? undefined : decodeKnown(tell.value));
+          observer?.submitted(response.value === undefined ? undefined : decodeOptionalInvocation(response.value));
         }
         if (!this.#wait) this.#observer = undefined;
         return !this.#wait;
       }
       case "completed":
         this.#observer = undefined;
-        observer?.completed(completionOf(tell.value));
+        observer?.completed(completionOf(response.value));
         return true;
       case "notFound":
         // Accepted, completed and forgotten while its leader moved: there is nothing left to tell.
         this.failed("the invocation ended while its partition moved, and its result is not kept");
         return true;
       default:
-        this.failed(tell.case === "unavailable" ? tell.value : unexpected(tell).message);
+        this.failed(response.case === "unavailable" ? response.value : unexpected(response).message);
         return true;
     }
   }
@@ -309,16 +309,16 @@ class AttachErrand extends Errand implements Detach {
     this.#observer = observer;
   }
 
-  protected ask(): Ask {
+  protected requestBody(): ExchangeRequestBody {
     return { case: "attach", value: this.id };
   }
 
-  protected heard(tell: Tell): boolean {
+  protected received(response: ExchangeResponseBody): boolean {
     const observer = this.#observer;
     this.#observer = undefined;
-    if (tell.case === "completed") observer?.completed(completionOf(tell.value));
-    else if (tell.case === "notFound") observer?.notFound();
-    else observer?.unavailable(tell.case === "unavailable" ? tell.value : unexpected(tell).message);
+    if (response.case === "completed") observer?.completed(completionOf(response.value));
+    else if (response.case === "notFound") observer?.notFound();
+    else observer?.unavailable(response.case === "unavailable" ? response.value : unexpected(response).message);
     return true;
   }
 
@@ -336,8 +336,8 @@ class AttachErrand extends Errand implements Detach {
 
 /** One question, one answer. */
 class QuestionErrand extends Errand {
-  readonly #question: () => Ask;
-  readonly #read: (tell: Tell, isRepetition: boolean) => void;
+  readonly #question: () => ExchangeRequestBody;
+  readonly #read: (response: ExchangeResponseBody, isRepetition: boolean) => void;
   readonly #reject: (error: PerdureError) => void;
   /** Whether a leader may have carried out the request before its answer was lost. */
   #isRepetition = false;
@@ -347,8 +347,8 @@ class QuestionErrand extends Errand {
   constructor(
     road: Road,
     id: InvocationId,
-    question: () => Ask,
-    read: (tell: Tell, isRepetition: boolean) => void,
+    question: () => ExchangeRequestBody,
+    read: (response: ExchangeResponseBody, isRepetition: boolean) => void,
     reject: (error: PerdureError) => void,
   ) {
     super(road, id);
@@ -357,13 +357,13 @@ class QuestionErrand extends Errand {
     this.#reject = reject;
   }
 
-  protected ask(): Ask {
+  protected requestBody(): ExchangeRequestBody {
     return this.#question();
   }
 
-  protected heard(tell: Tell): boolean {
-    if (tell.case === "unavailable") this.failed(tell.value);
-    else this.#read(tell, this.#isRepetition);
+  protected received(response: ExchangeResponseBody): boolean {
+    if (response.case === "unavailable") this.failed(response.value);
+    else this.#read(response, this.#isRepetition);
     return true;
   }
 
@@ -391,10 +391,10 @@ const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kin
   purge: { notFound: { kind: "done" } },
 };
 
-function completionOf({ outcome, expiresAtMs }: CompletedTell): Completion {
+function completionOf({ outcome, expiresAtMs }: CompletedResponse): Completion {
   return { outcome: decodeOutcome(outcome), expiresAtMs };
 }
 
-function unexpected(tell: Tell): PerdureError {
-  return new PerdureError("OPS0003", `a leader answered '${tell.case}' where that is no answer`);
+function unexpected(response: ExchangeResponseBody): PerdureError {
+  return new PerdureError("OPS0003", `a leader answered '${response.case}' where that is no answer`);
 }

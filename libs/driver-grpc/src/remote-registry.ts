@@ -53,18 +53,18 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
       return watch.change({ method: registryDefinition.putRules, request, answerOf, v01: ["putRules", changes] });
     },
     deleteRules: (deletions) => {
-      const wanted = deletions.map(({ pattern, expectedVersion }) => ({
+      const deletedRules = deletions.map(({ pattern, expectedVersion }) => ({
         pattern,
         ...given("expectedVersion", bigOf(expectedVersion)),
       }));
-      const request = create(proto.DeleteRulesRequestSchema, { deletions: wanted });
+      const request = create(proto.DeleteRulesRequestSchema, { deletions: deletedRules });
       const answerOf = ({ patterns, stateNumber }: proto.DeleteRulesResponse) => ({ value: patterns, stateNumber });
       return watch.change({ method: registryDefinition.deleteRules, request, answerOf, v01: ["deleteRules", deletions] });
     },
   };
 }
 
-type Reads = Pick<
+type RegistryReads = Pick<
   Registry,
   | "deployment"
   | "deployments"
@@ -79,15 +79,15 @@ type Reads = Pick<
 >;
 
 /** Answers at once, from the state that was seen last. */
-function readsOf(watch: RegistryWatch): Reads {
+function readsOf(watch: RegistryWatch): RegistryReads {
   const records = (): RegistryRecords => watch.records;
   const located = (deploymentId: string, name: string): LocatedRevision | undefined => {
     const deployment = records().deployments.find(({ id }) => id === deploymentId);
     return deployment === undefined ? undefined : locatedIn(deployment, name);
   };
-  const held = <T>(found: T | undefined): T => {
-    if (found === undefined) throw new PerdureError("OPS0003", "a state of the registry names a revision that it does not hold");
-    return found;
+  const held = <T>(revision: T | undefined): T => {
+    if (revision === undefined) throw new PerdureError("OPS0003", "a state of the registry names a revision that it does not hold");
+    return revision;
   };
   return {
     deployment: (id) => records().deployments.find((deployment) => deployment.id === id),
@@ -111,12 +111,12 @@ function locatedIn(deployment: DeploymentRecord, name: string): LocatedRevision 
   return revision === undefined ? undefined : { deployment, revision };
 }
 
-type DeploymentChanges = Pick<
+type RemoteDeploymentChanges = Pick<
   Registry,
   "register" | "checkRegistration" | "checkDeployment" | "update" | "remove" | "modifyService"
 >;
 
-function deploymentChanges(watch: RegistryWatch): DeploymentChanges {
+function deploymentChanges(watch: RegistryWatch): RemoteDeploymentChanges {
   const shown = (response: ShownDeployment) => ({
     deployment: codec.deployment.from(required(response.deployment, "a deployment")),
     effective: response.effective.map(codec.effectiveOptions.from),
@@ -136,26 +136,26 @@ function deploymentChanges(watch: RegistryWatch): DeploymentChanges {
         },
         signal,
       ),
-    checkRegistration: (request, wishes, signal) =>
+    checkRegistration: (request, bounds, signal) =>
       watch.change(
         {
           method: registryDefinition.checkRegistration,
           request: create(proto.CheckRegistrationRequestSchema, {
             registration: codec.registration.to(request),
-            bounds: codec.checkBounds.to(wishes),
+            bounds: codec.checkBounds.to(bounds),
           }),
           answerOf: ({ verification }) => ({ value: verified(verification) }),
-          v01: ["checkRegistration", request, wishes],
+          v01: ["checkRegistration", request, bounds],
         },
         signal,
       ),
-    checkDeployment: (id, wishes, signal) =>
+    checkDeployment: (id, bounds, signal) =>
       watch.change(
         {
           method: registryDefinition.checkDeployment,
-          request: create(proto.CheckDeploymentRequestSchema, { id, bounds: codec.checkBounds.to(wishes) }),
+          request: create(proto.CheckDeploymentRequestSchema, { id, bounds: codec.checkBounds.to(bounds) }),
           answerOf: ({ verification, stateNumber }) => ({ value: verified(verification), stateNumber }),
-          v01: ["checkDeployment", id, wishes],
+          v01: ["checkDeployment", id, bounds],
         },
         signal,
       ),

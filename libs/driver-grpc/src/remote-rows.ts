@@ -28,7 +28,7 @@ import type { LeaderDirectory } from "./leadership.js";
 import { COUNT_AGAIN_BOUNDS, COUNT_TRIES_MAX, ROWS_DEADLINE_MS } from "./limits.js";
 import { type PagesOptions, readPages } from "./pages.js";
 import { isUnimplemented } from "./status.js";
-import { askUnary } from "./unary.js";
+import { callUnary } from "./unary.js";
 import { readRowsV01, type WorkerTable } from "./v01/worker-rows.js";
 
 export interface RemoteRowsPorts {
@@ -40,10 +40,10 @@ export interface RemoteRowsPorts {
   readonly logger: Logger;
 }
 
-type Partitions = readonly number[] | undefined;
+type PartitionNumbers = readonly number[] | undefined;
 
 /** A table of rows as this release asks for it, and as v0.1 does. */
-interface Table<In, Out, Row> {
+interface RemoteTable<In, Out, Row> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
   readonly rowsOf: (page: Out) => readonly Row[];
@@ -82,7 +82,7 @@ export class RemoteRows {
     const request = create(proto.GetFlowWaitRequestSchema, { invocationId: id });
     const { getFlowWait: method } = partitionsDefinition;
     const waitOf = ({ wait }: proto.GetFlowWaitResponse) => wait && codec.flowWait.from(wait);
-    return this.#ask(leader, method, request, waitOf, async (client, options) => {
+    return this.#query(leader, method, request, waitOf, async (client, options) => {
       for await (const { rows } of readRowsV01(client, "flowWaits", [[id]], options))
         if (rows.length > 0) return rows[0] as FlowWait;
       return undefined;
@@ -90,7 +90,7 @@ export class RemoteRows {
   }
 
   /** Of these partitions, of all when undefined; so the next three. */
-  queues(partitions: Partitions): AsyncIterable<FlowQueueRow> {
+  queues(partitions: PartitionNumbers): AsyncIterable<FlowQueueRow> {
     return this.#ofAll({
       method: partitionsDefinition.listQueues,
       request: create(proto.ListQueuesRequestSchema, selectionOf(partitions)),
@@ -99,7 +99,7 @@ export class RemoteRows {
     });
   }
 
-  queueEntries(partitions: Partitions): AsyncIterable<FlowEntryRow> {
+  queueEntries(partitions: PartitionNumbers): AsyncIterable<FlowEntryRow> {
     return this.#ofAll({
       method: partitionsDefinition.listQueueEntries,
       request: create(proto.ListQueueEntriesRequestSchema, selectionOf(partitions)),
@@ -108,7 +108,7 @@ export class RemoteRows {
     });
   }
 
-  limits(partitions: Partitions): AsyncIterable<FlowLimitRow> {
+  limits(partitions: PartitionNumbers): AsyncIterable<FlowLimitRow> {
     return this.#ofAll({
       method: partitionsDefinition.listLimits,
       request: create(proto.ListLimitsRequestSchema, selectionOf(partitions)),
@@ -117,7 +117,7 @@ export class RemoteRows {
     });
   }
 
-  buckets(partitions: Partitions): AsyncIterable<FlowBucketRow> {
+  buckets(partitions: PartitionNumbers): AsyncIterable<FlowBucketRow> {
     return this.#ofAll({
       method: partitionsDefinition.listBuckets,
       request: create(proto.ListBucketsRequestSchema, selectionOf(partitions)),
@@ -146,23 +146,23 @@ export class RemoteRows {
     const workers = await this.#workers();
     const confirmed = new Map<number, LeadershipStatus & { readonly leader: string | undefined; readonly address: string }>();
     for (const { address, status } of workers) {
-      for (const led of status?.leading ?? []) {
-        if ((confirmed.get(led.partition)?.epoch ?? -1) < led.epoch)
-          confirmed.set(led.partition, { ...led, leader: status?.id, address });
+      for (const leadership of status?.leading ?? []) {
+        if ((confirmed.get(leadership.partition)?.epoch ?? -1) < leadership.epoch)
+          confirmed.set(leadership.partition, { ...leadership, leader: status?.id, address });
       }
     }
     for (let partition = 0; partition < directory.partitionCount; partition++) {
-      const led = confirmed.get(partition);
+      const leadership = confirmed.get(partition);
       const claim = directory.leaderOf(partition);
-      const claimant = led === undefined ? workers.find(({ address }) => address === claim?.address) : undefined;
+      const claimant = leadership === undefined ? workers.find(({ address }) => address === claim?.address) : undefined;
       yield {
         partition,
-        status: led !== undefined ? "leading" : claimant === undefined ? "no_leader" : "unknown",
-        leader: led?.leader ?? claimant?.status?.id,
-        leaderAddress: led?.address ?? claimant?.address,
-        epoch: led?.epoch ?? claim?.epoch,
-        leaderSinceMs: led?.sinceMs,
-        leaseExpiresAtMs: led?.leaseExpiresAtMs,
+        status: leadership !== undefined ? "leading" : claimant === undefined ? "no_leader" : "unknown",
+        leader: leadership?.leader ?? claimant?.status?.id,
+        leaderAddress: leadership?.address ?? claimant?.address,
+        epoch: leadership?.epoch ?? claim?.epoch,
+        leaderSinceMs: leadership?.sinceMs,
+        leaseExpiresAtMs: leadership?.leaseExpiresAtMs,
       };
     }
   }
@@ -177,7 +177,7 @@ export class RemoteRows {
   #workerAt(address: string): Promise<WorkerStatus | undefined> {
     const workerOf = ({ worker }: proto.GetWorkerResponse) => codec.worker.from(required(worker, "a worker"));
     const { getWorker: method } = partitionsDefinition;
-    return this.#ask(address, method, create(proto.GetWorkerRequestSchema), workerOf, async (client, options) => {
+    return this.#query(address, method, create(proto.GetWorkerRequestSchema), workerOf, async (client, options) => {
       for await (const { rows } of readRowsV01(client, "worker", [], options))
         if (rows.length > 0) return rows[0] as WorkerStatus;
       return undefined;
@@ -213,30 +213,30 @@ export class RemoteRows {
   async #countOnce(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage | undefined> {
     const { directory } = this.#ports;
     const counts = new Map<string, number>();
-    const heardOf = new Set<number>();
-    let led = 0;
+    const countedPartitions = new Set<number>();
+    let countedTotal = 0;
     let pinned = 0;
     for (const address of directory.workers) {
       const counted = await this.#usageAt(address, id, services);
       if (counted === undefined) continue;
-      led += counted.led.length;
-      for (const partition of counted.led) heardOf.add(partition);
+      countedTotal += counted.partitions.length;
+      for (const partition of counted.partitions) countedPartitions.add(partition);
       pinned += counted.usage.pinned;
       for (const [service, count] of counted.usage.unfinishedByService) counts.set(service, (counts.get(service) ?? 0) + count);
     }
-    const isWhole = directory.partitionCount > 0 && led === directory.partitionCount && heardOf.size === led;
+    const isWhole = directory.partitionCount > 0 && countedTotal === directory.partitionCount && countedPartitions.size === countedTotal;
     return isWhole ? { pinned, unfinishedByService: counts } : undefined;
   }
 
   #usageAt(address: string, deploymentId: DeploymentId, services: readonly string[]): Promise<CountedUsage | undefined> {
     const request = create(proto.CountUsageRequestSchema, { deploymentId, services: [...services] });
     const { countUsage: method } = partitionsDefinition;
-    const countedOf = (counted: proto.CountUsageResponse) => ({ led: counted.partitions, usage: codec.usage.from(counted) });
-    return this.#ask(address, method, request, countedOf, async (client, options) => {
-      let led: readonly number[] = [];
+    const countedOf = (counted: proto.CountUsageResponse) => ({ partitions: counted.partitions, usage: codec.usage.from(counted) });
+    return this.#query(address, method, request, countedOf, async (client, options) => {
+      let partitions: readonly number[] = [];
       for await (const page of readRowsV01(client, "usage", [deploymentId, services], options)) {
-        led = [...led, ...page.led];
-        if (page.rows.length > 0) return { led, usage: page.rows[0] as DeploymentUsage };
+        partitions = [...partitions, ...page.leaderPartitions];
+        if (page.rows.length > 0) return { partitions, usage: page.rows[0] as DeploymentUsage };
       }
       return undefined;
     });
@@ -247,12 +247,12 @@ export class RemoteRows {
     return directory.partitionCount === 0 ? undefined : directory.leaderOf(partitionOf(id, directory.partitionCount))?.address;
   }
 
-  async *#ofAll<In, Out, Row>(table: Table<In, Out, Row>): AsyncIterable<Row> {
+  async *#ofAll<In, Out, Row>(table: RemoteTable<In, Out, Row>): AsyncIterable<Row> {
     for (const address of this.#ports.directory.workers) yield* this.#of(address, table);
   }
 
   /** A worker that cannot be reached ends its rows early. One of v0.1 is asked in its own form. */
-  async *#of<In, Out, Row>(address: string, { method, request, rowsOf, v01 }: Table<In, Out, Row>): AsyncIterable<Row> {
+  async *#of<In, Out, Row>(address: string, { method, request, rowsOf, v01 }: RemoteTable<In, Out, Row>): AsyncIterable<Row> {
     const client = this.#ports.channel(address);
     const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
     try {
@@ -269,21 +269,21 @@ export class RemoteRows {
   }
 
   /** Undefined when the worker cannot be reached. One of v0.1 is asked in its own form. */
-  async #ask<In, Out, Result>(
+  async #query<In, Out, Result>(
     address: string,
     method: MethodDefinition<In, Out>,
     request: In,
     resultOf: (response: Out) => Result,
-    askV01: (client: Client, options: PagesOptions) => Promise<Result | undefined>,
+    queryV01: (client: Client, options: PagesOptions) => Promise<Result | undefined>,
   ): Promise<Result | undefined> {
     const client = this.#ports.channel(address);
     const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
     try {
-      return resultOf(await askUnary(client, method, request, options));
+      return resultOf(await callUnary(client, method, request, options));
     } catch (cause) {
       if (!isUnimplemented((cause as Error).cause)) return this.#unreachable(address, cause);
     }
-    return askV01(client, options).catch((cause: unknown) => this.#unreachable(address, cause));
+    return queryV01(client, options).catch((cause: unknown) => this.#unreachable(address, cause));
   }
 
   /** Its partitions may have moved while it answered, too. */
@@ -295,13 +295,13 @@ export class RemoteRows {
 
 /** What one worker counted, and in which partitions. */
 interface CountedUsage {
-  readonly led: readonly number[];
+  readonly partitions: readonly number[];
   readonly usage: DeploymentUsage;
 }
 
 function attemptsTable(
   ids: readonly InvocationId[] | undefined,
-): Table<proto.ListAttemptsRequest, proto.ListAttemptsResponse, InvokerStatus> {
+): RemoteTable<proto.ListAttemptsRequest, proto.ListAttemptsResponse, InvokerStatus> {
   return {
     method: partitionsDefinition.listAttempts,
     request: create(proto.ListAttemptsRequestSchema, given("ids", ids && { ids: [...ids] })),
@@ -310,6 +310,6 @@ function attemptsTable(
   };
 }
 
-function selectionOf(partitions: Partitions): { readonly selection?: { partitions: number[] } } {
+function selectionOf(partitions: PartitionNumbers): { readonly selection?: { partitions: number[] } } {
   return given("selection", partitions && { partitions: [...partitions] });
 }

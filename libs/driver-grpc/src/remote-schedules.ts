@@ -9,14 +9,14 @@ import * as proto from "./gen/v1/schedules_pb.js";
 import { CHANGE_DEADLINE_MS, ROWS_DEADLINE_MS } from "./limits.js";
 import { readPages } from "./pages.js";
 import { isUnimplemented } from "./status.js";
-import { askUnary } from "./unary.js";
-import { askSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/schedules.js";
+import { callUnary } from "./unary.js";
+import { callSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/schedules.js";
 
 const WHOM = "the registry";
 
 /** `client`: a registry that answers now. Everything rejects with OPS0004 when it does not. A registry of v0.1 is asked in its own form. */
 export function remoteSchedules(client: () => Client): Schedules {
-  const ask = async <In, Out, Result>(
+  const call = async <In, Out, Result>(
     method: MethodDefinition<In, Out>,
     request: In,
     [methodV01, ...valuesV01]: readonly [ScheduleMethod, ...unknown[]],
@@ -24,10 +24,10 @@ export function remoteSchedules(client: () => Client): Schedules {
   ): Promise<Result> => {
     const options = { deadlineMs: CHANGE_DEADLINE_MS, whom: WHOM };
     try {
-      return resultOf(await askUnary(client(), method, request, options));
+      return resultOf(await callUnary(client(), method, request, options));
     } catch (cause) {
       if (!isUnimplemented((cause as Error).cause)) throw cause;
-      return (await askSchedulesV01(client(), methodV01, valuesV01, options)) as Result;
+      return (await callSchedulesV01(client(), methodV01, valuesV01, options)) as Result;
     }
   };
   const whole = ({ schedule }: { readonly schedule?: proto.Schedule | undefined }): Schedule => fromSchedule(schedule);
@@ -35,27 +35,27 @@ export function remoteSchedules(client: () => Client): Schedules {
     schedulesDefinition;
   return {
     get: (id) =>
-      ask(getSchedule, create(proto.GetScheduleRequestSchema, { id }), ["get", id], ({ schedule }) =>
+      call(getSchedule, create(proto.GetScheduleRequestSchema, { id }), ["get", id], ({ schedule }) =>
         schedule === undefined ? undefined : fromSchedule(schedule),
       ),
     list: () => list(client()),
     create: (spec, isPaused) => {
       const request = create(proto.CreateScheduleRequestSchema, { spec: toSpec(spec), isPaused });
-      return ask(createSchedule, request, ["create", spec, isPaused], whole);
+      return call(createSchedule, request, ["create", spec, isPaused], whole);
     },
     replace: (id, spec, expectedVersion) => {
       const expected = given("expectedVersion", bigOf(expectedVersion));
       const request = create(proto.ReplaceScheduleRequestSchema, { id, spec: toSpec(spec), ...expected });
-      return ask(replaceSchedule, request, ["replace", id, spec, expectedVersion], whole);
+      return call(replaceSchedule, request, ["replace", id, spec, expectedVersion], whole);
     },
     remove: (id, expectedVersion) => {
       const request = create(proto.DeleteScheduleRequestSchema, { id, ...given("expectedVersion", bigOf(expectedVersion)) });
-      return ask(deleteSchedule, request, ["remove", id, expectedVersion], () => undefined);
+      return call(deleteSchedule, request, ["remove", id, expectedVersion], () => undefined);
     },
-    pause: (id) => ask(pauseSchedule, create(proto.PauseScheduleRequestSchema, { id }), ["pause", id], whole),
-    resume: (id) => ask(resumeSchedule, create(proto.ResumeScheduleRequestSchema, { id }), ["resume", id], whole),
+    pause: (id) => call(pauseSchedule, create(proto.PauseScheduleRequestSchema, { id }), ["pause", id], whole),
+    resume: (id) => call(resumeSchedule, create(proto.ResumeScheduleRequestSchema, { id }), ["resume", id], whole),
     runNow: (id, key) =>
-      ask(runSchedule, create(proto.RunScheduleRequestSchema, { id, key }), ["runNow", id, key], ({ invocationId, isNew }) => ({
+      call(runSchedule, create(proto.RunScheduleRequestSchema, { id, key }), ["runNow", id, key], ({ invocationId, isNew }) => ({
         invocationId: checkedInvocationId(invocationId),
         isNew,
       })),

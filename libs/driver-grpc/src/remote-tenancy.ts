@@ -10,7 +10,7 @@ import type {
   GatewayReport,
   RateShares,
   Tenancy,
-  TenancyNews,
+  TenancyChange,
   TunnelsReport,
   UsageReport,
 } from "@perdure/cloud";
@@ -26,10 +26,10 @@ import {
 } from "./codec/tenancy.js";
 import { tenancyDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/tenancy_pb.js";
-import { RECONNECT_BOUNDS, TENANCY_ASK_DEADLINE_MS } from "./limits.js";
+import { RECONNECT_BOUNDS, TENANCY_REQUEST_DEADLINE_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
-import { askUnary } from "./unary.js";
-import { askV01, newsOfV01, type TenancyMethod } from "./v01/tenancy.js";
+import { callUnary } from "./unary.js";
+import { callTenancyV01, eventOfV01, type TenancyMethod } from "./v01/tenancy.js";
 
 export interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
@@ -51,69 +51,69 @@ export class RemoteTenancy implements Tenancy {
 
   async environment(bare: BareEnvironmentId): Promise<EnvironmentFacts | undefined> {
     const request = create(proto.GetEnvironmentRequestSchema, { bareId: bare });
-    return this.#ask(tenancyDefinition.getEnvironment, request, ["environment", bare], ({ environment }) =>
+    return this.#request(tenancyDefinition.getEnvironment, request, ["environment", bare], ({ environment }) =>
       environment === undefined ? undefined : fromEnvironment(environment),
     );
   }
 
   async environments(): Promise<readonly EnvironmentFacts[]> {
     const request = create(proto.ListEnvironmentsRequestSchema);
-    return this.#ask(tenancyDefinition.listEnvironments, request, ["environments"], ({ environments }) =>
+    return this.#request(tenancyDefinition.listEnvironments, request, ["environments"], ({ environments }) =>
       environments.map(fromEnvironment),
     );
   }
 
   async authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
     const request = create(proto.AuthenticateRequestSchema, { credential, environmentId });
-    return this.#ask(tenancyDefinition.authenticate, request, ["authenticate", credential, environmentId], fromAuthentication);
+    return this.#request(tenancyDefinition.authenticate, request, ["authenticate", credential, environmentId], fromAuthentication);
   }
 
   async report(reports: readonly UsageReport[]): Promise<void> {
-    await this.#ask(tenancyDefinition.reportUsage, toUsageReports(reports), ["report", reports], () => undefined);
+    await this.#request(tenancyDefinition.reportUsage, toUsageReports(reports), ["report", reports], () => undefined);
   }
 
   async reportTunnels(report: TunnelsReport): Promise<void> {
-    await this.#ask(tenancyDefinition.reportTunnels, toTunnelsReport(report), ["reportTunnels", report], () => undefined);
+    await this.#request(tenancyDefinition.reportTunnels, toTunnelsReport(report), ["reportTunnels", report], () => undefined);
   }
 
   async shareRates(report: GatewayReport): Promise<RateShares> {
-    return this.#ask(tenancyDefinition.shareRates, toGatewayReport(report), ["shareRates", report], fromRateShares);
+    return this.#request(tenancyDefinition.shareRates, toGatewayReport(report), ["shareRates", report], fromRateShares);
   }
 
   async runtimeOf(token: string): Promise<EnvironmentId | undefined> {
     const request = create(proto.IdentifyRuntimeRequestSchema, { token });
-    return this.#ask(tenancyDefinition.identifyRuntime, request, ["runtimeOf", token], ({ environmentId }) =>
+    return this.#request(tenancyDefinition.identifyRuntime, request, ["runtimeOf", token], ({ environmentId }) =>
       environmentId === undefined ? undefined : checkedEnvironmentId(environmentId),
     );
   }
 
-  watch(listener: (news: TenancyNews) => void, { signal }: { readonly signal: AbortSignal }): void {
-    if (!signal.aborted) new Watch(this.#ports, listener, signal);
+  watch(listener: (event: TenancyChange) => void, { signal }: { readonly signal: AbortSignal }): void {
+    if (!signal.aborted) new TenancyWatch(this.#ports, listener, signal);
   }
 
   /**
    * All questions may be asked twice: reports are totals. A process of v0.1 does not have `method` and is asked in its own form.
    */
-  async #ask<In, Out, Result>(
+  async #request<In, Out, Result>(
     method: MethodDefinition<In, Out>,
     request: In,
     [methodV01, ...valuesV01]: readonly [TenancyMethod, ...unknown[]],
     resultOf: (response: Out) => Result,
   ): Promise<Result> {
     const { channels } = this.#ports;
-    const options = { deadlineMs: TENANCY_ASK_DEADLINE_MS, whom: "tenancy" };
+    const options = { deadlineMs: TENANCY_REQUEST_DEADLINE_MS, whom: "tenancy" };
     let last: unknown;
     for (let tries = 0; tries < channels.length; tries++) {
       const turn = this.#turn;
       const client = channels[turn % channels.length] as Client;
       try {
-        return resultOf(await askUnary(client, method, request, options));
+        return resultOf(await callUnary(client, method, request, options));
       } catch (cause) {
         last = cause;
       }
       if (isUnimplemented((last as Error).cause)) {
         try {
-          return (await askV01(client, methodV01, valuesV01, options)) as Result;
+          return (await callTenancyV01(client, methodV01, valuesV01, options)) as Result;
         } catch (cause) {
           last = cause;
         }
@@ -125,16 +125,16 @@ export class RemoteTenancy implements Tenancy {
   }
 }
 
-class Watch {
+class TenancyWatch {
   readonly #ports: RemoteTenancyPorts;
   readonly #backoff: Backoff;
-  readonly #listener: (news: TenancyNews) => void;
+  readonly #listener: (event: TenancyChange) => void;
   #stream: ClientReadableStream<unknown> | undefined;
   #pause: TimerHandle | undefined;
   #turn = 0;
   #isStopped = false;
 
-  constructor(ports: RemoteTenancyPorts, listener: (news: TenancyNews) => void, signal: AbortSignal) {
+  constructor(ports: RemoteTenancyPorts, listener: (event: TenancyChange) => void, signal: AbortSignal) {
     this.#ports = ports;
     this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
     this.#listener = listener;
@@ -147,7 +147,7 @@ class Watch {
     const client = channels[this.#turn++ % channels.length] as Client;
     this.#read(client, tenancyDefinition.watchChanges, create(proto.WatchChangesRequestSchema), fromChange, () => {
       // A process of v0.1 has the method of its own release only.
-      this.#read(client, tenancyDefinition.watch, create(proto.WatchTenancyRequestSchema), newsOfV01, undefined);
+      this.#read(client, tenancyDefinition.watch, create(proto.WatchTenancyRequestSchema), eventOfV01, undefined);
     });
   }
 
@@ -156,21 +156,21 @@ class Watch {
     client: Client,
     { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
     request: In,
-    newsOf: (message: Out) => TenancyNews,
+    eventOf: (message: Out) => TenancyChange,
     onUnimplemented: (() => void) | undefined,
   ): void {
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
     this.#stream = stream;
     stream.on("data", (message: Out) => {
       if (this.#stream !== stream) return;
-      let news: TenancyNews;
+      let event: TenancyChange;
       try {
-        news = newsOf(message);
+        event = eventOf(message);
       } catch (cause) {
         return this.#lost(stream, PerdureError.from(cause).message);
       }
       this.#backoff.reset();
-      this.#listener(news);
+      this.#listener(event);
     });
     stream.on("end", () => this.#lost(stream, "it closed the stream"));
     stream.on("error", (error: Error) => {

@@ -12,9 +12,9 @@ export class RequestNumbers {
   }
 
   /** From 1 on. */
-  next(taken: { has(number: number): boolean }): number {
+  next(used: { has(number: number): boolean }): number {
     do this.#last = this.#last >= this.#max ? 1 : this.#last + 1;
-    while (taken.has(this.#last));
+    while (used.has(this.#last));
     return this.#last;
   }
 }

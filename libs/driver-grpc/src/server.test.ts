@@ -4,7 +4,7 @@ import { type InvocationId, silentLogger } from "@perdure/base";
 import type { InvokeObserver, Partitions } from "@perdure/control";
 import type { Invoke } from "@perdure/partition";
 import { encodeCommand } from "./codec/commands.js";
-import type { Answer, Ask, Request } from "./codec/exchange.js";
+import type { ExchangeResponse, ExchangeRequestBody, ExchangeRequest } from "./codec/exchange.js";
 import { LeaderDirectory } from "./leadership.js";
 import { partitionsHandlers, type ServedPartitions } from "./server.js";
 import { anInvoke } from "./testing/workers.js";
@@ -29,30 +29,30 @@ function exchange() {
     directory: new LeaderDirectory(),
     logger: silentLogger,
   };
-  const answers: Answer[] = [];
+  const answers: ExchangeResponse[] = [];
   const call = Object.assign(new EventEmitter(), {
-    write: (batch: readonly Answer[]) => answers.push(...batch) > 0,
+    write: (batch: readonly ExchangeResponse[]) => answers.push(...batch) > 0,
     pause: () => undefined,
     resume: () => undefined,
     end: () => undefined,
   });
   (partitionsHandlers(served)["exchange"] as unknown as (stream: unknown) => void)(call);
   let number = 0;
-  const ask = (...asks: readonly Ask[]): void => {
+  const send = (...bodies: readonly ExchangeRequestBody[]): void => {
     call.emit(
       "data",
-      asks.map((one): Request => ({ number: ++number, ask: one })),
+      bodies.map((one): ExchangeRequest => ({ number: ++number, body: one })),
     );
   };
   /** What is told in one turn leaves together. */
-  const told = async (): Promise<readonly Answer[]> => {
+  const responses = async (): Promise<readonly ExchangeResponse[]> => {
     await new Promise((resolve) => setImmediate(resolve));
     return answers;
   };
-  return { ask, invoked, told, leadership };
+  return { ask: send, invoked, responses, leadership };
 }
 
-const invokeAsk = (command: Invoke, more: { readonly resubmission?: boolean; readonly epoch?: number | undefined }): Ask => ({
+const invokeBody = (command: Invoke, more: { readonly resubmission?: boolean; readonly epoch?: number | undefined }): ExchangeRequestBody => ({
   case: "invoke",
   value: { command: encodeCommand(command), wait: true, resubmission: more.resubmission === true, epoch: more.epoch },
 });
@@ -64,34 +64,34 @@ test.each([
   ["names no leadership", { epoch: undefined }, true],
   ["is sent again", { epoch: EPOCH, resubmission: true }, true],
 ])("an invocation that %s counts as new only where it cannot be here already", (_what, how, expected) => {
-  const { ask, invoked } = exchange();
+  const { ask: send, invoked } = exchange();
   const command = anInvoke();
-  ask(invokeAsk(command, how));
+  send(invokeBody(command, how));
   expect(invoked.map(({ command: { id, resubmission }, wait }) => [id, resubmission, wait])).toEqual([
     [command.id, expected, true],
   ]);
 });
 
 test("who does not lead any more says so, and invokes nothing", async () => {
-  const { ask, invoked, told, leadership } = exchange();
+  const { ask: send, invoked, responses, leadership } = exchange();
   leadership.epoch = undefined;
-  ask(
-    invokeAsk(anInvoke(), { epoch: EPOCH }),
+  send(
+    invokeBody(anInvoke(), { epoch: EPOCH }),
     { case: "attach", value: anInvoke().id },
     { case: "describe", value: anInvoke().id },
   );
-  expect(await told()).toEqual([1, 2, 3].map((number) => ({ number, tell: { case: "notLeader" } })));
+  expect(await responses()).toEqual([1, 2, 3].map((number) => ({ number, body: { case: "notLeader" } })));
   expect(invoked).toEqual([]);
 });
 
 test("callers of a partition that moves away meanwhile are sent after it, not turned down", async () => {
-  const { ask, invoked, told, leadership } = exchange();
-  ask(invokeAsk(anInvoke(), { epoch: EPOCH }), invokeAsk(anInvoke(), { epoch: EPOCH }));
+  const { ask: send, invoked, responses, leadership } = exchange();
+  send(invokeBody(anInvoke(), { epoch: EPOCH }), invokeBody(anInvoke(), { epoch: EPOCH }));
   invoked[0]?.observer.unavailable("too much work is waiting");
   leadership.epoch = undefined;
   invoked[1]?.observer.unavailable("the leadership is over");
-  expect(await told()).toEqual([
-    { number: 1, tell: { case: "unavailable", value: "too much work is waiting" } },
-    { number: 2, tell: { case: "notLeader" } },
+  expect(await responses()).toEqual([
+    { number: 1, body: { case: "unavailable", value: "too much work is waiting" } },
+    { number: 2, body: { case: "notLeader" } },
   ]);
 });

@@ -8,9 +8,9 @@ import { type InvocationId, type Logger, unreachable } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import type { Invocation, Invoke } from "@perdure/partition";
 import { Batching, type Soon } from "./batching.js";
-import { encodeAnswer, encodeKnown, encodeOutcome } from "./codec/answers.js";
+import { encodeAnswer, encodeOptionalInvocation, encodeOutcome } from "./codec/answers.js";
 import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
-import type { Answer, Request, Tell } from "./codec/exchange.js";
+import type { ExchangeResponse, ExchangeRequest, ExchangeResponseBody } from "./codec/exchange.js";
 import { type Directory, DirectorySchema, LeaderSchema, type WatchRequest } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import type { LiveWorker } from "./live-worker.js";
@@ -42,27 +42,27 @@ export interface ServedPartitions {
 
 export function partitionsHandlers(served: ServedPartitions): UntypedServiceImplementation {
   return {
-    exchange: (call: ServerDuplexStream<readonly Request[], readonly Answer[]>) => new Exchange(served, call),
+    exchange: (call: ServerDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>) => new PartitionExchange(served, call),
     watch: (call: ServerWritableStream<WatchRequest, Directory>) => watch(served.directory, call),
     ...(served.live === undefined ? {} : workerHandlers(served.live, served.logger)),
   };
 }
 
-class Exchange {
+class PartitionExchange {
   readonly #served: ServedPartitions;
-  readonly #out: Batching<Answer, readonly Answer[]>;
+  readonly #out: Batching<ExchangeResponse, readonly ExchangeResponse[]>;
   /** Callers that wait for an outcome, by the number of their request. */
   readonly #waiting = new Map<number, Detach>();
   #isOpen = true;
 
-  constructor(served: ServedPartitions, call: ServerDuplexStream<readonly Request[], readonly Answer[]>) {
+  constructor(served: ServedPartitions, call: ServerDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>) {
     this.#served = served;
     this.#out = new Batching({ write: (batch) => call.write(batch) }, (answers) => answers, bytesOfAnswer, served.soon);
     call.on("drain", () => {
       this.#out.drained();
       if (!this.#out.isFull) call.resume();
     });
-    call.on("data", (requests: readonly Request[]) => {
+    call.on("data", (requests: readonly ExchangeRequest[]) => {
       for (const request of requests) this.#take(request);
       if (this.#out.isFull) call.pause(); // Who does not read answers gets no more of them made.
     });
@@ -74,101 +74,101 @@ class Exchange {
     call.on("error", () => this.#close()); // The client sees it as well and comes again.
   }
 
-  #take(request: Request): void {
+  #take(request: ExchangeRequest): void {
     try {
-      this.#ask(request);
+      this.#request(request);
     } catch (cause) {
       this.#served.logger.error(
         { error: cause instanceof Error ? cause.stack : String(cause) },
         "a request could not be handled",
       );
-      this.#tell(request.number, { case: "unavailable", value: "the request could not be handled" });
+      this.#reply(request.number, { case: "unavailable", value: "the request could not be handled" });
     }
   }
 
-  #ask({ number, ask }: Request): void {
-    if (ask === undefined)
-      return this.#tell(number, { case: "unavailable", value: "a request of a kind that this version does not know" });
+  #request({ number, body: request }: ExchangeRequest): void {
+    if (request === undefined)
+      return this.#reply(number, { case: "unavailable", value: "a request of a kind that this version does not know" });
     const { partitions } = this.#served;
-    switch (ask.case) {
+    switch (request.case) {
       case "invoke": {
-        const command = decodeCommand(ask.value.command) as Invoke;
+        const command = decodeCommand(request.value.command) as Invoke;
         if (this.#sentAway(number, command.id)) return;
-        const { resubmission, epoch, wait } = ask.value;
+        const { resubmission, epoch, wait } = request.value;
         const isFirst = !resubmission && epoch !== undefined && epoch === this.#served.epochOf(command.id);
         return this.#invoke(number, isFirst ? command : { ...command, resubmission: true }, wait);
       }
       case "attach": {
-        const id = ask.value as InvocationId;
+        const id = request.value as InvocationId;
         if (this.#sentAway(number, id)) return;
-        this.#waiting.set(number, partitions.attach(id, new Waiting(this.#answering, number, id)));
+        this.#waiting.set(number, partitions.attach(id, new ReplyingObserver(this.#answering, number, id)));
         return;
       }
       case "submit": {
-        const command = decodeCommand(ask.value);
+        const command = decodeCommand(request.value);
         if (this.#sentAway(number, command.id)) return;
         if (command.kind === "invoke") return this.#invoke(number, command, false);
         partitions.submit(command).then(
-          (answer) => this.#tell(number, { case: "answer", value: encodeAnswer(answer) }),
-          (cause: unknown) => this.#tell(number, this.#unavailable(command.id, reasonOf(cause))),
+          (answer) => this.#reply(number, { case: "answer", value: encodeAnswer(answer) }),
+          (cause: unknown) => this.#reply(number, this.#unavailable(command.id, reasonOf(cause))),
         );
         return;
       }
       case "describe": {
-        const id = ask.value as InvocationId;
+        const id = request.value as InvocationId;
         if (this.#sentAway(number, id)) return;
         partitions.describe(id).then(
-          (invocation) => this.#tell(number, { case: "invocation", value: encodeKnown(invocation) }),
-          (cause: unknown) => this.#tell(number, this.#unavailable(id, reasonOf(cause))),
+          (invocation) => this.#reply(number, { case: "invocation", value: encodeOptionalInvocation(invocation) }),
+          (cause: unknown) => this.#reply(number, this.#unavailable(id, reasonOf(cause))),
         );
         return;
       }
       case "deliver": {
-        const { producer, seq, command, after } = ask.value;
-        const owed = decodeCommand(command);
-        const delivered = () => this.#tell(number, { case: "delivered" });
-        const undelivered = () => this.#tell(number, { case: "notLeader" });
-        if (!this.#served.deliver(owed, producer, seq, delivered, after, undelivered)) undelivered();
+        const { producer, seq, command, after } = request.value;
+        const message = decodeCommand(command);
+        const delivered = () => this.#reply(number, { case: "delivered" });
+        const undelivered = () => this.#reply(number, { case: "notLeader" });
+        if (!this.#served.deliver(message, producer, seq, delivered, after, undelivered)) undelivered();
         return;
       }
       case "forget":
-        this.#waiting.get(ask.value)?.detach();
-        this.#waiting.delete(ask.value);
+        this.#waiting.get(request.value)?.detach();
+        this.#waiting.delete(request.value);
         return;
       default:
-        return unreachable(ask);
+        return unreachable(request);
     }
   }
 
   #invoke(number: number, command: Invoke, wait: boolean): void {
-    const detach = this.#served.partitions.invoke(command, wait, new Waiting(this.#answering, number, command.id));
+    const detach = this.#served.partitions.invoke(command, wait, new ReplyingObserver(this.#answering, number, command.id));
     if (wait) this.#waiting.set(number, detach);
   }
 
   /** A partition that moved away meanwhile is no reason to turn callers down: they follow it. */
-  #unavailable(id: InvocationId, reason: string): Tell {
+  #unavailable(id: InvocationId, reason: string): ExchangeResponseBody {
     return this.#served.leads(id) ? { case: "unavailable", value: reason } : { case: "notLeader" };
   }
 
   #sentAway(number: number, id: InvocationId): boolean {
     if (this.#served.leads(id)) return false;
-    this.#tell(number, { case: "notLeader" });
+    this.#reply(number, { case: "notLeader" });
     return true;
   }
 
   readonly #answering: Answering = {
-    tell: (number, tell) => this.#tell(number, tell),
-    last: (number, tell) => this.#last(number, tell),
+    reply: (number, reply) => this.#reply(number, reply),
+    last: (number, reply) => this.#last(number, reply),
     unavailable: (number, id, reason) => this.#last(number, this.#unavailable(id, reason)),
   };
 
-  #last(number: number, tell: Tell): void {
+  #last(number: number, reply: ExchangeResponseBody): void {
     this.#waiting.delete(number);
-    this.#tell(number, tell);
+    this.#reply(number, reply);
   }
 
-  #tell(number: number, tell: Tell): void {
-    if (this.#isOpen) this.#out.add({ number, tell });
+  #reply(number: number, reply: ExchangeResponseBody): void {
+    if (this.#isOpen) this.#out.add({ number, body: reply });
   }
 
   #close(): void {
@@ -181,13 +181,13 @@ class Exchange {
 }
 
 interface Answering {
-  tell(number: number, tell: Tell): void;
-  last(number: number, tell: Tell): void;
+  reply(number: number, reply: ExchangeResponseBody): void;
+  last(number: number, reply: ExchangeResponseBody): void;
   unavailable(number: number, id: InvocationId, reason: string): void;
 }
 
 /** Who waits behind a request. Of a class: three functions made for each request would cost more than what they do. */
-class Waiting implements InvokeObserver {
+class ReplyingObserver implements InvokeObserver {
   readonly #answering: Answering;
   readonly #number: number;
   readonly #id: InvocationId;
@@ -199,7 +199,7 @@ class Waiting implements InvokeObserver {
   }
 
   submitted(previous: Invocation | undefined): void {
-    this.#answering.tell(this.#number, previous === undefined ? SUBMITTED : { case: "submitted", value: encodeKnown(previous) });
+    this.#answering.reply(this.#number, previous === undefined ? SUBMITTED : { case: "submitted", value: encodeOptionalInvocation(previous) });
   }
 
   completed({ outcome, expiresAtMs }: Completion): void {
@@ -215,7 +215,7 @@ class Waiting implements InvokeObserver {
   }
 }
 
-const SUBMITTED: Tell = { case: "submitted", value: undefined };
+const SUBMITTED: ExchangeResponseBody = { case: "submitted", value: undefined };
 
 function watch(directory: LeaderDirectory, call: ServerWritableStream<WatchRequest, Directory>): void {
   const send = (): void => {
@@ -238,9 +238,9 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function bytesOfAnswer({ tell }: Answer): number {
-  if (tell === undefined) return SMALL_BYTES;
-  if (tell.case === "completed") return tell.value.outcome.length + SMALL_BYTES;
-  return tell.case === "invocation" || tell.case === "answer" ? tell.value.length + SMALL_BYTES : SMALL_BYTES;
+function bytesOfAnswer({ body: reply }: ExchangeResponse): number {
+  if (reply === undefined) return SMALL_BYTES;
+  if (reply.case === "completed") return reply.value.outcome.length + SMALL_BYTES;
+  return reply.case === "invocation" || reply.case === "answer" ? reply.value.length + SMALL_BYTES : SMALL_BYTES;
 }
 const SMALL_BYTES = 16;

@@ -35,12 +35,12 @@ export function showingToken(shared: SharedToken): Interceptor {
 
 /** For servers: a call without the token ends with UNAUTHENTICATED before any handler sees it. */
 export function requiringToken(shared: SharedToken): ServerInterceptor {
-  const wanted = digest(shownAs(shared));
+  const expectedDigest = digest(shownAs(shared));
   return (_method, call) => {
     const listener = new ServerListenerBuilder()
       .withOnReceiveMetadata((metadata, next) => {
         const [shown] = metadata.get(HEADER);
-        if (typeof shown === "string" && timingSafeEqual(digest(shown), wanted)) {
+        if (typeof shown === "string" && timingSafeEqual(digest(shown), expectedDigest)) {
           metadata.remove(HEADER);
           return next(metadata);
         }

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Logger } from "@perdure/base";
-import type { Tenancy, TenancyNews } from "@perdure/cloud";
+import type { Tenancy, TenancyChange } from "@perdure/cloud";
 import { toJson } from "./codec/json.js";
 import {
   checkedBareId,
@@ -59,15 +59,15 @@ export function tenancyHandlers(tenancy: Tenancy, logger: Logger): UntypedServic
 function watch<Message>(
   tenancy: Tenancy,
   call: ServerWritableStream<unknown, Message>,
-  messageOf: (news: TenancyNews) => Message,
+  messageOf: (event: TenancyChange) => Message,
 ): void {
   const stop = new AbortController();
   let isReading = true;
   let hasMissed = false;
-  const send = (news: TenancyNews): void => {
+  const send = (event: TenancyChange): void => {
     if (stop.signal.aborted) return;
     hasMissed ||= !isReading;
-    if (isReading) isReading = call.write(messageOf(news));
+    if (isReading) isReading = call.write(messageOf(event));
   };
   // A slow reader drops everything rather than something.
   call.on("drain", () => {

@@ -9,7 +9,7 @@ import { ChangedSchema, type ChangeReply, ChangeReplySchema, RefusedSchema } fro
 import { refusalOf } from "./refusal.js";
 import { answeredError, statusOf } from "./status.js";
 
-export interface AskOptions {
+export interface UnaryCallOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
   /** For messages: "the registry". */
@@ -17,11 +17,11 @@ export interface AskOptions {
 }
 
 /** Rejects with the error that was answered (`status.ts`), with OPS0004 when there is no answer, with the signal's reason when it fires. */
-export function askUnary<In, Out>(
+export function callUnary<In, Out>(
   client: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
   request: In,
-  { deadlineMs, signal, whom }: AskOptions,
+  { deadlineMs, signal, whom }: UnaryCallOptions,
 ): Promise<Out> {
   const deadline = Date.now() + deadlineMs;
   return new Promise((resolve, reject) => {

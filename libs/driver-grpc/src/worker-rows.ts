@@ -8,7 +8,7 @@ import type { InvocationId, Logger } from "@perdure/base";
 import type { FlowLimits, FlowRows } from "@perdure/flow";
 import type { InvokerStatus } from "@perdure/invoker";
 import { given } from "./codec/checks.js";
-import type { Form } from "./codec/form.js";
+import type { FieldCodec } from "./codec/form.js";
 import { checkedDeploymentId } from "./codec/registry.js";
 import { checkedInvocationId } from "./codec/schedules.js";
 import * as codec from "./codec/workers.js";
@@ -23,8 +23,8 @@ import { rowsHandlerV01 } from "./v01/worker-rows.js";
 export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServiceImplementation {
   const answered = <In, Out>(answerTo: (request: In) => Promise<Out>) => unaryHandler(answerTo, logger);
   const paged = <In, Row, Message, Page>(
-    rowsOf: (request: In) => Rows<Row>,
-    form: Form<Row, Message>,
+    rowsOf: (request: In) => RowSource<Row>,
+    form: FieldCodec<Row, Message>,
     pageOf: (messages: Message[]) => Page,
   ) => {
     return (call: ServerWritableStream<In, Page>) => streamPages(call, pagesOf(rowsOf(call.request), form, pageOf), logger);
@@ -66,7 +66,7 @@ export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServi
       (subscriptions) => create(proto.ListSubscriptionStatusesResponseSchema, { subscriptions }),
     ),
     countUsage: answered(async ({ deploymentId, services }: proto.CountUsageRequest) => {
-      const partitions = [...worker.led()];
+      const partitions = [...worker.leaderPartitions()];
       const counted = await worker.countUsage(checkedDeploymentId(deploymentId), services);
       return Object.assign(codec.usage.to(counted), { partitions });
     }),
@@ -74,11 +74,11 @@ export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServi
   };
 }
 
-type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
+type RowSource<Row> = Iterable<Row> | AsyncIterable<Row>;
 
 async function* pagesOf<Row, Message, Page>(
-  rows: Rows<Row>,
-  form: Form<Row, Message>,
+  rows: RowSource<Row>,
+  form: FieldCodec<Row, Message>,
   pageOf: (messages: Message[]) => Page,
 ): AsyncIterable<Page> {
   let page: Message[] = [];

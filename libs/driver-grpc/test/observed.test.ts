@@ -12,20 +12,20 @@ import {
   serverCredentials,
   tenancyDefinition,
 } from "../src/index.js";
-import { askUnary } from "../src/unary.js";
+import { callUnary } from "../src/unary.js";
 
-function anObserver(told: string[], side: string, traceparent: string | undefined): OperationObserver {
+function anObserver(log: string[], role: string, traceparent: string | undefined): OperationObserver {
   return {
     begin: (name, target, caller) => ({
       traceparent,
       run: (work) => work(),
-      end: (error) => void told.push(`${side} ${target}/${name} ${error ?? "ok"} from ${caller ?? "nobody"}`),
+      end: (error) => void log.push(`${role} ${target}/${name} ${error ?? "ok"} from ${caller ?? "nobody"}`),
     }),
   };
 }
 
 test("are told with how they ended", async () => {
-  const told: string[] = [];
+  const log: string[] = [];
   const server = new Server(SERVER_OPTIONS);
   let isBroken = false;
   const handlers = {
@@ -35,25 +35,25 @@ test("are told with how they ended", async () => {
     },
     watch() {},
   };
-  server.addService(tenancyDefinition, observedHandlers(tenancyDefinition, handlers, anObserver(told, "asked", undefined)));
+  server.addService(tenancyDefinition, observedHandlers(tenancyDefinition, handlers, anObserver(log, "asked", undefined)));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     );
   });
-  const client = openChannel(`127.0.0.1:${port}`, undefined, anObserver(told, "asking", "00-trace"));
-  const ask = () =>
-    askUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, whom: "it" });
+  const client = openChannel(`127.0.0.1:${port}`, undefined, anObserver(log, "asking", "00-trace"));
+  const call = () =>
+    callUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, whom: "it" });
   try {
-    await ask();
+    await call();
     isBroken = true;
-    await expect(ask()).rejects.toThrow();
+    await expect(call()).rejects.toThrow();
   } finally {
     client.close();
     server.forceShutdown();
   }
   const method = "perdure.control.v1.Tenancy/Ask";
-  expect(told).toEqual([
+  expect(log).toEqual([
     `asked ${method} ok from 00-trace`,
     `asking ${method} ok from nobody`,
     `asked ${method} INTERNAL from 00-trace`,

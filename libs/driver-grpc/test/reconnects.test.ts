@@ -104,11 +104,11 @@ describe("clients of a server that is started again come back spread over time",
       const stop = new AbortController();
       opened.push(() => stop.abort());
       let served = Promise.withResolvers<void>();
-      const told = (): void => {
+      const resolveServed = (): void => {
         served.resolve();
         served = Promise.withResolvers<void>();
       };
-      new RemoteTenancy({ ...client, clock: systemClock }).watch(told, { signal: stop.signal });
+      new RemoteTenancy({ ...client, clock: systemClock }).watch(resolveServed, { signal: stop.signal });
       return { client, served: () => served.promise };
     });
     expectSpread(pauses);

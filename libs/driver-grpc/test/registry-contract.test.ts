@@ -9,7 +9,7 @@ import type { DeploymentRecord, VerificationFinding, RegistryRefusal, RuleChange
 import { createTestRegistry } from "@perdure/registry/testing";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
-import type { Form } from "../src/codec/form.js";
+import type { FieldCodec } from "../src/codec/form.js";
 import * as codec from "../src/codec/registry.js";
 import * as proto from "../src/gen/v1/registry_pb.js";
 import { openChannel, registryDefinition, registryHandlers, SERVER_OPTIONS, serverCredentials } from "../src/index.js";
@@ -265,7 +265,7 @@ const bounds = fc.record({
 function keeps<T, Schema extends DescMessage>(
   values: fc.Arbitrary<T>,
   schema: Schema,
-  form: Form<T, MessageShape<Schema>>,
+  form: FieldCodec<T, MessageShape<Schema>>,
 ): void {
   fc.assert(
     fc.property(values, (value) => expect(form.from(fromBinary(schema, toBinary(schema, form.to(value))))).toEqual(value)),
@@ -315,13 +315,13 @@ describe("a process of v0.1", () => {
       channel.close();
       server.forceShutdown();
     });
-    const ask = { deadlineMs: 10_000, whom: "the registry" };
+    const callOptions = { deadlineMs: 10_000, whom: "the registry" };
     const properties = { "bootstrap.servers": "localhost:1" };
-    const { value } = await changeV01(channel, "createKafkaCluster", ["k1", properties], ask);
+    const { value } = await changeV01(channel, "createKafkaCluster", ["k1", properties], callOptions);
     expect(value).toEqual(registry.kafkaCluster("k1"));
-    const refusal = changeV01(channel, "removeKafkaCluster", ["nope", false], ask);
+    const refusal = changeV01(channel, "removeKafkaCluster", ["nope", false], callOptions);
     await expect(refusal).rejects.toMatchObject({ status: 404 } satisfies Partial<RegistryRefusal>);
-    await expect(changeV01(channel, "drop" as never, [], ask)).rejects.toMatchObject({ code: "OPS0003" });
+    await expect(changeV01(channel, "drop" as never, [], callOptions)).rejects.toMatchObject({ code: "OPS0003" });
     const { path, requestSerialize, responseDeserialize } = registryDefinition.watch;
     const stream = channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {
       $typeName: "perdure.control.v1.WatchRegistryRequest",

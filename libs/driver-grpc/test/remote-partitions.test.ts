@@ -4,7 +4,7 @@ import type { Completion } from "@perdure/control";
 import { type Invocation, type Invoke, stateVersion } from "@perdure/partition";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
-import { DirectoryWatch, LeaderDirectory, Link, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
+import { DirectoryWatch, LeaderDirectory, WorkerLink, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
 import { anInvoke, TestWorker } from "../src/testing/workers.js";
 
 const opened: (() => Promise<void> | void)[] = [];
@@ -21,9 +21,9 @@ async function worker(kv: MemoryKeyValue, options: Parameters<typeof TestWorker.
 /** A gateway that knows the first worker only. */
 function gateway(seed: TestWorker, tls?: MutualTls) {
   const directory = new LeaderDirectory();
-  const links = new Map<string, Link>();
-  const link = (address: string): Link => {
-    const link = links.get(address) ?? new Link(address, openChannel(address, tls));
+  const links = new Map<string, WorkerLink>();
+  const link = (address: string): WorkerLink => {
+    const link = links.get(address) ?? new WorkerLink(address, openChannel(address, tls));
     links.set(address, link);
     return link;
   };
@@ -38,14 +38,14 @@ function gateway(seed: TestWorker, tls?: MutualTls) {
   return { partitions, directory, links };
 }
 
-interface Heard {
+interface CallRecord {
   readonly submitted: (Invocation | undefined)[];
   readonly outcome: Promise<string>;
   readonly accepted: Promise<void>;
 }
 
 /** Submits and listens. */
-function call(partitions: RemotePartitions, command: Invoke): Heard {
+function call(partitions: RemotePartitions, command: Invoke): CallRecord {
   const submitted: (Invocation | undefined)[] = [];
   let accept: () => void = () => undefined;
   const accepted = new Promise<void>((resolve) => {
@@ -69,11 +69,11 @@ function call(partitions: RemotePartitions, command: Invoke): Heard {
 function outcomeOfDelivery(partitions: RemotePartitions, command: Invoke) {
   const outcome: string[] = [];
   const promise = new Promise<void>((resolve) => {
-    const hear = (what: string) => () => {
+    const record = (what: string) => () => {
       outcome.push(what);
       resolve();
     };
-    partitions.deliver({ command, producer: "p9", seq: 1, after: undefined }, hear("delivered"), hear("undelivered"));
+    partitions.deliver({ command, producer: "p9", seq: 1, after: undefined }, record("delivered"), record("undelivered"));
   });
   return { outcome, promise };
 }
@@ -82,9 +82,9 @@ describe("a partition led in another process", () => {
   test("takes invocations, tells that they are durable and how they end", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
     const commands = Array.from({ length: 500 }, () => anInvoke());
-    const heard = commands.map((command) => call(partitions, command));
-    expect(await Promise.all(heard.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
-    expect(heard.every(({ submitted }) => submitted.length === 1 && submitted[0] === undefined)).toBe(true);
+    const calls = commands.map((command) => call(partitions, command));
+    expect(await Promise.all(calls.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
+    expect(calls.every(({ submitted }) => submitted.length === 1 && submitted[0] === undefined)).toBe(true);
   });
 
   test("answers verbs, descriptions, attaching and outputs like one led here", async () => {
@@ -116,22 +116,22 @@ describe("a partition led in another process", () => {
 
   /** A gateway to which the first answer of a leader that it asks directly is lost. */
   function losingOneAnswer({ directory, links }: ReturnType<typeof gateway>, { address }: TestWorker): RemotePartitions {
-    const link = links.get(address) as Link;
+    const link = links.get(address) as WorkerLink;
     let lost = 0;
     const lossy = Object.create(link, {
-      ask: {
-        value: (ask: Parameters<Link["ask"]>[0], asker: Parameters<Link["ask"]>[1]) =>
-          link.ask(ask, {
+      request: {
+        value: (body: Parameters<WorkerLink["request"]>[0], asker: Parameters<WorkerLink["request"]>[1]) =>
+          link.request(body, {
             id: asker.id,
-            answered: (tell) => {
-              if (lost++ > 0) return asker.answered(tell);
+            answered: (response) => {
+              if (lost++ > 0) return asker.answered(response);
               asker.broken("the answer was lost");
               return true;
             },
             broken: (reason) => asker.broken(reason),
           }),
       },
-    }) as Link;
+    }) as WorkerLink;
     const partitions = new RemotePartitions({ directory, link: () => lossy, clock: systemClock });
     opened.push(() => partitions.close());
     return partitions;
@@ -202,11 +202,11 @@ describe("a partition led in another process", () => {
 
     const next = await worker(kv, { epoch: 2 });
     old.kill();
-    const late = call(partitions, anInvoke()); // Asked while nobody is known to lead.
+    const queuedCall = call(partitions, anInvoke()); // Asked while nobody is known to lead.
     directory.learn(next.claims(2));
     expect(await Promise.all(waiting.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
     expect(waiting.every(({ submitted }) => submitted.length === 1)).toBe(true);
-    expect(await late.outcome).toMatch(/^done /);
+    expect(await queuedCall.outcome).toMatch(/^done /);
     expect(next.processor.counters.completed).toBe(51);
   });
 
@@ -292,11 +292,11 @@ describe("a partition led in another process", () => {
 
 describe("with certificates", () => {
   test("both sides prove who they are", async () => {
-    const { trusted, stranger } = await makeCertificates();
+    const { trusted, untrusted } = await makeCertificates();
     const leader = await worker(new MemoryKeyValue(), { epoch: 1, tls: trusted });
     const ours = gateway(leader, trusted);
     expect(await call(ours.partitions, anInvoke()).outcome).toMatch(/^done /);
-    for (const tls of [stranger, undefined]) {
+    for (const tls of [untrusted, undefined]) {
       const theirs = gateway(leader, tls);
       await new Promise((resolve) => setTimeout(resolve, 200));
       expect(theirs.directory.partitionCount).toBe(0);

@@ -99,8 +99,8 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     const dry = await remote.register({ ...request, dryRun: true }, signal);
     expect(remote.services()).toEqual([]);
     for (const revision of dry.deployment.services) {
-      const looked = { deployment: dry.deployment, revision };
-      expect(remote.effective(looked)).toEqual(registry.effective(looked));
+      const target = { deployment: dry.deployment, revision };
+      expect(remote.effective(target)).toEqual(registry.effective(target));
     }
     const outcome = await remote.register(request, signal);
     expect(outcome.kind).toBe("created");
@@ -116,14 +116,14 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     const registry = await createTestRegistry();
     const remote = await connect([(await serve(registry)).address]);
     await remote.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" });
-    for (const ask of [
+    for (const attempt of [
       (one: Registry) => one.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" }),
       (one: Registry) => one.createSubscription("nonsense", "service://A/b", {}),
       (one: Registry) => one.removeKafkaCluster("nope", false),
     ]) {
       const refusals = await Promise.all(
-        [ask(remote), ask(registry)].map((asked) =>
-          asked.then(
+        [attempt(remote), attempt(registry)].map((result) =>
+          result.then(
             () => undefined,
             (cause: unknown) => cause,
           ),
@@ -139,9 +139,9 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     const metadata = emptyMemoryMetadata();
     const registry = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
     const remote = await connect([(await serve(registry)).address]);
-    const heard = new Promise<void>((resolve) => remote.onChange(resolve));
+    const changed = new Promise<void>((resolve) => remote.onChange(resolve));
     await registry.putRules([rule("s1", 3)]);
-    await heard;
+    await changed;
     expect(remote.rules()).toMatchObject([{ pattern: "s1", concurrency: 3 }]);
   });
 

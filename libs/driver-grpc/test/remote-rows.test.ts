@@ -34,7 +34,7 @@ const held = (id: InvocationId, retryCount = 1): InvokerStatus => ({
 
 function aWorker(over: Partial<LiveWorker>): LiveWorker {
   return {
-    led: () => [],
+    leaderPartitions: () => [],
     worker: () => ({ id: "w", version: "1", startedAtMs: 1, isDraining: false, leading: [] }),
     status: () => undefined,
     statuses: () => [],
@@ -86,9 +86,9 @@ function rowsOf(workers: readonly string[], leaders: readonly string[] = []): Re
 }
 
 async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
-  const found: Row[] = [];
-  for await (const row of rows) found.push(row);
-  return found;
+  const collected: Row[] = [];
+  for await (const row of rows) collected.push(row);
+  return collected;
 }
 
 const DEPLOYMENT = newDeploymentId(1, new SeededRandom(1));
@@ -104,15 +104,15 @@ describe.each(RELEASES)("rows that only workers have, of workers of %s", (_name,
       serve(aWorker({ statuses: () => many })),
       serve(aWorker({ statuses: () => [held(anId(999))] })),
     ]);
-    const found = await all(rowsOf([one, two]).statuses(undefined));
-    expect(found).toHaveLength(251);
-    expect(found[249]).toMatchObject({ id: anId(249), retryCount: 249, lastStartAtMs: 5 });
-    expect(found[250]).toMatchObject({ id: anId(999) });
+    const statuses = await all(rowsOf([one, two]).statuses(undefined));
+    expect(statuses).toHaveLength(251);
+    expect(statuses[249]).toMatchObject({ id: anId(249), retryCount: 249, lastStartAtMs: 5 });
+    expect(statuses[250]).toMatchObject({ id: anId(999) });
   });
 
   test("of one invocation come from the worker that leads it", async () => {
     const status = (id: InvocationId) => held(id, 7);
-    const address = await serve(aWorker({ led: () => [0, 1], status }));
+    const address = await serve(aWorker({ leaderPartitions: () => [0, 1], status }));
     expect(await rowsOf([address], [address, address]).status(anId(3))).toMatchObject({ id: anId(3), retryCount: 7 });
     expect(await rowsOf([address], []).status(anId(3))).toBeUndefined();
   });
@@ -144,12 +144,12 @@ describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, defini
     methods = definition;
   });
 
-  const led = (partition: number, epoch: number) => ({ partition, epoch, sinceMs: 5, leaseExpiresAtMs: 9 });
-  const aLeader = (id: string, ...leading: ReturnType<typeof led>[]) =>
+  const leadership = (partition: number, epoch: number) => ({ partition, epoch, sinceMs: 5, leaseExpiresAtMs: 9 });
+  const aLeader = (id: string, ...leading: ReturnType<typeof leadership>[]) =>
     aWorker({ worker: () => ({ id, version: "0.1.0", startedAtMs: 1, isDraining: id === "b", leading }) });
 
   test("come from all workers; of two that say they lead the higher epoch counts", async () => {
-    const [a, b] = await Promise.all([serve(aLeader("a", led(0, 3), led(1, 3))), serve(aLeader("b", led(1, 4)))]);
+    const [a, b] = await Promise.all([serve(aLeader("a", leadership(0, 3), leadership(1, 3))), serve(aLeader("b", leadership(1, 4)))]);
     const rows = rowsOf([a, b]);
     const alike = { version: "0.1.0", startedAtMs: 1 };
     expect(await all(rows.nodes())).toEqual([
@@ -187,8 +187,8 @@ describe.each(RELEASES)("usage of a deployment, of workers of %s", (_name, defin
 
   test("is the sum over all partitions", async () => {
     const [one, two] = await Promise.all([
-      serve(aWorker({ led: () => [0], countUsage: usage(1, 2) })),
-      serve(aWorker({ led: () => [1], countUsage: usage(3, 4) })),
+      serve(aWorker({ leaderPartitions: () => [0], countUsage: usage(1, 2) })),
+      serve(aWorker({ leaderPartitions: () => [1], countUsage: usage(3, 4) })),
     ]);
     expect(await rowsOf([one, two]).countUsage(DEPLOYMENT, ["Greeter"])).toEqual({
       pinned: 4,
@@ -197,12 +197,12 @@ describe.each(RELEASES)("usage of a deployment, of workers of %s", (_name, defin
   });
 
   test("waits for a partition that moves, so that nothing is counted twice or not at all", async () => {
-    let led: readonly number[] = [0];
-    const one = await serve(aWorker({ led: () => led, countUsage: usage(1, 1) }));
+    let partitions: readonly number[] = [0];
+    const one = await serve(aWorker({ leaderPartitions: () => partitions, countUsage: usage(1, 1) }));
     setTimeout(() => {
-      led = [0, 1];
+      partitions = [0, 1];
     }, 300);
     expect(await rowsOf([one]).countUsage(DEPLOYMENT, ["Greeter"])).toMatchObject({ pinned: 1 });
-    expect(led).toEqual([0, 1]);
+    expect(partitions).toEqual([0, 1]);
   });
 });

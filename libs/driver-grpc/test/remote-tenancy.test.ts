@@ -1,7 +1,7 @@
 import { Server } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock } from "@perdure/base";
-import { bareOf, NO_USAGE, newEnvironmentId, type TenancyNews } from "@perdure/cloud";
+import { bareOf, NO_USAGE, newEnvironmentId, type TenancyChange } from "@perdure/cloud";
 import { exampleEnvironment, MemoryTenancy } from "@perdure/cloud/testing";
 import {
   openChannel,
@@ -37,23 +37,23 @@ function connect(...ports: number[]): RemoteTenancy {
 
 /** Collects news; `next` waits for one more. */
 function listen(remote: RemoteTenancy) {
-  const heard: TenancyNews[] = [];
+  const received: TenancyChange[] = [];
   let wake: () => void = () => undefined;
   const stop = new AbortController();
   opened.push(() => stop.abort());
   remote.watch(
-    (news) => {
-      heard.push(news);
+    (event) => {
+      received.push(event);
       wake();
     },
     { signal: stop.signal },
   );
-  const until = async (count: number): Promise<readonly TenancyNews[]> => {
-    while (heard.length < count)
+  const until = async (count: number): Promise<readonly TenancyChange[]> => {
+    while (received.length < count)
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
-    return heard;
+    return received;
   };
   return { until, stop };
 }
@@ -65,9 +65,9 @@ describe("tenancy in another process", () => {
     const upstream = { ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:2", secret: new Secret("s3") };
     const one = tenancy.put(exampleEnvironment({ upstream }));
     const two = tenancy.put(exampleEnvironment({ upstream: undefined, status: "PENDING" }));
-    const known = await remote.environment(bareOf(one.id));
-    expect(known).toEqual(one);
-    expect(known?.upstream?.secret?.reveal()).toBe("s3");
+    const environment = await remote.environment(bareOf(one.id));
+    expect(environment).toEqual(one);
+    expect(environment?.upstream?.secret?.reveal()).toBe("s3");
     expect(await remote.environments()).toEqual([one, two]);
     expect(await remote.environment(bareOf(newEnvironmentId(1, { ...randomOf(7) })))).toBeUndefined();
     const key = tenancy.addKey(one.id, "rst:role::AdminAccess", 5);
@@ -97,16 +97,16 @@ describe("tenancy in another process", () => {
   test("tells the news, and that some may have been missed after a gap", async () => {
     const tenancy = new MemoryTenancy();
     const first = await serve(tenancy);
-    const news = listen(connect(first.port));
-    await news.until(1);
+    const events = listen(connect(first.port));
+    await events.until(1);
     const { id } = tenancy.put(exampleEnvironment());
-    await news.until(3); // `everything` comes from the server and from the memory alike.
+    await events.until(3); // `everything` comes from the server and from the memory alike.
     first.stop();
     await serve(tenancy, first.port);
-    const heard = await news.until(4);
-    expect(heard.at(-1)).toEqual({ kind: "everything" });
-    expect(heard).toContainEqual({ kind: "environment", id });
-    news.stop.abort();
+    const received = await events.until(4);
+    expect(received.at(-1)).toEqual({ kind: "everything" });
+    expect(received).toContainEqual({ kind: "environment", id });
+    events.stop.abort();
   });
 
   test("is asked at another process when one is gone, and says TEN0001 when all are", async () => {

@@ -21,7 +21,7 @@ import { fromSchedule, toSchedule } from "../src/codec/schedules.js";
 import { ScheduleSchema } from "../src/gen/v1/schedules_pb.js";
 import { openChannel, SERVER_OPTIONS, schedulesDefinition, schedulesHandlers, serverCredentials } from "../src/index.js";
 import { remoteSchedules } from "../src/remote-schedules.js";
-import { askSchedulesV01, listSchedulesV01 } from "../src/v01/schedules.js";
+import { callSchedulesV01, listSchedulesV01 } from "../src/v01/schedules.js";
 
 const opened: (() => void)[] = [];
 afterEach(() => {
@@ -216,8 +216,8 @@ test("a management API of v0.1 is answered in its own form", async () => {
   const client = await serve(recorder);
   const options = { deadlineMs: 10_000, whom: "the registry" };
   const whole = withoutTimes(recorder.schedule);
-  const got = await askSchedulesV01(client, "get", [recorder.schedule.record.id], options);
+  const got = await callSchedulesV01(client, "get", [recorder.schedule.record.id], options);
   expect(withoutTimes(got as Schedule)).toEqual(whole);
   expect(await listSchedulesV01(client, options)).toHaveLength(300);
-  await expect(askSchedulesV01(client, "drop" as never, [], options)).rejects.toMatchObject({ code: "OPS0003" });
+  await expect(callSchedulesV01(client, "drop" as never, [], options)).rejects.toMatchObject({ code: "OPS0003" });
 });

@@ -13,7 +13,7 @@ import {
   newApiKeyId,
   newEnvironmentId,
   newUserId,
-  type TenancyNews,
+  type TenancyChange,
   type TunnelsReport,
 } from "@perdure/cloud";
 import { exampleEnvironment, MemoryTenancy } from "@perdure/cloud/testing";
@@ -29,8 +29,8 @@ import {
   tenancyDefinition,
   tenancyHandlers,
 } from "../src/index.js";
-import { askUnary } from "../src/unary.js";
-import { askV01 } from "../src/v01/tenancy.js";
+import { callUnary } from "../src/unary.js";
+import { callTenancyV01 } from "../src/v01/tenancy.js";
 
 const opened: (() => void)[] = [];
 afterEach(() => {
@@ -163,8 +163,8 @@ const tunnels: fc.Arbitrary<TunnelsReport> = fc.record(
   },
   { requiredKeys: ["relay", "atMs", "connections"] },
 );
-const news: fc.Arbitrary<TenancyNews> = fc.oneof(
-  fc.constant<TenancyNews>({ kind: "everything" }),
+const event: fc.Arbitrary<TenancyChange> = fc.oneof(
+  fc.constant<TenancyChange>({ kind: "everything" }),
   fc.record({ kind: fc.constant("environment" as const), id: ids.environment }),
   fc.record({ kind: fc.constant("key" as const), id: ids.key, environmentId: ids.environment }),
   fc.record({ kind: fc.constant("member" as const), id: ids.user, accountId: ids.account }),
@@ -209,7 +209,7 @@ describe("messages keep", () => {
   });
 
   test("changes; one that this release does not know stands for everything", () => {
-    keeps(news, proto.WatchChangesResponseSchema, codec.toChange, codec.fromChange);
+    keeps(event, proto.WatchChangesResponseSchema, codec.toChange, codec.fromChange);
     expect(codec.fromChange(fromBinary(proto.WatchChangesResponseSchema, Uint8Array.of(0x7a, 0)))).toEqual({
       kind: "everything",
     });
@@ -251,12 +251,12 @@ const OPTIONS = { deadlineMs: 10_000, whom: "tenancy" };
 test("errors carry their code of the catalogue", async () => {
   const tenancy = new MemoryTenancy();
   const client = await serve(tenancy);
-  const ask = () =>
-    askUnary(client, tenancyDefinition.listEnvironments, { $typeName: "perdure.control.v1.ListEnvironmentsRequest" }, OPTIONS);
+  const call = () =>
+    callUnary(client, tenancyDefinition.listEnvironments, { $typeName: "perdure.control.v1.ListEnvironmentsRequest" }, OPTIONS);
   tenancy.isAway = true;
-  await expect(ask()).rejects.toMatchObject({ code: "TEN0001" });
+  await expect(call()).rejects.toMatchObject({ code: "TEN0001" });
   const request = { $typeName: "perdure.control.v1.GetEnvironmentRequest", bareId: "x" } as const;
-  await expect(askUnary(client, tenancyDefinition.getEnvironment, request, OPTIONS)).rejects.toMatchObject({ code: "OPS0003" });
+  await expect(callUnary(client, tenancyDefinition.getEnvironment, request, OPTIONS)).rejects.toMatchObject({ code: "OPS0003" });
 });
 
 describe("a process of v0.1", () => {
@@ -277,7 +277,7 @@ describe("a process of v0.1", () => {
     expect(await remote.runtimeOf("token")).toBeUndefined();
     const stop = new AbortController();
     opened.push(() => stop.abort());
-    const first = await new Promise<TenancyNews>((heard) => remote.watch(heard, { signal: stop.signal }));
+    const first = await new Promise<TenancyChange>((resolve) => remote.watch(resolve, { signal: stop.signal }));
     expect(first).toEqual({ kind: "everything" });
   });
 
@@ -285,9 +285,9 @@ describe("a process of v0.1", () => {
     const tenancy = new MemoryTenancy();
     const client = await serve(tenancy);
     const one = tenancy.put(exampleEnvironment({ upstream: undefined }));
-    expect(await askV01(client, "environment", [bareOf(one.id)], OPTIONS)).toEqual(one);
-    expect(await askV01(client, "environments", [], OPTIONS)).toEqual([one]);
-    await expect(askV01(client, "watch" as never, [], OPTIONS)).rejects.toMatchObject({ code: "OPS0003" });
+    expect(await callTenancyV01(client, "environment", [bareOf(one.id)], OPTIONS)).toEqual(one);
+    expect(await callTenancyV01(client, "environments", [], OPTIONS)).toEqual([one]);
+    await expect(callTenancyV01(client, "watch" as never, [], OPTIONS)).rejects.toMatchObject({ code: "OPS0003" });
     const { path, requestSerialize, responseDeserialize } = watch;
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {
       $typeName: "perdure.control.v1.WatchTenancyRequest",

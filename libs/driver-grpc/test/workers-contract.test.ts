@@ -7,7 +7,7 @@ import type { InvokerStatus } from "@perdure/invoker";
 import type { SubscriptionStatus } from "@perdure/subscription";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
-import type { Form } from "../src/codec/form.js";
+import type { FieldCodec } from "../src/codec/form.js";
 import * as codec from "../src/codec/workers.js";
 import * as proto from "../src/gen/v1/workers_pb.js";
 
@@ -84,7 +84,7 @@ const subscription: fc.Arbitrary<SubscriptionStatus> = fc.record({
 function keeps<T, Schema extends DescMessage>(
   values: fc.Arbitrary<T>,
   schema: Schema,
-  form: Form<T, MessageShape<Schema>>,
+  form: FieldCodec<T, MessageShape<Schema>>,
 ): void {
   fc.assert(
     fc.property(values, (value) => expect(form.from(fromBinary(schema, toBinary(schema, form.to(value))))).toEqual(value)),

@@ -5,18 +5,18 @@
 import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Duplex } from "node:stream";
-import { type Admission, EgressDenied, type EgressGuard } from "@perdure/egress";
+import { type EgressAdmission, EgressDenied, type EgressGuard } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 import { deniedFailure } from "./failures.js";
 
-export type Refused = Exclude<Admission, { kind: "admitted" }>;
+export type RefusedAdmission = Exclude<EgressAdmission, { kind: "admitted" }>;
 
-export function refusedFailure({ kind }: Refused, authority: string): TransportFailure {
+export function refusedFailure({ kind }: RefusedAdmission, authority: string): TransportFailure {
   return kind === "denied" ? deniedFailure() : { kind: "connect", message: fullMessage(authority) };
 }
 
 /** As an error of a connection that never came about. */
-function refusedError({ kind }: Refused, authority: string): Error {
+function refusedError({ kind }: RefusedAdmission, authority: string): Error {
   return kind === "denied" ? new EgressDenied() : new Error(fullMessage(authority));
 }
 
@@ -24,7 +24,7 @@ function fullMessage(authority: string): string {
   return `there are too many connections to ${authority}`;
 }
 
-type Created = (error: Error | null, socket: Duplex) => void;
+type SocketCallback = (error: Error | null, socket: Duplex) => void;
 type Connect = (options: ClientRequestArgs) => Duplex | null | undefined;
 
 class GuardedHttpAgent extends HttpAgent {
@@ -35,7 +35,7 @@ class GuardedHttpAgent extends HttpAgent {
     this.#guard = guard;
   }
 
-  override createConnection(options: ClientRequestArgs, created?: Created): Duplex | null | undefined {
+  override createConnection(options: ClientRequestArgs, created?: SocketCallback): Duplex | null | undefined {
     return connectAdmitted(this.#guard, "http", options, created, (admitted) => super.createConnection(admitted));
   }
 }
@@ -48,7 +48,7 @@ class GuardedHttpsAgent extends HttpsAgent {
     this.#guard = guard;
   }
 
-  override createConnection(options: ClientRequestArgs, created?: Created): Duplex | null | undefined {
+  override createConnection(options: ClientRequestArgs, created?: SocketCallback): Duplex | null | undefined {
     return connectAdmitted(this.#guard, "https", options, created, (admitted) => super.createConnection(admitted));
   }
 }
@@ -65,7 +65,7 @@ function connectAdmitted(
   guard: EgressGuard,
   scheme: "http" | "https",
   options: ClientRequestArgs,
-  created: Created | undefined,
+  created: SocketCallback | undefined,
   connect: Connect,
 ): Duplex | null | undefined {
   const host = options.host ?? "";

@@ -23,8 +23,8 @@ const cache = new Map<string, EndpointBase>();
 
 /** Undefined when `uri` is not an absolute http or https address. */
 export function endpointBase(uri: string): EndpointBase | undefined {
-  const known = cache.get(uri);
-  if (known !== undefined) return known;
+  const cached = cache.get(uri);
+  if (cached !== undefined) return cached;
   const parsed = parseEndpointBase(uri);
   if (parsed === undefined) return undefined;
   if (cache.size >= ENDPOINT_CACHE_MAX) cache.clear();

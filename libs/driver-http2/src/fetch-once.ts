@@ -74,12 +74,12 @@ async function exchange(
   return outcome.kind === "response" ? { ...outcome, httpVersion } : outcome;
 }
 
-type Agreed =
+type VersionNegotiation =
   | { readonly kind: "agreed"; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" }
   | (FetchOutcome & { readonly kind: "failed" });
 
 /** One TLS handshake offering both; a peer without ALPN speaks HTTP/1.1. */
-function agreedVersion(base: EndpointBase, { clock, trustedCertificates, guard }: FetchDeps): Promise<Agreed> {
+function agreedVersion(base: EndpointBase, { clock, trustedCertificates, guard }: FetchDeps): Promise<VersionNegotiation> {
   const admission = guard?.admitOrigin(base.origin);
   if (admission !== undefined && admission.kind !== "admitted")
     return Promise.resolve({ kind: "failed", failure: refusedFailure(admission, base.authority) });
@@ -95,7 +95,7 @@ function agreedVersion(base: EndpointBase, { clock, trustedCertificates, guard }
     // After the first call the promise is settled and later errors change nothing.
     handleErrors(socket, (cause) => failed(cause));
     if (admission !== undefined) socket.once("close", admission.release);
-    const finish = (agreed: Agreed) => {
+    const finish = (agreed: VersionNegotiation) => {
       timer.cancel();
       socket.destroy();
       resolve(agreed);

@@ -14,7 +14,7 @@ import { Http1EndpointStream } from "./http1-stream.js";
 import { Http2Pool } from "./http2-pool.js";
 import type { SessionDeps } from "./http2-session.js";
 import { Http2EndpointStream } from "./http2-stream.js";
-import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX, STREAMS_PER_SESSION_LIFE } from "./limits.js";
+import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX, STREAMS_PER_SESSION_LIFETIME } from "./limits.js";
 
 export interface HttpTransportDeps {
   readonly clock: Clock;
@@ -27,11 +27,11 @@ export interface HttpTransportOptions {
   /** PEM certificates to trust instead of the system's, for endpoints with a private authority. */
   readonly trustedCertificates?: string;
   /** Streams after which a connection is replaced; smaller in tests. */
-  readonly streamsPerSessionLife?: number;
+  readonly streamsPerSessionLifetime?: number;
 }
 
 /** HTTP/2 connections by what they do, and sockets for HTTP/1.1. */
-export interface ConnectionCounts {
+export interface TransportConnectionCounts {
   readonly connecting: number;
   readonly open: number;
   /** They take no more streams, and end with those they have. */
@@ -40,7 +40,7 @@ export interface ConnectionCounts {
 }
 
 export interface CountingTransport extends EndpointTransport {
-  connections(): ConnectionCounts;
+  connections(): TransportConnectionCounts;
 }
 
 /** Serves addresses of kind `http`. Disposing breaks every connection. */
@@ -62,7 +62,7 @@ class HttpTransport implements CountingTransport {
       random: deps.random,
       guard: deps.guard,
       trustedCertificates: options.trustedCertificates,
-      streamsPerSessionLife: options.streamsPerSessionLife ?? STREAMS_PER_SESSION_LIFE,
+      streamsPerSessionLifetime: options.streamsPerSessionLifetime ?? STREAMS_PER_SESSION_LIFETIME,
     };
     const agents = agentsOf(agentOptions, options.trustedCertificates, deps.guard);
     this.#httpAgent = agents.http;
@@ -91,7 +91,7 @@ class HttpTransport implements CountingTransport {
     return stream;
   }
 
-  connections(): ConnectionCounts {
+  connections(): TransportConnectionCounts {
     const counts = { connecting: 0, open: 0, draining: 0, http11: socketsOf(this.#httpAgent) + socketsOf(this.#httpsAgent) };
     for (const pool of this.#pools.values()) pool.addCounts(counts);
     return counts;

@@ -57,7 +57,7 @@ export class Http2Pool implements SessionOwner {
     let busy: PooledSession | undefined;
     let free: PooledSession | undefined;
     for (const session of this.#sessions) {
-      if (session.room <= 0) continue;
+      if (session.capacity <= 0) continue;
       if (session.isBusyWithLargeMessage) busy ??= session;
       else free ??= session;
       if (!stream.isLarge && free !== undefined) return free;
@@ -76,8 +76,8 @@ export class Http2Pool implements SessionOwner {
     counts.draining += this.#draining.size;
   }
 
-  hasRoom(session: PooledSession): void {
-    while (this.#waiting.length > 0 && session.room > 0) {
+  onCapacity(session: PooledSession): void {
+    while (this.#waiting.length > 0 && session.capacity > 0) {
       const stream = this.#waiting.shift()!;
       if (!stream.over) session.open(stream);
     }

@@ -5,7 +5,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { boundHalfClose, type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
-import type { EgressGuard, Lookup } from "@perdure/egress";
+import type { EgressGuard, DnsLookup } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 import type { EndpointBase } from "./endpoint-base.js";
 import { connectFailure, errorCodeOf, errorText } from "./failures.js";
@@ -27,7 +27,7 @@ import {
 
 export interface SessionOwner {
   /** There is room for streams, or more of it. */
-  hasRoom(session: PooledSession): void;
+  onCapacity(session: PooledSession): void;
   /** The session takes no more streams; `failure` says why it never took any. Called once. */
   gone(session: PooledSession, failure: TransportFailure | undefined): void;
   /** The socket is closed; nothing of the session is left. Follows `gone`. */
@@ -39,7 +39,7 @@ export interface SessionDeps {
   readonly random: Random;
   /** PEM certificates to trust instead of the system's. */
   readonly trustedCertificates: string | undefined;
-  readonly streamsPerSessionLife: number;
+  readonly streamsPerSessionLifetime: number;
   /** Undefined: connections may go anywhere. */
   readonly guard: EgressGuard | undefined;
 }
@@ -61,7 +61,7 @@ export class PooledSession implements StreamHost {
   #pingTimeout: TimerHandle | undefined;
 
   /** @param lookup finds the addresses of the host, and only those that are allowed; undefined: the system's */
-  constructor(base: EndpointBase, owner: SessionOwner, deps: SessionDeps, lookup: Lookup | undefined) {
+  constructor(base: EndpointBase, owner: SessionOwner, deps: SessionDeps, lookup: DnsLookup | undefined) {
     this.#base = base;
     this.#owner = owner;
     this.#deps = deps;
@@ -117,7 +117,7 @@ export class PooledSession implements StreamHost {
   }
 
   /** Streams it would take now. */
-  get room(): number {
+  get capacity(): number {
     return this.#state === "ready" && !this.#isEnding ? this.#allowed - this.#active : 0;
   }
 
@@ -143,7 +143,7 @@ export class PooledSession implements StreamHost {
       this.#active--;
       stream.fail(failure);
     }
-    if (++this.#opened >= this.#deps.streamsPerSessionLife) this.#retire();
+    if (++this.#opened >= this.#deps.streamsPerSessionLifetime) this.#retire();
   }
 
   /** Breaks the connection and all its streams. */
@@ -169,7 +169,7 @@ export class PooledSession implements StreamHost {
     if (this.#active === 0) this.#idleSinceMs = this.#deps.clock.monotonicMs();
     if (this.#session.destroyed) return this.#giveUp(undefined);
     this.#closeIfUnused();
-    if (this.#state === "ready") this.#owner.hasRoom(this);
+    if (this.#state === "ready") this.#owner.onCapacity(this);
   }
 
   /** Node has closed the session; it has also destroyed it if the code is that of an error. */
@@ -180,12 +180,12 @@ export class PooledSession implements StreamHost {
   }
 
   #settingsArrived(): void {
-    if (this.#state === "ready") return this.#owner.hasRoom(this);
+    if (this.#state === "ready") return this.#owner.onCapacity(this);
     if (this.#state !== "connecting") return;
     this.#state = "ready";
     this.#timer.cancel();
     this.#armKeepAlive();
-    this.#owner.hasRoom(this);
+    this.#owner.onCapacity(this);
   }
 
   #armKeepAlive(): void {

@@ -176,18 +176,18 @@ export class Http2EndpointStream implements EndpointStream {
     if (free && this.#pendingBytes >= PENDING_WRITE_BYTES) this.#listener.drain();
   }
 
-  heardResponse(stream: ClientHttp2Stream, headers: Record<string, unknown>): void {
+  onResponse(stream: ClientHttp2Stream, headers: Record<string, unknown>): void {
     this.#answered = true;
     if (!stream.endAfterHeaders) this.#bytesLeft = Number(headers["content-length"]);
     if (!this.#over) this.#listener.response(headers[":status"] as number, headers as Record<string, string | undefined>);
   }
 
-  heardData(chunk: Uint8Array): void {
+  onData(chunk: Uint8Array): void {
     this.#bytesLeft -= chunk.length;
     if (!this.#over) this.#listener.data(chunk);
   }
 
-  heardDrain(): void {
+  onDrain(): void {
     if (!this.#over) this.#listener.drain();
   }
 
@@ -195,7 +195,7 @@ export class Http2EndpointStream implements EndpointStream {
    * Node also ends the readable side of a stream that was reset or whose connection broke; these tell the cases apart. A reset without an
    * error looks like END_STREAM: only an announced length shows that something is missing.
    */
-  heardEnd(stream: ClientHttp2Stream): void {
+  onEnd(stream: ClientHttp2Stream): void {
     if (this.#over) return;
     if (this.#session!.destroyed) this.fail(lostFailure("closed by the peer"));
     else if (wasReset(stream) || this.#bytesLeft > 0) this.#failReset(stream);
@@ -206,13 +206,13 @@ export class Http2EndpointStream implements EndpointStream {
   }
 
   /** Errors after the last word are late news of a finished exchange, e.g. a write the peer no longer wanted. */
-  heardError(stream: ClientHttp2Stream, cause: unknown): void {
+  onError(stream: ClientHttp2Stream, cause: unknown): void {
     if (this.#over) return;
     if (errorCodeOf(cause) === "ERR_HTTP2_STREAM_ERROR") this.#failReset(stream);
     else this.fail(lostFailure(cause));
   }
 
-  heardClose(stream: ClientHttp2Stream): void {
+  onClose(stream: ClientHttp2Stream): void {
     if (wasReset(stream)) this.#failReset(stream);
     else this.fail(lostFailure("closed before the end of the response"));
     this.#stream = undefined;
@@ -233,22 +233,22 @@ export class Http2EndpointStream implements EndpointStream {
 // Node calls listeners with the stream as `this`. Shared by all streams: six closures each would be most of what a stream allocates.
 
 function onResponse(this: OwnedStream, headers: Record<string, unknown>): void {
-  this[owner]?.heardResponse(this, headers);
+  this[owner]?.onResponse(this, headers);
 }
 function onData(this: OwnedStream, chunk: Uint8Array): void {
-  this[owner]?.heardData(chunk);
+  this[owner]?.onData(chunk);
 }
 function onEnd(this: OwnedStream): void {
-  this[owner]?.heardEnd(this);
+  this[owner]?.onEnd(this);
 }
 function onDrain(this: OwnedStream): void {
-  this[owner]?.heardDrain();
+  this[owner]?.onDrain();
 }
 function onError(this: OwnedStream, cause: unknown): void {
-  this[owner]?.heardError(this, cause);
+  this[owner]?.onError(this, cause);
 }
 function onClose(this: OwnedStream): void {
-  this[owner]?.heardClose(this);
+  this[owner]?.onClose(this);
   // Node's table of streams leaves old copies of itself behind, which the young generation's collector cannot tell from live ones:
   // the attempt must not be kept with the stream.
   this[owner] = undefined;

@@ -2,7 +2,7 @@
 export { type EndpointBase, endpointBase, requestTarget } from "./endpoint-base.js";
 export { type FetchDeps, type FetchOutcome, type FetchRequest, fetchOnce } from "./fetch-once.js";
 export {
-  type ConnectionCounts,
+  type TransportConnectionCounts,
   type CountingTransport,
   createHttpTransport,
   type HttpTransportDeps,

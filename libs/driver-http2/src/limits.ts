@@ -25,7 +25,7 @@ export const STREAMS_PER_SESSION_MAX = 128;
  * Streams a connection serves in its life. Their ids end at 2³¹, after which Node fails every further request on it; a busy connection
  * would get there within days.
  */
-export const STREAMS_PER_SESSION_LIFE = 500_000_000;
+export const STREAMS_PER_SESSION_LIFETIME = 500_000_000;
 
 /** Connections to one origin; a peer that allows one stream each must not make us open a socket per invocation without end. */
 export const SESSIONS_PER_ORIGIN_MAX = 64;

@@ -29,7 +29,7 @@ async function failingAgainst(endpoint: SdkEndpoint): Promise<FakeInvocation> {
   const invocation = world.partition.invoke(someFacts({ target: aTarget() }), utf8(""));
   await world.partition.until(() => invocation.status === "paused");
   await world[Symbol.asyncDispose]();
-  await sockets.settled();
+  await sockets.expectClosed();
   return invocation;
 }
 

@@ -12,7 +12,7 @@ const SETTINGS = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 const GOAWAY = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /** Time of a process that stands now and then: timers that fall due meanwhile fire late, those that they set do not fire yet. */
-class StandingClock implements Clock {
+class StallingClock implements Clock {
   #atMs = 0;
   readonly #timers = new Set<{ readonly dueMs: number; readonly fire: () => void }>();
 
@@ -51,36 +51,36 @@ async function scripted(accepted: (socket: Socket, number: number) => void) {
 
 async function manyOn(uri: string, count: number, act?: () => Promise<void>): Promise<readonly Recorder[]> {
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
-  const streams = Array.from({ length: count }, () => open(transport, uri).heard);
+  const streams = Array.from({ length: count }, () => open(transport, uri).recorder);
   await act?.();
-  for (const heard of streams) await heard.until(({ over, status }) => over || status === 200);
+  for (const recorder of streams) await recorder.until(({ over, status }) => over || status === 200);
   const begun = streams.filter(({ status }) => status === 200);
-  for (const heard of streams) if (!begun.includes(heard)) expect(heard.failure).toBeDefined();
+  for (const recorder of streams) if (!begun.includes(recorder)) expect(recorder.failure).toBeDefined();
   return streams;
 }
 
 test("a process that stood while it connected reads the SETTINGS that have arrived before it gives up", async () => {
   const sockets: Socket[] = [];
   await using server = await scripted((socket) => sockets.push(socket));
-  const clock = new StandingClock();
+  const clock = new StallingClock();
   await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-  const { heard } = open(transport, server.uri);
+  const { recorder } = open(transport, server.uri);
   await io(() => sockets.length === 1);
   clock.stand(15_000);
-  expect(heard.over).toBe(false);
+  expect(recorder.over).toBe(false);
   sockets[0]!.write(Uint8Array.from(SETTINGS));
   await io(() => transport.connections().open === 1);
-  expect(heard.over).toBe(false);
+  expect(recorder.over).toBe(false);
 });
 
 test("a process that stands all the time gives up in the end", async () => {
   await using server = await scripted(() => {});
-  const clock = new StandingClock();
+  const clock = new StallingClock();
   await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-  const { heard } = open(transport, server.uri);
+  const { recorder } = open(transport, server.uri);
   let stands = 0;
-  for (; !heard.over && stands < 1_000; stands++) clock.stand(5_000);
-  expect([stands, heard.failure?.message]).toEqual([100, expect.stringContaining("it accepted no connection")]);
+  for (; !recorder.over && stands < 1_000; stands++) clock.stand(5_000);
+  expect([stands, recorder.failure?.message]).toEqual([100, expect.stringContaining("it accepted no connection")]);
 });
 
 test("a peer that resets each connection right after its SETTINGS leaves no stream waiting", async () => {
@@ -116,10 +116,10 @@ test("when the last connection ends while streams wait for room, another one ser
     streams.push([server.peers.indexOf(peer), streamId]);
     if (server.peers.length > 64) peer.headers(streamId, true);
   }, 1);
-  const heard = await manyOn(server.uri, 100, async () => {
+  const recorder = await manyOn(server.uri, 100, async () => {
     await io(() => streams.length === 64);
     for (const { socket } of [...server.peers]) socket.end();
   });
-  expect(heard.filter(({ status }) => status === 200)).toHaveLength(36);
-  expect(heard.filter(({ failure }) => failure?.kind === "reset")).toHaveLength(64);
+  expect(recorder.filter(({ status }) => status === 200)).toHaveLength(36);
+  expect(recorder.filter(({ failure }) => failure?.kind === "reset")).toHaveLength(64);
 });

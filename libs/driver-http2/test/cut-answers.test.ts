@@ -78,15 +78,15 @@ describe("an answer that is cut", () => {
   test.each(each)("by $what, fails for an attempt $reader", async ({ httpVersion, serve, isPaused }) => {
     await using endpoint = await serve();
     await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
-    const { stream, heard } = open(transport, endpoint.uri, { httpVersion });
+    const { stream, recorder } = open(transport, endpoint.uri, { httpVersion });
     stream.write(utf8("request"));
-    await heard.until(({ status, over }) => status === 200 || over);
+    await recorder.until(({ status, over }) => status === 200 || over);
     if (isPaused) {
       stream.pauseReading();
       setTimeout(() => stream.resumeReading(), 60);
     }
-    await heard.closed();
-    expect([heard.status, heard.ended, heard.failure?.kind]).toEqual([200, false, "reset"]);
+    await recorder.closed();
+    expect([recorder.status, recorder.ended, recorder.failure?.kind]).toEqual([200, false, "reset"]);
   });
 
   test.each(CASES)("by $what, is no response of one whole request", async ({ httpVersion, serve }) => {
@@ -107,14 +107,14 @@ describe("a request that is given up", () => {
   ])("%s", async (_when, isEnded) => {
     await using endpoint = await serveRaw((peer, streamId) => peer.headers(streamId));
     await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
-    const { stream, heard } = open(transport, endpoint.uri);
+    const { stream, recorder } = open(transport, endpoint.uri);
     stream.write(utf8("half"));
     if (isEnded) stream.end();
-    await heard.until(({ status }) => status === 200);
+    await recorder.until(({ status }) => status === 200);
     const [peer] = endpoint.peers;
     stream.abort();
     while (peer?.resets.size !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
     expect([peer.resets.get(1), peer.ended.has(1)]).toEqual([CANCEL, isEnded]);
-    expect(heard.over).toBe(false);
+    expect(recorder.over).toBe(false);
   });
 });

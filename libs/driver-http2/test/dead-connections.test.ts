@@ -36,15 +36,15 @@ async function stuckConnection(
   transport: CountingTransport,
   server: RawServer,
   before?: (peer: RawPeer) => Promise<void>,
-): Promise<{ heard: Recorder }> {
-  const { stream, heard } = open(transport, server.uri);
-  await heard.until(({ status }) => status === 200);
+): Promise<{ recorder: Recorder }> {
+  const { stream, recorder } = open(transport, server.uri);
+  await recorder.until(({ status }) => status === 200);
   const peer = server.peers.at(-1)!;
   await before?.(peer);
   peer.freeze();
   stream.write(new Uint8Array(STUCK_BYTES));
   await new Promise<void>((resolve) => setTimeout(resolve, 100)); // What the kernel takes has been written.
-  return { heard };
+  return { recorder };
 }
 
 const answering = () => serveRaw((peer, streamId) => peer.headers(streamId));
@@ -53,13 +53,13 @@ test("an endpoint that was stopped under a large message loses its connection, a
   await using server = await answering();
   const clock = new VirtualClock();
   await using transport = transportOn(clock);
-  const { heard } = await stuckConnection(transport, server);
+  const { recorder } = await stuckConnection(transport, server);
   clock.advanceTo(clock.nextDueMs!); // PING
   clock.advanceBy(20_000);
-  expect((await heard.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
+  expect((await recorder.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
   const next = open(transport, server.uri);
-  await next.heard.until(({ over, status }) => over || status === 200);
-  expect(next.heard.failure).toBeUndefined();
+  await next.recorder.until(({ over, status }) => over || status === 200);
+  expect(next.recorder.failure).toBeUndefined();
   await io(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual({ ...NONE, open: 1 });
   await io(() => openAt(server) === 1);
@@ -71,13 +71,13 @@ test("streams that wait behind a stopped connection are served by others when it
   await using transport = transportOn(clock);
   const stuck = await stuckConnection(transport, server);
   const others = Array.from({ length: 70 }, () => open(transport, server.uri));
-  await io(() => others.filter(({ heard }) => heard.status === 200).length === 63);
-  while (!stuck.heard.over) {
+  await io(() => others.filter(({ recorder }) => recorder.status === 200).length === 63);
+  while (!stuck.recorder.over) {
     clock.advanceTo(clock.nextDueMs!);
     await new Promise<void>((resolve) => setTimeout(resolve, 5)); // The other connections answer their PING.
   }
-  await io(() => others.filter(({ heard }) => heard.status === 200).length === 64);
-  expect(others.some(({ heard }) => heard.over)).toBe(false);
+  await io(() => others.filter(({ recorder }) => recorder.status === 200).length === 64);
+  expect(others.some(({ recorder }) => recorder.over)).toBe(false);
   expect(transport.connections()).toEqual({ ...NONE, open: 64 });
   await io(() => openAt(server) === 64);
 });
@@ -86,13 +86,13 @@ test("a connection with a stream open after GOAWAY ends, too, when the endpoint 
   await using server = await answering();
   const clock = new VirtualClock();
   await using transport = transportOn(clock);
-  const { heard } = await stuckConnection(transport, server, async (peer) => {
+  const { recorder } = await stuckConnection(transport, server, async (peer) => {
     peer.goaway(1, 0);
     await io(() => transport.connections().draining === 1);
   });
   clock.advanceTo(clock.nextDueMs!); // PING
   clock.advanceBy(20_000);
-  expect((await heard.closed()).failure?.message).toContain("no answer to PING");
+  expect((await recorder.closed()).failure?.message).toContain("no answer to PING");
   await io(() => transport.connections().draining === 0 && openAt(server) === 0);
   expect(transport.connections()).toEqual(NONE);
   expect(clock.pendingTimers).toBe(0);
@@ -102,26 +102,26 @@ test("a stream that is open after GOAWAY runs on for as long as the endpoint ans
   await using server = await answering();
   const clock = new VirtualClock();
   await using transport = transportOn(clock);
-  const { heard } = open(transport, server.uri);
-  await heard.until(({ status }) => status === 200);
+  const { recorder } = open(transport, server.uri);
+  await recorder.until(({ status }) => status === 200);
   const [peer] = server.peers as [RawPeer];
   peer.goaway(1, 0);
   await io(() => transport.connections().draining === 1);
   for (let interval = 0; interval < 5; interval++) {
     clock.advanceTo(clock.nextDueMs!);
-    await io(() => heard.over || clock.pendingTimers === 1); // It has answered.
+    await io(() => recorder.over || clock.pendingTimers === 1); // It has answered.
   }
   peer.data(1, Uint8Array.of(65), true);
-  expect([(await heard.closed()).text, heard.failure]).toEqual(["A", undefined]);
+  expect([(await recorder.closed()).text, recorder.failure]).toEqual(["A", undefined]);
 });
 
 test("a GOAWAY with an error code ends a connection with many streams, each of which fails once", async () => {
   await using server = await answering();
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const streams = Array.from({ length: 100 }, () => open(transport, server.uri));
-  for (const { heard } of streams) await heard.until(({ status }) => status === 200);
+  for (const { recorder } of streams) await recorder.until(({ status }) => status === 200);
   server.peers[0]!.goaway(199, 11);
-  for (const { heard } of streams) expect((await heard.closed()).failure?.kind).toBe("reset");
+  for (const { recorder } of streams) expect((await recorder.closed()).failure?.kind).toBe("reset");
   await io(() => transport.connections().draining === 0 && openAt(server) === 0);
   expect(transport.connections()).toEqual(NONE);
 });
@@ -131,14 +131,14 @@ test("disposing closes connections on which a write is stuck", async () => {
   {
     await using server = await answering();
     const transport = transportOn(new VirtualClock());
-    const { heard } = await stuckConnection(transport, server);
+    const { recorder } = await stuckConnection(transport, server);
     const before = process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
     await transport[Symbol.asyncDispose]();
     await io(() => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length === before - 1);
-    expect((await heard.closed()).failure?.kind).toBe("reset");
+    expect((await recorder.closed()).failure?.kind).toBe("reset");
     await io(() => openAt(server) === 0);
   }
-  await leaks.settled();
+  await leaks.expectClosed();
 });
 
 test("disposing while streams wait opens no further connection", async () => {
@@ -149,7 +149,7 @@ test("disposing while streams wait opens no further connection", async () => {
   const waiting = Array.from({ length: 200 }, () => open(transport, silent.uri));
   await io(() => sockets.length === 2);
   await transport[Symbol.asyncDispose]();
-  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toBe("reset");
+  for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toBe("reset");
   await io(() => sockets.every(({ destroyed }) => destroyed) && clock.pendingTimers === 0);
   expect(sockets).toHaveLength(2);
 });
@@ -162,7 +162,7 @@ test("an endpoint that accepts and says nothing holds no connection after the co
   const waiting = Array.from({ length: 300 }, () => open(transport, silent.uri));
   await io(() => sockets.length === 3);
   clock.advanceBy(10_000);
-  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toBe("connect");
+  for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toBe("connect");
   await io(() => sockets.every(({ destroyed }) => destroyed));
   expect(transport.connections()).toEqual(NONE);
   expect(clock.pendingTimers).toBe(0);
@@ -172,7 +172,7 @@ test("an endpoint that resets each connection at once fails each stream once and
   await using resetting = await listen(createServer((socket) => socket.on("error", () => {}).resetAndDestroy()));
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const waiting = Array.from({ length: 300 }, () => open(transport, resetting.uri));
-  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toBe("connect");
+  for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toBe("connect");
   await io(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual(NONE);
 });
@@ -188,7 +188,7 @@ test("an endpoint that closes each connection with a GOAWAY at once fails each s
   await using server = await listen(closing);
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const waiting = Array.from({ length: 300 }, () => open(transport, server.uri));
-  for (const { heard } of waiting) expect((await heard.closed()).failure?.kind).toMatch(/^(connect|refused)$/);
+  for (const { recorder } of waiting) expect((await recorder.closed()).failure?.kind).toMatch(/^(connect|refused)$/);
   await io(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual(NONE);
   expect(accepted).toBeLessThanOrEqual(3);
@@ -198,13 +198,13 @@ test("an endpoint that is killed under many streams holds no connection, and ser
   await using server = await answering();
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const streams = Array.from({ length: 600 }, () => open(transport, server.uri));
-  for (const { heard } of streams) await heard.until(({ status }) => status === 200);
+  for (const { recorder } of streams) await recorder.until(({ status }) => status === 200);
   expect(transport.connections().open).toBe(openAt(server));
   for (const { socket } of server.peers) socket.resetAndDestroy();
-  for (const { heard } of streams) expect((await heard.closed()).failure?.kind).toBe("reset");
+  for (const { recorder } of streams) expect((await recorder.closed()).failure?.kind).toBe("reset");
   await io(() => transport.connections().draining === 0);
   expect(transport.connections()).toEqual(NONE);
-  await open(transport, server.uri).heard.until(({ status }) => status === 200);
+  await open(transport, server.uri).recorder.until(({ status }) => status === 200);
   expect(transport.connections()).toEqual({ ...NONE, open: 1 });
   expect(openAt(server)).toBe(1);
 });
@@ -213,7 +213,7 @@ test("thousands of requests that cannot be made fail one by one while they wait 
   await using server = await answering();
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
   const bad = Array.from({ length: 10_000 }, () => open(transport, server.uri, { headers: { connection: "close" } }));
-  for (const { heard } of bad) expect((await heard.closed()).failure?.message).toContain("ERR_HTTP2_INVALID_CONNECTION_HEADERS");
-  await open(transport, server.uri).heard.until(({ status }) => status === 200);
+  for (const { recorder } of bad) expect((await recorder.closed()).failure?.message).toContain("ERR_HTTP2_INVALID_CONNECTION_HEADERS");
+  await open(transport, server.uri).recorder.until(({ status }) => status === 200);
   await io(() => transport.connections().open === openAt(server));
 });

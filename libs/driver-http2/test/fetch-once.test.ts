@@ -24,7 +24,7 @@ const answer = (request: import("node:http").IncomingMessage, response: import("
   });
 };
 
-async function ask(uri: string, request: Partial<FetchRequest> = {}, signal?: AbortSignal) {
+async function fetchFrom(uri: string, request: Partial<FetchRequest> = {}, signal?: AbortSignal) {
   await using transport = createHttpTransport({ clock: systemClock, random: systemRandom }, { trustedCertificates: cert });
   const outcome = await fetchOnce(
     { transport, clock: systemClock, trustedCertificates: cert },
@@ -52,12 +52,12 @@ describe("fetching once", () => {
     {
       await using http2 = await listen(createHttp2Server(answer as never));
       await using http1 = await listen(createHttp1Server(answer));
-      expect(await ask(http2.uri)).toBe("200 HTTP/2.0 /discover 2.0 ");
-      expect(await ask(`${http1.uri}/base/`, { httpVersion: "HTTP/1.1" })).toBe("200 HTTP/1.1 /base/discover 1.1 ");
-      expect(await ask(http1.uri)).toMatch(/^http11Peer: /);
-      expect(await ask(http2.uri, { method: "POST", body: utf8("question") })).toBe("200 HTTP/2.0 /discover 2.0 question");
+      expect(await fetchFrom(http2.uri)).toBe("200 HTTP/2.0 /discover 2.0 ");
+      expect(await fetchFrom(`${http1.uri}/base/`, { httpVersion: "HTTP/1.1" })).toBe("200 HTTP/1.1 /base/discover 1.1 ");
+      expect(await fetchFrom(http1.uri)).toMatch(/^http11Peer: /);
+      expect(await fetchFrom(http2.uri, { method: "POST", body: utf8("question") })).toBe("200 HTTP/2.0 /discover 2.0 question");
     }
-    await leaks.settled();
+    await leaks.expectClosed();
   });
 
   test("lets TLS decide for https addresses", async () => {
@@ -65,10 +65,10 @@ describe("fetching once", () => {
       createSecureServer({ key, cert, allowHTTP1: true }, answer as never) as Http2SecureServer as never,
     );
     await using http1 = await listen(createHttpsServer({ key, cert }, answer));
-    expect(await ask(secure(both))).toBe("200 HTTP/2.0 /discover 2.0 ");
-    expect(await ask(secure(both), { httpVersion: "HTTP/1.1" })).toBe("200 HTTP/1.1 /discover 1.1 ");
-    expect(await ask(secure(http1))).toBe("200 HTTP/1.1 /discover 1.1 ");
-    expect(await ask(secure(http1), { httpVersion: "HTTP/2.0" })).toMatch(/^http11Peer: /);
+    expect(await fetchFrom(secure(both))).toBe("200 HTTP/2.0 /discover 2.0 ");
+    expect(await fetchFrom(secure(both), { httpVersion: "HTTP/1.1" })).toBe("200 HTTP/1.1 /discover 1.1 ");
+    expect(await fetchFrom(secure(http1))).toBe("200 HTTP/1.1 /discover 1.1 ");
+    expect(await fetchFrom(secure(http1), { httpVersion: "HTTP/2.0" })).toMatch(/^http11Peer: /);
   });
 
   test("does not trust a certificate nobody vouches for", async () => {
@@ -87,7 +87,7 @@ describe("fetching once", () => {
       kind: "failed",
       failure: { kind: "connect" },
     });
-    expect((await open(transport, secure(server)).heard.closed()).failure).toMatchObject({
+    expect((await open(transport, secure(server)).recorder.closed()).failure).toMatchObject({
       kind: "connect",
       message: expect.stringMatching(/self-signed/),
     });
@@ -96,9 +96,9 @@ describe("fetching once", () => {
   test("nobody listening is a connect failure, with and without TLS", async () => {
     const gone = await listen(createHttp1Server(answer));
     await gone[Symbol.asyncDispose]();
-    expect(await ask(gone.uri)).toMatch(/^connect: .*ECONNREFUSED/);
-    expect(await ask(secure(gone))).toMatch(/^connect: .*ECONNREFUSED/);
-    expect(await ask("gopher://x")).toMatch(/^client: /);
+    expect(await fetchFrom(gone.uri)).toMatch(/^connect: .*ECONNREFUSED/);
+    expect(await fetchFrom(secure(gone))).toMatch(/^connect: .*ECONNREFUSED/);
+    expect(await fetchFrom("gopher://x")).toMatch(/^client: /);
   });
 
   test("stops at the size cap", async () => {
@@ -109,7 +109,7 @@ describe("fetching once", () => {
         more();
       }),
     );
-    expect(await ask(endless.uri)).toMatch(/^protocol: the response is longer than 1000 bytes/);
+    expect(await fetchFrom(endless.uri)).toMatch(/^protocol: the response is longer than 1000 bytes/);
   });
 
   test("stops at the timeout, telling whether there was an answer at all", async () => {
@@ -121,19 +121,19 @@ describe("fetching once", () => {
       [silent.uri, "connect"],
       [half.uri, "reset"],
     ] as const) {
-      const asked = fetchOnce(
+      const pending = fetchOnce(
         { transport, clock },
         { uri, httpVersion: "auto", method: "GET", path: "/discover", headers: {}, responseBytesMax: 100, timeoutMs: 3_000 },
       );
       await new Promise<void>((resolve) => setTimeout(resolve, 50));
       clock.advanceBy(3_000);
-      expect(await asked).toMatchObject({ kind: "failed", failure: { kind } });
+      expect(await pending).toMatchObject({ kind: "failed", failure: { kind } });
     }
   });
 
   test("can be cancelled, before and while it waits", async () => {
     await using silent = await listen(createHttp2Server(() => {}));
-    expect(await ask(silent.uri, {}, AbortSignal.abort())).toMatch(/^client: .*cancelled/);
-    expect(await ask(silent.uri, {}, AbortSignal.timeout(30))).toMatch(/^client: .*cancelled/);
+    expect(await fetchFrom(silent.uri, {}, AbortSignal.abort())).toMatch(/^client: .*cancelled/);
+    expect(await fetchFrom(silent.uri, {}, AbortSignal.timeout(30))).toMatch(/^client: .*cancelled/);
   });
 });

@@ -60,16 +60,16 @@ interface Guarded {
   readonly transport: EndpointTransport;
   /** What the resolver says from now on. */
   answer: readonly string[];
-  readonly asked: string[];
+  readonly resolvedHosts: string[];
 }
 
 function aGuarded(...allow: readonly string[]): Guarded {
-  const state = { answer: [] as readonly string[], asked: [] as string[] };
+  const state = { answer: [] as readonly string[], resolvedHosts: [] as string[] };
   const guard = createEgressGuard(
     { allowPlainHttp: true, ownDomains: [], ownRanges: [], allowances: [OUTSIDE, ...allow].map((text) => parseAllowance(text)!) },
     {
       resolve(hostname, done) {
-        state.asked.push(hostname);
+        state.resolvedHosts.push(hostname);
         done(
           null,
           state.answer.map((address) => ({ address, family: 4 })),
@@ -83,7 +83,7 @@ function aGuarded(...allow: readonly string[]): Guarded {
   return Object.assign(state, { guard, transport });
 }
 
-function ask({ guard, transport }: Guarded, uri: string, httpVersion: "HTTP/1.1" | "HTTP/2.0" | "auto"): Promise<FetchOutcome> {
+function fetchGuarded({ guard, transport }: Guarded, uri: string, httpVersion: "HTTP/1.1" | "HTTP/2.0" | "auto"): Promise<FetchOutcome> {
   const request = {
     uri,
     httpVersion,
@@ -104,8 +104,8 @@ describe.each([
     const { port } = await listening(endpoint(http), OUTSIDE);
     const world = aGuarded();
     world.answer = [OUTSIDE];
-    expect(await ask(world, `http://sdk.example.com:${port}/`, version)).toMatchObject({ kind: "response", status: 200 });
-    expect(world.asked).toEqual(["sdk.example.com"]);
+    expect(await fetchGuarded(world, `http://sdk.example.com:${port}/`, version)).toMatchObject({ kind: "response", status: 200 });
+    expect(world.resolvedHosts).toEqual(["sdk.example.com"]);
   });
 
   test.each(["http://127.0.0.1:PORT/", "http://2130706433:PORT/", "http://[::ffff:127.0.0.1]:PORT/", "http://localhost:PORT/"])(
@@ -113,8 +113,8 @@ describe.each([
     async (uri) => {
       const inside = await listening(endpoint(http), INSIDE);
       const world = aGuarded();
-      expect(await ask(world, uri.replace("PORT", String(inside.port)), version)).toEqual(DENIED);
-      expect(world.asked).toEqual([]);
+      expect(await fetchGuarded(world, uri.replace("PORT", String(inside.port)), version)).toEqual(DENIED);
+      expect(world.resolvedHosts).toEqual([]);
       expect(inside.connections).toBe(0);
     },
   );
@@ -125,12 +125,12 @@ describe.each([
     const world = aGuarded();
     const uri = `http://rebind.example.com:${outside.port}/`;
     world.answer = [OUTSIDE];
-    expect(await ask(world, uri, version)).toMatchObject({ kind: "response" });
+    expect(await fetchGuarded(world, uri, version)).toMatchObject({ kind: "response" });
     await world.transport[Symbol.asyncDispose](); // As when a connection ended by itself: the next one is a new one.
     const next = { ...world, transport: createHttpTransport({ clock: systemClock, random: systemRandom, guard: world.guard }) };
     open.push(next.transport);
     world.answer = [INSIDE];
-    expect(await ask(next, uri, version)).toEqual(DENIED);
+    expect(await fetchGuarded(next, uri, version)).toEqual(DENIED);
     expect(outside.connections).toBe(1);
     expect(inside.connections).toBe(0);
   });
@@ -139,14 +139,14 @@ describe.each([
     const inside = await listening(endpoint(http), INSIDE);
     const world = aGuarded();
     world.answer = [OUTSIDE, INSIDE];
-    expect(await ask(world, `http://mixed.example.com:${inside.port}/`, version)).toEqual(DENIED);
+    expect(await fetchGuarded(world, `http://mixed.example.com:${inside.port}/`, version)).toEqual(DENIED);
     expect(inside.connections).toBe(0);
   });
 
   test("a redirect is an answer like any other", async () => {
     const inside = await listening(endpoint(http), INSIDE);
     const { port } = await listening(endpoint(http, { location: `http://127.0.0.1:${inside.port}/` }, 302), OUTSIDE);
-    expect(await ask(aGuarded(), `http://${OUTSIDE}:${port}/`, version)).toMatchObject({ kind: "response", status: 302 });
+    expect(await fetchGuarded(aGuarded(), `http://${OUTSIDE}:${port}/`, version)).toMatchObject({ kind: "response", status: 302 });
     expect(inside.connections).toBe(0);
   });
 
@@ -155,16 +155,16 @@ describe.each([
     const world = aGuarded();
     const origin = `http://${OUTSIDE}:${port}`;
     const held = Array.from({ length: 99 }, () => world.guard.admitOrigin(origin));
-    expect(await ask(world, origin, version)).toMatchObject({ kind: "response" }); // The hundredth; it is kept for later requests.
+    expect(await fetchGuarded(world, origin, version)).toMatchObject({ kind: "response" }); // The hundredth; it is kept for later requests.
     expect(world.guard.admitOrigin(origin).kind).toBe("full");
     const other = createHttpTransport({ clock: systemClock, random: systemRandom, guard: world.guard });
     open.push(other);
-    expect(await ask({ ...world, transport: other }, origin, version)).toMatchObject({
+    expect(await fetchGuarded({ ...world, transport: other }, origin, version)).toMatchObject({
       kind: "failed",
       failure: { kind: "connect", message: expect.stringContaining("too many connections") },
     });
     for (const one of held) if (one.kind === "admitted") one.release();
-    expect(await ask({ ...world, transport: other }, origin, version)).toMatchObject({ kind: "response" });
+    expect(await fetchGuarded({ ...world, transport: other }, origin, version)).toMatchObject({ kind: "response" });
   });
 });
 
@@ -172,10 +172,10 @@ test("the handshake that asks for the version is guarded too", async () => {
   const inside = await listening(createServer(), INSIDE);
   const world = aGuarded();
   world.answer = [INSIDE];
-  expect(await ask(world, `https://127.0.0.1:${inside.port}/`, "auto")).toEqual(DENIED);
-  expect(world.asked).toEqual([]);
-  expect(await ask(world, `https://rebind.example.com:${inside.port}/`, "auto")).toEqual(DENIED);
-  expect(world.asked).toEqual(["rebind.example.com"]);
+  expect(await fetchGuarded(world, `https://127.0.0.1:${inside.port}/`, "auto")).toEqual(DENIED);
+  expect(world.resolvedHosts).toEqual([]);
+  expect(await fetchGuarded(world, `https://rebind.example.com:${inside.port}/`, "auto")).toEqual(DENIED);
+  expect(world.resolvedHosts).toEqual(["rebind.example.com"]);
   expect(inside.connections).toBe(0);
 });
 
@@ -183,7 +183,7 @@ test.each(["HTTP/1.1", "HTTP/2.0"] as const)("connections over TLS are guarded b
   const inside = await listening(createServer(), INSIDE);
   const world = aGuarded();
   world.answer = [INSIDE];
-  expect(await ask(world, `https://rebind.example.com:${inside.port}/`, version)).toEqual(DENIED);
+  expect(await fetchGuarded(world, `https://rebind.example.com:${inside.port}/`, version)).toEqual(DENIED);
   expect(inside.connections).toBe(0);
 });
 
@@ -191,8 +191,8 @@ test("an exception for a place opens what is below its path only", async () => {
   const inside = await listening(endpoint(1), INSIDE);
   const world = aGuarded(`http://127.0.0.1:${inside.port}/2abc/`);
   const uri = `http://127.0.0.1:${inside.port}`;
-  expect(await ask(world, `${uri}/2abc/t`, "HTTP/1.1")).toMatchObject({ kind: "response" });
-  expect(await ask(world, `${uri}/2other/t`, "HTTP/1.1")).toEqual(DENIED);
-  expect(await ask(world, `${uri}/2abc/../2other/t`, "HTTP/1.1")).toEqual(DENIED);
+  expect(await fetchGuarded(world, `${uri}/2abc/t`, "HTTP/1.1")).toMatchObject({ kind: "response" });
+  expect(await fetchGuarded(world, `${uri}/2other/t`, "HTTP/1.1")).toEqual(DENIED);
+  expect(await fetchGuarded(world, `${uri}/2abc/../2other/t`, "HTTP/1.1")).toEqual(DENIED);
   expect(inside.connections).toBe(1);
 });

@@ -27,23 +27,23 @@ describe("HTTP/1.1", () => {
   test("streams a chunked request while the response already streams", async () => {
     const leaks = openSockets();
     {
-      const seen: IncomingMessage["headers"][] = [];
+      const receivedHeaders: IncomingMessage["headers"][] = [];
       await using server = await serve((request, response) => {
-        seen.push(request.headers);
+        receivedHeaders.push(request.headers);
         echo(request, response);
       });
       await using transport = aTransport();
-      const { stream, heard } = open(transport, `${server.uri}/base/?a=b`, { headers: { "x-one": "1" } });
+      const { stream, recorder } = open(transport, `${server.uri}/base/?a=b`, { headers: { "x-one": "1" } });
       stream.write(utf8("one"));
-      await heard.until(({ text }) => text === "one");
+      await recorder.until(({ text }) => text === "one");
       stream.write(utf8("two"));
       stream.end();
-      await heard.closed();
-      expect([heard.status, heard.text, heard.ended]).toEqual([200, "onetwo", true]);
-      expect(seen[0]).toMatchObject({ "transfer-encoding": "chunked", host: server.uri.slice(7), "x-one": "1" });
-      expect(seen[0]).not.toHaveProperty("content-length");
+      await recorder.closed();
+      expect([recorder.status, recorder.text, recorder.ended]).toEqual([200, "onetwo", true]);
+      expect(receivedHeaders[0]).toMatchObject({ "transfer-encoding": "chunked", host: server.uri.slice(7), "x-one": "1" });
+      expect(receivedHeaders[0]).not.toHaveProperty("content-length");
     }
-    await leaks.settled();
+    await leaks.expectClosed();
   });
 
   test("reuses its sockets", async () => {
@@ -56,9 +56,9 @@ describe("HTTP/1.1", () => {
     });
     await using transport = aTransport();
     for (let i = 0; i < 5; i++) {
-      const { stream, heard } = open(transport, `${server.uri}/base?a=b`);
+      const { stream, recorder } = open(transport, `${server.uri}/base?a=b`);
       stream.end();
-      await heard.closed();
+      await recorder.closed();
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     expect([sockets.size, paths[0]]).toEqual([1, "/base/invoke/Svc/run?a=b"]);
@@ -68,18 +68,18 @@ describe("HTTP/1.1", () => {
     const server = await serve(echo);
     await server[Symbol.asyncDispose]();
     await using transport = aTransport();
-    const { heard } = open(transport, server.uri);
-    expect((await heard.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
+    const { recorder } = open(transport, server.uri);
+    expect((await recorder.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
   });
 
   test("a peer that never accepts runs into the connect timeout", async () => {
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
     // TEST-NET-1 (RFC 5737): nobody answers there, at most the network says so at once.
-    const { heard } = open(transport, "http://192.0.2.1:9");
+    const { recorder } = open(transport, "http://192.0.2.1:9");
     await new Promise<void>((resolve) => setTimeout(resolve, 20));
     clock.advanceBy(10_000);
-    expect((await heard.closed()).failure?.kind).toBe("connect");
+    expect((await recorder.closed()).failure?.kind).toBe("connect");
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -96,18 +96,18 @@ describe("HTTP/1.1", () => {
   ])("a peer that %s is a %s failure", async (_what, kind, act) => {
     await using server = await listen(createTcpServer((socket) => socket.on("error", () => {}).once("data", () => act(socket))));
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.write(utf8("x"));
-    expect((await heard.closed()).failure?.kind).toBe(kind);
+    expect((await recorder.closed()).failure?.kind).toBe(kind);
   });
 
   test("a response that ends before the request is complete is still a response", async () => {
     await using server = await serve((_request, response) => response.writeHead(503, { "retry-after": "1" }).end("busy"));
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.write(utf8("x"));
-    await heard.closed();
-    expect([heard.status, heard.headers["retry-after"], heard.text, heard.ended]).toEqual([503, "1", "busy", true]);
+    await recorder.closed();
+    expect([recorder.status, recorder.headers["retry-after"], recorder.text, recorder.ended]).toEqual([503, "1", "busy", true]);
     stream.write(utf8("late"));
     stream.end();
   });
@@ -121,12 +121,12 @@ describe("HTTP/1.1", () => {
       echo(request, response);
     });
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.write(utf8("x"));
-    await heard.until(({ bytes }) => bytes === 1);
+    await recorder.until(({ bytes }) => bytes === 1);
     stream.abort();
     while (!closed) await new Promise<void>((resolve) => setTimeout(resolve, 1));
-    expect(heard.over).toBe(false);
+    expect(recorder.over).toBe(false);
   });
 
   test("a listener that does not read holds the peer back, and a peer that does not read holds us back", async () => {
@@ -144,25 +144,25 @@ describe("HTTP/1.1", () => {
       more();
     });
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.pauseReading();
     const block = new Uint8Array(256 * 1024);
     let written = 1;
     while (written < 100 && stream.write(block)) written++;
     expect(written).toBeLessThan(100);
-    await heard.until(({ status }) => status === 200);
+    await recorder.until(({ status }) => status === 200);
     await new Promise<void>((resolve) => setTimeout(resolve, 100));
-    expect([heard.bytes, sent < 400]).toEqual([0, true]);
+    expect([recorder.bytes, sent < 400]).toEqual([0, true]);
     stream.resumeReading();
     release();
-    await heard.until(({ drains }) => drains > 0);
+    await recorder.until(({ drains }) => drains > 0);
     stream.end();
-    expect((await heard.closed()).bytes).toBe(400 * 64 * 1024);
+    expect((await recorder.closed()).bytes).toBe(400 * 64 * 1024);
   });
 
   test("a header HTTP forbids fails the request alone", async () => {
     await using transport = aTransport();
-    expect((await open(transport, "http://127.0.0.1:9", { headers: { "x-bad": "a\nb" } }).heard.closed()).failure?.kind).toBe(
+    expect((await open(transport, "http://127.0.0.1:9", { headers: { "x-bad": "a\nb" } }).recorder.closed()).failure?.kind).toBe(
       "client",
     );
   });

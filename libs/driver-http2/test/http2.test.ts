@@ -48,11 +48,11 @@ async function io(until: () => boolean): Promise<void> {
 
 /** Whether the connection takes a byte. */
 async function write(socket: Socket): Promise<boolean> {
-  const taken = await new Promise<boolean>((resolve) => {
+  const isWritten = await new Promise<boolean>((resolve) => {
     socket.write("x", (cause) => resolve(cause === undefined || cause === null));
   });
   await new Promise<void>((resolve) => setTimeout(resolve, 1));
-  return taken;
+  return isWritten;
 }
 
 describe("HTTP/2 with prior knowledge", () => {
@@ -61,45 +61,45 @@ describe("HTTP/2 with prior knowledge", () => {
     {
       await using server = await serve(echo);
       await using transport = aTransport();
-      const { stream, heard } = open(transport, server.uri);
+      const { stream, recorder } = open(transport, server.uri);
       stream.write(utf8("one"));
-      await heard.until(({ text }) => text === "one");
+      await recorder.until(({ text }) => text === "one");
       stream.write(utf8("two"));
-      await heard.until(({ text }) => text === "onetwo");
+      await recorder.until(({ text }) => text === "onetwo");
       stream.end();
-      await heard.closed();
-      expect([heard.status, heard.ended, heard.failure]).toEqual([200, true, undefined]);
+      await recorder.closed();
+      expect([recorder.status, recorder.ended, recorder.failure]).toEqual([200, true, undefined]);
     }
-    await leaks.settled();
+    await leaks.expectClosed();
   });
 
   test("sends method, headers and authority, keeps base path and query, and no length", async () => {
-    const seen: Record<string, unknown>[] = [];
+    const receivedHeaders: Record<string, unknown>[] = [];
     await using server = await serve((stream, headers) => {
-      seen.push({ ...headers });
+      receivedHeaders.push({ ...headers });
       stream.respond({ ":status": 204, "x-answer": "yes" }, { endStream: true });
     });
     await using transport = aTransport();
     for (const base of ["", "/", "/base/", "/base?a=b"]) {
-      const { stream, heard } = open(transport, server.uri + base, { headers: { "x-one": "1", accept: "a" } });
+      const { stream, recorder } = open(transport, server.uri + base, { headers: { "x-one": "1", accept: "a" } });
       stream.end();
-      await heard.closed();
-      expect([heard.status, heard.headers["x-answer"]]).toEqual([204, "yes"]);
+      await recorder.closed();
+      expect([recorder.status, recorder.headers["x-answer"]]).toEqual([204, "yes"]);
     }
-    expect(seen.map((headers) => headers[":path"])).toEqual([
+    expect(receivedHeaders.map((headers) => headers[":path"])).toEqual([
       "/invoke/Svc/run",
       "/invoke/Svc/run",
       "/base/invoke/Svc/run",
       "/base/invoke/Svc/run?a=b",
     ]);
-    expect(seen[0]).toMatchObject({
+    expect(receivedHeaders[0]).toMatchObject({
       ":method": "POST",
       ":scheme": "http",
       ":authority": server.uri.slice(7),
       "x-one": "1",
       accept: "a",
     });
-    expect(seen[0]).not.toHaveProperty("content-length");
+    expect(receivedHeaders[0]).not.toHaveProperty("content-length");
     expect(server.sessions.length).toBe(1);
   });
 
@@ -108,28 +108,28 @@ describe("HTTP/2 with prior knowledge", () => {
     await using transport = aTransport();
     const all = Array.from({ length: 300 }, () => open(transport, server.uri));
     for (const { stream } of all) stream.write(utf8("x"));
-    for (const { heard } of all) await heard.until(({ bytes }) => bytes === 1);
+    for (const { recorder } of all) await recorder.until(({ bytes }) => bytes === 1);
     expect(server.sessions.length).toBe(3);
     for (const { stream } of all) stream.end();
-    for (const { heard } of all) await heard.closed();
-    expect(all.every(({ heard }) => heard.ended)).toBe(true);
+    for (const { recorder } of all) await recorder.closed();
+    expect(all.every(({ recorder }) => recorder.ended)).toBe(true);
   });
 
   test("a connection that has served its share of streams is replaced, its last streams finish", async () => {
     await using server = await serve(echo);
-    await using transport = createHttpTransport({ clock: systemClock, random: systemRandom }, { streamsPerSessionLife: 10 });
+    await using transport = createHttpTransport({ clock: systemClock, random: systemRandom }, { streamsPerSessionLifetime: 10 });
     const first = open(transport, server.uri);
     first.stream.write(utf8("a"));
-    await first.heard.until(({ bytes }) => bytes === 1);
+    await first.recorder.until(({ bytes }) => bytes === 1);
     for (let i = 0; i < 24; i++) {
-      const { stream, heard } = open(transport, server.uri);
+      const { stream, recorder } = open(transport, server.uri);
       stream.end();
-      expect((await heard.closed()).ended).toBe(true);
+      expect((await recorder.closed()).ended).toBe(true);
     }
     expect(server.sessions.length).toBe(3);
     first.stream.write(utf8("b"));
     first.stream.end();
-    expect((await first.heard.closed()).text).toBe("ab");
+    expect((await first.recorder.closed()).text).toBe("ab");
   });
 
   test("honours a peer that allows fewer streams", async () => {
@@ -155,7 +155,7 @@ describe("HTTP/2 with prior knowledge", () => {
     // 64 connections of two streams each; the others wait their turn.
     await io(() => active === 128);
     for (const { stream } of all) stream.end();
-    for (const { heard } of all) expect((await heard.closed()).failure).toBeUndefined();
+    for (const { recorder } of all) expect((await recorder.closed()).failure).toBeUndefined();
     expect(active).toBe(200);
   });
 
@@ -164,9 +164,9 @@ describe("HTTP/2 with prior knowledge", () => {
     [8, "CANCEL", "reset"],
     [7, "REFUSED_STREAM", "refused"],
   ])("a reset with code %i is a failure, before and after the headers", async (code, name, early) => {
-    let late = false;
+    let sendsHeaders = false;
     await using server = await serveRaw((peer, streamId) => {
-      if (late) {
+      if (sendsHeaders) {
         peer.headers(streamId);
         peer.data(streamId, utf8("some"));
       }
@@ -174,11 +174,11 @@ describe("HTTP/2 with prior knowledge", () => {
     });
     await using transport = aTransport();
     const failure = { kind: "reset", message: `the endpoint reset the stream: ${name}` };
-    expect((await open(transport, server.uri).heard.closed()).failure).toEqual({ ...failure, kind: early });
-    late = true;
-    const { heard } = open(transport, server.uri);
-    await heard.closed();
-    expect([heard.status, heard.text, heard.failure]).toEqual([200, "some", failure]);
+    expect((await open(transport, server.uri).recorder.closed()).failure).toEqual({ ...failure, kind: early });
+    sendsHeaders = true;
+    const { recorder } = open(transport, server.uri);
+    await recorder.closed();
+    expect([recorder.status, recorder.text, recorder.failure]).toEqual([200, "some", failure]);
   });
 
   test("a response that is complete is not spoilt by the reset some servers send after it", async () => {
@@ -188,9 +188,9 @@ describe("HTTP/2 with prior knowledge", () => {
       peer.reset(streamId, 0);
     });
     await using transport = aTransport();
-    const { heard } = open(transport, server.uri);
-    await heard.closed();
-    expect([heard.text, heard.ended]).toEqual(["all", true]);
+    const { recorder } = open(transport, server.uri);
+    await recorder.closed();
+    expect([recorder.text, recorder.ended]).toEqual(["all", true]);
   });
 
   test("streams above the last one a GOAWAY names are failures, those below finish", async () => {
@@ -204,8 +204,8 @@ describe("HTTP/2 with prior knowledge", () => {
     });
     await using transport = aTransport();
     const streams = Array.from({ length: 3 }, () => open(transport, server.uri));
-    for (const { heard } of streams) await heard.closed();
-    expect(streams.map(({ heard }) => heard.failure?.kind ?? heard.text)).toEqual(["x", "x", "reset"]);
+    for (const { recorder } of streams) await recorder.closed();
+    expect(streams.map(({ recorder }) => recorder.failure?.kind ?? recorder.text)).toEqual(["x", "x", "reset"]);
   });
 
   test("abort resets the stream with CANCEL and the listener hears nothing more", async () => {
@@ -218,13 +218,13 @@ describe("HTTP/2 with prior knowledge", () => {
       });
     });
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
-    await heard.until(({ bytes }) => bytes === 1);
+    const { stream, recorder } = open(transport, server.uri);
+    await recorder.until(({ bytes }) => bytes === 1);
     stream.abort();
     await io(() => code !== undefined);
-    expect([code, heard.over]).toEqual([constants.NGHTTP2_CANCEL, false]);
+    expect([code, recorder.over]).toEqual([constants.NGHTTP2_CANCEL, false]);
     const next = open(transport, server.uri);
-    await next.heard.until(({ bytes }) => bytes === 1);
+    await next.recorder.until(({ bytes }) => bytes === 1);
     expect(server.sessions.length).toBe(1);
   });
 
@@ -239,8 +239,8 @@ describe("HTTP/2 with prior knowledge", () => {
     const second = open(transport, server.uri, { path: "/second" });
     first.stream.abort();
     second.stream.end();
-    await second.heard.closed();
-    expect([paths, first.heard.over]).toEqual([["/second"], false]);
+    await second.recorder.closed();
+    expect([paths, first.recorder.over]).toEqual([["/second"], false]);
   });
 
   test("after GOAWAY open streams finish and new ones use a new connection", async () => {
@@ -248,17 +248,17 @@ describe("HTTP/2 with prior knowledge", () => {
     await using transport = aTransport();
     const old = open(transport, server.uri);
     old.stream.write(utf8("a"));
-    await old.heard.until(({ bytes }) => bytes === 1);
+    await old.recorder.until(({ bytes }) => bytes === 1);
     server.sessions[0]!.goaway(constants.NGHTTP2_NO_ERROR, 1);
     await new Promise<void>((resolve) => setTimeout(resolve, 20));
     const fresh = open(transport, server.uri);
     fresh.stream.write(utf8("b"));
-    await fresh.heard.until(({ bytes }) => bytes === 1);
+    await fresh.recorder.until(({ bytes }) => bytes === 1);
     expect(server.sessions.length).toBe(2);
     old.stream.write(utf8("c"));
     old.stream.end();
-    await old.heard.closed();
-    expect([old.heard.text, old.heard.ended]).toEqual(["ac", true]);
+    await old.recorder.closed();
+    expect([old.recorder.text, old.recorder.ended]).toEqual(["ac", true]);
   });
 
   test.each(["NGHTTP2_REFUSED_STREAM", "NGHTTP2_ENHANCE_YOUR_CALM"] as const)(
@@ -271,15 +271,15 @@ describe("HTTP/2 with prior knowledge", () => {
       await using transport = aTransport();
       const old = open(transport, server.uri);
       old.stream.write(utf8("a"));
-      await old.heard.until(({ bytes }) => bytes === 1);
+      await old.recorder.until(({ bytes }) => bytes === 1);
       const refused = open(transport, server.uri, { path: "/refused" });
-      expect((await refused.heard.closed()).failure?.kind).toBe("refused");
+      expect((await refused.recorder.closed()).failure?.kind).toBe("refused");
       const next = open(transport, server.uri, { path: "/refused" });
       next.stream.write(utf8("b"));
-      await next.heard.until(({ bytes }) => bytes === 1);
+      await next.recorder.until(({ bytes }) => bytes === 1);
       old.stream.write(utf8("c"));
       old.stream.end();
-      expect((await old.heard.closed()).text).toBe("ac");
+      expect((await old.recorder.closed()).text).toBe("ac");
       expect(server.sessions.length).toBe(2);
     },
   );
@@ -291,12 +291,12 @@ describe("HTTP/2 with prior knowledge", () => {
     });
     await using transport = aTransport();
     const large = open(transport, server.uri, { path: "/large" });
-    await large.heard.until(({ bytes }) => bytes > 0);
+    await large.recorder.until(({ bytes }) => bytes > 0);
     large.stream.abort();
     let served = 0;
     for (let tries = 0; tries < 5; tries++) {
-      const { heard } = open(transport, server.uri);
-      if ((await heard.closed()).text === "x") served++;
+      const { recorder } = open(transport, server.uri);
+      if ((await recorder.closed()).text === "x") served++;
     }
     expect(served).toBeGreaterThanOrEqual(4);
   });
@@ -307,11 +307,11 @@ describe("HTTP/2 with prior knowledge", () => {
       await using server = await serveRaw((peer, streamId) => peer.headers(streamId));
       await using transport = aTransport();
       const streams = [open(transport, server.uri), open(transport, server.uri)];
-      for (const { heard } of streams) await heard.until(({ status }) => status === 200);
+      for (const { recorder } of streams) await recorder.until(({ status }) => status === 200);
       if (how === "closed") server.peers[0]!.socket.destroy();
       else server.peers[0]!.socket.resetAndDestroy();
-      for (const { heard } of streams) expect((await heard.closed()).failure?.kind).toBe("reset");
-      await open(transport, server.uri).heard.until(({ status }) => status === 200);
+      for (const { recorder } of streams) expect((await recorder.closed()).failure?.kind).toBe("reset");
+      await open(transport, server.uri).recorder.until(({ status }) => status === 200);
       expect(server.peers.length).toBe(2);
     },
   );
@@ -346,8 +346,8 @@ describe("HTTP/2 with prior knowledge", () => {
     const server = await serve(echo);
     await server[Symbol.asyncDispose]();
     await using transport = aTransport();
-    for (const { heard } of Array.from({ length: 200 }, () => open(transport, server.uri))) {
-      expect((await heard.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
+    for (const { recorder } of Array.from({ length: 200 }, () => open(transport, server.uri))) {
+      expect((await recorder.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
     }
   });
 
@@ -358,7 +358,7 @@ describe("HTTP/2 with prior knowledge", () => {
     );
     await using transport = aTransport();
     for (const { uri } of [http1, byHand]) {
-      expect((await open(transport, uri).heard.closed()).failure?.kind).toBe("http11Peer");
+      expect((await open(transport, uri).recorder.closed()).failure?.kind).toBe("http11Peer");
     }
   });
 
@@ -367,12 +367,12 @@ describe("HTTP/2 with prior knowledge", () => {
     await using silent = await listen(createTcpServer((socket) => sockets.push(socket.on("error", () => {}))));
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-    const { heard } = open(transport, silent.uri);
+    const { recorder } = open(transport, silent.uri);
     await io(() => sockets.length === 1);
     clock.advanceBy(9_999);
-    expect(heard.over).toBe(false);
+    expect(recorder.over).toBe(false);
     clock.advanceBy(1);
-    expect(heard.failure).toMatchObject({
+    expect(recorder.failure).toMatchObject({
       kind: "connect",
       message: expect.stringMatching(/within 10 s: it accepted a connection, but sent no SETTINGS$/),
     });
@@ -391,9 +391,9 @@ describe("HTTP/2 with prior knowledge", () => {
     await using server = await listen(staying);
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.end();
-    await heard.closed();
+    await recorder.closed();
     const [peer] = peers as [Socket];
     await io(() => peer.readableEnded); // The driver has ended its side.
     clock.advanceBy(9_999);
@@ -411,13 +411,13 @@ describe("HTTP/2 with prior knowledge", () => {
     });
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-    const { heard } = open(transport, mute.uri);
-    await heard.until(({ status }) => status === 200);
+    const { recorder } = open(transport, mute.uri);
+    await recorder.until(({ status }) => status === 200);
     clock.advanceTo(clock.nextDueMs!);
     clock.advanceBy(19_999);
-    expect(heard.over).toBe(false);
+    expect(recorder.over).toBe(false);
     clock.advanceBy(1);
-    expect((await heard.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
+    expect((await recorder.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
   });
 
   test("quiet streams are kept alive by PINGs, and an idle connection is closed after five minutes", async () => {
@@ -426,9 +426,9 @@ describe("HTTP/2 with prior knowledge", () => {
     await using server = await serve(echo);
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.write(utf8("a"));
-    await heard.until(({ bytes }) => bytes === 1);
+    await recorder.until(({ bytes }) => bytes === 1);
     server.sessions[0]!.on("ping", () => pings++);
     server.sessions[0]!.on("close", () => {
       closed = true;
@@ -441,9 +441,9 @@ describe("HTTP/2 with prior knowledge", () => {
       }
     };
     await passQuietly(10);
-    expect([closed, heard.over, pings]).toEqual([false, false, 10]);
+    expect([closed, recorder.over, pings]).toEqual([false, false, 10]);
     stream.end();
-    await heard.closed();
+    await recorder.closed();
     await passQuietly(10);
     expect(closed).toBe(true);
     expect(pings).toBeGreaterThan(14);
@@ -458,19 +458,19 @@ describe("HTTP/2 with prior knowledge", () => {
       stream.respond({ ":status": 200 });
     });
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     const block = new Uint8Array(32 * 1024);
     expect([stream.write(block), stream.write(block)]).toEqual([true, false]);
     let written = 2;
-    await heard.until(({ status }) => status === 200);
-    const before = heard.drains;
+    await recorder.until(({ status }) => status === 200);
+    const before = recorder.drains;
     while (written < 200 && stream.write(block)) written++;
     written++;
     expect(written).toBeLessThan(200);
     serverStream!.on("data", (chunk: Uint8Array) => {
       received += chunk.length;
     });
-    await heard.until(({ drains }) => drains > before);
+    await recorder.until(({ drains }) => drains > before);
     await io(() => received === written * block.length);
   });
 
@@ -488,25 +488,25 @@ describe("HTTP/2 with prior knowledge", () => {
       more();
     });
     await using transport = aTransport();
-    const { stream, heard } = open(transport, server.uri);
+    const { stream, recorder } = open(transport, server.uri);
     stream.pauseReading();
-    await heard.until(({ status }) => status === 200);
+    await recorder.until(({ status }) => status === 200);
     await new Promise<void>((resolve) => setTimeout(resolve, 100));
-    expect(heard.bytes).toBe(0);
+    expect(recorder.bytes).toBe(0);
     expect(sent).toBeLessThan(100);
     stream.resumeReading();
-    expect((await heard.closed()).bytes).toBe(400 * 64 * 1024);
+    expect((await recorder.closed()).bytes).toBe(400 * 64 * 1024);
   });
 
   test("requests that cannot be made fail alone", async () => {
     await using server = await serve(echo);
     await using transport = aTransport();
-    expect((await open(transport, "ftp://nowhere").heard.closed()).failure?.kind).toBe("client");
-    expect((await open(transport, "not an address").heard.closed()).failure?.kind).toBe("client");
-    expect((await open(transport, server.uri, { headers: { connection: "close" } }).heard.closed()).failure?.kind).toBe("client");
+    expect((await open(transport, "ftp://nowhere").recorder.closed()).failure?.kind).toBe("client");
+    expect((await open(transport, "not an address").recorder.closed()).failure?.kind).toBe("client");
+    expect((await open(transport, server.uri, { headers: { connection: "close" } }).recorder.closed()).failure?.kind).toBe("client");
     const fine = open(transport, server.uri);
     fine.stream.end();
-    expect((await fine.heard.closed()).ended).toBe(true);
+    expect((await fine.recorder.closed()).ended).toBe(true);
   });
 
   test("disposing fails what is open or waits, and leaves nothing behind", async () => {
@@ -514,28 +514,28 @@ describe("HTTP/2 with prior knowledge", () => {
     {
       await using server = await serve(echo);
       const transport = aTransport();
-      const { stream, heard } = open(transport, server.uri);
+      const { stream, recorder } = open(transport, server.uri);
       stream.write(utf8("a"));
-      await heard.until(({ bytes }) => bytes === 1);
+      await recorder.until(({ bytes }) => bytes === 1);
       const waiting = Array.from({ length: 200 }, () => open(transport, server.uri));
       await transport[Symbol.asyncDispose]();
-      for (const each of [heard, ...waiting.map((one) => one.heard)])
+      for (const each of [recorder, ...waiting.map((one) => one.recorder)])
         expect((await each.closed()).failure?.kind).toMatch(/reset|connect/);
-      expect((await open(transport, server.uri).heard.closed()).failure?.kind).toBe("client");
+      expect((await open(transport, server.uri).recorder.closed()).failure?.kind).toBe("client");
     }
-    await leaks.settled();
+    await leaks.expectClosed();
   });
 });
 
 describe("an endpoint that allows ten streams on a connection", () => {
-  const isAnswered = ({ heard }: { heard: { status: number } }) => heard.status === 200;
+  const isAnswered = ({ recorder }: { recorder: { status: number } }) => recorder.status === 200;
 
   test("gets the connections that 500 streams need, and no connection gets more than ten", async () => {
     await using server = await serveRaw((peer, streamId) => peer.headers(streamId), 10);
     await using transport = aTransport();
     const streams = Array.from({ length: 500 }, () => open(transport, server.uri));
-    await Promise.all(streams.map(({ heard }) => heard.until(() => heard.status === 200)));
-    expect(streams.some(({ heard }) => heard.isWaiting)).toBe(false);
+    await Promise.all(streams.map(({ recorder }) => recorder.until(() => recorder.status === 200)));
+    expect(streams.some(({ recorder }) => recorder.isWaiting)).toBe(false);
     expect(server.peers.length).toBeGreaterThanOrEqual(50);
     expect(server.peers.length).toBeLessThanOrEqual(64);
   });
@@ -550,15 +550,15 @@ describe("an endpoint that allows ten streams on a connection", () => {
     await using transport = aTransport();
     const streams = Array.from({ length: 700 }, () => open(transport, server.uri));
     await io(() => streams.filter(isAnswered).length === 640);
-    expect(streams.filter(({ heard }) => heard.isWaiting).length).toBe(60);
+    expect(streams.filter(({ recorder }) => recorder.isWaiting).length).toBe(60);
     expect(server.peers.length).toBe(64);
     const elsewhere = open(transport, other.uri);
     elsewhere.stream.write(utf8("hello"));
     elsewhere.stream.end();
-    expect((await elsewhere.heard.closed()).text).toBe("hello");
-    for (const { heard, stream } of streams) if (heard.status === 200) stream.end();
+    expect((await elsewhere.recorder.closed()).text).toBe("hello");
+    for (const { recorder, stream } of streams) if (recorder.status === 200) stream.end();
     for (const { peer, streamId } of open640.slice(0, 60)) peer.data(streamId, new Uint8Array(0), true);
     await io(() => streams.every(isAnswered));
-    expect(streams.some(({ heard }) => heard.isWaiting || heard.failure !== undefined)).toBe(false);
+    expect(streams.some(({ recorder }) => recorder.isWaiting || recorder.failure !== undefined)).toBe(false);
   });
 });

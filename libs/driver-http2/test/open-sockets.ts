@@ -6,10 +6,10 @@ function count(): number {
 }
 
 /** Remembers how many are open; `settled` throws unless it comes back to that within a second. */
-export function openSockets(): { settled(): Promise<void> } {
+export function openSockets(): { expectClosed(): Promise<void> } {
   const before = count();
   return {
-    async settled() {
+    async expectClosed() {
       for (let turn = 0; turn < 200 && count() > before; turn++) await new Promise<void>((resolve) => setTimeout(resolve, 5));
       if (count() > before) throw new Error(`${count() - before} sockets left open`);
     },

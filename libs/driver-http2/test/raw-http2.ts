@@ -18,7 +18,7 @@ export class RawPeer {
   readonly resets = new Map<number, number>();
   readonly ended = new Set<number>();
   #buffer = Buffer.alloc(0);
-  #prefaceSeen = false;
+  #hasPreface = false;
   #answersPings = true;
 
   /** @param streamsMax SETTINGS_MAX_CONCURRENT_STREAMS; undefined: it is not sent */
@@ -71,10 +71,10 @@ export class RawPeer {
   }
 
   #parse(onStream: (peer: RawPeer, streamId: number) => void): void {
-    if (!this.#prefaceSeen) {
+    if (!this.#hasPreface) {
       if (this.#buffer.length < PREFACE_BYTES) return;
       this.#buffer = this.#buffer.subarray(PREFACE_BYTES);
-      this.#prefaceSeen = true;
+      this.#hasPreface = true;
     }
     while (this.#buffer.length >= 9) {
       const length = this.#buffer.readUIntBE(0, 3);

@@ -12,7 +12,7 @@ export class Recorder implements StreamListener {
   /** For a connection with room. */
   isWaiting = false;
   bytes = 0;
-  readonly #waiting: { condition: (heard: Recorder) => boolean; resolve: () => void }[] = [];
+  readonly #waiting: { condition: (recorder: Recorder) => boolean; resolve: () => void }[] = [];
 
   response(status: number, headers: Readonly<Record<string, string | undefined>>): void {
     this.status = status;
@@ -51,13 +51,13 @@ export class Recorder implements StreamListener {
     return this.ended || this.failure !== undefined;
   }
 
-  until(condition: (heard: Recorder) => boolean): Promise<void> {
+  until(condition: (recorder: Recorder) => boolean): Promise<void> {
     if (condition(this)) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push({ condition, resolve }));
   }
   /** The stream's end, whatever it is. */
   async closed(): Promise<this> {
-    await this.until((heard) => heard.over);
+    await this.until((recorder) => recorder.over);
     return this;
   }
 
@@ -76,8 +76,8 @@ export function open(
   transport: EndpointTransport,
   uri: string,
   request: Partial<StreamRequest> & { httpVersion?: "HTTP/1.1" | "HTTP/2.0" } = {},
-): { stream: EndpointStream; heard: Recorder } {
-  const heard = new Recorder();
+): { stream: EndpointStream; recorder: Recorder } {
+  const recorder = new Recorder();
   const { httpVersion = "HTTP/2.0", ...rest } = request;
   const stream = transport.open(
     {
@@ -88,7 +88,7 @@ export function open(
       requestResponse: false,
       ...rest,
     },
-    heard,
+    recorder,
   );
-  return { stream, heard };
+  return { stream, recorder };
 }

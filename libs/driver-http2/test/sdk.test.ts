@@ -9,7 +9,7 @@ import { serveSdk } from "./sdk-endpoint.js";
 import { aWorld, json, resultOf } from "./world.js";
 
 let failing = 0;
-const seen: { aborted: number } = { aborted: 0 };
+const counters: { aborted: number } = { aborted: 0 };
 
 /** What `calls` calls. */
 const self = restate.service({ name: "Svc", handlers: { echo: async (_ctx: restate.Context, value: unknown) => value } });
@@ -38,7 +38,7 @@ const sdkServices = [
         throw new restate.TerminalError("for good", { errorCode: 418 });
       },
       forever: async (ctx: restate.Context) => {
-        ctx.request().attemptCompletedSignal.addEventListener("abort", () => seen.aborted++);
+        ctx.request().attemptCompletedSignal.addEventListener("abort", () => counters.aborted++);
         await new Promise(() => {});
       },
       calls: async (ctx: restate.Context) => ctx.serviceClient<typeof self>({ name: "Svc" }).echo("x"),
@@ -124,8 +124,8 @@ describe("with the TypeScript SDK", () => {
       ]) {
         const invocation = world.partition.invoke(obj("a key/ü"), json(amount));
         expect(await resultOf(world, invocation)).toEqual({ sum, keys: ["sum"], key: "a key/ü" });
-        const asked = invocation.entries.some(({ type }) => type === MessageType.GetLazyState);
-        expect(asked).toBe(eagerStateBytesMax === 0);
+        const readsLazily = invocation.entries.some(({ type }) => type === MessageType.GetLazyState);
+        expect(readsLazily).toBe(eagerStateBytesMax === 0);
       }
     }
   });
@@ -171,12 +171,12 @@ describe("with the TypeScript SDK", () => {
   test("kill breaks the stream the handler runs on", async () => {
     await using endpoint = await serveSdk(sdkServices);
     await using world = aWorld(endpoint.uri, { services });
-    seen.aborted = 0;
+    counters.aborted = 0;
     const invocation = world.partition.invoke(svc("forever"), json(null));
     while (world.invoker.status(invocation.facts.id)?.lastAttemptServer === undefined)
       await new Promise<void>((resolve) => setTimeout(resolve, 5));
     world.partition.kill(invocation.facts.id);
-    while (seen.aborted === 0) await new Promise<void>((resolve) => setTimeout(resolve, 5));
+    while (counters.aborted === 0) await new Promise<void>((resolve) => setTimeout(resolve, 5));
     expect(invocation.commands).toEqual([]);
   });
 
@@ -221,11 +221,11 @@ describe("with the TypeScript SDK", () => {
   test("an endpoint that knows our public key accepts us and nobody else", async () => {
     const pem = () => generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const identity = createRequestIdentity(new Secret(pem()), systemClock);
-    const stranger = createRequestIdentity(new Secret(pem()), systemClock);
+    const unknownIdentity = createRequestIdentity(new Secret(pem()), systemClock);
     await using endpoint = await serveSdk(sdkServices, { identityKeys: [identity.publicKey] });
-    await using known = aWorld(endpoint.uri, { services }, { deps: { identity } });
-    expect(await resultOf(known, known.partition.invoke(svc("echo"), json("hello")))).toBe("hello");
-    for (const deps of [{ identity: stranger }, {}]) {
+    await using trusted = aWorld(endpoint.uri, { services }, { deps: { identity } });
+    expect(await resultOf(trusted, trusted.partition.invoke(svc("echo"), json("hello")))).toBe("hello");
+    for (const deps of [{ identity: unknownIdentity }, {}]) {
       await using world = aWorld(endpoint.uri, { services }, { deps });
       const refused = world.partition.invoke(svc("echo"), utf8(""));
       await world.partition.until(() => refused.failures.length > 0);

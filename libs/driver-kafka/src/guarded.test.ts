@@ -128,11 +128,11 @@ describe("a token endpoint", () => {
   const form = () => new URLSearchParams({ grant_type: "client_credentials" });
 
   test("is asked with a form, with and without a guard", async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const server = createHttpServer(async (req, res) => {
       let body = "";
       for await (const chunk of req) body += String(chunk);
-      asked.push(`${req.method} ${req.headers.authorization} ${req.headers["content-type"]} ${body}`);
+      requests.push(`${req.method} ${req.headers.authorization} ${req.headers["content-type"]} ${body}`);
       res.end('{"access_token":"t"}');
     });
     const port = await listening(server, OUTSIDE);
@@ -141,7 +141,7 @@ describe("a token endpoint", () => {
     const guard = aGuard({ "login.example.com": OUTSIDE });
     expect(await postForm(`http://login.example.com:${port}/token`, form(), "Basic abc", guard)).toEqual(answer);
     expect(await postForm(`http://${OUTSIDE}:${port}/token`, form(), "Basic abc", undefined)).toEqual(answer);
-    expect(asked).toEqual([question, question]);
+    expect(requests).toEqual([question, question]);
   });
 
   test.each(["http://127.0.0.1:PORT/", "http://rebind.example.com:PORT/", "http://user@OUTSIDE:PORT/"])(
@@ -149,8 +149,8 @@ describe("a token endpoint", () => {
     async (url) => {
       const port = await listening(createHttpServer(), INSIDE);
       const there = url.replace("PORT", String(port)).replace("OUTSIDE", OUTSIDE);
-      const asking = postForm(there, form(), "Basic abc", aGuard({ "rebind.example.com": INSIDE }));
-      await expect(asking).rejects.toThrow("destination not allowed");
+      const posting = postForm(there, form(), "Basic abc", aGuard({ "rebind.example.com": INSIDE }));
+      await expect(posting).rejects.toThrow("destination not allowed");
       expect(connections).toEqual([]);
     },
   );

@@ -16,12 +16,12 @@ export interface LagWatchOptions {
 
 export interface LagWatchPorts {
   readonly admin: Admin;
-  readonly tell: (position: ConsumerPosition) => void;
+  readonly report: (position: ConsumerPosition) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-interface Place {
+interface PartitionOffsets {
   /** The next offset to be handled; undefined until that is known. */
   next: number | undefined;
   /** Behind the last record. */
@@ -32,9 +32,9 @@ interface Place {
 export class LagWatch implements AsyncDisposable {
   readonly #ports: LagWatchPorts;
   readonly #options: LagWatchOptions;
-  #places = new Map<number, Place>();
+  #places = new Map<number, PartitionOffsets>();
   #connecting: Promise<void> | undefined;
-  #asking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
   #timer: TimerHandle | undefined;
   #isClosed = false;
 
@@ -45,7 +45,7 @@ export class LagWatch implements AsyncDisposable {
 
   assigned(partitions: readonly number[]): void {
     this.#places = new Map(partitions.map((partition) => [partition, { next: undefined, end: 0 }]));
-    this.#ask();
+    this.#poll();
   }
 
   /** `end`: as the broker said with the records. */
@@ -54,32 +54,32 @@ export class LagWatch implements AsyncDisposable {
     if (place === undefined) return;
     place.next = next;
     place.end = Math.max(place.end, end, next);
-    this.#tell(partition, place);
+    this.#report(partition, place);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#asking;
+    await this.#polling;
     if (this.#connecting !== undefined) await this.#ports.admin.disconnect();
   }
 
-  #ask(): void {
-    if (this.#isClosed || this.#asking !== undefined) return;
+  #poll(): void {
+    if (this.#isClosed || this.#polling !== undefined) return;
     const { clock, logger } = this.#ports;
     this.#timer?.cancel();
-    this.#asking = this.#read(this.#places)
+    this.#polling = this.#read(this.#places)
       .catch((cause: unknown) => {
         this.#connecting = undefined;
         logger.debug({ topic: this.#options.topic, reason: String(cause) }, "cannot read the offsets of a topic; retrying");
       })
       .finally(() => {
-        this.#asking = undefined;
-        if (!this.#isClosed) this.#timer = clock.setTimer(LAG_MS, () => this.#ask());
+        this.#polling = undefined;
+        if (!this.#isClosed) this.#timer = clock.setTimer(LAG_MS, () => this.#poll());
       });
   }
 
-  async #read(places: ReadonlyMap<number, Place>): Promise<void> {
+  async #read(places: ReadonlyMap<number, PartitionOffsets>): Promise<void> {
     const { admin } = this.#ports;
     const { topic, groupId, fromBeginning } = this.#options;
     this.#connecting ??= admin.connect();
@@ -94,18 +94,18 @@ export class LagWatch implements AsyncDisposable {
       if (place === undefined) continue;
       place.end = Math.max(place.end, Number(high));
       place.next ??= committed.get(partition) ?? Number(fromBeginning ? low : high);
-      if (places === this.#places) this.#tell(partition, place);
+      if (places === this.#places) this.#report(partition, place);
     }
   }
 
-  async #committed(isWanted: boolean, groupId: string, topic: string): Promise<ReadonlyMap<number, number>> {
-    if (!isWanted) return new Map();
+  async #committed(isRequired: boolean, groupId: string, topic: string): Promise<ReadonlyMap<number, number>> {
+    if (!isRequired) return new Map();
     const [answer] = await this.#ports.admin.fetchOffsets({ groupId, topics: [topic] });
-    const known = (answer?.partitions ?? []).filter(({ offset }) => Number(offset) >= 0);
-    return new Map(known.map(({ partition, offset }) => [partition, Number(offset)]));
+    const committed = (answer?.partitions ?? []).filter(({ offset }) => Number(offset) >= 0);
+    return new Map(committed.map(({ partition, offset }) => [partition, Number(offset)]));
   }
 
-  #tell(partition: number, { next, end }: Place): void {
-    if (next !== undefined) this.#ports.tell({ partition, next, lag: Math.max(0, end - next) });
+  #report(partition: number, { next, end }: PartitionOffsets): void {
+    if (next !== undefined) this.#ports.report({ partition, next, lag: Math.max(0, end - next) });
   }
 }

@@ -30,15 +30,15 @@ export async function openMember(options: ConsumerOptions, receiver: RecordRecei
     logCreator: () => (entry) => log(ports.logger, entry),
   });
   const about = { topic, groupId: settings.consumer.groupId, fromBeginning: settings.fromBeginning };
-  const tell = receiver.position.bind(receiver);
-  const lag = new LagWatch({ admin: kafka.admin(), tell, ...ports }, about);
-  const member = new Member(kafka.consumer(settings.consumer), lag, options, receiver, ports);
+  const report = receiver.position.bind(receiver);
+  const lag = new LagWatch({ admin: kafka.admin(), report, ...ports }, about);
+  const member = new ConsumerMember(kafka.consumer(settings.consumer), lag, options, receiver, ports);
   // Joining may take long where brokers are away: the caller hears of that through `failed`.
   member.join(settings.fromBeginning);
   return member;
 }
 
-class Member implements RecordConsumer {
+class ConsumerMember implements RecordConsumer {
   readonly #consumer: Consumer;
   readonly #lag: LagWatch;
   readonly #options: ConsumerOptions;
@@ -150,10 +150,10 @@ class Member implements RecordConsumer {
     this.#isLeaving = true;
     this.#giveUp(new Error("the consumer is leaving its group"));
     const { clock, logger } = this.#ports;
-    let isLate = false;
-    const late = new Promise<void>((resolve) => {
+    let hasTimedOut = false;
+    const leaving = new Promise<void>((resolve) => {
       const timer = clock.setTimer(LEAVE_TIMEOUT_MS, () => {
-        isLate = true;
+        hasTimedOut = true;
         resolve();
       });
       const left = async (): Promise<void> => {
@@ -167,8 +167,8 @@ class Member implements RecordConsumer {
           resolve();
         });
     });
-    await late;
-    if (isLate) logger.warn({ topic: this.#options.topic }, "a consumer group was not left in time; the broker will notice");
+    await leaving;
+    if (hasTimedOut) logger.warn({ topic: this.#options.topic }, "a consumer group was not left in time; the broker will notice");
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { mskIamOf, mskToken } from "./msk-iam.js";
 
 const OURS = { isNamed: false, aws: { rolesOnly: false } };
-const STRANGERS = { isNamed: false, aws: { rolesOnly: true, externalId: "env_1" } };
+const OTHER_OWNERS = { isNamed: false, aws: { rolesOnly: true, externalId: "env_1" } };
 const ROLE = "arn:aws:iam::123456789012:role/kafka-reader";
 const clock = { nowMs: () => Date.UTC(2026, 10, 26, 4) };
 
@@ -52,7 +52,7 @@ describe("sasl.oauthbearer.config", () => {
       profile: "dev",
       role: ROLE,
     });
-    expect(mskIamOf(`provider=aws_msk_iam,region=eu-central-1,role=${ROLE}`, STRANGERS)).toMatchObject({ role: ROLE });
+    expect(mskIamOf(`provider=aws_msk_iam,region=eu-central-1,role=${ROLE}`, OTHER_OWNERS)).toMatchObject({ role: ROLE });
   });
 
   test.each([
@@ -63,8 +63,8 @@ describe("sasl.oauthbearer.config", () => {
     ["provider=aws-msk-iam,region=evil.example/?", OURS, "it needs the region"],
     ["provider=aws-msk-iam,region=eu-central-1,region=us-east-1", OURS, "each once"],
     ["provider=aws-msk-iam,region=eu-central-1,role=admin", OURS, "the role must be an ARN"],
-    ["provider=aws-msk-iam,region=eu-central-1", STRANGERS, "it needs a role to assume"],
-    [`provider=aws-msk-iam,region=eu-central-1,profile=admin,role=${ROLE}`, STRANGERS, "a profile cannot be used"],
+    ["provider=aws-msk-iam,region=eu-central-1", OTHER_OWNERS, "it needs a role to assume"],
+    [`provider=aws-msk-iam,region=eu-central-1,profile=admin,role=${ROLE}`, OTHER_OWNERS, "a profile cannot be used"],
     [`provider=aws-msk-iam,region=eu-central-1,role=${ROLE}`, { isNamed: false, aws: { rolesOnly: true } }, "no external id"],
   ])("that cannot be is refused with its reason: %s", (config, context, reason) => {
     expect(() => mskIamOf(config, context)).toThrow(reason);

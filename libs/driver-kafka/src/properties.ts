@@ -32,7 +32,7 @@ export function clientSettings(
   properties: Readonly<Record<string, string>>,
   { guard, awsExternalId }: PropertiesContext = {},
 ): ClientSettings {
-  const read = new Reader(properties, guard === undefined);
+  const read = new PropertyReader(properties, guard === undefined);
   const protocol = read.choice("security.protocol", ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"], "plaintext");
   const brokers = brokersOf(read.text("bootstrap.servers") ?? read.text("metadata.broker.list") ?? "");
   read.text("metadata.broker.list");
@@ -83,7 +83,7 @@ function brokersOf(list: string): string[] {
   return brokers;
 }
 
-function tlsOf(read: Reader): ConnectionOptions {
+function tlsOf(read: PropertyReader): ConnectionOptions {
   const identification = read.choice("ssl.endpoint.identification.algorithm", ["https", "none"], "https");
   const options: ConnectionOptions = {
     rejectUnauthorized: read.flag("enable.ssl.certificate.verification", true),
@@ -100,7 +100,7 @@ function tlsOf(read: Reader): ConnectionOptions {
   return options;
 }
 
-function saslOf(read: Reader, protocol: string, { guard, awsExternalId }: PropertiesContext): SASLOptions {
+function saslOf(read: PropertyReader, protocol: string, { guard, awsExternalId }: PropertiesContext): SASLOptions {
   const mechanisms = ["plain", "scram-sha-256", "scram-sha-512", "oauthbearer", "aws_msk_iam"] as const;
   const mechanism = read.choice("sasl.mechanisms", mechanisms, read.choice("sasl.mechanism", mechanisms, "plain"));
   const config = read.text("sasl.oauthbearer.config");
@@ -127,7 +127,7 @@ function mskOf(config: string, isNamed: boolean, aws: AwsAccess): SASLOptions {
 }
 
 /** Client credentials (RFC 6749 §4.4), as librdkafka's `sasl.oauthbearer.method=oidc`. */
-function oauthOf(read: Reader, guard: EgressGuard | undefined): SASLOptions {
+function oauthOf(read: PropertyReader, guard: EgressGuard | undefined): SASLOptions {
   read.choice("sasl.oauthbearer.method", ["oidc"], "oidc");
   const url = read.text("sasl.oauthbearer.token.endpoint.url");
   const id = read.text("sasl.oauthbearer.client.id");
@@ -157,7 +157,7 @@ function wrong(name: string, value: string, expected: string): PerdureError {
 }
 
 /** Reads properties and remembers which nobody asked for. */
-class Reader {
+class PropertyReader {
   readonly #properties: Readonly<Record<string, string>>;
   readonly #unread: Set<string>;
   readonly #mayReadFiles: boolean;
@@ -184,9 +184,9 @@ class Reader {
   choice<T extends string>(name: string, choices: readonly T[], otherwise: T): T {
     const value = this.text(name);
     if (value === undefined) return otherwise;
-    const found = choices.find((choice) => choice === value.toLowerCase());
-    if (found === undefined) throw wrong(name, value, `one of ${choices.join(", ")}`);
-    return found;
+    const match = choices.find((choice) => choice === value.toLowerCase());
+    if (match === undefined) throw wrong(name, value, `one of ${choices.join(", ")}`);
+    return match;
   }
 
   whole(name: string, otherwise: number): number {

@@ -5,7 +5,7 @@ import { type KafkaServer, startKafka } from "@perdure/servers";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import kafkajs, { type IHeaders, type Kafka, type Producer } from "kafkajs";
 import { createKafkaSource } from "../src/index.js";
-import { Taken, TestRegistry } from "./world.js";
+import { RecordedDeliveries, TestRegistry } from "./world.js";
 
 let broker: KafkaServer;
 let kafka: Kafka;
@@ -53,7 +53,7 @@ function aRegistry(): TestRegistry {
   return registry;
 }
 
-function consume(registry: TestRegistry, deliveries: Taken, scopesEnabled = false): Subscriptions {
+function consume(registry: TestRegistry, deliveries: RecordedDeliveries, scopesEnabled = false): Subscriptions {
   const ports = { clock: systemClock, logger: silentLogger };
   const subscriptions = runSubscriptions({ registry, source: createKafkaSource(ports), deliveries, ...ports, scopesEnabled });
   opened.push(subscriptions);
@@ -73,13 +73,13 @@ describe("a subscription", () => {
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}` });
     await produce(topic, [...numbered(1_500, 0), ...numbered(1_500, 1)]);
-    const taken = new Taken();
-    const subscriptions = consume(registry, taken);
+    const deliveries = new RecordedDeliveries();
+    const subscriptions = consume(registry, deliveries);
     await until(
-      () => taken.taken.length === 3_000 && subscriptions.statuses()[0]?.positions.every(({ lag }) => lag === 0) === true,
+      () => deliveries.accepted.length === 3_000 && subscriptions.statuses()[0]?.positions.every(({ lag }) => lag === 0) === true,
     );
     for (const partition of ["0", "1"]) {
-      const offsets = taken
+      const offsets = deliveries
         .headers()
         .filter((headers) => headers["kafka.partition"] === partition)
         .map((headers) => Number(headers["kafka.offset"]));
@@ -97,14 +97,14 @@ describe("a subscription", () => {
     registry.serve("Obj", "virtualObject");
     const { id } = registry.put({ source: `kafka://k1/${topic}`, sink: "service://Obj/take" });
     await produce(topic, [{ key: "ä?>", value: '{"n":1}' }, { value: "" }]);
-    const taken = new Taken();
-    consume(registry, taken);
-    await until(() => taken.taken.length === 2);
-    expect(taken.taken.map(({ command }) => command.facts.target)).toMatchObject([
+    const deliveries = new RecordedDeliveries();
+    consume(registry, deliveries);
+    await until(() => deliveries.accepted.length === 2);
+    expect(deliveries.accepted.map(({ command }) => command.facts.target)).toMatchObject([
       { service: "Obj", handler: "take", key: "ä?>", handlerType: "exclusive" },
       { service: "Obj", handler: "take", key: "" },
     ]);
-    const [first, second] = taken.headers();
+    const [first, second] = deliveries.headers();
     const common = { "kafka.topic": topic, "kafka.partition": "0", "restate.subscription.id": id };
     expect(first).toEqual({
       ...common,
@@ -113,8 +113,8 @@ describe("a subscription", () => {
       "kafka.timestamp": expect.stringMatching(/^\d{13}$/),
     });
     expect(Object.keys(second ?? {})).not.toContain("kafka.key");
-    expect(taken.taken[0]?.command.facts.source).toEqual({ kind: "subscription", subscriptionId: id });
-    expect(taken.inputs()).toEqual(['{"n":1}', ""]);
+    expect(deliveries.accepted[0]?.command.facts.source).toEqual({ kind: "subscription", subscriptionId: id });
+    expect(deliveries.inputs()).toEqual(['{"n":1}', ""]);
   }, 60_000);
 
   test.each([
@@ -128,11 +128,11 @@ describe("a subscription", () => {
       registry.put({ source: `kafka://k1/${topic}` });
       const headers = { "x-restate-scope": "acme", "x-restate-limit-key": "tenant1/ann" };
       await produce(topic, [{ value: "scoped", headers }, { value: "plain" }]);
-      const taken = new Taken();
-      consume(registry, taken, scopesEnabled);
-      await until(() => taken.taken.length === 2);
-      const found = taken.taken.map(({ command: { facts } }) => ({ scope: facts.target.scope, limitKey: facts.limitKey }));
-      expect(found).toEqual([expected, { scope: undefined, limitKey: undefined }]);
+      const deliveries = new RecordedDeliveries();
+      consume(registry, deliveries, scopesEnabled);
+      await until(() => deliveries.accepted.length === 2);
+      const scopes = deliveries.accepted.map(({ command: { facts } }) => ({ scope: facts.target.scope, limitKey: facts.limitKey }));
+      expect(scopes).toEqual([expected, { scope: undefined, limitKey: undefined }]);
     },
     60_000,
   );
@@ -141,14 +141,14 @@ describe("a subscription", () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
-    const taken = new Taken();
+    const deliveries = new RecordedDeliveries();
     for (let round = 1; round <= 3; round++) {
       await produce(topic, numbered(200));
-      const subscriptions = consume(registry, taken);
-      await until(() => taken.taken.length === round * 200);
+      const subscriptions = consume(registry, deliveries);
+      await until(() => deliveries.accepted.length === round * 200);
       await subscriptions[Symbol.asyncDispose]();
     }
-    expect(taken.headers().map((headers) => Number(headers["kafka.offset"]))).toEqual(Array.from({ length: 600 }, (_, n) => n));
+    expect(deliveries.headers().map((headers) => Number(headers["kafka.offset"]))).toEqual(Array.from({ length: 600 }, (_, n) => n));
   }, 60_000);
 
   test("offers again what partitions cannot take, and nothing overtakes", async () => {
@@ -156,17 +156,17 @@ describe("a subscription", () => {
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
     await produce(topic, numbered(500));
-    const taken = new Taken();
+    const deliveries = new RecordedDeliveries();
     let offers = 0;
-    taken.takes = () => ++offers % 97 !== 0; // Now and then a partition has no leader.
-    consume(registry, taken);
-    await until(() => taken.taken.length === 500);
+    deliveries.takes = () => ++offers % 97 !== 0; // Now and then a partition has no leader.
+    consume(registry, deliveries);
+    await until(() => deliveries.accepted.length === 500);
     const byPartition = new Map<string, number[]>();
-    for (const { producer: name, seq, command } of taken.taken) {
+    for (const { producer: name, seq, command } of deliveries.accepted) {
       const place = `${name} ${command.id.slice(0, 8)}`;
       byPartition.set(place, [...(byPartition.get(place) ?? []), seq]);
     }
-    expect(taken.taken.map(({ seq }) => seq).sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, n) => n));
+    expect(deliveries.accepted.map(({ seq }) => seq).sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, n) => n));
     for (const seqs of byPartition.values()) expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
   }, 60_000);
 
@@ -184,18 +184,18 @@ describe("a subscription", () => {
       { key: Buffer.from([0xff, 0xfe]), value: "2" },
       { key: "c", value: "3" },
     ]);
-    const taken = new Taken();
-    const subscriptions = consume(registry, taken);
+    const deliveries = new RecordedDeliveries();
+    const subscriptions = consume(registry, deliveries);
     await until(() => subscriptions.statuses()[0]?.state === "backingOff");
     expect(subscriptions.statuses()[0]).toMatchObject({
       stuck: { partition: 0, offset: 1, reason: "the record's key is not UTF-8" },
       lastFailure: "the record's key is not UTF-8",
       nextRetryAtMs: expect.any(Number),
     });
-    expect(taken.inputs()).toEqual(["1"]);
+    expect(deliveries.inputs()).toEqual(["1"]);
     registry.put({ ...record, skipped: [{ partition: 0, offset: 1 }] });
-    await until(() => taken.taken.length === 2);
-    expect(taken.inputs()).toEqual(["1", "3"]);
+    await until(() => deliveries.accepted.length === 2);
+    expect(deliveries.inputs()).toEqual(["1", "3"]);
     await until(() => subscriptions.statuses()[0]?.stuck === undefined);
   }, 60_000);
 
@@ -210,11 +210,11 @@ describe("a subscription", () => {
     });
     const poison = { key: Buffer.from([0xff]), value: "poison", partition: 0 };
     await produce(topic, [poison, ...numbered(5, 0), ...numbered(50, 1)]);
-    const taken = new Taken();
-    const subscriptions = consume(registry, taken);
-    await until(() => taken.taken.length === 50 && subscriptions.statuses()[0]?.stuck !== undefined);
+    const deliveries = new RecordedDeliveries();
+    const subscriptions = consume(registry, deliveries);
+    await until(() => deliveries.accepted.length === 50 && subscriptions.statuses()[0]?.stuck !== undefined);
     await produce(topic, numbered(50, 1));
-    await until(() => taken.taken.length === 100); // The consumer never left its group for that.
+    await until(() => deliveries.accepted.length === 100); // The consumer never left its group for that.
     await until(() => subscriptions.statuses()[0]?.positions.length === 2);
     expect(subscriptions.statuses()[0]).toMatchObject({
       assigned: expect.arrayContaining([0, 1]),
@@ -225,7 +225,7 @@ describe("a subscription", () => {
       stuck: { partition: 0, offset: 0 },
     });
     registry.put({ ...record, skipped: [{ partition: 0, offset: 0 }] });
-    await until(() => taken.taken.length === 105);
+    await until(() => deliveries.accepted.length === 105);
     expect(subscriptions.counts()).toMatchObject({ invoked: 105, skipped: 1 });
     expect(subscriptions.counts().stuck).toBeGreaterThan(0);
   }, 60_000);
@@ -234,25 +234,25 @@ describe("a subscription", () => {
     const topic = await aTopic(6);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
-    const taken = new Taken(); // Partitions are the same whoever delivers to them.
+    const deliveries = new RecordedDeliveries(); // Partitions are the same whoever delivers to them.
     let total = 0;
     const more = async (): Promise<void> => {
       for (let partition = 0; partition < 6; partition++) await produce(topic, numbered(100, partition));
       total += 600;
     };
     const assigned = (of: Subscriptions) => of.statuses()[0]?.assigned.length ?? 0;
-    const one = consume(registry, taken);
+    const one = consume(registry, deliveries);
     await more();
     await until(() => assigned(one) === 6);
-    const two = consume(registry, taken);
+    const two = consume(registry, deliveries);
     await more();
     await until(() => assigned(one) === 3 && assigned(two) === 3);
     await more();
-    await until(() => taken.taken.length === total);
+    await until(() => deliveries.accepted.length === total);
     await one[Symbol.asyncDispose]();
     await more();
-    await until(() => assigned(two) === 6 && taken.taken.length === total);
-    const places = taken.headers().map((headers) => `${headers["kafka.partition"]}/${headers["kafka.offset"]}`);
+    await until(() => assigned(two) === 6 && deliveries.accepted.length === total);
+    const places = deliveries.headers().map((headers) => `${headers["kafka.partition"]}/${headers["kafka.offset"]}`);
     expect(new Set(places).size).toBe(total);
   }, 90_000);
 
@@ -261,15 +261,15 @@ describe("a subscription", () => {
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
     await produce(topic, [...numbered(50, 0), ...numbered(50, 1)]);
-    const blocked = new Taken();
+    const blocked = new RecordedDeliveries();
     let offers = 0;
     blocked.takes = () => ++offers < 0;
     const one = consume(registry, blocked);
     await until(() => offers > 0);
-    const free = new Taken();
+    const free = new RecordedDeliveries();
     const two = consume(registry, free);
     // The group would wait five minutes for a member that does not come back.
-    await until(() => two.statuses()[0]?.assigned.length === 1 && free.taken.length === 50);
+    await until(() => two.statuses()[0]?.assigned.length === 1 && free.accepted.length === 50);
     expect(one.statuses()[0]?.assigned).toHaveLength(1);
   }, 60_000);
 
@@ -282,12 +282,12 @@ describe("a subscription", () => {
       options: { "group.id": topic, "auto.offset.reset": "earliest" },
     });
     await produce(topic, numbered(3));
-    const taken = new Taken();
-    const subscriptions = consume(registry, taken);
+    const deliveries = new RecordedDeliveries();
+    const subscriptions = consume(registry, deliveries);
     await until(() => subscriptions.statuses()[0]?.stuck !== undefined);
     expect(subscriptions.statuses()[0]?.stuck?.reason).toBe("'Late/take' is not registered");
     registry.serve("Late", "service");
-    await until(() => taken.taken.length === 3);
+    await until(() => deliveries.accepted.length === 3);
   }, 60_000);
 
   test("rests while it is paused", async () => {
@@ -296,16 +296,16 @@ describe("a subscription", () => {
     const options = { "group.id": topic, "auto.offset.reset": "earliest" };
     registry.put({ source: `kafka://k1/${topic}`, options, paused: true });
     await produce(topic, numbered(3));
-    const taken = new Taken();
-    const subscriptions = consume(registry, taken);
+    const deliveries = new RecordedDeliveries();
+    const subscriptions = consume(registry, deliveries);
     expect(subscriptions.statuses()).toMatchObject([{ state: "paused", assigned: [] }]);
     registry.put({ source: `kafka://k1/${topic}`, options });
-    await until(() => taken.taken.length === 3);
+    await until(() => deliveries.accepted.length === 3);
     registry.put({ source: `kafka://k1/${topic}`, options, paused: true });
     await produce(topic, numbered(3));
     expect(subscriptions.statuses()).toMatchObject([{ state: "paused" }]);
     registry.put({ source: `kafka://k1/${topic}`, options });
-    await until(() => taken.taken.length === 6);
+    await until(() => deliveries.accepted.length === 6);
   }, 60_000);
 
   test("comes back when its broker does", async () => {
@@ -313,15 +313,15 @@ describe("a subscription", () => {
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
     await produce(topic, numbered(10));
-    const taken = new Taken();
-    const subscriptions = consume(registry, taken);
-    await until(() => taken.taken.length === 10);
+    const deliveries = new RecordedDeliveries();
+    const subscriptions = consume(registry, deliveries);
+    await until(() => deliveries.accepted.length === 10);
     await broker.kill();
     await until(() => subscriptions.statuses()[0]?.state === "backingOff");
     await broker.start();
     await produce(topic, numbered(10));
-    await until(() => taken.taken.length === 20);
-    expect(taken.inputs()).toHaveLength(20);
+    await until(() => deliveries.accepted.length === 20);
+    expect(deliveries.inputs()).toHaveLength(20);
   }, 120_000);
 
   test.each([
@@ -336,11 +336,11 @@ describe("a subscription", () => {
       const registry = aRegistry();
       registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
       await produce(topic, numbered(300), compression);
-      const taken = new Taken();
-      consume(registry, taken);
-      await until(() => taken.taken.length === 300);
+      const deliveries = new RecordedDeliveries();
+      consume(registry, deliveries);
+      await until(() => deliveries.accepted.length === 300);
       expect(
-        taken
+        deliveries
           .inputs()
           .map(Number)
           .sort((a, b) => a - b),

@@ -8,7 +8,7 @@ import { runSubscriptions } from "@perdure/subscription";
 import { makeCertificates } from "@perdure/testkit";
 import kafkajs from "kafkajs";
 import { createKafkaSource } from "../src/index.js";
-import { Taken, TestRegistry } from "./world.js";
+import { RecordedDeliveries, TestRegistry } from "./world.js";
 
 /** Makes the topic `t1` with one record for each value. */
 async function produce(kafka: kafkajs.Kafka, ...values: readonly string[]): Promise<void> {
@@ -43,18 +43,18 @@ test("SASL over TLS lets in who has the password and knows the authority, and sa
     "ssl.ca.pem": trusted.authority,
   };
   const failures: (string | undefined)[] = [];
-  for (const change of [{ "sasl.password": "wrong" }, { "ssl.ca.pem": (await makeCertificates()).stranger.authority }, {}]) {
+  for (const change of [{ "sasl.password": "wrong" }, { "ssl.ca.pem": (await makeCertificates()).untrusted.authority }, {}]) {
     const registry = new TestRegistry({ ...properties, ...change });
     registry.serve("Svc", "service");
     registry.put({ source: "kafka://k1/t1" });
-    const deliveries = new Taken();
+    const deliveries = new RecordedDeliveries();
     const source = createKafkaSource({ clock: systemClock, logger: silentLogger });
     await using subscriptions = runSubscriptions({ registry, source, deliveries, clock: systemClock, logger: silentLogger });
     const isWelcome = Object.keys(change).length === 0;
-    while (isWelcome ? deliveries.taken.length < 2 : subscriptions.statuses()[0]?.state !== "backingOff") {
+    while (isWelcome ? deliveries.accepted.length < 2 : subscriptions.statuses()[0]?.state !== "backingOff") {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(deliveries.taken).toHaveLength(isWelcome ? 2 : 0);
+    expect(deliveries.accepted).toHaveLength(isWelcome ? 2 : 0);
     failures.push(subscriptions.statuses()[0]?.lastFailure);
   }
   expect(failures[0]).toMatch(/authentication/i);
@@ -98,7 +98,7 @@ test("OAUTHBEARER lets in who has a token of the endpoint, and says why others s
   });
   registry.serve("Svc", "service");
   registry.put({ source: "kafka://k1/t1" });
-  const deliveries = new Taken();
+  const deliveries = new RecordedDeliveries();
   const source = createKafkaSource({ clock: systemClock, logger: silentLogger });
   await using subscriptions = runSubscriptions({ registry, source, deliveries, clock: systemClock, logger: silentLogger });
   const until = async (holds: () => boolean): Promise<void> => {
@@ -107,7 +107,7 @@ test("OAUTHBEARER lets in who has a token of the endpoint, and says why others s
   await until(() => subscriptions.statuses()[0]?.state === "backingOff");
   expect(subscriptions.statuses()[0]?.lastFailure).toMatch(/sasl|token|authentication/i);
   token = unsecuredToken("perdure");
-  await until(() => deliveries.taken.length === 1);
+  await until(() => deliveries.accepted.length === 1);
   expect(deliveries.inputs()).toEqual(["1"]);
   endpoint.close();
 }, 120_000);

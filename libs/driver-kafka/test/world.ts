@@ -8,35 +8,35 @@ import type { Deliveries } from "@perdure/subscription";
 
 const PARTITIONS = 4;
 
-export class Taken implements Deliveries {
+export class RecordedDeliveries implements Deliveries {
   readonly partitionCount = PARTITIONS;
-  readonly taken: (Delivery & { readonly command: Invoke })[] = [];
+  readonly accepted: (Delivery & { readonly command: Invoke })[] = [];
   readonly #highest = new Map<string, number>();
   /** Whether the next offer is taken. */
   takes: (delivery: Delivery) => boolean = () => true;
 
   deliver(delivery: Delivery, delivered: () => void, undelivered: () => void): void {
     const place = `${partitionOf(delivery.command.id, PARTITIONS)} ${delivery.producer}`;
-    const seen = this.#highest.get(place) ?? -1;
-    const isInOrder = delivery.after === undefined || delivery.after <= seen;
+    const highest = this.#highest.get(place) ?? -1;
+    const isInOrder = delivery.after === undefined || delivery.after <= highest;
     if (!isInOrder || !this.takes(delivery)) {
       setImmediate(undelivered); // Later, as a leader elsewhere would say it.
       return;
     }
-    if (delivery.seq > seen) {
+    if (delivery.seq > highest) {
       this.#highest.set(place, delivery.seq);
-      this.taken.push({ ...delivery, command: delivery.command as Invoke }); // Records become nothing else.
+      this.accepted.push({ ...delivery, command: delivery.command as Invoke }); // Records become nothing else.
     }
     setImmediate(delivered);
   }
 
   /** Arguments of what was taken, in order. */
   inputs(): string[] {
-    return this.taken.map(({ command }) => inputOf(command.input).text);
+    return this.accepted.map(({ command }) => inputOf(command.input).text);
   }
 
   headers(): Record<string, string>[] {
-    return this.taken.map(({ command }) => inputOf(command.input).headers);
+    return this.accepted.map(({ command }) => inputOf(command.input).headers);
   }
 }
 

@@ -5,7 +5,7 @@ export const SYNC_MS_MAX = 60_000;
 /** Erasing waits for pods that end in peace and for a namespace to go; what is left after that goes on by itself, and is waited for again. */
 export const ERASE_MS_MAX = 300_000;
 /** How often it is looked whether it is gone; it takes seconds. */
-export const ERASE_LOOK_MS = 500;
+export const ERASE_POLL_MS = 500;
 /** The longest reason that a state tells; conditions are shorter. */
 export const REASON_CHARS_MAX = 1_024;
 /** Largest body that the definition of environments allows. */

@@ -7,11 +7,11 @@
  *     remove, with `erase`   ─▸ the data may go; the object goes, and with it everything
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
-import type { EnvironmentId, Provisioner, RuntimeState, WantedRuntime } from "@perdure/cloud";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import type { EnvironmentId, Provisioner, RuntimeState, DesiredRuntime } from "@perdure/cloud";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources, waitFor } from "@perdure/driver-kubernetes";
-import { ERASE_LOOK_MS, ERASE_MS_MAX, SYNC_MS_MAX } from "./limits.js";
-import { isIn, standingOf, type Wished, wishOf } from "./standing.js";
+import { ERASE_POLL_MS, ERASE_MS_MAX, SYNC_MS_MAX } from "./limits.js";
+import { isIn, runtimeStateOf, type PendingGeneration, appliedGenerationOf } from "./standing.js";
 import {
   environmentOf,
   MANAGER,
@@ -39,7 +39,7 @@ export interface KubernetesProvisionerOptions {
   readonly template: RuntimeTemplate;
 }
 
-type Listener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
+type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
 
 /** Resolves when all environments of the cell are known. Rejects with OPS0001 when the API server does not list them in a minute. */
 export async function openKubernetesProvisioner(
@@ -59,14 +59,14 @@ export async function openKubernetesProvisioner(
 class KubernetesProvisioner implements Provisioner {
   readonly #ports: KubernetesProvisionerPorts;
   readonly #options: KubernetesProvisionerOptions;
-  readonly #environments: Reflector<Environment>;
-  readonly #listeners: Listener[] = [];
+  readonly #environments: Reflector<EnvironmentResource>;
+  readonly #listeners: RuntimeStateListener[] = [];
   /** Wishes that the copy of the cluster may not know yet. */
-  readonly #wished = new Map<EnvironmentId, Wished>();
+  readonly #pendingGenerations = new Map<EnvironmentId, PendingGeneration>();
   /** Removed, and the copy may not know it yet. */
   readonly #removed = new Set<EnvironmentId>();
   /** What listeners were told last. */
-  readonly #told = new Map<EnvironmentId, string>();
+  readonly #reportedStates = new Map<EnvironmentId, string>();
   readonly #turns = new Map<EnvironmentId, Promise<void>>();
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
@@ -74,29 +74,29 @@ class KubernetesProvisioner implements Provisioner {
   constructor(ports: KubernetesProvisionerPorts, options: KubernetesProvisionerOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#environments = new Reflector<Environment>({ resource: resources.environments }, ports);
+    this.#environments = new Reflector<EnvironmentResource>({ resource: resources.environments }, ports);
     this.#environments.onChange((environment, change) => {
-      if (change !== "resync") this.#tell(environment.spec.environmentId as EnvironmentId);
+      if (change !== "resync") this.#notify(environment.spec.environmentId as EnvironmentId);
     });
     this.#watching = this.#environments.run(this.#stop.signal);
   }
 
   async synced(): Promise<void> {
-    const late = Promise.withResolvers<never>();
+    const timeout = Promise.withResolvers<never>();
     const timer = this.#ports.clock.setTimer(SYNC_MS_MAX, () =>
-      late.reject(
+      timeout.reject(
         new PerdureError("OPS0001", "the API server does not list environments; are our definitions installed, and may we?"),
       ),
     );
     try {
-      await Promise.race([this.#environments.synced, late.promise]);
+      await Promise.race([this.#environments.synced, timeout.promise]);
     } finally {
       timer.cancel();
     }
   }
 
-  apply(wanted: WantedRuntime): Promise<void> {
-    return this.#inTurn(wanted.environmentId, () => this.#apply(wanted));
+  apply(desired: DesiredRuntime): Promise<void> {
+    return this.#inTurn(desired.environmentId, () => this.#apply(desired));
   }
 
   remove(environmentId: EnvironmentId, { erase }: { readonly erase: boolean }): Promise<void> {
@@ -106,14 +106,14 @@ class KubernetesProvisioner implements Provisioner {
   state(environmentId: EnvironmentId): RuntimeState | undefined {
     if (this.#removed.has(environmentId)) return undefined;
     const environment = this.#environments.get(objectNameOf(environmentId));
-    const known = environment === undefined ? undefined : wishOf(environment);
-    const wished = this.#wished.get(environmentId);
-    if (wished !== undefined && !isIn(wished, environment)) return { phase: "starting", generation: wished.generation };
-    if (environment === undefined || known === undefined) return undefined;
-    return standingOf(environment, known, this.#options.clusterDns);
+    const appliedGeneration = environment === undefined ? undefined : appliedGenerationOf(environment);
+    const pending = this.#pendingGenerations.get(environmentId);
+    if (pending !== undefined && !isIn(pending, environment)) return { phase: "starting", generation: pending.generation };
+    if (environment === undefined || appliedGeneration === undefined) return undefined;
+    return runtimeStateOf(environment, appliedGeneration, this.#options.clusterDns);
   }
 
-  onChange(listener: Listener): void {
+  onChange(listener: RuntimeStateListener): void {
     this.#listeners.push(listener);
   }
 
@@ -126,28 +126,28 @@ class KubernetesProvisioner implements Provisioner {
 
   // ── wishes ─────────────────────────────────────────────────────────────────────────────────────
 
-  async #apply(wanted: WantedRuntime): Promise<void> {
-    const { environmentId, generation } = wanted;
+  async #apply(desired: DesiredRuntime): Promise<void> {
+    const { environmentId, generation } = desired;
     const { client } = this.#ports;
     const { namespace, template } = this.#options;
     if (generation < (this.state(environmentId)?.generation ?? 0)) return;
     const call = { manager: MANAGER, force: true, signal: this.#stop.signal };
-    await client.apply(signingKeyOf(wanted, namespace), call);
-    const tunnelToken = tunnelTokenOf(wanted, namespace);
+    await client.apply(signingKeyOf(desired, namespace), call);
+    const tunnelToken = tunnelTokenOf(desired, namespace);
     if (tunnelToken !== undefined) await client.apply(tunnelToken, call);
     const before = await this.#find(environmentId);
     if (before !== undefined && before.metadata.deletionTimestamp !== undefined) {
       throw new PerdureError("OPS0004", `${objectNameOf(environmentId)} is still being deleted`);
     }
     const release = before?.spec.version; // Who upgrades environments is somebody else: a wish is no reason to change the release.
-    const wish = environmentOf(wanted, release === undefined ? template : { ...template, version: release });
-    const { metadata } = await client.apply(wish, call);
+    const object = environmentOf(desired, release === undefined ? template : { ...template, version: release });
+    const { metadata } = await client.apply(object, call);
     if (tunnelToken === undefined && before?.spec.tunnels !== undefined) {
       await client.delete(resources.secrets, tunnelTokenName(environmentId), namespace, { signal: this.#stop.signal });
     }
-    this.#wished.set(environmentId, { generation, objectGeneration: metadata.generation ?? 0 });
+    this.#pendingGenerations.set(environmentId, { generation, objectGeneration: metadata.generation ?? 0 });
     this.#removed.delete(environmentId);
-    this.#tell(environmentId);
+    this.#notify(environmentId);
   }
 
   /** Suspended, and marked: whoever comes after us must not take it for one that is wanted. */
@@ -155,7 +155,7 @@ class KubernetesProvisioner implements Provisioner {
     if ((await this.#find(environmentId)) !== undefined) {
       await this.#patch(environmentId, { [REMOVED]: "yes" }, { suspended: true });
     }
-    this.#forget(environmentId);
+    this.#markRemoved(environmentId);
   }
 
   /** Resolves when the operator has let it go, after everything else of it. */
@@ -167,20 +167,20 @@ class KubernetesProvisioner implements Provisioner {
     if (present !== undefined) {
       await this.#patch(environmentId, { [REMOVED]: "yes" }, { reclaimPolicy: "Delete", deletionProtection: false });
       await client.delete(resources.environments, name, undefined, { signal });
-      this.#forget(environmentId);
+      this.#markRemoved(environmentId);
     }
     while ((await this.#find(environmentId)) !== undefined) {
       if (signal.aborted) throw new PerdureError("OPS0004", `${name} is still being deleted`);
-      await waitFor(ERASE_LOOK_MS, clock, signal);
+      await waitFor(ERASE_POLL_MS, clock, signal);
     }
     for (const secret of [signingKeyName(environmentId), tunnelTokenName(environmentId)]) {
       await client.delete(resources.secrets, secret, this.#options.namespace, { signal });
     }
-    this.#forget(environmentId);
+    this.#markRemoved(environmentId);
   }
 
-  async #find(environmentId: EnvironmentId): Promise<Environment | undefined> {
-    return this.#ports.client.find<Environment>(resources.environments, objectNameOf(environmentId), undefined, {
+  async #find(environmentId: EnvironmentId): Promise<EnvironmentResource | undefined> {
+    return this.#ports.client.find<EnvironmentResource>(resources.environments, objectNameOf(environmentId), undefined, {
       signal: this.#stop.signal,
     });
   }
@@ -208,24 +208,24 @@ class KubernetesProvisioner implements Provisioner {
 
   // ── telling ────────────────────────────────────────────────────────────────────────────────────
 
-  #forget(environmentId: EnvironmentId): void {
-    this.#wished.delete(environmentId);
+  #markRemoved(environmentId: EnvironmentId): void {
+    this.#pendingGenerations.delete(environmentId);
     this.#removed.add(environmentId);
-    this.#tell(environmentId);
+    this.#notify(environmentId);
   }
 
-  #tell(environmentId: EnvironmentId): void {
+  #notify(environmentId: EnvironmentId): void {
     const name = objectNameOf(environmentId);
     const environment = this.#environments.get(name);
-    const known = environment === undefined ? undefined : wishOf(environment);
-    if (known === undefined) this.#removed.delete(environmentId); // The copy knows it, too.
-    const wished = this.#wished.get(environmentId);
-    if (wished !== undefined && isIn(wished, environment)) this.#wished.delete(environmentId);
+    const appliedGeneration = environment === undefined ? undefined : appliedGenerationOf(environment);
+    if (appliedGeneration === undefined) this.#removed.delete(environmentId); // The copy knows it, too.
+    const pending = this.#pendingGenerations.get(environmentId);
+    if (pending !== undefined && isIn(pending, environment)) this.#pendingGenerations.delete(environmentId);
     const state = this.state(environmentId);
     const text = JSON.stringify(state) ?? "";
-    if ((this.#told.get(environmentId) ?? "") === text) return;
-    if (state === undefined) this.#told.delete(environmentId);
-    else this.#told.set(environmentId, text);
+    if ((this.#reportedStates.get(environmentId) ?? "") === text) return;
+    if (state === undefined) this.#reportedStates.delete(environmentId);
+    else this.#reportedStates.set(environmentId, text);
     for (const listener of this.#listeners) listener(environmentId, state);
   }
 

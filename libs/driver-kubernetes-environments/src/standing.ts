@@ -1,8 +1,8 @@
 /** Why: how a runtime is, by what the operator reports of its Environment. Pure, so that each case has a test. */
 import type { RuntimeState, Upstream } from "@perdure/cloud";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { REASON_CHARS_MAX } from "./limits.js";
-import { REMOVED, WISH } from "./wish.js";
+import { REMOVED, GENERATION_ANNOTATION } from "./wish.js";
 
 /** What does not become better by waiting: somebody must change the wish, the cell or the cluster. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -24,28 +24,28 @@ const INGRESS_PORT = 8080;
 const ADMIN_PORT = 9070;
 
 /** Undefined when the object is not of a wish, or leaves. */
-export function wishOf({ metadata }: Environment): number | undefined {
+export function appliedGenerationOf({ metadata }: EnvironmentResource): number | undefined {
   const { annotations = {}, deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined || annotations[REMOVED] === "yes") return undefined;
-  const generation = Number(annotations[WISH]);
+  const generation = Number(annotations[GENERATION_ANNOTATION]);
   return Number.isSafeInteger(generation) && generation > 0 ? generation : undefined;
 }
 
-export interface Wished {
+export interface PendingGeneration {
   readonly generation: number;
   /** Of the object, as it was when the wish was in it. */
   readonly objectGeneration: number;
 }
 
 /** Whether what we know of the cluster is as new as the wish. */
-export function isIn({ generation, objectGeneration }: Wished, environment: Environment | undefined): boolean {
+export function isIn({ generation, objectGeneration }: PendingGeneration, environment: EnvironmentResource | undefined): boolean {
   if (environment === undefined) return false;
-  const known = wishOf(environment);
-  return known !== undefined && known >= generation && (environment.metadata.generation ?? 0) >= objectGeneration;
+  const appliedGeneration = appliedGenerationOf(environment);
+  return appliedGeneration !== undefined && appliedGeneration >= generation && (environment.metadata.generation ?? 0) >= objectGeneration;
 }
 
 /** Of the generation that the object was wished with. */
-export function standingOf({ metadata, status }: Environment, generation: number, clusterDns: string): RuntimeState {
+export function runtimeStateOf({ metadata, status }: EnvironmentResource, generation: number, clusterDns: string): RuntimeState {
   const { conditions = [], observedGeneration = 0 } = status ?? {};
   const ready = conditions.find(({ type }) => type === "Ready");
   // The operator speaks of an older spec yet.

@@ -4,7 +4,7 @@
  */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, Reflector, resources } from "@perdure/driver-kubernetes";
 
 /** Each other value is a new wish; the operator remembers the one that a sleeper fell asleep with. */
@@ -20,7 +20,7 @@ export interface WakerPorts {
 
 export interface RuntimeWaker extends AsyncDisposable {
   /** Somebody wants it. Costs nothing unless it sleeps; failures are logged, and the next caller is the next try. */
-  wanted(environmentId: EnvironmentId): void;
+  requestWake(environmentId: EnvironmentId): void;
 }
 
 /** Knows sleepers as soon as the API server has listed them; until then nobody is woken. */
@@ -30,18 +30,18 @@ export function openRuntimeWaker(ports: WakerPorts): RuntimeWaker {
 
 class Waker implements RuntimeWaker {
   readonly #ports: WakerPorts;
-  readonly #environments: Reflector<Environment>;
+  readonly #environments: Reflector<EnvironmentResource>;
   readonly #under = new Map<EnvironmentId, Promise<void>>();
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
 
   constructor(ports: WakerPorts) {
     this.#ports = ports;
-    this.#environments = new Reflector<Environment>({ resource: resources.environments }, ports);
+    this.#environments = new Reflector<EnvironmentResource>({ resource: resources.environments }, ports);
     this.#watching = this.#environments.run(this.#stop.signal);
   }
 
-  wanted(environmentId: EnvironmentId): void {
+  requestWake(environmentId: EnvironmentId): void {
     const environment = this.#environments.get(objectNameOf(environmentId));
     if (environment === undefined || !isAsleep(environment) || this.#under.has(environmentId)) return;
     const waking = this.#wake(environment)
@@ -59,18 +59,18 @@ class Waker implements RuntimeWaker {
     await this.#ports.client[Symbol.asyncDispose]();
   }
 
-  async #wake({ metadata }: Environment): Promise<void> {
+  async #wake({ metadata }: EnvironmentResource): Promise<void> {
     const { client, clock, logger } = this.#ports;
     const value = new Date(clock.nowMs()).toISOString();
     const whole = metadata.annotations === undefined ? [{ op: "add" as const, path: "/metadata/annotations", value: {} }] : [];
-    const asked = { op: "add" as const, path: `/metadata/annotations/${WAKE.replace("/", "~1")}`, value };
-    await client.patch(resources.environments, metadata, [...whole, asked], { signal: this.#stop.signal });
+    const annotation = { op: "add" as const, path: `/metadata/annotations/${WAKE.replace("/", "~1")}`, value };
+    await client.patch(resources.environments, metadata, [...whole, annotation], { signal: this.#stop.signal });
     logger.info({ environment: metadata.name }, "a sleeping environment is wanted again");
   }
 }
 
 /** Also on its way to sleep; not when it has been asked to wake already. */
-function isAsleep({ metadata, status }: Environment): boolean {
+function isAsleep({ metadata, status }: EnvironmentResource): boolean {
   const { hibernation } = status ?? {};
   if (hibernation === undefined || hibernation.state === "Waking") return false;
   return metadata.annotations?.[WAKE] === hibernation.wakeAsked;

@@ -5,13 +5,13 @@
  * Limits on stored bytes and plain `http:` have no place in an Environment yet.
  */
 import type { Secret } from "@perdure/base";
-import type { EnvironmentId, WantedRuntime } from "@perdure/cloud";
-import { type Environment, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
+import type { EnvironmentId, DesiredRuntime } from "@perdure/cloud";
+import { type EnvironmentResource, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { BODY_BYTES_MAX, KEPT_MS_MAX, REGISTERED_MAX, RETENTION_MS } from "./limits.js";
 
 /** Number of the wish that the object is for. */
-export const WISH = "perdure.dev/wish";
+export const GENERATION_ANNOTATION = "perdure.dev/wish";
 /** On one that is wanted no more, and whose data stays for the case that it is wanted again. */
 export const REMOVED = "perdure.dev/removed";
 /** Who wishes. */
@@ -23,7 +23,7 @@ const TUNNEL_TOKEN = "token";
 export interface RuntimeTemplate {
   /** Release of the runtime that new wishes are for. */
   readonly version: string;
-  readonly size: Environment["spec"]["size"];
+  readonly size: EnvironmentResource["spec"]["size"];
   /** Seconds without work after which its processes sleep; 0 = never. */
   readonly hibernateAfterSeconds: number;
 }
@@ -36,12 +36,12 @@ export function tunnelTokenName(id: EnvironmentId): string {
   return `tunnel-token-${id.slice("env_".length)}`;
 }
 
-export function signingKeyOf({ environmentId, signingKeyPem }: WantedRuntime, namespace: string): KubeObject {
+export function signingKeyOf({ environmentId, signingKeyPem }: DesiredRuntime, namespace: string): KubeObject {
   return secretOf(signingKeyName(environmentId), namespace, { [SIGNING_KEY]: signingKeyPem });
 }
 
 /** Undefined without tunnels. */
-export function tunnelTokenOf({ environmentId, tunnels }: WantedRuntime, namespace: string): KubeObject | undefined {
+export function tunnelTokenOf({ environmentId, tunnels }: DesiredRuntime, namespace: string): KubeObject | undefined {
   if (tunnels === undefined) return undefined;
   return secretOf(tunnelTokenName(environmentId), namespace, { [TUNNEL_TOKEN]: tunnels.token });
 }
@@ -53,15 +53,15 @@ function secretOf(name: string, namespace: string, secrets: Readonly<Record<stri
 }
 
 /** All fields of ours, for server-side apply: what an operator's people set besides stays. */
-export function environmentOf(wanted: WantedRuntime, template: RuntimeTemplate): KubeObject {
-  const { environmentId, accountId, region, generation, mode, limits, tunnels } = wanted;
+export function environmentOf(desired: DesiredRuntime, template: RuntimeTemplate): KubeObject {
+  const { environmentId, accountId, region, generation, mode, limits, tunnels } = desired;
   const finished = durationOf(Math.min(RETENTION_MS, limits.retentionMsMax));
   return {
     apiVersion: GROUP_VERSION,
     kind: "Environment",
     metadata: {
       name: objectNameOf(environmentId),
-      annotations: { [WISH]: String(generation), [REMOVED]: "no" },
+      annotations: { [GENERATION_ANNOTATION]: String(generation), [REMOVED]: "no" },
     },
     spec: {
       environmentId,

@@ -10,23 +10,23 @@ interface StatusBody {
 }
 
 /** An answer that is not the one hoped for. Transport failures are not these: they come as what the transport throws. */
-export class ApiError extends Error {
+export class KubernetesApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   /** As the API server calls it: `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Expired` … */
   readonly reason: string;
   /** What was asked: `PATCH statefulsets`. */
-  readonly asked: string;
+  readonly operation: string;
   readonly retryAfterMs: number | undefined;
   /** Fields and managers that a conflict or a refusal is about. */
   readonly causes: readonly string[];
 
-  constructor(asked: string, status: number, body: string, retryAfter?: string) {
+  constructor(operation: string, status: number, body: string, retryAfter?: string) {
     const parsed = parseStatus(body);
-    super(`${asked}: ${status} ${parsed.message ?? body.slice(0, 500)}`);
+    super(`${operation}: ${status} ${parsed.message ?? body.slice(0, 500)}`);
     this.status = status;
     this.reason = parsed.reason ?? "";
-    this.asked = asked;
+    this.operation = operation;
     const seconds = parsed.details?.retryAfterSeconds ?? Number(retryAfter ?? Number.NaN);
     this.retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
     this.causes = (parsed.details?.causes ?? []).map(({ field, message }) => `${field ?? ""}: ${message ?? ""}`);
@@ -43,14 +43,14 @@ function parseStatus(body: string): StatusBody {
   }
 }
 
-const hasStatus = (cause: unknown, status: number): cause is ApiError => cause instanceof ApiError && cause.status === status;
+const hasStatus = (cause: unknown, status: number): cause is KubernetesApiError => cause instanceof KubernetesApiError && cause.status === status;
 
-export const isNotFound = (cause: unknown): cause is ApiError => hasStatus(cause, 404);
+export const isNotFound = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 404);
 /** Somebody else was faster, exists already, or owns the field. */
-export const isConflict = (cause: unknown): cause is ApiError => hasStatus(cause, 409);
-export const isAlreadyThere = (cause: unknown): cause is ApiError => hasStatus(cause, 409) && cause.reason === "AlreadyExists";
+export const isConflict = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 409);
+export const isAlreadyThere = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 409) && cause.reason === "AlreadyExists";
 /** What we knew is too old: list again. */
-export const isExpired = (cause: unknown): cause is ApiError => hasStatus(cause, 410);
-export const isInvalid = (cause: unknown): cause is ApiError => hasStatus(cause, 422) || hasStatus(cause, 400);
-export const isForbidden = (cause: unknown): cause is ApiError => hasStatus(cause, 403);
-export const isUnauthorized = (cause: unknown): cause is ApiError => hasStatus(cause, 401);
+export const isExpired = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 410);
+export const isInvalid = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 422) || hasStatus(cause, 400);
+export const isForbidden = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 403);
+export const isUnauthorized = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 401);

@@ -4,21 +4,21 @@
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { request } from "undici";
-import { ApiError, isNotFound } from "./api-error.js";
-import { Connection } from "./connection.js";
+import { KubernetesApiError, isNotFound } from "./api-error.js";
+import { ApiServerConnection } from "./connection.js";
 import { ANSWER_BYTES_MAX, ANSWER_MS_MAX, PAGE_OBJECTS, WATCH_IDLE_MS_MAX } from "./limits.js";
 import { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf } from "./resource.js";
 
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+export type KubernetesVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
 /** Told of each answer; status 0 = nobody answered. */
-export type RequestObserver = (verb: Verb, plural: string, status: number, seconds: number) => void;
+export type RequestObserver = (verb: KubernetesVerb, plural: string, status: number, seconds: number) => void;
 
-export interface Call {
+export interface KubernetesCallOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ApplyOptions extends Call {
+export interface ApplyOptions extends KubernetesCallOptions {
   /** Who owns the fields that are sent. */
   readonly manager: string;
   /** Take fields from other managers; without, a conflict is a 409 that names them. */
@@ -27,7 +27,7 @@ export interface ApplyOptions extends Call {
   readonly dryRun?: boolean;
 }
 
-export interface DeleteOptions extends Call {
+export interface DeleteOptions extends KubernetesCallOptions {
   /** Only this very object, and not a later one of its name. */
   readonly uid?: string;
   /** Only as it was then. */
@@ -37,13 +37,13 @@ export interface DeleteOptions extends Call {
   readonly gracePeriodSeconds?: number;
 }
 
-export interface ListOptions extends Call {
+export interface ListOptions extends KubernetesCallOptions {
   readonly namespace?: string;
   readonly labels?: string;
   readonly metadataOnly?: boolean;
 }
 
-export interface Listed<T> {
+export interface KubernetesList<T> {
   readonly items: readonly T[];
   /** Where a watch goes on. */
   readonly resourceVersion: string;
@@ -61,14 +61,14 @@ const AS_METADATA = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /** Everything rejects with `ApiError` when the API server says no, and with what the transport throws when it says nothing. */
 export class KubernetesClient implements AsyncDisposable {
-  readonly #connection: Connection;
+  readonly #connection: ApiServerConnection;
   readonly #observe: RequestObserver;
   readonly #beforeWrites: (() => void)[] = [];
   /** Writes that have no answer yet, by the signal of their call: those with the same signal come one after the other. */
-  readonly #pending = new WeakMap<AbortSignal, { readonly asked: string; readonly sinceMs: number }>();
+  readonly #pending = new WeakMap<AbortSignal, { readonly operation: string; readonly sinceMs: number }>();
 
   constructor(config: KubeConfig, observe: RequestObserver = () => {}) {
-    this.#connection = new Connection(config, () => this.#check());
+    this.#connection = new ApiServerConnection(config, () => this.#check());
     this.#observe = observe;
   }
 
@@ -81,9 +81,9 @@ export class KubernetesClient implements AsyncDisposable {
   }
 
   /** The write with this signal that waits for its answer now, and for how long (milliseconds). */
-  pendingWrite(signal: AbortSignal): { readonly asked: string; readonly forMs: number } | undefined {
+  pendingWrite(signal: AbortSignal): { readonly operation: string; readonly forMs: number } | undefined {
     const pending = this.#pending.get(signal);
-    return pending === undefined ? undefined : { asked: pending.asked, forMs: performance.now() - pending.sinceMs };
+    return pending === undefined ? undefined : { operation: pending.operation, forMs: performance.now() - pending.sinceMs };
   }
 
   #check(): void {
@@ -94,7 +94,7 @@ export class KubernetesClient implements AsyncDisposable {
     resource: Resource,
     name: string,
     namespace?: string,
-    call: Call = {},
+    call: KubernetesCallOptions = {},
   ): Promise<T> {
     return (await this.#json("get", resource, "GET", pathOf(resource, namespace, name), call)) as T;
   }
@@ -104,7 +104,7 @@ export class KubernetesClient implements AsyncDisposable {
     resource: Resource,
     name: string,
     namespace?: string,
-    call: Call = {},
+    call: KubernetesCallOptions = {},
   ): Promise<T | undefined> {
     try {
       return await this.get<T>(resource, name, namespace, call);
@@ -115,10 +115,10 @@ export class KubernetesClient implements AsyncDisposable {
   }
 
   /** Whether the API server has the kind now: optional ones come and go. */
-  async serves(resource: Resource, call: Call = {}): Promise<boolean> {
+  async serves(resource: Resource, call: KubernetesCallOptions = {}): Promise<boolean> {
     try {
-      const found = (await this.#json("get", resource, "GET", `/apis/${resource.apiVersion}`, call)) as ServedKinds;
-      return (found.resources ?? []).some(({ name }) => name === resource.plural);
+      const kinds = (await this.#json("get", resource, "GET", `/apis/${resource.apiVersion}`, call)) as ServedKinds;
+      return (kinds.resources ?? []).some(({ name }) => name === resource.plural);
     } catch (cause) {
       if (isNotFound(cause)) return false;
       throw cause;
@@ -126,7 +126,7 @@ export class KubernetesClient implements AsyncDisposable {
   }
 
   /** All of them, page by page, each with its kind; rejects with `Expired` when that takes so long that the pages no longer fit together. */
-  async list<T extends MetadataOnly = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<Listed<T>> {
+  async list<T extends MetadataOnly = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubernetesList<T>> {
     const items: T[] = [];
     let next: string | undefined;
     for (;;) {
@@ -152,14 +152,14 @@ export class KubernetesClient implements AsyncDisposable {
     const accept = options.metadataOnly === true ? `application/json;${AS_METADATA}` : "application/json";
     const path = `${pathOf(resource, options.namespace)}?${query}`;
     const idleMs = options.idleMs ?? WATCH_IDLE_MS_MAX;
-    const { statusCode, body } = await this.#ask("watch", resource, { method: "GET", path, accept, call: options, idleMs });
-    if (statusCode !== 200) throw new ApiError(`watch ${resource.plural}`, statusCode, await body.text());
+    const { statusCode, body } = await this.#request("watch", resource, { method: "GET", path, accept, call: options, idleMs });
+    if (statusCode !== 200) throw new KubernetesApiError(`watch ${resource.plural}`, statusCode, await body.text());
     return body;
   }
 
   async create<T extends MetadataOnly = KubeObject>(
     object: KubeObject,
-    call: Call & { readonly manager?: string } = {},
+    call: KubernetesCallOptions & { readonly manager?: string } = {},
   ): Promise<T> {
     const resource = resourceOf(object);
     const query = call.manager === undefined ? "" : `?fieldManager=${encodeURIComponent(call.manager)}`;
@@ -168,7 +168,7 @@ export class KubernetesClient implements AsyncDisposable {
   }
 
   /** Only if it is still as its `resourceVersion` says. */
-  async replace<T extends MetadataOnly = KubeObject>(object: KubeObject, call: Call = {}): Promise<T> {
+  async replace<T extends MetadataOnly = KubeObject>(object: KubeObject, call: KubernetesCallOptions = {}): Promise<T> {
     const resource = resourceOf(object);
     const path = pathOf(resource, object.metadata.namespace, object.metadata.name);
     return (await this.#json("update", resource, "PUT", path, call, object)) as T;
@@ -188,7 +188,7 @@ export class KubernetesClient implements AsyncDisposable {
     resource: Resource,
     { name, namespace }: { readonly name: string; readonly namespace?: string | undefined },
     operations: readonly PatchOperation[],
-    call: Call = {},
+    call: KubernetesCallOptions = {},
   ): Promise<T> {
     const path = pathOf(resource, namespace, name);
     return (await this.#json("patch", resource, "PATCH", path, call, operations, "application/json-patch+json")) as T;
@@ -212,11 +212,11 @@ export class KubernetesClient implements AsyncDisposable {
   }
 
   async #json(
-    verb: Verb,
+    verb: KubernetesVerb,
     resource: Resource,
-    method: Method,
+    method: HttpMethod,
     path: string,
-    call: Call,
+    call: KubernetesCallOptions,
     body?: unknown,
     contentType?: string,
     accept = "application/json",
@@ -225,24 +225,24 @@ export class KubernetesClient implements AsyncDisposable {
       statusCode,
       headers,
       body: answer,
-    } = await this.#ask(verb, resource, { method, path, accept, call, body, contentType });
+    } = await this.#request(verb, resource, { method, path, accept, call, body, contentType });
     const text = await answer.text();
     if (statusCode < 200 || statusCode > 299) {
       const retryAfter = headers["retry-after"];
-      throw new ApiError(`${verb} ${resource.plural}`, statusCode, text, typeof retryAfter === "string" ? retryAfter : undefined);
+      throw new KubernetesApiError(`${verb} ${resource.plural}`, statusCode, text, typeof retryAfter === "string" ? retryAfter : undefined);
     }
     if (text.length > ANSWER_BYTES_MAX) throw new Error(`${verb} ${resource.plural}: the answer has ${text.length} characters`);
     return JSON.parse(text);
   }
 
-  async #ask(verb: Verb, resource: Resource, question: Question) {
+  async #request(verb: KubernetesVerb, resource: Resource, question: KubernetesRequest) {
     const { method, path, accept, call, body, contentType = "application/json", idleMs = ANSWER_MS_MAX } = question;
     const { origin, headers, dispatcher } = await this.#connection.access();
     if (method !== "GET") this.#check();
     const startedAt = performance.now();
     let status = 0;
     if (method !== "GET" && call.signal !== undefined)
-      this.#pending.set(call.signal, { asked: `${verb} ${resource.plural}`, sinceMs: startedAt });
+      this.#pending.set(call.signal, { operation: `${verb} ${resource.plural}`, sinceMs: startedAt });
     try {
       const answer = await request(`${origin}${path}`, {
         method,
@@ -271,13 +271,13 @@ export class KubernetesClient implements AsyncDisposable {
   }
 }
 
-type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-interface Question {
-  readonly method: Method;
+interface KubernetesRequest {
+  readonly method: HttpMethod;
   readonly path: string;
   readonly accept: string;
-  readonly call: Call;
+  readonly call: KubernetesCallOptions;
   readonly body?: unknown;
   readonly contentType?: string | undefined;
   readonly idleMs?: number;

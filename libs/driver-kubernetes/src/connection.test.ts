@@ -9,9 +9,9 @@ import { resources } from "./resource.js";
 test("requests are made over HTTP/1.1, though API servers offer HTTP/2", async () => {
   const { trusted } = await makeCertificates();
   const server = createSecureServer({ cert: trusted.certificate, key: trusted.privateKey, allowHTTP1: true });
-  const asked: string[] = [];
+  const requests: string[] = [];
   server.on("request", ({ httpVersion, url }, response) => {
-    asked.push(`${httpVersion} ${url}`);
+    requests.push(`${httpVersion} ${url}`);
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "one" } }));
   });
@@ -30,6 +30,6 @@ test("requests are made over HTTP/1.1, though API servers offer HTTP/2", async (
     await using client = connectKubernetes(JSON.stringify(kubeconfig));
     await client.get(resources.pods, "one", "here");
   }
-  expect(asked).toEqual(["1.1 /api/v1/namespaces/here/pods/one"]);
+  expect(requests).toEqual(["1.1 /api/v1/namespaces/here/pods/one"]);
   await new Promise((resolve) => server.close(resolve));
 });

@@ -13,7 +13,7 @@ export interface Access {
   readonly dispatcher: Agent;
 }
 
-export class Connection implements AsyncDisposable {
+export class ApiServerConnection implements AsyncDisposable {
   readonly #config: KubeConfig;
   readonly #check: () => void;
   #agent: { readonly of: string; readonly agent: Agent } | undefined;

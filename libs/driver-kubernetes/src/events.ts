@@ -17,7 +17,7 @@ export interface EventSource {
 /** Where events of objects without a namespace are; an API server takes them nowhere else. */
 export const CLUSTER_EVENTS_NAMESPACE = "default";
 
-export interface Told {
+export interface EventDetails {
   readonly type: "Normal" | "Warning";
   /** CamelCase. */
   readonly reason: string;
@@ -26,7 +26,7 @@ export interface Told {
   readonly note: string;
 }
 
-interface Series {
+interface EventSeries {
   readonly name: string;
   readonly atMs: number;
   count: number;
@@ -35,7 +35,7 @@ interface Series {
 export class EventRecorder {
   readonly #source: EventSource;
   readonly #ports: { readonly client: KubernetesClient; readonly clock: Clock; readonly logger: Logger };
-  readonly #series = new Map<string, Series>();
+  readonly #series = new Map<string, EventSeries>();
 
   constructor(source: EventSource, ports: { readonly client: KubernetesClient; readonly clock: Clock; readonly logger: Logger }) {
     this.#source = source;
@@ -43,7 +43,7 @@ export class EventRecorder {
   }
 
   /** Never rejects: an event that cannot be told is logged. */
-  async tell(regarding: KubeObject, { type, reason, action, note }: Told): Promise<void> {
+  async record(regarding: KubeObject, { type, reason, action, note }: EventDetails): Promise<void> {
     const { client, clock, logger } = this.#ports;
     const key = createHash("sha256")
       .update(JSON.stringify([regarding.metadata.uid, reason, note]))
@@ -57,7 +57,7 @@ export class EventRecorder {
     }
     this.#series.delete(key);
     const { name, namespace, uid } = regarding.metadata;
-    const next: Series = { name: `${name}.${key}`, atMs: now, count: (series?.count ?? 0) + 1 };
+    const next: EventSeries = { name: `${name}.${key}`, atMs: now, count: (series?.count ?? 0) + 1 };
     this.#series.set(key, next);
     if (this.#series.size > EVENT_SERIES_MAX) this.#series.delete(this.#series.keys().next().value as string);
     const time = new Date(clock.nowMs()).toISOString().replace("Z", "000Z");

@@ -2,18 +2,18 @@
 export * from "./api-error.js";
 export {
   type ApplyOptions,
-  type Call,
+  type KubernetesCallOptions,
   connectKubernetes,
   type DeleteOptions,
   KubernetesClient,
-  type Listed,
+  type KubernetesList,
   type ListOptions,
   type PatchOperation,
   type RequestObserver,
-  type Verb,
+  type KubernetesVerb,
 } from "./client.js";
-export { CLUSTER_EVENTS_NAMESPACE, EventRecorder, type EventSource, type Told } from "./events.js";
-export { Leadership, type LeadershipOptions } from "./leadership.js";
+export { CLUSTER_EVENTS_NAMESPACE, EventRecorder, type EventSource, type EventDetails } from "./events.js";
+export { LeaseLeadership, type LeaseLeadershipOptions } from "./leadership.js";
 export {
   type ChangeListener,
   keyOf,
@@ -25,4 +25,4 @@ export {
   waitFor,
 } from "./reflector.js";
 export { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf, resources, SNAPSHOTS } from "./resource.js";
-export { PRIORITIES, type Priority, type TakenKey, WorkQueue, type WorkQueueOptions } from "./work-queue.js";
+export { PRIORITIES, type Priority, type AcquiredKey, WorkQueue, type WorkQueueOptions } from "./work-queue.js";

@@ -10,7 +10,7 @@ import { LEASE_MS, LEASE_RENEW_WITHIN_MS, LEASE_RETRY_MS } from "./limits.js";
 import { waitFor } from "./reflector.js";
 import { type KubeObject, resources } from "./resource.js";
 
-export interface LeadershipOptions {
+export interface LeaseLeadershipOptions {
   readonly namespace: string;
   readonly name: string;
   /** Ours; no two processes share one. */
@@ -20,7 +20,7 @@ export interface LeadershipOptions {
   readonly retryMs?: number;
 }
 
-export interface LeadershipPorts {
+export interface LeaseLeadershipPorts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,29 +34,29 @@ interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-type Lease = KubeObject & { readonly spec?: LeaseSpec };
+type LeaseObject = KubeObject & { readonly spec?: LeaseSpec };
 
-export class Leadership {
-  readonly #options: Required<LeadershipOptions>;
-  readonly #ports: LeadershipPorts;
+export class LeaseLeadership {
+  readonly #options: Required<LeaseLeadershipOptions>;
+  readonly #ports: LeaseLeadershipPorts;
   /** The Lease as we saw it last, and when by our clock it became so. */
-  #seen: { readonly version: string; readonly atMs: number } | undefined;
+  #observedLease: { readonly version: string; readonly atMs: number } | undefined;
   #isLeading = false;
   /** By our clock, when we asked for what the Lease says of us now; it holds for `leaseMs` from then on at least. */
   #heldFromMs = 0;
   #term: AbortController | undefined;
 
-  constructor(options: LeadershipOptions, ports: LeadershipPorts) {
+  constructor(options: LeaseLeadershipOptions, ports: LeaseLeadershipPorts) {
     this.#options = { leaseMs: LEASE_MS, renewWithinMs: LEASE_RENEW_WITHIN_MS, retryMs: LEASE_RETRY_MS, ...options };
     this.#ports = ports;
-    ports.client.beforeWrites(() => this.#endWhenLate());
+    ports.client.beforeWrites(() => this.#endWhenExpired());
   }
 
   /**
    * A process that was frozen goes on in the middle of something, before any timer tells it how late it is: so each write looks at the
    * clock, and ends the term instead when others may lead.
    */
-  #endWhenLate(): void {
+  #endWhenExpired(): void {
     if (!this.#isLeading || this.#ports.clock.monotonicMs() - this.#heldFromMs <= this.#options.leaseMs) return;
     this.#term?.abort();
     throw new Error("our lease has ended: nothing is written before we lead again");
@@ -106,16 +106,16 @@ export class Leadership {
     const { client, clock, logger } = this.#ports;
     const { name, namespace, identity, leaseMs } = this.#options;
     try {
-      const lease = await client.find<Lease>(resources.leases, name, namespace, { signal });
+      const lease = await client.find<LeaseObject>(resources.leases, name, namespace, { signal });
       this.#heldFromMs = clock.monotonicMs();
       if (lease === undefined) {
         await client.create(this.#lease(undefined, 0), { signal });
         return true;
       }
       const version = lease.metadata.resourceVersion ?? "";
-      if (this.#seen?.version !== version) this.#seen = { version, atMs: clock.monotonicMs() };
+      if (this.#observedLease?.version !== version) this.#observedLease = { version, atMs: clock.monotonicMs() };
       const holder = lease.spec?.holderIdentity ?? "";
-      const isFree = holder === "" || holder === identity || clock.monotonicMs() - this.#seen.atMs > leaseMs;
+      const isFree = holder === "" || holder === identity || clock.monotonicMs() - this.#observedLease.atMs > leaseMs;
       if (!isFree) return false;
       await client.replace(this.#lease(version, (lease.spec?.leaseTransitions ?? 0) + (holder === identity ? 0 : 1)), { signal });
       return true;
@@ -133,11 +133,11 @@ export class Leadership {
     const timer = clock.setTimer(renewWithinMs / 2, () => timeout.abort());
     const call = { signal: AbortSignal.any([signal, timeout.signal]) };
     try {
-      const lease = await client.find<Lease>(resources.leases, name, namespace, call);
+      const lease = await client.find<LeaseObject>(resources.leases, name, namespace, call);
       if (lease?.spec?.holderIdentity !== identity) return "lost";
-      const askedAtMs = clock.monotonicMs();
+      const requestedAtMs = clock.monotonicMs();
       await client.replace(this.#lease(lease.metadata.resourceVersion, lease.spec.leaseTransitions ?? 0), call);
-      this.#heldFromMs = askedAtMs;
+      this.#heldFromMs = requestedAtMs;
       return "renewed";
     } catch (cause) {
       if (!signal.aborted) logger.warn({ cause }, "the lease cannot be renewed");
@@ -152,7 +152,7 @@ export class Leadership {
     const { client, logger } = this.#ports;
     const { name, namespace, identity } = this.#options;
     try {
-      const lease = await client.find<Lease>(resources.leases, name, namespace);
+      const lease = await client.find<LeaseObject>(resources.leases, name, namespace);
       if (lease?.spec?.holderIdentity !== identity) return;
       const free = this.#lease(lease.metadata.resourceVersion, lease.spec.leaseTransitions ?? 0);
       await client.replace({ ...free, spec: { ...(free["spec"] as LeaseSpec), holderIdentity: "", leaseDurationSeconds: 1 } });

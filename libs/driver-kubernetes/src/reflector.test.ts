@@ -1,28 +1,28 @@
 import { expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { ApiError } from "./api-error.js";
+import { KubernetesApiError } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { RELIST_FIRST_MS, RELIST_LONGEST_MS, WATCH_SHORT_MS } from "./limits.js";
 import { Reflector } from "./reflector.js";
 import { resources } from "./resource.js";
 
-const settled = async (): Promise<void> => {
+const nextTicks = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 /** `watch` is what each watch does before it ends in peace. */
 function aReflector(watch: (clock: VirtualClock) => void) {
   const clock = new VirtualClock();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const client = {
     list: async () => {
-      asked.push("list");
+      requests.push("list");
       return { items: [], resourceVersion: "1" };
     },
     watch: async () => {
       await new Promise((resolve) => setImmediate(resolve)); // An answer never comes at once.
-      asked.push("watch");
+      requests.push("watch");
       watch(clock);
       return new ReadableStream<Uint8Array>({ start: (stream) => stream.close() });
     },
@@ -35,15 +35,15 @@ function aReflector(watch: (clock: VirtualClock) => void) {
     stop.abort();
     return running;
   };
-  return { clock, asked, end };
+  return { clock, requests, end };
 }
 
 test("watches that end as soon as they begin are asked for later and later, not without end", async () => {
-  const { clock, asked, end } = aReflector(() => {});
+  const { clock, requests, end } = aReflector(() => {});
   const pauses: number[] = [];
   for (let count = 1; count <= 8; count++) {
-    await settled();
-    expect(asked).toEqual(["list", ...Array<string>(count).fill("watch")]);
+    await nextTicks();
+    expect(requests).toEqual(["list", ...Array<string>(count).fill("watch")]);
     const dueMs = clock.nextDueMs ?? 0;
     pauses.push(dueMs - clock.nowMs());
     clock.advanceTo(dueMs);
@@ -56,22 +56,22 @@ test("watches that end as soon as they begin are asked for later and later, not 
 
 test("a watch that was ended after a while is asked for again at once", async () => {
   let count = 0;
-  const { clock, asked, end } = aReflector((now) => {
+  const { clock, requests, end } = aReflector((now) => {
     if (++count < 4) now.advanceBy(WATCH_SHORT_MS);
   });
-  await settled();
-  expect(asked).toEqual(["list", "watch", "watch", "watch", "watch"]);
+  await nextTicks();
+  expect(requests).toEqual(["list", "watch", "watch", "watch", "watch"]);
   expect(clock.nowMs()).toBe(new VirtualClock().nowMs() + 3 * WATCH_SHORT_MS);
   await end();
 });
 
 test("what is expired is listed again at once, and what stays expired later and later", async () => {
-  const { clock, asked, end } = aReflector(() => {
-    throw new ApiError("watch pods", 410, "{}");
+  const { clock, requests, end } = aReflector(() => {
+    throw new KubernetesApiError("watch pods", 410, "{}");
   });
   for (let count = 2; count <= 5; count++) {
-    await settled();
-    expect(asked).toEqual(Array.from({ length: count }, () => ["list", "watch"]).flat());
+    await nextTicks();
+    expect(requests).toEqual(Array.from({ length: count }, () => ["list", "watch"]).flat());
     clock.advanceTo(clock.nextDueMs ?? 0);
   }
   await end();

@@ -4,7 +4,7 @@
  * deletions that were missed. It never gives up: nothing that an API server does is a reason to stop (kubernetes.md D5).
  */
 import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
-import { ApiError, isExpired } from "./api-error.js";
+import { KubernetesApiError, isExpired } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { jsonLines } from "./json-lines.js";
 import {
@@ -115,16 +115,16 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
       try {
         if (this.#resourceVersion === "") await this.#relist(signal);
         await this.#watch(signal);
-        this.#tellEnd("timeout");
+        this.#notifyEnd("timeout");
         const lastedMs = this.#ports.clock.monotonicMs() - startedAt;
         failures = lastedMs < WATCH_SHORT_MS ? failures + 1 : 0;
       } catch (cause) {
         if (signal.aborted) break;
         // What the API server does not know any more may come back as something else: look at everything again.
-        if (cause instanceof ApiError) this.#resourceVersion = "";
+        if (cause instanceof KubernetesApiError) this.#resourceVersion = "";
         const wasWell = this.#ports.clock.monotonicMs() - startedAt > WATCH_WELL_MS;
         failures = wasWell ? 1 : failures + 1;
-        this.#tellEnd(isExpired(cause) ? "expired" : cause instanceof ApiError ? "error" : "closed");
+        this.#notifyEnd(isExpired(cause) ? "expired" : cause instanceof KubernetesApiError ? "error" : "closed");
         this.#ports.logger.debug({ kind: this.resource.kind, cause, failures }, "watching failed; trying again");
         // What is expired once is listed again at once.
         if (isExpired(cause) && failures === 1) continue;
@@ -187,7 +187,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
       case "BOOKMARK":
         break;
       case "ERROR": // An expired watch is told so in an answer that began with 200.
-        throw new ApiError(`watch ${this.resource.plural}`, object.code ?? 500, JSON.stringify(object));
+        throw new KubernetesApiError(`watch ${this.resource.plural}`, object.code ?? 500, JSON.stringify(object));
     }
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
@@ -197,21 +197,21 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
     const before = this.#objects.get(key);
     this.#objects.set(key, object);
     if (quietly !== undefined || before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
-    this.#tell(object, before === undefined ? "added" : "changed");
+    this.#notify(object, before === undefined ? "added" : "changed");
   }
 
   #remove(key: string): void {
     const object = this.#objects.get(key);
     if (object === undefined) return;
     this.#objects.delete(key);
-    this.#tell(object, "deleted");
+    this.#notify(object, "deleted");
   }
 
-  #tell(object: T, change: Parameters<ChangeListener<T>>[1]): void {
+  #notify(object: T, change: Parameters<ChangeListener<T>>[1]): void {
     for (const listener of this.#listeners) listener(object, change);
   }
 
-  #tellEnd(end: WatchEnd): void {
+  #notifyEnd(end: WatchEnd): void {
     for (const listener of this.#ends) listener(end);
   }
 
@@ -222,7 +222,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
     const next = (): number => every * (1 + RESYNC_SPREAD * (2 * random.float() - 1));
     const fire = (): void => {
       if (signal.aborted) return;
-      for (const object of [...this.#objects.values()]) this.#tell(object, "resync");
+      for (const object of [...this.#objects.values()]) this.#notify(object, "resync");
       timer = clock.setTimer(next(), fire);
     };
     let timer = clock.setTimer(next(), fire);

@@ -6,44 +6,44 @@ import { PRIORITIES, type Priority, WorkQueue } from "./work-queue.js";
 function aQueue(options = {}): {
   queue: WorkQueue;
   clock: VirtualClock;
-  taken: (string | undefined)[];
+  acquired: (string | undefined)[];
   takeNext: () => Promise<void>;
 } {
   const clock = new VirtualClock();
   const queue = new WorkQueue(clock, { random: longestPauses, ...options });
-  const taken: (string | undefined)[] = [];
-  const takeNext = async (): Promise<void> => void taken.push((await queue.take())?.key);
-  return { queue, clock, taken, takeNext };
+  const acquired: (string | undefined)[] = [];
+  const takeNext = async (): Promise<void> => void acquired.push((await queue.take())?.key);
+  return { queue, clock, acquired, takeNext };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("a key that waits waits once, and keys come in the order in which they were added", async () => {
-  const { queue, taken, takeNext } = aQueue();
+  const { queue, acquired, takeNext } = aQueue();
   for (const key of ["a", "b", "a"]) queue.add(key);
   expect(queue.depth).toBe(2);
   await takeNext();
   await takeNext();
-  expect(taken).toEqual(["a", "b"]);
+  expect(acquired).toEqual(["a", "b"]);
 });
 
 test("a key is never worked on twice at once; added meanwhile, it comes again afterwards", async () => {
-  const { queue, taken, takeNext } = aQueue();
+  const { queue, acquired, takeNext } = aQueue();
   queue.add("a");
   await takeNext();
   for (let n = 0; n < 200; n++) queue.add("a");
   const again = takeNext();
-  await settled();
-  expect(taken).toEqual(["a"]);
+  await nextTick();
+  expect(acquired).toEqual(["a"]);
   queue.done("a");
   await again;
-  expect(taken).toEqual(["a", "a"]);
+  expect(acquired).toEqual(["a", "a"]);
   queue.done("a");
   expect(queue.depth).toBe(0);
 });
 
 test("what fails comes back later and later, until it worked", async () => {
-  const { queue, clock, takeNext, taken } = aQueue();
+  const { queue, clock, takeNext, acquired } = aQueue();
   const pauses: number[] = [];
   for (let n = 0; n < 12; n++) {
     queue.retry("a");
@@ -55,8 +55,8 @@ test("what fails comes back later and later, until it worked", async () => {
   }
   expect(pauses.slice(0, 4)).toEqual([1, 2, 4, 8].map((factor) => factor * RETRY_FIRST_MS));
   expect(Math.max(...pauses)).toBe(RETRY_LONGEST_MS);
-  expect(taken).toHaveLength(12);
-  queue.forget("a");
+  expect(acquired).toHaveLength(12);
+  queue.clearFailures("a");
   expect(queue.failuresOf("a")).toBe(0);
 });
 
@@ -94,28 +94,28 @@ test("a pause that is asked for while a key is worked on begins when it is done,
 });
 
 test("keys are handed out no faster than agreed, after a first rush", async () => {
-  const { queue, clock, taken, takeNext } = aQueue({ keysPerSecond: 10, keysAtOnce: 3 });
+  const { queue, clock, acquired, takeNext } = aQueue({ keysPerSecond: 10, keysAtOnce: 3 });
   for (let n = 0; n < 6; n++) queue.add(String(n));
   const all = Promise.all(Array.from({ length: 6 }, takeNext));
-  await settled();
-  expect(taken).toHaveLength(3);
+  await nextTick();
+  expect(acquired).toHaveLength(3);
   clock.advanceBy(101);
-  await settled();
-  expect(taken).toHaveLength(4);
+  await nextTick();
+  expect(acquired).toHaveLength(4);
   clock.advanceBy(1_000);
   await all;
-  expect(taken).toHaveLength(6);
+  expect(acquired).toHaveLength(6);
 });
 
 test("closed, it tells those who wait and leaves no timer", async () => {
-  const { queue, clock, taken, takeNext } = aQueue();
+  const { queue, clock, acquired, takeNext } = aQueue();
   queue.addAfter("a", 1_000);
   const waiting = takeNext();
   queue.close();
   await waiting;
   queue.add("b");
   await takeNext();
-  expect(taken).toEqual([undefined, undefined]);
+  expect(acquired).toEqual([undefined, undefined]);
   expect(clock.pendingTimers).toBe(0);
 });
 
@@ -123,10 +123,10 @@ test("closed, it tells those who wait and leaves no timer", async () => {
 async function drained(queue: WorkQueue): Promise<readonly string[]> {
   const order: string[] = [];
   while (queue.depth > 0) {
-    const taken = await queue.take();
-    if (taken === undefined) break;
-    order.push(taken.key);
-    queue.done(taken.key);
+    const acquired = await queue.take();
+    if (acquired === undefined) break;
+    order.push(acquired.key);
+    queue.done(acquired.key);
   }
   return order;
 }
@@ -176,19 +176,19 @@ test("a key that fails comes back with its priority, but not before what people 
 });
 
 test("creations leave room for others: only so many are worked on at one time", async () => {
-  const { queue, taken, takeNext } = aQueue({ bulkAtOnce: 2 });
+  const { queue, acquired, takeNext } = aQueue({ bulkAtOnce: 2 });
   for (const key of ["a", "b", "c"]) queue.add(key, "creation");
   void takeNext();
   void takeNext();
   const third = takeNext();
-  await settled();
-  expect(taken).toEqual(["a", "b"]);
+  await nextTick();
+  expect(acquired).toEqual(["a", "b"]);
   queue.add("changed", "urgent");
   await third;
   const fourth = takeNext();
   queue.done("a");
   await fourth;
-  expect(taken).toEqual(["a", "b", "changed", "c"]);
+  expect(acquired).toEqual(["a", "b", "changed", "c"]);
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])("whatever comes, the highest goes first, and nothing starves (seed %i)", async (seed) => {
@@ -206,8 +206,8 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])("whatever comes, the highest goes first, and
     place(`first ${n}`, PRIORITIES[Math.floor(random.float() * 3)] as Priority);
     if (random.float() < 0.2) place(`second ${n}`, "urgent");
     clock.advanceBy(Math.floor(random.float() * 200));
-    const taken = await queue.take();
-    const { key = "", priority = "resync", waitedMs = 0 } = taken ?? {};
+    const acquired = await queue.take();
+    const { key = "", priority = "resync", waitedMs = 0 } = acquired ?? {};
     expect(priority).toBe(waiting.get(key)?.priority);
     waiting.delete(key);
     queue.done(key);

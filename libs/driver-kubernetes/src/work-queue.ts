@@ -23,7 +23,7 @@ export interface WorkQueueOptions {
   readonly random?: Random | undefined;
 }
 
-export interface TakenKey {
+export interface AcquiredKey {
   readonly key: string;
   /** Milliseconds since it was added. */
   readonly waitedMs: number;
@@ -50,7 +50,7 @@ export class WorkQueue {
   /** For keys that are worked on: the pause that begins when they are done. */
   readonly #afterDone = new Map<string, { readonly delayMs: number; readonly priority: Priority }>();
   readonly #failures = new Map<string, number>();
-  readonly #takers: ((taken: TakenKey | undefined) => void)[] = [];
+  readonly #takers: ((acquired: AcquiredKey | undefined) => void)[] = [];
   /** Keys that were handed out since one was because of its age. */
   #sinceAged = 0;
   #tokens: number;
@@ -80,10 +80,10 @@ export class WorkQueue {
   /** A key that waits already keeps its age, and gets the higher one of both priorities. */
   add(key: string, priority: Priority = "progress"): void {
     if (this.#isClosed) return;
-    const wanted = higher(priority, this.#later.get(key)?.priority);
+    const highest = higher(priority, this.#later.get(key)?.priority);
     this.#cancelLater(key);
-    if (this.#working.has(key)) this.#dirty.set(key, higher(wanted, this.#dirty.get(key)));
-    else this.#wait(key, wanted);
+    if (this.#working.has(key)) this.#dirty.set(key, higher(highest, this.#dirty.get(key)));
+    else this.#wait(key, highest);
     this.#serve();
   }
 
@@ -91,8 +91,8 @@ export class WorkQueue {
   addAfter(key: string, delayMs: number, priority: Priority = "progress"): void {
     if (this.#isClosed || this.#priorityOfWaiting(key) !== undefined || this.#dirty.has(key)) return;
     if (this.#working.has(key)) {
-      const asked = this.#afterDone.get(key);
-      if (asked === undefined || delayMs < asked.delayMs) this.#afterDone.set(key, { delayMs, priority });
+      const existing = this.#afterDone.get(key);
+      if (existing === undefined || delayMs < existing.delayMs) this.#afterDone.set(key, { delayMs, priority });
       return;
     }
     const atMs = this.#clock.monotonicMs() + delayMs;
@@ -115,12 +115,12 @@ export class WorkQueue {
   }
 
   /** It worked. */
-  forget(key: string): void {
+  clearFailures(key: string): void {
     this.#failures.delete(key);
   }
 
   /** The next key, and it is yours until `done`; undefined when the queue was closed. */
-  take(): Promise<TakenKey | undefined> {
+  take(): Promise<AcquiredKey | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
       this.#serve();
@@ -186,8 +186,8 @@ export class WorkQueue {
   }
 
   /** The oldest one of the highest priority; every `AGED_EVERY`th time the one that has waited longest, when that is longer than `AGED_MS`. */
-  #next(): Head | undefined {
-    const heads: Head[] = [];
+  #next(): QueueHead | undefined {
+    const heads: QueueHead[] = [];
     for (const priority of PRIORITIES) {
       if (isBulk(priority) && this.#bulkWorking() >= this.#bulkAtOnce) continue;
       const head = this.#waiting[priority].entries().next();
@@ -222,7 +222,7 @@ export class WorkQueue {
   }
 }
 
-interface Head {
+interface QueueHead {
   readonly key: string;
   readonly addedAtMs: number;
   readonly priority: Priority;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Clock, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type KubernetesServer, startKubernetes } from "@perdure/servers";
 import { connectKubernetes, type KubernetesClient } from "../src/client.js";
-import { Leadership } from "../src/leadership.js";
+import { LeaseLeadership } from "../src/leadership.js";
 import { ANSWER_MS_MAX } from "../src/limits.js";
 import { Reflector, type WatchEnd } from "../src/reflector.js";
 import { type KubeObject, resources } from "../src/resource.js";
@@ -77,11 +77,11 @@ class Watched implements AsyncDisposable {
   /** Resolves when the copy is as wished. */
   until(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         if (holds()) resolve();
       };
-      this.reflector.onChange(look);
-      look();
+      this.reflector.onChange(check);
+      check();
     });
   }
 
@@ -99,15 +99,15 @@ test(
     for (const name of ["expired-a", "expired-b"]) await create(name, "expired");
     await using watched = await Watched.start("expired");
     await watched.reflector.synced;
-    const told: string[] = [];
-    watched.reflector.onChange(({ metadata }, change) => told.push(`${change} ${metadata.name}`));
+    const changes: string[] = [];
+    watched.reflector.onChange(({ metadata }, change) => changes.push(`${change} ${metadata.name}`));
     watched.wire.cut();
     await remove("expired-b");
     await create("expired-c", "expired");
-    await kubernetes.forgetHistory();
+    await kubernetes.compactHistory();
     watched.wire.mend();
     await watched.until(() => watched.names.join() === "expired-a,expired-c");
-    expect(told.sort()).toEqual(["added expired-c", "deleted expired-b"]);
+    expect(changes.sort()).toEqual(["added expired-c", "deleted expired-b"]);
     expect(watched.ends.filter((end) => end === "expired")).toHaveLength(1);
     await create("expired-d", "expired"); // And it goes on from there.
     await watched.until(() => watched.names.includes("expired-d"));
@@ -178,7 +178,7 @@ test(
     await first.promise;
     await remove("page-0");
     await create("page-last", "page");
-    await kubernetes.forgetHistory();
+    await kubernetes.compactHistory();
     watched.wire.release();
     await watched.reflector.synced;
     expect(watched.ends).toEqual(["expired"]);
@@ -200,26 +200,26 @@ test(
     watched.reflector.onChange(({ metadata }) => queue.add(metadata.name));
     let looking = 0;
     let most = 0;
-    let looks = 0;
+    let checkCount = 0;
     let failures = 0;
-    let seen = "";
+    let lastValue = "";
     const last = Promise.withResolvers<void>();
     const work = async (): Promise<void> => {
       for (;;) {
-        const taken = await queue.take();
-        if (taken === undefined) return;
-        if (taken.key === "busy-failing") {
+        const acquired = await queue.take();
+        if (acquired === undefined) return;
+        if (acquired.key === "busy-failing") {
           failures++;
-          queue.retry(taken.key);
+          queue.retry(acquired.key);
         } else {
           most = Math.max(most, ++looking);
-          const object = await admin.get(resources.configMaps, taken.key, NAMESPACE); // A look takes as long as a request.
-          seen = (object["data"] as { readonly n?: string } | undefined)?.n ?? "";
+          const object = await admin.get(resources.configMaps, acquired.key, NAMESPACE); // A look takes as long as a request.
+          lastValue = (object["data"] as { readonly n?: string } | undefined)?.n ?? "";
           looking--;
-          looks++;
-          if (seen === "199") last.resolve();
+          checkCount++;
+          if (lastValue === "199") last.resolve();
         }
-        queue.done(taken.key);
+        queue.done(acquired.key);
       }
     };
     const workers = Array.from({ length: 4 }, work);
@@ -231,7 +231,7 @@ test(
     queue.close();
     await Promise.all(workers);
     expect(most).toBe(1);
-    expect(looks).toBeLessThanOrEqual(201);
+    expect(checkCount).toBeLessThanOrEqual(201);
     expect(failures).toBeGreaterThan(0);
     expect(failures).toBeLessThan(20); // It backs off: 1 s, 2 s, 4 s …
     expect(queue.failuresOf("busy-failing")).toBe(failures);
@@ -250,7 +250,7 @@ test(
     };
     await using client = connectKubernetes(kubernetes.kubeconfig());
     const lease = { namespace: NAMESPACE, name: "frozen", identity: "one", leaseMs: 10_000, renewWithinMs: 8_000, retryMs: 50 };
-    const leadership = new Leadership(lease, { client, clock, logger: silentLogger });
+    const leadership = new LeaseLeadership(lease, { client, clock, logger: silentLogger });
     const stop = new AbortController();
     const write = (name: string, signal: AbortSignal) =>
       client.apply(configMap(name, "frozen"), { manager: "test", force: true, signal });
@@ -269,8 +269,8 @@ test(
     }, stop.signal);
     expect(refusals).toEqual([expect.objectContaining({ message: expect.stringContaining("our lease has ended") })]);
     expect(terms).toBe(2);
-    const found = await admin.list<KubeObject>(resources.configMaps, { namespace: NAMESPACE, labels: "suite=frozen" });
-    expect(found.items.map(({ metadata }) => metadata.name).sort()).toEqual(["frozen-again", "frozen-before"]);
+    const configMaps = await admin.list<KubeObject>(resources.configMaps, { namespace: NAMESPACE, labels: "suite=frozen" });
+    expect(configMaps.items.map(({ metadata }) => metadata.name).sort()).toEqual(["frozen-again", "frozen-before"]);
   },
   TEST_MS,
 );

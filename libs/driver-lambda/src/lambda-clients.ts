@@ -29,7 +29,7 @@ export class LambdaClients {
     const name = `${region} ${role ?? ""}`;
     let client = this.#clients.get(name);
     if (client === undefined) {
-      this.#makeRoom();
+      this.#evictOldest();
       client = this.#create(region, role);
       this.#clients.set(name, client);
       client.catch(() => this.#clients.delete(name)); // The next one tries again; who waits for this one hears why.
@@ -74,7 +74,7 @@ export class LambdaClients {
     });
   }
 
-  #makeRoom(): void {
+  #evictOldest(): void {
     if (this.#clients.size < CLIENTS_MAX) return;
     const [oldest] = this.#clients;
     if (oldest === undefined) return;

@@ -16,7 +16,7 @@ function aTransport(aws: FakeAws, more: Parameters<typeof createLambdaTransport>
   return createLambdaTransport({ endpoint: aws.endpoint, stsEndpoint: aws.endpoint, credentials, ...more });
 }
 
-function ask(transport: EndpointTransport, more: { address?: EndpointAddress; body?: Uint8Array } = {}, signal?: AbortSignal) {
+function invoke(transport: EndpointTransport, more: { address?: EndpointAddress; body?: Uint8Array } = {}, signal?: AbortSignal) {
   const request = { address, method: "POST", path: "/invoke/Svc/run", headers: { accept: "a/b" }, ...more } as const;
   return exchangeWhole({ transport, clock: systemClock }, request, { responseBytesMax: 32 << 20, timeoutMs: 10_000 }, signal);
 }
@@ -31,7 +31,7 @@ describe("the payload", () => {
       returning({ statusCode: 201, headers: { "X-Answer": "yes" }, body: btoa("\u0000\u00ff"), isBase64Encoded: true }),
     );
     await using transport = aTransport(aws);
-    const answer = await ask(transport, { body: Uint8Array.of(0, 255, 10) });
+    const answer = await invoke(transport, { body: Uint8Array.of(0, 255, 10) });
     expect(answer).toMatchObject({ kind: "response", status: 201, headers: { "x-answer": "yes" } });
     expect(answer.kind === "response" && [...answer.body]).toEqual([0, 255]);
     expect(aws.calls).toEqual([
@@ -49,10 +49,10 @@ describe("the payload", () => {
     let payload: unknown = { statusCode: 404, body: "nöpe" };
     await using aws = await fakeAws(async () => ({ kind: "result", payload }));
     await using transport = aTransport(aws);
-    const text = await ask(transport);
+    const text = await invoke(transport);
     expect(text.kind === "response" && [text.status, fromUtf8(text.body)]).toEqual([404, "nöpe"]);
     payload = { statusCode: 204 };
-    expect(await ask(transport)).toMatchObject({ kind: "response", status: 204, headers: {}, body: new Uint8Array() });
+    expect(await invoke(transport)).toMatchObject({ kind: "response", status: 204, headers: {}, body: new Uint8Array() });
   });
 
   test("is compressed from four megabytes on where the endpoint can read it, and may be answered compressed", async () => {
@@ -66,10 +66,10 @@ describe("the payload", () => {
     await using aws = await fakeAws(returning(answer));
     await using transport = aTransport(aws);
     const zstd: EndpointAddress = { ...address, compression: "zstd" };
-    const received = await ask(transport, { address: zstd, body: large });
+    const received = await invoke(transport, { address: zstd, body: large });
     expect(received.kind === "response" && fromUtf8(received.body)).toBe("unfolded");
-    await ask(transport, { address: zstd, body: large.subarray(1) });
-    await ask(transport, { body: large });
+    await invoke(transport, { address: zstd, body: large.subarray(1) });
+    await invoke(transport, { body: large });
     const [compressed, small, unable] = aws.calls.map(({ event }) => event);
     expect(compressed?.headers).toEqual({ accept: "a/b", "accept-encoding": "zstd", "content-encoding": "zstd" });
     expect(zstdDecompressSync(Buffer.from(compressed!.body, "base64")).equals(large)).toBe(true);
@@ -107,7 +107,7 @@ describe("failures", () => {
   ])("%s is a client failure, asked for once", async (_what, answer, message) => {
     await using aws = await fakeAws(async () => answer);
     await using transport = aTransport(aws);
-    const failed = await ask(transport);
+    const failed = await invoke(transport);
     expect(failed).toMatchObject({ kind: "failed", failure: { kind: "client", message: expect.stringContaining(message) } });
     expect(aws.calls.length).toBe(1);
   });
@@ -116,7 +116,7 @@ describe("failures", () => {
     const aws = await fakeAws(returning({}));
     await aws[Symbol.asyncDispose]();
     await using transport = aTransport(aws);
-    expect(await ask(transport)).toMatchObject({
+    expect(await invoke(transport)).toMatchObject({
       kind: "failed",
       failure: { kind: "connect", message: expect.stringContaining("ECONNREFUSED") },
     });
@@ -126,7 +126,7 @@ describe("failures", () => {
     await using aws = await fakeAws(returning({ statusCode: 200 }));
     await using transport = aTransport(aws);
     const unqualified: EndpointAddress = { ...address, arn: arn.slice(0, -2) };
-    expect(await ask(transport, { address: unqualified })).toMatchObject({ kind: "failed", failure: { kind: "client" } });
+    expect(await invoke(transport, { address: unqualified })).toMatchObject({ kind: "failed", failure: { kind: "client" } });
     expect(aws.calls).toEqual([]);
     expect([regionOf(arn), regionOf(`${arn}:x`), regionOf("arn:aws:s3:::bucket:a:b")]).toEqual([
       "eu-central-1",
@@ -147,10 +147,10 @@ describe("failures", () => {
     });
     await using transport = aTransport(aws);
     const cancel = new AbortController();
-    const asked = ask(transport, {}, cancel.signal);
+    const pending = invoke(transport, {}, cancel.signal);
     while (aws.calls.length === 0) await new Promise<void>((resolve) => setTimeout(resolve, 5));
     cancel.abort();
-    expect(await asked).toMatchObject({ kind: "failed", failure: { kind: "client", message: "the request was cancelled" } });
+    expect(await pending).toMatchObject({ kind: "failed", failure: { kind: "client", message: "the request was cancelled" } });
     release();
   });
 });
@@ -159,9 +159,9 @@ test("a role is assumed where the deployment asks for it", async () => {
   await using aws = await fakeAws(returning({ statusCode: 200 }));
   await using transport = aTransport(aws, { assumeRoleExternalId: "env_1" });
   const withRole: EndpointAddress = { ...address, assumeRoleArn: "arn:aws:iam::1:role/r" };
-  await ask(transport, { address: withRole });
-  await ask(transport, { address: withRole });
-  await ask(transport);
+  await invoke(transport, { address: withRole });
+  await invoke(transport, { address: withRole });
+  await invoke(transport);
   expect(aws.calls.map(({ authorization }) => /Credential=([A-Z]+)/.exec(authorization)?.[1])).toEqual([
     "ROLEKEY",
     "ROLEKEY",
@@ -223,14 +223,14 @@ test("T23, T24: where only roles may call, the process's own identity is never u
   const withRole: EndpointAddress = { ...address, assumeRoleArn: "arn:aws:iam::1:role/r" };
   {
     await using transport = aTransport(aws, { rolesOnly: true, assumeRoleExternalId: "env_1" });
-    expect(await ask(transport)).toMatchObject({
+    expect(await invoke(transport)).toMatchObject({
       kind: "failed",
       failure: { message: expect.stringContaining("without a role") },
     });
-    expect(await ask(transport, { address: withRole })).toMatchObject({ kind: "response", status: 200 });
+    expect(await invoke(transport, { address: withRole })).toMatchObject({ kind: "response", status: 200 });
   }
   await using transport = aTransport(aws, { rolesOnly: true });
-  expect(await ask(transport, { address: withRole })).toMatchObject({
+  expect(await invoke(transport, { address: withRole })).toMatchObject({
     kind: "failed",
     failure: { message: expect.stringContaining("no external id") },
   });

@@ -30,7 +30,7 @@ export class BlobFile {
 }
 
 /** Bytes in memory that are in a file, too. They must not change meanwhile. */
-export class Segment {
+export class BlobSegment {
   readonly file: BlobFile;
   readonly #bytes: Uint8Array;
   readonly #position: number;
@@ -66,9 +66,9 @@ export function contains(whole: Uint8Array, part: Uint8Array): boolean {
   return part.buffer === whole.buffer && from >= 0 && from + part.length <= whole.length;
 }
 
-interface Waiting {
+interface QueuedBlob {
   readonly bytes: Uint8Array;
-  readonly staged: (segment: Segment) => void;
+  readonly staged: (segment: BlobSegment) => void;
   readonly failed: (cause: unknown) => void;
 }
 
@@ -81,8 +81,8 @@ export class BlobFiles {
   #storedBytes = 0;
   /** Made with the first file. */
   #made: Promise<FileHandle> | undefined;
-  readonly #staged = new Map<ArrayBufferLike, Segment[]>();
-  readonly #waiting: Waiting[] = [];
+  readonly #staged = new Map<ArrayBufferLike, BlobSegment[]>();
+  readonly #waiting: QueuedBlob[] = [];
   #staging: Promise<void> | undefined;
   /** Only reads of the past period and of the present one still need them. */
   #past: BlobFile[] = [];
@@ -124,7 +124,7 @@ export class BlobFiles {
   }
 
   /** The staged segment that contains the part. */
-  find(part: Uint8Array): Segment | undefined {
+  find(part: Uint8Array): BlobSegment | undefined {
     return this.#staged.size === 0 ? undefined : this.#staged.get(part.buffer)?.find((segment) => segment.contains(part));
   }
 
@@ -133,7 +133,7 @@ export class BlobFiles {
    * go unless rows refer to it. Rejects like `write`.
    */
   async stage(bytes: Uint8Array): Promise<Disposable> {
-    const segment = await new Promise<Segment>((staged, failed) => {
+    const segment = await new Promise<BlobSegment>((staged, failed) => {
       this.#waiting.push({ bytes, staged, failed });
       this.#staging ??= this.#stageWaiting();
     });
@@ -165,7 +165,7 @@ export class BlobFiles {
       const group = this.#waiting.splice(0, count);
       try {
         const segments = await this.write(group.map(({ bytes }) => bytes));
-        for (const [index, { staged }] of group.entries()) staged(segments[index] as Segment);
+        for (const [index, { staged }] of group.entries()) staged(segments[index] as BlobSegment);
       } catch (cause) {
         for (const { failed } of group) failed(cause);
       }
@@ -177,7 +177,7 @@ export class BlobFiles {
    * Writes a file with these payloads, durable when it resolves; the caller holds the file once for each of them. Rejects with the error
    * of the file system, and leaves no file then.
    */
-  async write(payloads: readonly Uint8Array[]): Promise<readonly Segment[]> {
+  async write(payloads: readonly Uint8Array[]): Promise<readonly BlobSegment[]> {
     const directory = await this.#make();
     const number = this.#nextNumber++;
     const path = blobPath(this.#directory, number);
@@ -206,7 +206,7 @@ export class BlobFiles {
     this.#add(blob);
     let position = 0;
     return payloads.map((payload, index) => {
-      const segment = new Segment(blob, payload, position, checksums[index] as number);
+      const segment = new BlobSegment(blob, payload, position, checksums[index] as number);
       position += payload.length;
       return segment;
     });
@@ -236,8 +236,8 @@ export class BlobFiles {
   /** Removes what reads of past periods no longer need, now or as soon as they have ended. */
   #removeFree(): void {
     while (this.#past.length > 0 || this.#present.length > 0) {
-      const isLate = this.#past.length > 0 && performance.now() - this.#pastSinceMs > BLOB_HELD_MS_MAX;
-      if (this.#holds.arePastReadsUnderWay && !isLate) {
+      const isOverdue = this.#past.length > 0 && performance.now() - this.#pastSinceMs > BLOB_HELD_MS_MAX;
+      if (this.#holds.arePastReadsUnderWay && !isOverdue) {
         this.#removal ??= setTimeout(() => {
           this.#removal = undefined;
           this.#removeFree();

@@ -147,8 +147,8 @@ function checkLength({ file, length }: BlobReference, read: number): void {
   if (read < length) throw new PerdureError("STO0003", `blob file ${file} is too short: ${read} of ${length} bytes were read`);
 }
 
-function checkSum({ file, crc }: BlobReference, found: number): void {
-  if (found !== crc) throw new PerdureError("STO0003", `blob file ${file} is damaged: its checksum is wrong`);
+function checkSum({ file, crc }: BlobReference, actual: number): void {
+  if (actual !== crc) throw new PerdureError("STO0003", `blob file ${file} is damaged: its checksum is wrong`);
 }
 
 function damage({ file }: BlobReference, cause: unknown): PerdureError {

@@ -49,8 +49,8 @@ async function untilFiles(expected: number): Promise<string[]> {
   return files();
 }
 
-const same = (found: Uint8Array | undefined, wanted: Uint8Array): boolean =>
-  found !== undefined && Buffer.compare(found, wanted) === 0;
+const same = (actual: Uint8Array | undefined, expected: Uint8Array): boolean =>
+  actual !== undefined && Buffer.compare(actual, expected) === 0;
 
 async function first(pairs: AsyncIterable<readonly [string, Uint8Array]>): Promise<Uint8Array | undefined> {
   for await (const [, value] of pairs) return value;
@@ -115,9 +115,9 @@ describe("blob files", () => {
     );
     await rm(join(blobDirectory(directory), (await files())[0] as string)); // Both are in it.
     const rows = async (to: string) => {
-      const found: Uint8Array[] = [];
-      for await (const page of kv.values("", to, { firstParts: true })) found.push(...page);
-      return found;
+      const values: Uint8Array[] = [];
+      for await (const page of kv.values("", to, { firstParts: true })) values.push(...page);
+      return values;
     };
     expect(await rows("b")).toEqual([utf8("head")]);
     await expect(rows("z")).rejects.toMatchObject({ code: "STO0003" }); // A row without a first part is read.

@@ -30,10 +30,10 @@ describePartitionStore("LevelDB", {
 });
 
 async function rows(kv: KeyValue, from: string, to: string, options?: { limit?: number; keysOnly?: boolean }) {
-  const found: string[] = [];
+  const pairs: string[] = [];
   for await (const [key, value] of kv.scan(from, to, options))
-    found.push(`${key}=${options?.keysOnly ? "" : Buffer.from(value)}`);
-  return found;
+    pairs.push(`${key}=${options?.keysOnly ? "" : Buffer.from(value)}`);
+  return pairs;
 }
 
 describe("LevelDB as a key-value engine", () => {
@@ -54,9 +54,9 @@ describe("LevelDB as a key-value engine", () => {
     const first = await scan.next();
     expect(first.value?.[0]).toBe(key(0));
     await kv.write(new Map([...Array(700).keys()].map((n) => [key(n), null])));
-    let seen = 1;
-    for (let next = await scan.next(); next.done !== true; next = await scan.next()) seen++;
-    expect(seen).toBe(700);
+    let rowCount = 1;
+    for (let next = await scan.next(); next.done !== true; next = await scan.next()) rowCount++;
+    expect(rowCount).toBe(700);
     expect(await rows(kv, "k", "l")).toEqual([]);
   });
 

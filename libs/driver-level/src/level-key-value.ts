@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import { PerdureError } from "@perdure/base";
 import { type KeyValue, type RowBytes, rowOf } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
-import { BlobFile, BlobFiles, contains, type Segment } from "./blob-files.js";
+import { BlobFile, BlobFiles, contains, type BlobSegment } from "./blob-files.js";
 import { BlobReads } from "./blob-reads.js";
 import { BLOB_BYTES_MIN } from "./limits.js";
 import { openFailure, writeFailure } from "./open-failure.js";
@@ -40,7 +40,7 @@ const ROWS_AT_ONCE_MAX = 4_096;
 /** Rows fetched from an iterator at a time. */
 const SCAN_PAGE = 256;
 
-type Database = ClassicLevel<string, Uint8Array>;
+type BinaryLevel = ClassicLevel<string, Uint8Array>;
 
 /** An engine that knows how much it holds. */
 export interface LevelStore extends KeyValue {
@@ -77,8 +77,8 @@ export async function openLevelKeyValue(directory: string): Promise<LevelStore> 
   }
 }
 
-async function open(directory: string): Promise<Database> {
-  const db: Database = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
+async function open(directory: string): Promise<BinaryLevel> {
+  const db: BinaryLevel = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
   try {
     await db.open({ writeBufferSize: WRITE_BUFFER_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true, multithreading: true });
   } catch (cause) {
@@ -87,11 +87,11 @@ async function open(directory: string): Promise<Database> {
   return db;
 }
 
-type Batch = ReturnType<Database["batch"]>;
+type Batch = ReturnType<BinaryLevel["batch"]>;
 
 class LevelKeyValue implements LevelStore {
   readonly staging: LevelStore["staging"];
-  readonly #db: Database;
+  readonly #db: BinaryLevel;
   readonly #directory: string;
   readonly #holds: ReadHolds;
   readonly #blobs: BlobFiles;
@@ -103,7 +103,7 @@ class LevelKeyValue implements LevelStore {
   readonly #owners: Map<string, readonly BlobFile[]>;
   #batches = 0;
 
-  private constructor(db: Database, directory: string, blobs: Blobs) {
+  private constructor(db: BinaryLevel, directory: string, blobs: Blobs) {
     this.#db = db;
     this.#directory = directory;
     this.#holds = blobs.holds;
@@ -115,7 +115,7 @@ class LevelKeyValue implements LevelStore {
     this.staging = { bytesMin: BLOB_BYTES_MIN, stage: (bytes) => this.#blobs.stage(bytes) };
   }
 
-  static async open(db: Database, directory: string): Promise<LevelKeyValue> {
+  static async open(db: BinaryLevel, directory: string): Promise<LevelKeyValue> {
     const holds = ReadHolds.publish(directory);
     return new LevelKeyValue(db, directory, { ...(await openBlobs(db, directory, holds)), holds });
   }
@@ -168,14 +168,14 @@ class LevelKeyValue implements LevelStore {
       if (owners.size > 0 && !this.#isMarkerStored) chained.put(MARKER_KEY, this.#marker as Uint8Array);
       await chained.write(SYNCED);
       this.#batches++;
-      this.#settle(batch, owners, segments);
+      this.#updateHolds(batch, owners, segments);
     } catch (cause) {
       throw writeFailure(batch.size, cause);
     }
   }
 
   /** Where every large part of the batch is: staged before, or written now. The file of each is held once for it. */
-  async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, Segment>> {
+  async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, BlobSegment>> {
     let large: Uint8Array[] | undefined;
     for (const row of batch.values()) {
       if (row === null || (row instanceof Uint8Array && row.length < BLOB_BYTES_MIN)) continue;
@@ -187,7 +187,7 @@ class LevelKeyValue implements LevelStore {
     }
     if (large === undefined) return NO_SEGMENTS;
     this.#marker ??= randomBytes(MARKER_BYTES);
-    const segments = new Map<Uint8Array, Segment>();
+    const segments = new Map<Uint8Array, BlobSegment>();
     const missing: Uint8Array[] = [];
     // The longest first: parts of it are found there, as a value is in the journal entry that it came with.
     for (const part of large.sort((a, b) => b.length - a.length)) {
@@ -198,7 +198,7 @@ class LevelKeyValue implements LevelStore {
       } else if (staged === undefined && !missing.some((each) => contains(each, part))) missing.push(part);
     }
     const written = missing.length === 0 ? [] : await this.#blobs.write(missing);
-    for (const [index, part] of missing.entries()) segments.set(part, written[index] as Segment);
+    for (const [index, part] of missing.entries()) segments.set(part, written[index] as BlobSegment);
     for (const part of large) {
       const segment = segments.has(part) ? undefined : written.find((each) => each.contains(part));
       if (segment === undefined) continue;
@@ -213,7 +213,7 @@ class LevelKeyValue implements LevelStore {
     chained: Batch,
     key: string,
     row: RowBytes,
-    segments: ReadonlyMap<Uint8Array, Segment>,
+    segments: ReadonlyMap<Uint8Array, BlobSegment>,
   ): readonly BlobFile[] | undefined {
     if (segments.size === 0) return undefined;
     const files = new Set<BlobFile>();
@@ -230,10 +230,10 @@ class LevelKeyValue implements LevelStore {
   }
 
   /** The batch is durable: its rows hold their files now, and those that they replace no longer do. */
-  #settle(
+  #updateHolds(
     batch: ReadonlyMap<string, RowBytes | null>,
     owners: ReadonlyMap<string, readonly BlobFile[]>,
-    segments: ReadonlyMap<Uint8Array, Segment>,
+    segments: ReadonlyMap<Uint8Array, BlobSegment>,
   ): void {
     if (owners.size > 0) this.#isMarkerStored = true;
     for (const files of owners.values()) for (const file of files) file.holderCount++;
@@ -318,7 +318,7 @@ interface Blobs {
 }
 
 /** Which rows refer to which files; removes files that none does. */
-async function openBlobs(db: Database, directory: string, holds: ReadHolds): Promise<Omit<Blobs, "holds">> {
+async function openBlobs(db: BinaryLevel, directory: string, holds: ReadHolds): Promise<Omit<Blobs, "holds">> {
   const marker = db.getSync(MARKER_KEY);
   const files = new Map<number, BlobFile>();
   const owners = new Map<string, readonly BlobFile[]>();
@@ -340,7 +340,7 @@ function partsOf(row: RowBytes): readonly Uint8Array[] {
   return row instanceof Uint8Array ? [row] : row;
 }
 
-const NO_SEGMENTS: ReadonlyMap<Uint8Array, Segment> = new Map();
+const NO_SEGMENTS: ReadonlyMap<Uint8Array, BlobSegment> = new Map();
 
 /** 0 when it is gone: LevelDB begins a new log whenever it likes. */
 async function sizeOf(path: string): Promise<number> {

@@ -35,7 +35,7 @@ test("a snapshot shows what was committed when it was made, however it is read",
   expect([fromUtf8(before.get(key(0)) ?? utf8("")), after.get(key(1))]).toEqual(["v0", undefined]);
   expect((await before.getMany([key(1), "none"])).map((value) => value && fromUtf8(value))).toEqual(["v1", undefined]);
   const pairs: string[] = [];
-  for await (const [found, value] of before.scan(key(10), key(20), { limit: 2 })) pairs.push(`${found}=${fromUtf8(value)}`);
+  for await (const [rowKey, value] of before.scan(key(10), key(20), { limit: 2 })) pairs.push(`${rowKey}=${fromUtf8(value)}`);
   expect(pairs).toEqual([`${key(10)}=v10`, `${key(11)}=v11`]);
   await expect(before.write(new Map())).rejects.toMatchObject({ code: "STO0001" });
 });

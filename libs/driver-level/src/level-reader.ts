@@ -15,8 +15,8 @@ import { MARKER_KEY, ROWS_END } from "./stored-value.js";
 const PAGE_BYTES = 256 * 1024;
 const PAGE_ROWS = 2048;
 
-type Database = ClassicLevel<string, Uint8Array>;
-type Snapshot = ReturnType<Database["snapshot"]>;
+type BinaryLevel = ClassicLevel<string, Uint8Array>;
+type DatabaseSnapshot = ReturnType<BinaryLevel["snapshot"]>;
 
 export interface LevelReader extends AsyncDisposable {
   /** What is committed now. Disposing of it lets LevelDB forget what has changed since. */
@@ -28,7 +28,7 @@ export interface LevelReader extends AsyncDisposable {
  * before the writer: they share the cache, which is the writer's. Rejects like `openLevelKeyValue`.
  */
 export async function openLevelReader(directory: string): Promise<LevelReader> {
-  const db: Database = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
+  const db: BinaryLevel = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
   try {
     await db.open({ multithreading: true, createIfMissing: false });
   } catch (cause) {
@@ -43,14 +43,14 @@ export async function openLevelReader(directory: string): Promise<LevelReader> {
 }
 
 class LevelSnapshot implements KeyValue {
-  readonly #db: Database;
+  readonly #db: BinaryLevel;
   readonly #reads: BlobReads;
   /** Lets files go that the snapshot may need. */
   readonly #release: () => void;
-  readonly #snapshot: Snapshot;
+  readonly #snapshot: DatabaseSnapshot;
   readonly #marker: Uint8Array | undefined;
 
-  constructor(db: Database, reads: BlobReads, release: () => void) {
+  constructor(db: BinaryLevel, reads: BlobReads, release: () => void) {
     this.#db = db;
     this.#reads = reads;
     this.#release = release;

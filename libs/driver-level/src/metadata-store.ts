@@ -22,14 +22,14 @@ const DOCUMENT_PREFIX = "d";
 const DOCUMENT_END = "e";
 const VERSION_KEY = "version";
 
-type Database = ClassicLevel<string, string>;
+type TextLevel = ClassicLevel<string, string>;
 
 /**
  * Opens the store in `directory`, which exists or can be made. Rejects with RT0005 when another process holds it, STO0003 when
  * it is damaged, STO0001 otherwise.
  */
 export async function openLevelMetadataStore(directory: string): Promise<MetadataStore> {
-  const db: Database = new ClassicLevel(directory, { keyEncoding: "utf8", valueEncoding: "utf8" });
+  const db: TextLevel = new ClassicLevel(directory, { keyEncoding: "utf8", valueEncoding: "utf8" });
   try {
     await db.open();
   } catch (cause) {
@@ -45,12 +45,12 @@ export async function openLevelMetadataStore(directory: string): Promise<Metadat
 }
 
 class LevelMetadataStore implements MetadataStore {
-  readonly #db: Database;
+  readonly #db: TextLevel;
   #version: number;
   /** The last write; the next one waits for it. */
   #tail: Promise<unknown> = Promise.resolve();
 
-  constructor(db: Database, version: number) {
+  constructor(db: TextLevel, version: number) {
     this.#db = db;
     this.#version = version;
   }

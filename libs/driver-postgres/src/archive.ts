@@ -23,7 +23,7 @@ import {
 } from "@perdure/store";
 import pg from "pg";
 import { failure } from "./failure.js";
-import { LateMigration } from "./late-migration.js";
+import { DeferredMigration } from "./late-migration.js";
 import {
   ARCHIVE_CONNECT_TIMEOUT_MS,
   ARCHIVE_CONNECTIONS_MAX,
@@ -32,7 +32,7 @@ import {
   ARCHIVE_STATEMENT_TIMEOUT_MS,
   STATEMENT_TIMEOUT_MS,
 } from "./limits.js";
-import { migrateDatabase, type PostgresOptions } from "./metadata-store.js";
+import { migrateDatabase, type PostgresConnectionOptions } from "./metadata-store.js";
 import { clientOption } from "./observed-client.js";
 
 /** An archive that knows how large it is. */
@@ -41,13 +41,13 @@ export interface SizedArchive extends Archive {
   storedBytes(): Promise<number>;
 }
 
-export interface LateArchivePorts {
+export interface DeferredArchivePorts {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
-export async function openPostgresArchive(options: PostgresOptions, logger: Logger): Promise<Archive> {
+export async function openPostgresArchive(options: PostgresConnectionOptions, logger: Logger): Promise<Archive> {
   await migrateDatabase(options.url, logger);
   return new PostgresArchive(options, logger, undefined);
 }
@@ -56,11 +56,11 @@ export async function openPostgresArchive(options: PostgresOptions, logger: Logg
  * The same for a process that must start without its database: migrates when somebody first asks, and until that has been done
  * everything rejects, with STO0001 or META0010.
  */
-export function latePostgresArchive(options: PostgresOptions, { clock, logger }: LateArchivePorts): SizedArchive {
-  return new PostgresArchive(options, logger, new LateMigration(options.url, { clock, logger }));
+export function deferredPostgresArchive(options: PostgresConnectionOptions, { clock, logger }: DeferredArchivePorts): SizedArchive {
+  return new PostgresArchive(options, logger, new DeferredMigration(options.url, { clock, logger }));
 }
 
-function poolOf(options: PostgresOptions, logger: Logger): pg.Pool {
+function poolOf(options: PostgresConnectionOptions, logger: Logger): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: ARCHIVE_CONNECTIONS_MAX,
@@ -74,13 +74,13 @@ function poolOf(options: PostgresOptions, logger: Logger): pg.Pool {
   return pool;
 }
 
-interface FoundRow {
+interface ArchiveRow {
   readonly id: Buffer;
   readonly retained_until_ms: string;
   readonly expires: boolean;
   readonly row: Buffer;
 }
-interface ScannedRow extends FoundRow {
+interface ScannedRow extends ArchiveRow {
   readonly created_at_ms: string;
 }
 
@@ -90,12 +90,12 @@ class PostgresArchive implements SizedArchive {
   readonly #pool: pg.Pool;
   readonly #environment: string;
   /** Undefined: the database has been migrated. */
-  readonly #migration: LateMigration | undefined;
+  readonly #migration: DeferredMigration | undefined;
   /** Ends when nobody writes: writers take turns, so that look-ups, for which somebody waits, always find a connection. */
   #writing: Promise<unknown> = Promise.resolve();
   #isOpen = true;
 
-  constructor(options: PostgresOptions, logger: Logger, migration: LateMigration | undefined) {
+  constructor(options: PostgresConnectionOptions, logger: Logger, migration: DeferredMigration | undefined) {
     this.#pool = poolOf(options, logger);
     this.#environment = options.environment;
     this.#migration = migration;
@@ -121,10 +121,10 @@ class PostgresArchive implements SizedArchive {
     );
   }
 
-  delete(leader: ArchivingLeader, lives: readonly ArchivedGeneration[]): Promise<ArchiveOutcome> {
+  delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome> {
     return this.#write("archive-forget", "SELECT perdure_archive_forget($1, $2, $3, $4, $5) AS fenced", leader, [
-      lives.map(({ id }) => rawOf(id)),
-      lives.map(({ retainedUntilMs }) => retainedUntilMs),
+      generations.map(({ id }) => rawOf(id)),
+      generations.map(({ retainedUntilMs }) => retainedUntilMs),
     ]);
   }
 
@@ -140,7 +140,7 @@ class PostgresArchive implements SizedArchive {
     const text =
       "SELECT id, retained_until_ms, expires, row FROM perdure_archive WHERE environment = $1 AND id = ANY($2::bytea[])";
     const values = [this.#environment, ids.map(rawOf)];
-    return (await this.#query<FoundRow>("archive-find", text, values, ARCHIVE_FIND_TIMEOUT_MS)).map(rowOf);
+    return (await this.#query<ArchiveRow>("archive-find", text, values, ARCHIVE_FIND_TIMEOUT_MS)).map(rowOf);
   }
 
   async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
@@ -186,12 +186,12 @@ class PostgresArchive implements SizedArchive {
 
   async *scan(filter: ArchiveFilter): AsyncIterable<readonly ArchivedRow[]> {
     const { partition, service, isFailure, createdFromMs = 0, createdToMs = Number.MAX_SAFE_INTEGER } = filter;
-    const wanted: readonly (readonly [string, unknown])[] = [
+    const filters: readonly (readonly [string, unknown])[] = [
       ["partition", partition],
       ["service", service],
       ["is_failure", isFailure],
     ];
-    const given = wanted.filter(([, value]) => value !== undefined);
+    const given = filters.filter(([, value]) => value !== undefined);
     const conditions = given.map(([column], n) => `AND ${column} = $${n + 6}`).join(" ");
     const text =
       "SELECT id, created_at_ms, retained_until_ms, expires, row FROM perdure_archive " +
@@ -236,7 +236,7 @@ class PostgresArchive implements SizedArchive {
   }
 }
 
-function rowOf({ id, retained_until_ms, expires, row }: FoundRow): ArchivedRow {
+function rowOf({ id, retained_until_ms, expires, row }: ArchiveRow): ArchivedRow {
   return { id: invocationIdFromRaw(id), retainedUntilMs: Number(retained_until_ms), expires, row };
 }
 

@@ -34,7 +34,7 @@ class FakeStore {
   }
 }
 
-const settled = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
+const nextTick = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
 
 function follow(store: FakeStore) {
   const reloads = { a: 0, b: 0 };
@@ -50,13 +50,13 @@ describe("following what others write", () => {
     const store = new FakeStore();
     const { reloads, following } = follow(store);
     store.write("a/");
-    await settled();
+    await nextTick();
     expect(reloads).toEqual({ a: 1, b: 1 }); // At first nobody knows what was missed.
     store.write("a/");
-    await settled();
+    await nextTick();
     expect(reloads).toEqual({ a: 2, b: 1 });
     store.write("b/");
-    await settled();
+    await nextTick();
     expect(reloads).toEqual({ a: 2, b: 2 });
     await following[Symbol.asyncDispose]();
   });
@@ -66,10 +66,10 @@ describe("following what others write", () => {
     const { reloads, following } = follow(store);
     store.isAway = true;
     store.write("a/");
-    await settled();
+    await nextTick();
     expect(reloads.a).toBe(0);
     store.isAway = false;
-    await settled();
+    await nextTick();
     expect(reloads.a).toBe(1);
     await following[Symbol.asyncDispose]();
   });
@@ -82,7 +82,7 @@ describe("following what others write", () => {
     await following[Symbol.asyncDispose]();
     store.isAway = false;
     store.write("a/");
-    await settled();
+    await nextTick();
     expect(reloads.a).toBe(0);
   });
 });

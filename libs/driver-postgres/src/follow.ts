@@ -25,10 +25,10 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
   const stamps = new Map<Followed, string>();
   const stopped = Promise.withResolvers<void>();
   let isStopped = false;
-  let isWanted = false;
+  let isPending = false;
   let running: Promise<void> | undefined;
 
-  async function look(one: Followed): Promise<void> {
+  async function reloadIfChanged(one: Followed): Promise<void> {
     const stamp = await store.stamp(one.prefix); // Before reading: what comes in between is seen twice rather than never.
     if (stamps.get(one) === stamp) return;
     await one.reload();
@@ -37,16 +37,16 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
 
   async function run(): Promise<void> {
     const backoff = new Backoff({ firstMs: FOLLOW_AGAIN_FIRST_MS, longestMs: FOLLOW_AGAIN_LONGEST_MS }, random);
-    while (isWanted && !isStopped) {
-      isWanted = false;
+    while (isPending && !isStopped) {
+      isPending = false;
       try {
-        for (const one of all) await look(one);
+        for (const one of all) await reloadIfChanged(one);
         backoff.reset();
       } catch (cause) {
         const error = PerdureError.from(cause);
         const pauseMs = backoff.next();
         logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read changes; using the last known state");
-        isWanted = true;
+        isPending = true;
         await pause(pauseMs);
       }
     }
@@ -60,7 +60,7 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
   }
 
   const unlisten = store.onChange(() => {
-    isWanted = true;
+    isPending = true;
     running ??= run();
   });
   return {

@@ -1,4 +1,4 @@
-export { type LateArchivePorts, latePostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
+export { type DeferredArchivePorts, deferredPostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
 export { environmentRole, environmentUrl, isEnvironmentUrl } from "./environments/names.js";
 export {
   type EnvironmentDatabaseOptions,
@@ -8,12 +8,12 @@ export {
 } from "./environments/prepare.js";
 export { removeEnvironmentDatabase } from "./environments/remove.js";
 export { type Followed, type FollowPorts, followChanges } from "./follow.js";
-export { type Leadership, type LeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
+export { type LeaderTerm, type PostgresLeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
 export {
   migrateDatabase,
   openPostgresMetadataStore,
   type PostgresMetadataStore,
-  type PostgresOptions,
+  type PostgresConnectionOptions,
 } from "./metadata-store.js";
 export { type PoolCounts, statementOf } from "./observed-client.js";
 export * from "./tenancy/index.js";

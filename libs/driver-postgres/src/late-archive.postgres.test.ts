@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { anId } from "@perdure/partition/testing";
 import { startPostgres } from "@perdure/servers";
-import { latePostgresArchive, openPostgresArchive, openPostgresMetadataStore } from "./index.js";
+import { deferredPostgresArchive, openPostgresArchive, openPostgresMetadataStore } from "./index.js";
 import { migrations } from "./migrations/index.js";
 import { emptyDatabase, runSql } from "./testing/direct.js";
 
@@ -12,7 +12,7 @@ const ports = { clock: systemClock, logger: silentLogger };
 test("an archive whose database is away says so, and works from the moment that is there", async () => {
   await using server = await startPostgres();
   await server.stop();
-  await using archive = latePostgresArchive({ url: server.url, environment: "env_late" }, ports);
+  await using archive = deferredPostgresArchive({ url: server.url, environment: "env_late" }, ports);
   for (let n = 0; n < 3; n++) await expect(archive.find([anId(1)])).rejects.toThrow("STO0001");
   await expect(archive.expire(1, 1)).rejects.toThrow("STO0001");
   await server.start();
@@ -34,23 +34,23 @@ test("an archive whose database is away says so, and works from the moment that 
 test("whoever of archive and metadata comes first migrates for both, also when they come together", async () => {
   await using server = await startPostgres();
   const options = { url: server.url, environment: "env_order" };
-  const taken = async (): Promise<unknown> => {
+  const appliedNumbers = async (): Promise<unknown> => {
     const rows = await runSql<{ number: number }>(server.url, "SELECT number FROM perdure_migrations ORDER BY number");
     return rows.map(({ number }) => number);
   };
   const all = migrations.map(({ number }) => number);
   for (const first of ["archive", "metadata", "both"] as const) {
-    await using late = latePostgresArchive(options, ports);
+    await using deferred = deferredPostgresArchive(options, ports);
     const openings = {
-      archive: () => late.find([]).then(() => openPostgresArchive(options, silentLogger)),
+      archive: () => deferred.find([]).then(() => openPostgresArchive(options, silentLogger)),
       metadata: () => openPostgresMetadataStore(options, silentLogger),
     };
     const opened =
       first === "both"
         ? await Promise.all([openings.archive(), openings.metadata(), openings.archive(), openings.metadata()])
         : [await openings[first](), await openings[first === "archive" ? "metadata" : "archive"]()];
-    expect(await late.find([anId(1)])).toEqual([]);
-    expect(await taken()).toEqual(all);
+    expect(await deferred.find([anId(1)])).toEqual([]);
+    expect(await appliedNumbers()).toEqual(all);
     for (const each of opened) await each[Symbol.asyncDispose]();
     await emptyDatabase(server.url);
   }
@@ -61,7 +61,7 @@ test("a database that is newer than this version is not written to", async () =>
   const options = { url: server.url, environment: "env_newer" };
   await using _store = await openPostgresMetadataStore(options, silentLogger);
   await runSql(server.url, "INSERT INTO perdure_migrations (number, name) VALUES (900, 'of a later version')");
-  await using archive = latePostgresArchive(options, ports);
+  await using archive = deferredPostgresArchive(options, ports);
   await expect(archive.find([anId(1)])).rejects.toThrow("META0010");
   await expect(archive.put({ partition: 0, epoch: 1 }, [])).rejects.toThrow("META0010");
 }, 60_000);

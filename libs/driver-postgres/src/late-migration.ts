@@ -7,21 +7,21 @@ import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { MIGRATE_AGAIN_MS } from "./limits.js";
 import { migrateDatabase } from "./metadata-store.js";
 
-export interface LateMigrationPorts {
+export interface DeferredMigrationPorts {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class LateMigration {
+export class DeferredMigration {
   readonly #url: string;
-  readonly #ports: LateMigrationPorts;
+  readonly #ports: DeferredMigrationPorts;
   #isDone = false;
   #attempt: Promise<void> | undefined;
   #failure: PerdureError | undefined;
   #failedAtMs = 0;
   #isClosed = false;
 
-  constructor(url: string, ports: LateMigrationPorts) {
+  constructor(url: string, ports: DeferredMigrationPorts) {
     this.#url = url;
     this.#ports = ports;
   }
@@ -34,12 +34,12 @@ export class LateMigration {
       if (this.#failure !== undefined && clock.monotonicMs() - this.#failedAtMs < MIGRATE_AGAIN_MS) throw this.#failure;
       this.#attempt = this.#try();
     }
-    const late = Promise.withResolvers<void>();
+    const timeout = Promise.withResolvers<void>();
     const timer = clock.setTimer(withinMs, () =>
-      late.reject(new PerdureError("STO0001", "the database is not reached, or still being migrated")),
+      timeout.reject(new PerdureError("STO0001", "the database is not reached, or still being migrated")),
     );
     try {
-      await Promise.race([this.#attempt, late.promise]);
+      await Promise.race([this.#attempt, timeout.promise]);
     } finally {
       timer.cancel();
     }
@@ -59,8 +59,8 @@ export class LateMigration {
       this.#isDone = true;
     } catch (cause) {
       const error = PerdureError.from(cause);
-      const isNews = error.message !== this.#failure?.message && !this.#isClosed;
-      if (isNews) logger.warn({ code: error.code, reason: error.detail }, "the database of the archive is not ready");
+      const hasChanged = error.message !== this.#failure?.message && !this.#isClosed;
+      if (hasChanged) logger.warn({ code: error.code, reason: error.detail }, "the database of the archive is not ready");
       this.#failure = error;
       this.#failedAtMs = clock.monotonicMs();
     }

@@ -15,18 +15,18 @@ afterEach(async () => {
 });
 
 /** How many lead now, and how many ever did. */
-class Led {
+class LeaderCounts {
   now = 0;
   ever = 0;
 }
 
-function candidate(led: Led, environment = "env_1", name = "work", clock: Clock = systemClock): PostgresLeadership {
+function candidate(counts: LeaderCounts, environment = "env_1", name = "work", clock: Clock = systemClock): PostgresLeadership {
   const lead = async () => {
-    led.now++;
-    led.ever++;
+    counts.now++;
+    counts.ever++;
     return {
       async [Symbol.asyncDispose]() {
-        led.now--;
+        counts.now--;
       },
     };
   };
@@ -45,56 +45,56 @@ async function until(check: () => boolean): Promise<void> {
 
 describe("leadership in PostgreSQL", () => {
   test("is one process's of those that ask, and the next one's when it goes", async () => {
-    const led = new Led();
-    const all = [candidate(led), candidate(led), candidate(led)];
-    await until(() => led.now === 1);
+    const counts = new LeaderCounts();
+    const all = [candidate(counts), candidate(counts), candidate(counts)];
+    await until(() => counts.now === 1);
     const first = all.find(({ isLeading }) => isLeading) as PostgresLeadership;
     await first[Symbol.asyncDispose]();
     expect(first.isLeading).toBe(false);
-    await until(() => led.ever === 2 && led.now === 1);
+    await until(() => counts.ever === 2 && counts.now === 1);
     expect(all.filter(({ isLeading }) => isLeading)).toHaveLength(1);
   }, 30_000);
 
   test("of another environment, or of other work, is another", async () => {
-    const led = new Led();
+    const counts = new LeaderCounts();
     for (const [environment, name] of [
       ["env_1", "work"],
       ["env_2", "work"],
       ["env_1", "other work"],
     ] as const) {
-      candidate(led, environment, name);
+      candidate(counts, environment, name);
     }
-    await until(() => led.now === 3);
+    await until(() => counts.now === 3);
   }, 30_000);
 
   test("is taken from a process that is frozen, and that one finds out when it thaws", async () => {
-    const led = new Led();
-    const looks: (() => void)[] = [];
+    const counts = new LeaderCounts();
+    const polls: (() => void)[] = [];
     const frozen: Clock = {
       ...systemClock,
       setTimer(_delayMs, fire) {
-        looks.push(fire);
+        polls.push(fire);
         return { cancel: () => undefined };
       },
     };
-    const first = candidate(led, "env_frozen", "work", frozen);
+    const first = candidate(counts, "env_frozen", "work", frozen);
     await until(() => first.isLeading);
-    const second = candidate(led, "env_frozen");
+    const second = candidate(counts, "env_frozen");
     await until(() => second.isLeading);
-    looks.pop()?.();
+    polls.pop()?.();
     await until(() => !first.isLeading);
-    expect(led).toMatchObject({ now: 1, ever: 2 });
+    expect(counts).toMatchObject({ now: 1, ever: 2 });
   }, 60_000);
 
   test("is lost with the database, and somebody's again when that is back", async () => {
-    const led = new Led();
-    candidate(led);
-    candidate(led);
-    await until(() => led.now === 1);
+    const counts = new LeaderCounts();
+    candidate(counts);
+    candidate(counts);
+    await until(() => counts.now === 1);
     await server.kill();
-    await until(() => led.now === 0);
+    await until(() => counts.now === 0);
     await server.start();
-    await until(() => led.now === 1);
-    expect(led.ever).toBe(2);
+    await until(() => counts.now === 1);
+    expect(counts.ever).toBe(2);
   }, 60_000);
 });

@@ -5,7 +5,7 @@
  */
 import { backoffMs, type Clock, type Logger, type Random, type TimerHandle } from "@perdure/base";
 import pg from "pg";
-import { CONNECT_TIMEOUT_MS, LEADER_LOOK_MS, LEADER_LOOK_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
+import { CONNECT_TIMEOUT_MS, LEADER_POLL_MS, LEADER_POLL_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
 
 /** Since version 14; an older database lets a frozen leader hold everybody up until somebody ends it. */
 const GIVE_UP_THE_SILENT =
@@ -19,40 +19,40 @@ export interface PostgresLeadershipOptions {
   readonly name: string;
 }
 
-export interface Leadership {
+export interface LeaderTerm {
   /** False as soon as another process may lead: from then on nothing must be begun. A frozen process finds that out as it thaws. */
   readonly isSure: boolean;
 }
 
-export interface LeadershipPorts {
+export interface PostgresLeadershipPorts {
   /** Begins the work; disposing of what it gives ends it. A rejection counts as lost leadership. */
-  readonly lead: (leadership: Leadership) => Promise<AsyncDisposable>;
+  readonly lead: (leadership: LeaderTerm) => Promise<AsyncDisposable>;
   readonly clock: Clock;
   readonly random?: Random | undefined;
   readonly logger: Logger;
 }
 
 /** Asks to lead again and again, from now until it is disposed of. Never fails: without a database nobody leads. */
-export class PostgresLeadership implements AsyncDisposable, Leadership {
+export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
   readonly #options: PostgresLeadershipOptions;
-  readonly #ports: LeadershipPorts;
+  readonly #ports: PostgresLeadershipPorts;
   #client: pg.Client | undefined;
-  #led: AsyncDisposable | undefined;
+  #work: AsyncDisposable | undefined;
   #timer: TimerHandle | undefined;
-  #looking: Promise<void>;
+  #polling: Promise<void>;
   #isAway = false;
   /** When the database was last asked something that it answered. */
   #sureAtMs = 0;
   #isClosed = false;
 
-  constructor(options: PostgresLeadershipOptions, ports: LeadershipPorts) {
+  constructor(options: PostgresLeadershipOptions, ports: PostgresLeadershipPorts) {
     this.#options = options;
     this.#ports = ports;
-    this.#looking = this.#look();
+    this.#polling = this.#poll();
   }
 
   get isLeading(): boolean {
-    return this.#led !== undefined;
+    return this.#work !== undefined;
   }
 
   get isSure(): boolean {
@@ -63,39 +63,39 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#looking;
+    await this.#polling;
     await this.#resign();
   }
 
   /** Never rejects. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { clock, random, logger } = this.#ports;
     const { name } = this.#options;
     try {
-      const askedAtMs = clock.monotonicMs();
+      const requestedAtMs = clock.monotonicMs();
       const client = this.#client ?? (await this.#connect());
-      if (this.#led !== undefined) {
+      if (this.#work !== undefined) {
         await client.query("SELECT 1");
-        this.#sureAtMs = askedAtMs;
+        this.#sureAtMs = requestedAtMs;
       } else if (await this.#takes(client)) {
-        this.#sureAtMs = askedAtMs;
-        this.#led = await this.#ports.lead(this);
+        this.#sureAtMs = requestedAtMs;
+        this.#work = await this.#ports.lead(this);
         logger.info({ leadership: name }, "this process leads now");
       }
       this.#isAway = false;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      if (this.#led !== undefined) logger.warn({ leadership: name, reason }, "lost the leadership");
+      if (this.#work !== undefined) logger.warn({ leadership: name, reason }, "lost the leadership");
       else if (!this.#isAway) logger.warn({ leadership: name, reason }, "cannot request the leadership; retrying");
       this.#isAway = true;
       await this.#resign();
     }
     if (this.#isClosed) return;
     // Processes that lost a database together must not return to it together.
-    const bounds = { firstMs: LEADER_LOOK_MS, longestMs: LEADER_LOOK_MS };
-    this.#timer = clock.setTimer(this.#isAway ? backoffMs(0, bounds, random) : LEADER_LOOK_MS, () => {
+    const bounds = { firstMs: LEADER_POLL_MS, longestMs: LEADER_POLL_MS };
+    this.#timer = clock.setTimer(this.#isAway ? backoffMs(0, bounds, random) : LEADER_POLL_MS, () => {
       this.#timer = undefined;
-      this.#looking = this.#look();
+      this.#polling = this.#poll();
     });
   }
 
@@ -103,7 +103,7 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
     const client = new pg.Client({
       connectionString: this.#options.url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: LEADER_LOOK_TIMEOUT_MS,
+      query_timeout: LEADER_POLL_TIMEOUT_MS,
       keepAlive: true,
     });
     this.#client = client;
@@ -116,12 +116,12 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
 
   /** Another may lead from now on: there is no time to wait for the next look. */
   #ended(client: pg.Client): void {
-    if (this.#client !== client || this.#led === undefined || this.#isClosed) return;
+    if (this.#client !== client || this.#work === undefined || this.#isClosed) return;
     this.#sureAtMs = Number.NEGATIVE_INFINITY;
     if (this.#timer === undefined) return; // A look is under way.
     this.#timer.cancel();
     this.#timer = undefined;
-    this.#looking = this.#look();
+    this.#polling = this.#poll();
   }
 
   async #takes(client: pg.Client): Promise<boolean> {
@@ -133,12 +133,12 @@ export class PostgresLeadership implements AsyncDisposable, Leadership {
   }
 
   async #resign(): Promise<void> {
-    const led = this.#led;
+    const work = this.#work;
     const client = this.#client;
-    this.#led = undefined;
+    this.#work = undefined;
     this.#client = undefined;
     try {
-      await led?.[Symbol.asyncDispose]();
+      await work?.[Symbol.asyncDispose]();
     } catch (cause) {
       this.#ports.logger.error({ cause, leadership: this.#options.name }, "what was led did not end well");
     }

@@ -14,15 +14,15 @@ export const MIGRATION_LOCK_TIMEOUT_MS = 600_000;
 export const LISTEN_AGAIN_FIRST_MS = 100;
 export const LISTEN_AGAIN_LONGEST_MS = 5_000;
 /** A connection over which nothing comes may be dead; so often it is asked, and so long it has to answer. */
-export const LISTEN_LOOK_MS = 5_000;
-export const LISTEN_LOOK_TIMEOUT_MS = 3_000;
+export const LISTEN_CHECK_MS = 5_000;
+export const LISTEN_CHECK_TIMEOUT_MS = 3_000;
 /** Between attempts to read what others changed while the database is away: first and longest pause. */
 export const FOLLOW_AGAIN_FIRST_MS = 100;
 export const FOLLOW_AGAIN_LONGEST_MS = 2_000;
 /** How often who does not lead asks to, and who leads looks whether it still does. */
-export const LEADER_LOOK_MS = 1_000;
+export const LEADER_POLL_MS = 1_000;
 /** A look that takes longer is a lost connection: whoever leads must not believe so for long after the database let another in. */
-export const LEADER_LOOK_TIMEOUT_MS = 3_000;
+export const LEADER_POLL_TIMEOUT_MS = 3_000;
 /** The database ends the connection of a leader that is silent for so long, many looks: it is frozen, and others wait for its lock. */
 export const LEADER_SILENT_MS = 10_000;
 /** Connections of one process to the archive: a few look-ups at a time, and the archiver. */

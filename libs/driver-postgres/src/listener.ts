@@ -5,19 +5,19 @@ import {
   CONNECT_TIMEOUT_MS,
   LISTEN_AGAIN_FIRST_MS,
   LISTEN_AGAIN_LONGEST_MS,
-  LISTEN_LOOK_MS,
-  LISTEN_LOOK_TIMEOUT_MS,
+  LISTEN_CHECK_MS,
+  LISTEN_CHECK_TIMEOUT_MS,
 } from "./limits.js";
 
-export class Listener {
+export class NotificationListener {
   readonly #url: string;
   readonly #channel: string;
   readonly #logger: Logger;
-  readonly #listeners = new Set<(news: string | undefined) => void>();
+  readonly #listeners = new Set<(payload: string | undefined) => void>();
   readonly #backoff: Backoff;
   #client: pg.Client | undefined;
   #again: NodeJS.Timeout | undefined;
-  #look: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(url: string, channel: string, logger: Logger, random?: Random) {
@@ -28,7 +28,7 @@ export class Listener {
   }
 
   /** `undefined` says that news may have been missed. Listening begins with the first caller. Returns how to stop. */
-  onNews(listener: (news: string | undefined) => void): () => void {
+  onNotification(listener: (payload: string | undefined) => void): () => void {
     this.#listeners.add(listener);
     if (this.#client === undefined && this.#again === undefined) this.#listen();
     return () => this.#listeners.delete(listener);
@@ -37,7 +37,7 @@ export class Listener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
-    clearTimeout(this.#look);
+    clearTimeout(this.#checkTimer);
     await this.#client?.end().catch(() => undefined); // It may be broken already, which is as good.
   }
 
@@ -46,11 +46,11 @@ export class Listener {
     const client = new pg.Client({
       connectionString: this.#url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: LISTEN_LOOK_TIMEOUT_MS,
+      query_timeout: LISTEN_CHECK_TIMEOUT_MS,
       keepAlive: true,
     });
     this.#client = client;
-    client.on("notification", ({ payload }) => this.#tell(payload ?? ""));
+    client.on("notification", ({ payload }) => this.#notify(payload ?? ""));
     client.on("error", (error) => this.#lost(client, error.message));
     client.on("end", () => this.#lost(client, "the database closed the connection"));
     client
@@ -59,28 +59,28 @@ export class Listener {
       .then(
         () => {
           this.#backoff.reset();
-          this.#tell(undefined);
-          this.#lookLater(client);
+          this.#notify(undefined);
+          this.#scheduleCheck(client);
         },
         (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
       );
   }
 
   /** Whose cable is cut hears nothing, not even that. */
-  #lookLater(client: pg.Client): void {
+  #scheduleCheck(client: pg.Client): void {
     if (this.#client !== client || this.#isClosed) return;
-    this.#look = setTimeout(() => {
+    this.#checkTimer = setTimeout(() => {
       client.query("SELECT 1").then(
-        () => this.#lookLater(client),
+        () => this.#scheduleCheck(client),
         (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
       );
-    }, LISTEN_LOOK_MS);
+    }, LISTEN_CHECK_MS);
   }
 
   #lost(client: pg.Client, reason: string): void {
     if (this.#client !== client || this.#isClosed) return;
     this.#client = undefined;
-    clearTimeout(this.#look);
+    clearTimeout(this.#checkTimer);
     client.end().catch(() => undefined); // It is broken; whatever it says about that is known.
     const pauseMs = this.#backoff.next();
     this.#logger.warn({ reason, pauseMs }, "lost the connection for database notifications; reconnecting");
@@ -90,7 +90,7 @@ export class Listener {
     }, pauseMs);
   }
 
-  #tell(news: string | undefined): void {
-    for (const listener of this.#listeners) listener(news);
+  #notify(payload: string | undefined): void {
+    for (const listener of this.#listeners) listener(payload);
   }
 }

@@ -43,35 +43,35 @@ describe("documents in PostgreSQL", () => {
     await using one = await open("env_news");
     await using two = await open("env_news");
     await using other = await open("env_other");
-    let heard = 0;
-    let heardByOthers = 0;
-    const hears = () => new Promise<void>((resolve) => two.onChange(() => resolve()));
+    let changeCount = 0;
+    let otherChangeCount = 0;
+    const nextChange = () => new Promise<void>((resolve) => two.onChange(() => resolve()));
     await new Promise<void>((resolve) => {
       two.onChange(() => {
-        heard++;
+        changeCount++;
         resolve(); // Listening has begun: from here on nothing is missed.
       });
     });
     await new Promise<void>((resolve) => {
       other.onChange(() => {
-        heardByOthers++;
+        otherChangeCount++;
         resolve();
       });
     });
-    const before = [heard, heardByOthers];
-    const news = hears();
+    const before = [changeCount, otherChangeCount];
+    const change = nextChange();
     await one.write(put("a", 1));
-    await news;
-    expect([heard, heardByOthers]).toEqual([(before[0] as number) + 1, before[1]]);
+    await change;
+    expect([changeCount, otherChangeCount]).toEqual([(before[0] as number) + 1, before[1]]);
   });
 
   test("are heard of again after the connection that listens was cut", async () => {
     await using store = await open("env_cut");
-    let heard = 0;
+    let changeCount = 0;
     const next = (count: number) =>
       new Promise<void>((resolve) => {
         const stop = store.onChange(() => {
-          if (++heard < count) return;
+          if (++changeCount < count) return;
           stop();
           resolve();
         });
@@ -80,9 +80,9 @@ describe("documents in PostgreSQL", () => {
     const again = next(2);
     await sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'");
     await again;
-    const news = next(3);
+    const change = next(3);
     await store.write(put("a", 1));
-    await news;
+    await change;
   });
 
   test("are heard of again when the connection that listens has died without a word", async () => {
@@ -90,14 +90,14 @@ describe("documents in PostgreSQL", () => {
     const url = new URL(server.url);
     url.port = String(line.port);
     await using deaf = await openPostgresMetadataStore({ url: url.href, environment: "env_deaf" }, silentLogger);
-    const heard: number[] = [];
-    deaf.onChange(() => heard.push(Date.now()));
-    while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    const changeTimesMs: number[] = [];
+    deaf.onChange(() => changeTimesMs.push(Date.now()));
+    while (changeTimesMs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     line.cut(); // From here on nothing arrives on it, and nobody is told.
     await using store = await open("env_deaf");
     await store.write(put("a", 1));
-    const before = heard.length;
-    while (heard.length === before) await new Promise((resolve) => setTimeout(resolve, 10));
+    const before = changeTimesMs.length;
+    while (changeTimesMs.length === before) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await deaf.get("a")).toMatchObject({ value: 1 });
   }, 60_000);
 
@@ -153,8 +153,8 @@ describe("migrations", () => {
 
   test("are taken once, by whichever of many processes comes first", async () => {
     await emptyDatabase(server.url);
-    const taken = await Promise.all([1, 2, 3, 4].map(() => migrated()));
-    expect(taken.reduce((sum, each) => sum + each, 0)).toBe(migrations.length);
+    const appliedCounts = await Promise.all([1, 2, 3, 4].map(() => migrated()));
+    expect(appliedCounts.reduce((sum, each) => sum + each, 0)).toBe(migrations.length);
     expect(await migrated()).toBe(0);
   });
 

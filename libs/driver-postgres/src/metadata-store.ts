@@ -8,11 +8,11 @@ import { checkKey, checkWrites, documentText, LISTED_DOCUMENTS_MAX } from "@perd
 import pg from "pg";
 import { failure } from "./failure.js";
 import { CONNECT_TIMEOUT_MS, CONNECTIONS_MAX, QUERY_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from "./limits.js";
-import { Listener } from "./listener.js";
+import { NotificationListener } from "./listener.js";
 import { migrate } from "./migrate.js";
 import { clientOption, type PoolCounts, poolCounts } from "./observed-client.js";
 
-export interface PostgresOptions {
+export interface PostgresConnectionOptions {
   /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows (`sslmode` …). */
   readonly url: string;
   /** Whose documents; several environments share a database. */
@@ -32,7 +32,7 @@ export interface PostgresMetadataStore extends MetadataStore {
 }
 
 /** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
-export async function openPostgresMetadataStore(options: PostgresOptions, logger: Logger): Promise<PostgresMetadataStore> {
+export async function openPostgresMetadataStore(options: PostgresConnectionOptions, logger: Logger): Promise<PostgresMetadataStore> {
   await migrateDatabase(options.url, logger);
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -45,8 +45,8 @@ export async function openPostgresMetadataStore(options: PostgresOptions, logger
   });
   // A connection that breaks while nobody uses it is the pool's to replace.
   pool.on("error", (error) => logger.warn({ error: error.message }, "a database connection broke"));
-  const listener = new Listener(options.url, "perdure_documents", logger, options.random);
-  return new Store(pool, options.environment, listener);
+  const listener = new NotificationListener(options.url, "perdure_documents", logger, options.random);
+  return new PostgresStore(pool, options.environment, listener);
 }
 
 /** `more`: after the migrations, on the same connection. Rejects with META0010 when the database is newer, STO0001 when it fails. */
@@ -67,19 +67,19 @@ export async function migrateDatabase(
   }
 }
 
-interface Row {
+interface DocumentRow {
   readonly key: Buffer;
   readonly version: string;
   readonly value: string;
 }
 
-class Store implements PostgresMetadataStore {
+class PostgresStore implements PostgresMetadataStore {
   readonly #pool: pg.Pool;
   readonly #environment: string;
-  readonly #listener: Listener;
+  readonly #listener: NotificationListener;
   #isOpen = true;
 
-  constructor(pool: pg.Pool, environment: string, listener: Listener) {
+  constructor(pool: pg.Pool, environment: string, listener: NotificationListener) {
     this.#pool = pool;
     this.#environment = environment;
     this.#listener = listener;
@@ -92,7 +92,7 @@ class Store implements PostgresMetadataStore {
   async get(key: string): Promise<Document | undefined> {
     checkKey(key);
     const sql = "SELECT key, version, value FROM perdure_documents WHERE environment = $1 AND key = $2";
-    const [row] = await this.#query<Row>("document", sql, [this.#environment, bytesOf(key)]);
+    const [row] = await this.#query<DocumentRow>("document", sql, [this.#environment, bytesOf(key)]);
     return row === undefined ? undefined : documentOf(row);
   }
 
@@ -102,7 +102,7 @@ class Store implements PostgresMetadataStore {
     const sql =
       "SELECT key, version, value FROM perdure_documents WHERE environment = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3) " +
       `ORDER BY key LIMIT ${LISTED_DOCUMENTS_MAX + 1}`;
-    const rows = await this.#query<Row>("documents", sql, [this.#environment, first, end]);
+    const rows = await this.#query<DocumentRow>("documents", sql, [this.#environment, first, end]);
     invariant(rows.length <= LISTED_DOCUMENTS_MAX, "a metadata list stays within its bound");
     return rows.map(documentOf).sort((a, b) => compareBytes(utf8(a.key), utf8(b.key)));
   }
@@ -140,8 +140,8 @@ class Store implements PostgresMetadataStore {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#listener.onNews((news) => {
-      if (news === undefined || news.slice(0, news.lastIndexOf(" ")) === this.#environment) listener();
+    return this.#listener.onNotification((payload) => {
+      if (payload === undefined || payload.slice(0, payload.lastIndexOf(" ")) === this.#environment) listener();
     });
   }
 
@@ -162,7 +162,7 @@ class Store implements PostgresMetadataStore {
   }
 }
 
-function documentOf({ key, version, value }: Row): Document {
+function documentOf({ key, version, value }: DocumentRow): Document {
   return { key: key.toString("utf8"), version: Number(version), value: JSON.parse(value) as Json };
 }
 

@@ -25,22 +25,22 @@ export async function migrate(client: Client, logger: Logger, steps: readonly Mi
   try {
     await client.query(MIGRATIONS_TABLE);
     const { rows } = await client.query<{ number: number }>("SELECT number FROM perdure_migrations ORDER BY number");
-    const taken = rows.at(-1)?.number;
+    const applied = rows.at(-1)?.number;
     const first = steps[0]?.number ?? 0;
     const last = steps.at(-1)?.number ?? 0;
-    if (taken !== undefined && taken > last) {
+    if (applied !== undefined && applied > last) {
       throw new PerdureError(
         "META0010",
-        `the database has taken migration ${taken} and this version knows ${last}; run the version that migrated it, or a newer one`,
+        `the database has taken migration ${applied} and this version knows ${last}; run the version that migrated it, or a newer one`,
       );
     }
-    if (taken !== undefined && taken < first) {
+    if (applied !== undefined && applied < first) {
       throw new PerdureError(
         "META0010",
-        `the database was left by a version before 0.1.0 at migration ${taken}, which no release continues; empty it, or use another database`,
+        `the database was left by a version before 0.1.0 at migration ${applied}, which no release continues; empty it, or use another database`,
       );
     }
-    const missing = steps.filter(({ number }) => number > (taken ?? 0));
+    const missing = steps.filter(({ number }) => number > (applied ?? 0));
     for (const step of missing) {
       await client.query("BEGIN");
       try {

@@ -8,21 +8,21 @@ import { clientOption } from "./observed-client.js";
 
 test("statements of a store and of a pool are told with how they ended", async () => {
   await using database = await startDatabase();
-  const told: string[] = [];
+  const log: string[] = [];
   const observer: OperationObserver = {
     begin: (name, target) => ({
       traceparent: undefined,
       run: (work) => work(),
-      end: (error) => void told.push(`${name} ${target} ${error ?? "ok"}`),
+      end: (error) => void log.push(`${name} ${target} ${error ?? "ok"}`),
     }),
   };
   await using store = await openPostgresMetadataStore({ url: database.url, environment: "env_seen", observer }, silentLogger);
   await store.write([{ kind: "put", key: "a", value: 1, expectedVersion: undefined }]);
   await store.get("a");
-  expect(told).toEqual(["SELECT write ok", "SELECT documents ok"]);
+  expect(log).toEqual(["SELECT write ok", "SELECT documents ok"]);
   expect(store.connections()).toEqual({ idle: 1, used: 0, waiting: 0 });
 
-  told.length = 0;
+  log.length = 0;
   const pool = new pg.Pool({ connectionString: database.url, ...clientOption(observer) });
   const client = await pool.connect();
   await client.query("BEGIN");
@@ -30,5 +30,5 @@ test("statements of a store and of a pool are told with how they ended", async (
   await client.query("ROLLBACK");
   client.release();
   await pool.end();
-  expect(told).toEqual(["BEGIN other ok", "SELECT nowhere 42", "ROLLBACK other ok"]);
+  expect(log).toEqual(["BEGIN other ok", "SELECT nowhere 42", "ROLLBACK other ok"]);
 }, 120_000);

@@ -20,7 +20,7 @@ export function clientOption(observer: OperationObserver | undefined): { readonl
   if (observer === undefined) return {};
   class ObservedClient extends pg.Client {}
   // pg's own signature is a dozen overloads; what comes in goes on as it is.
-  const ask = pg.Client.prototype.query as unknown as (...given: unknown[]) => unknown;
+  const originalQuery = pg.Client.prototype.query as unknown as (...given: unknown[]) => unknown;
   const query = function (this: pg.Client, ...given: unknown[]): unknown {
     const { name, target } = statementOf(given[0]);
     const operation = observer.begin(name, target);
@@ -30,19 +30,19 @@ export function clientOption(observer: OperationObserver | undefined): { readonl
         operation.end(codeOf(error));
         callback(error, ...rest);
       };
-      return Reflect.apply(ask, this, given);
+      return Reflect.apply(originalQuery, this, given);
     }
-    const asked = Reflect.apply(ask, this, given);
-    if (asked instanceof Promise) tellEnd(asked, operation);
+    const result = Reflect.apply(originalQuery, this, given);
+    if (result instanceof Promise) endWithResult(result, operation);
     else operation.end(undefined); // A query object tells its own listeners.
-    return asked;
+    return result;
   };
   Object.defineProperty(ObservedClient.prototype, "query", { value: query });
   return { Client: ObservedClient };
 }
 
-function tellEnd(asked: Promise<unknown>, operation: Operation): void {
-  asked.then(
+function endWithResult(result: Promise<unknown>, operation: Operation): void {
+  result.then(
     () => operation.end(undefined),
     (error: unknown) => operation.end(codeOf(error)),
   );
@@ -67,11 +67,11 @@ const OTHER: StatementName = { name: "OTHER", target: "other" };
 export function statementOf(query: unknown): StatementName {
   const text = typeof query === "string" ? query : (query as { readonly text?: unknown } | undefined)?.text;
   if (typeof text !== "string") return OTHER;
-  const known = names.get(text);
-  if (known !== undefined) return known;
+  const cached = names.get(text);
+  if (cached !== undefined) return cached;
   const verb = /^\s*(?:WITH\b[\s\S]*?\b)?(SELECT|INSERT|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|LISTEN|SET)\b/i.exec(text)?.[1];
   const table = /\bperdure_([a-z_]+)/.exec(text)?.[1];
-  const found = { name: verb?.toUpperCase() ?? OTHER.name, target: table ?? OTHER.target };
-  if (names.size < STATEMENT_NAMES_MAX) names.set(text, found);
-  return found;
+  const statement = { name: verb?.toUpperCase() ?? OTHER.name, target: table ?? OTHER.target };
+  if (names.size < STATEMENT_NAMES_MAX) names.set(text, statement);
+  return statement;
 }

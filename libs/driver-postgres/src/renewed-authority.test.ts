@@ -31,15 +31,15 @@ async function tlsDatabase({ certificate, privateKey }: Certificates) {
 }
 
 test("the file of sslrootcert is read for each connection of a pool", async () => {
-  const { trusted, stranger } = await makeCertificates();
+  const { trusted, untrusted } = await makeCertificates();
   const folder = mkdtempSync(join(tmpdir(), "perdure-sslrootcert-"));
   const file = join(folder, "ca.pem");
-  using database = await tlsDatabase(stranger);
+  using database = await tlsDatabase(untrusted);
   writeFileSync(file, trusted.authority);
   const connectionString = `postgres://user:secret@localhost:${database.port}/db?sslmode=verify-full&sslrootcert=${file}`;
   const pool = new pg.Pool({ connectionString });
   await expect(pool.connect()).rejects.toMatchObject({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
-  writeFileSync(file, stranger.authority);
+  writeFileSync(file, untrusted.authority);
   await expect(pool.connect()).rejects.toThrow(/terminated/); // The certificate was accepted; there is no database behind it.
   expect(database.handshakes()).toBe(1);
   await pool.end();

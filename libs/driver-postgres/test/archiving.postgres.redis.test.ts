@@ -1,7 +1,7 @@
 /** A partition on Redis that archives in PostgreSQL: memory falls, answers stay, and the death of either loses nothing. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type InvocationId, PerdureError, silentLogger, systemClock } from "@perdure/base";
-import { connectRedis, type RedisConnections, type RedisOptions, RedisPartitionStore } from "@perdure/driver-redis";
+import { connectRedis, type RedisConnections, type RedisConnectionOptions, RedisPartitionStore } from "@perdure/driver-redis";
 import type { Invoke, Mutation } from "@perdure/partition";
 import { anId, anInvocation, invokeOf, someFacts } from "@perdure/partition/testing";
 import { Archiver, LocalPartitions, LoopbackPeers, NO_RULES, Processor } from "@perdure/processor";
@@ -11,7 +11,7 @@ import { type Archive, archived } from "@perdure/store";
 import { openPostgresArchive } from "../src/index.js";
 
 const RETENTION_MS = 3_600_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 const owned = new AsyncDisposableStack();
 let postgres: PostgresServer;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => owned.disposeAsync());
 
-const options = (): RedisOptions => ({ nodes: [{ host: "127.0.0.1", port: redis.port }] });
+const options = (): RedisConnectionOptions => ({ nodes: [{ host: "127.0.0.1", port: redis.port }] });
 
 /** Leads partition 0 of an environment; `ageMs` as the archiver's. Without an archive nobody archives. */
 async function leader(connections: RedisConnections, environment: string, archive: Archive, ageMs: number) {
@@ -60,7 +60,7 @@ async function leader(connections: RedisConnections, environment: string, archiv
     moved.count += count;
   };
   const ports = { store, archive, processor, clock: systemClock, logger: silentLogger, onArchived };
-  const archiver = new Archiver(ports, { ageMs, intervalMs: LOOK_MS });
+  const archiver = new Archiver(ports, { ageMs, intervalMs: POLL_MS });
   return {
     store,
     stopped,
@@ -145,8 +145,8 @@ async function until(holds: () => boolean | Promise<boolean>, what: string, with
 }
 
 async function memoryOf(server: RedisServer): Promise<number> {
-  const found = /^used_memory:(\d+)/m.exec(String(await server.ask("INFO", "memory")));
-  return Number(found?.[1]);
+  const match = /^used_memory:(\d+)/m.exec(String(await server.request("INFO", "memory")));
+  return Number(match?.[1]);
 }
 
 async function completedIn(store: Pick<RedisPartitionStore, "completed">): Promise<Set<InvocationId>> {
@@ -163,25 +163,25 @@ test("20,000 invocations are archived: Redis is as empty as before, and every qu
   await fill(connections, "env_many", 1, COUNT);
   const full = await memoryOf(redis);
   expect(full - before).toBeGreaterThan(COUNT * 1_000);
-  await using led = await leader(connections, "env_many", archive, 1);
-  await until(() => led.moved.count >= COUNT, "archiving");
-  expect((await completedIn(led.store)).size).toBe(0);
-  expect((await led.store.timers(0, "retention", 0, 10)).length).toBe(0);
+  await using current = await leader(connections, "env_many", archive, 1);
+  await until(() => current.moved.count >= COUNT, "archiving");
+  expect((await completedIn(current.store)).size).toBe(0);
+  expect((await current.store.timers(0, "retention", 0, 10)).length).toBe(0);
   expect((await memoryOf(redis)) - before).toBeLessThan((full - before) / 20);
 
   const some = [1, 2, 777, 10_000, 19_999, COUNT];
   for (const n of some) {
-    expect(await outputOf(led.partitions, n)).toBe(expectedOf(n));
-    expect(await duplicate(led.partitions, n)).toBe(expectedOf(n));
+    expect(await outputOf(current.partitions, n)).toBe(expectedOf(n));
+    expect(await duplicate(current.partitions, n)).toBe(expectedOf(n));
   }
-  const reading = archived(led.store, archive, () => systemClock.nowMs());
+  const reading = archived(current.store, archive, () => systemClock.nowMs());
   expect((await completedIn(reading)).size).toBe(COUNT);
   const entries = await reading.readJournal(0, anId(777), 2);
   expect(entries.map(({ type, body }) => [type, body.length])).toEqual([
     [MessageType.Input, 400],
     [MessageType.Output, 400],
   ]);
-  const restarted = await led.partitions.submit({
+  const restarted = await current.partitions.submit({
     kind: "restartAsNew",
     id: anId(777),
     newId: anId(50_000),
@@ -190,38 +190,38 @@ test("20,000 invocations are archived: Redis is as empty as before, and every qu
     moveTo: undefined,
   });
   expect(restarted).toEqual({ kind: "accepted" });
-  expect((await led.store.readJournal(0, anId(50_000), 1))[0]?.body.length).toBe(400);
+  expect((await current.store.readJournal(0, anId(50_000), 1))[0]?.body.length).toBe(400);
 
   // What is purged is gone at once, also from statements, and its key may be used again.
-  expect(await led.partitions.submit({ kind: "purge", id: anId(777) })).toEqual({ kind: "done" });
-  expect(await outputOf(led.partitions, 777)).toBe("notFound");
+  expect(await current.partitions.submit({ kind: "purge", id: anId(777) })).toEqual({ kind: "done" });
+  expect(await outputOf(current.partitions, 777)).toBe("notFound");
   expect((await completedIn(reading)).has(anId(777))).toBe(false);
-  expect(await duplicate(led.partitions, 777)).toBe("new");
+  expect(await duplicate(current.partitions, 777)).toBe("new");
   await until(async () => (await archive.find([anId(777)])).length === 0, "forgetting");
-  expect(led.stopped).toEqual([]);
+  expect(current.stopped).toEqual([]);
 }, 180_000);
 
 test("kill -9 of PostgreSQL: live work goes on, archived answers are unavailable and come back, archiving catches up", async () => {
   await using connections = await connectRedis(options(), { clock: systemClock, logger: silentLogger });
   await using archive = await openPostgresArchive({ url: postgres.url, environment: "env_postgres" }, silentLogger);
   await fill(connections, "env_postgres", 1, 3_000);
-  await using led = await leader(connections, "env_postgres", archive, 1);
-  await until(() => led.moved.count >= 400, "the first pages");
+  await using current = await leader(connections, "env_postgres", archive, 1);
+  await until(() => current.moved.count >= 400, "the first pages");
   await postgres.kill();
   await new Promise((resolve) => setTimeout(resolve, 200));
-  const left = [...(await completedIn(led.store))].length;
+  const left = [...(await completedIn(current.store))].length;
   const answers = new Set<string>();
   for (let n = 1; n <= 3_000; n += 101) {
-    const answer = await outputOf(led.partitions, n);
+    const answer = await outputOf(current.partitions, n);
     answers.add(answer === expectedOf(n) ? "right" : answer);
   }
   expect([...answers].filter((each) => each !== "right")).toEqual(["STO0002"]);
-  expect(await duplicate(led.partitions, 1)).toBe("unavailable");
+  expect(await duplicate(current.partitions, 1)).toBe("unavailable");
   // New work does not need the archive.
   for (let n = 60_000; n < 60_020; n++) {
     const command = invokeOf(someFacts({ id: anId(n), requestId: n }));
     const accepted = new Promise((resolve) => {
-      led.partitions.invoke(command, false, {
+      current.partitions.invoke(command, false, {
         submitted: () => resolve("accepted"),
         completed: resolve,
         unavailable: resolve,
@@ -229,32 +229,32 @@ test("kill -9 of PostgreSQL: live work goes on, archived answers are unavailable
     });
     expect(await accepted).toBe("accepted");
   }
-  expect((await completedIn(led.store)).size).toBe(left);
+  expect((await completedIn(current.store)).size).toBe(left);
   await postgres.start();
-  await until(async () => (await completedIn(led.store)).size === 0, "catching up");
-  for (let n = 1; n <= 3_000; n += 101) expect(await outputOf(led.partitions, n)).toBe(expectedOf(n));
-  const reading = archived(led.store, archive, () => systemClock.nowMs());
+  await until(async () => (await completedIn(current.store)).size === 0, "catching up");
+  for (let n = 1; n <= 3_000; n += 101) expect(await outputOf(current.partitions, n)).toBe(expectedOf(n));
+  const reading = archived(current.store, archive, () => systemClock.nowMs());
   expect((await completedIn(reading)).size).toBe(3_000);
-  expect(led.stopped).toEqual([]);
+  expect(current.stopped).toEqual([]);
 }, 120_000);
 
 test("kill -9 of Redis while it is archived from ends the leader; the next one goes on, and each is found once", async () => {
-  await using connections = await connectRedis({ ...options(), patienceMs: 3_000 }, { clock: systemClock, logger: silentLogger });
+  await using connections = await connectRedis({ ...options(), timeoutMs: 3_000 }, { clock: systemClock, logger: silentLogger });
   await using archive = await openPostgresArchive({ url: postgres.url, environment: "env_redis" }, silentLogger);
   await fill(connections, "env_redis", 1, 3_000);
   {
-    await using led = await leader(connections, "env_redis", archive, 1);
-    await until(() => led.moved.count >= 200, "the first page");
+    await using current = await leader(connections, "env_redis", archive, 1);
+    await until(() => current.moved.count >= 200, "the first page");
     await redis.kill();
     await new Promise((resolve) => setTimeout(resolve, 300)); // What was put by now is in both.
   }
   await redis.start();
   await using again = await connectRedis(options(), { clock: systemClock, logger: silentLogger });
-  await using led = await leader(again, "env_redis", archive, 1);
-  await until(async () => (await completedIn(led.store)).size === 0, "archiving the rest");
-  const reading = archived(led.store, archive, () => systemClock.nowMs());
+  await using current = await leader(again, "env_redis", archive, 1);
+  await until(async () => (await completedIn(current.store)).size === 0, "archiving the rest");
+  const reading = archived(current.store, archive, () => systemClock.nowMs());
   let rows = 0;
   for await (const { facts } of reading.completed(0)) if (facts.idempotencyKey !== undefined) rows++;
   expect(rows).toBe(3_000);
-  for (let n = 1; n <= 3_000; n += 101) expect(await duplicate(led.partitions, n)).toBe(expectedOf(n));
+  for (let n = 1; n <= 3_000; n += 101) expect(await duplicate(current.partitions, n)).toBe(expectedOf(n));
 }, 120_000);

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "@perdure/base";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
 import { LISTEN_AGAIN_FIRST_MS } from "../src/limits.js";
-import { Listener } from "../src/listener.js";
+import { NotificationListener } from "../src/listener.js";
 
 const CLIENTS = 50;
 
@@ -17,14 +17,14 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** Listens with chance of its own; its log is read for the pauses that it takes. */
 class Client {
   readonly pausesMs: number[] = [];
-  readonly listener: Listener;
+  readonly listener: NotificationListener;
   #connected = Promise.withResolvers<void>();
 
   constructor(seed: number) {
     const warn = (fields: object): void => void this.pausesMs.push((fields as { pauseMs: number }).pauseMs);
     const logger: Logger = { ...silentLogger, warn };
-    this.listener = new Listener(server.url, "changes", logger, new SeededRandom(seed));
-    this.listener.onNews(() => {
+    this.listener = new NotificationListener(server.url, "changes", logger, new SeededRandom(seed));
+    this.listener.onNotification(() => {
       this.#connected.resolve();
       this.#connected = Promise.withResolvers();
     });

@@ -48,8 +48,8 @@ try {
     );
     const startedAtMs = performance.now();
     const ids = { environmentId, accountId: newAccountId(systemRandom), region: "us" } as const;
-    const wish = { ...ids, generation: 1, mode: "running", signingKeyPem, limits, ingressUrl: "http://x.test" } as const;
-    await provisioner.apply({ ...wish, tunnels: undefined });
+    const desired = { ...ids, generation: 1, mode: "running", signingKeyPem, limits, ingressUrl: "http://x.test" } as const;
+    await provisioner.apply({ ...desired, tunnels: undefined });
     await ready;
     const readyMs = Math.round(performance.now() - startedAtMs);
     const { pid } = JSON.parse(readFileSync(join(directory, environmentId, "process.json"), "utf8")) as { pid: number };

@@ -29,7 +29,7 @@ const OWNER_ONLY_FILE = 0o600;
 const OWNER_AND_PASSING_GROUP = 0o710;
 const PASSING_ALL = 0o711;
 
-export interface Launch {
+export interface RuntimeLaunch {
   readonly generation: number;
   readonly heapMib: number;
   /** What the process may take in all; undefined of a launch that an older version wrote. */
@@ -88,11 +88,11 @@ export class EnvironmentFiles {
     if (lstatSync(this.data).uid !== uid) handOver(this.data, uid);
   }
 
-  get launch(): Launch | undefined {
-    return readRecord(this.#launch) as Launch | undefined;
+  get launch(): RuntimeLaunch | undefined {
+    return readRecord(this.#launch) as RuntimeLaunch | undefined;
   }
 
-  set launch(launch: Launch) {
+  set launch(launch: RuntimeLaunch) {
     this.writePrivate(this.#launch, JSON.stringify(launch));
   }
 
@@ -120,7 +120,7 @@ export class EnvironmentFiles {
   }
 
   /** Without a runtime nobody needs them. */
-  forgetKeys(): void {
+  deleteKeys(): void {
     rmSync(this.signingKey, { force: true });
     rmSync(this.tunnelToken, { force: true });
   }

@@ -1,13 +1,13 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import { aWish } from "@perdure/cloud/testing";
+import { aDesiredRuntime } from "@perdure/cloud/testing";
 import { launchOf } from "./launch.js";
 
 test("a runtime is told where its tunnels are, and its token only by a file", () => {
-  const wish = aWish();
+  const desired = aDesiredRuntime();
   const launchWith = (tunnels: { proxyUrl: string; token: Secret } | undefined) =>
     launchOf(
-      { ...wish, tunnels },
+      { ...desired, tunnels },
       { ingressPort: 1, adminPort: 2 },
       { data: "data", signingKey: "key", secret: "secret", tunnelToken: "folder/tunnel-token" } as Parameters<typeof launchOf>[2],
       { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: [], tracingEndpoint: undefined },
@@ -23,14 +23,14 @@ test("a runtime is told where its tunnels are, and its token only by a file", ()
 });
 
 test("T6, T23: a runtime assumes roles in the name of its own environment only, and is guarded", () => {
-  const wish = aWish();
+  const desired = aDesiredRuntime();
   const launch = launchOf(
-    wish,
+    desired,
     { ingressPort: 1, adminPort: 2 },
     { data: "data", signingKey: "key", secret: "secret" } as Parameters<typeof launchOf>[2],
     { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: ["perdure.test"], tracingEndpoint: undefined },
   );
-  expect(launch.args).toContain(`--aws-assume-role-external-id=${wish.environmentId}`);
+  expect(launch.args).toContain(`--aws-assume-role-external-id=${desired.environmentId}`);
   expect(launch.args).toContain("--egress.policy=guarded");
   expect(launch.args).toContain('--egress.own-domains=["perdure.test"]');
 });
@@ -38,7 +38,7 @@ test("T6, T23: a runtime assumes roles in the name of its own environment only, 
 test("a runtime is told of a collector of traces where there is one, by a process of its own", () => {
   const launchWith = (tracingEndpoint: string | undefined) =>
     launchOf(
-      aWish(),
+      aDesiredRuntime(),
       { ingressPort: 1, adminPort: 2 },
       { data: "data", signingKey: "key", secret: "secret" } as Parameters<typeof launchOf>[2],
       { path: "main.mjs", configFile: undefined, egress: "guarded", ownDomains: [], tracingEndpoint },

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { formatByteSize, formatDuration } from "@perdure/base";
-import type { WantedRuntime } from "@perdure/cloud";
-import type { EnvironmentFiles, Launch } from "./files.js";
+import type { DesiredRuntime } from "@perdure/cloud";
+import type { EnvironmentFiles, RuntimeLaunch } from "./files.js";
 import { HEAP_MIB_MIN, HEAP_SHARE, SQL_BYTES_MAX, SQL_SHARE, SQL_TIMEOUT_MS } from "./limits.js";
 import { LOOPBACK } from "./ports.js";
 
@@ -18,7 +18,7 @@ export interface LaunchPorts {
 }
 
 /** What is run for every environment. */
-export interface Program {
+export interface RuntimeProgram {
   readonly path: string;
   readonly configFile: string | undefined;
   readonly egress: "guarded" | "open";
@@ -30,12 +30,12 @@ export interface Program {
 
 /** Secrets are named by their files: anybody on the machine sees arguments. */
 export function launchOf(
-  wanted: WantedRuntime,
+  desired: DesiredRuntime,
   { ingressPort, adminPort, uid }: LaunchPorts,
   files: EnvironmentFiles,
-  { path, configFile, egress, ownDomains, tracingEndpoint }: Program,
-): Launch {
-  const { limits, mode, generation, environmentId, ingressUrl, tunnels } = wanted;
+  { path, configFile, egress, ownDomains, tracingEndpoint }: RuntimeProgram,
+): RuntimeLaunch {
+  const { limits, mode, generation, environmentId, ingressUrl, tunnels } = desired;
   const sqlBytes = Math.min(SQL_BYTES_MAX, Math.floor(limits.memoryMibMax * SQL_SHARE) * MIB);
   const settings: Readonly<Record<string, string>> = {
     "base-dir": files.data,
@@ -80,7 +80,7 @@ export function launchOf(
     ...(uid === undefined ? [] : [String(uid)]),
     ...args,
     common,
-    wanted.signingKeyPem.reveal(),
+    desired.signingKeyPem.reveal(),
     tunnels?.token.reveal() ?? "",
   ])
     hash.update(`${part.length}:${part}`);

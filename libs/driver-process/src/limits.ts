@@ -24,7 +24,7 @@ export const LOG_LINE_CHARS_MAX = 8 * 1024;
 /** Of each of the two files: the latest lines of a busy hour. */
 export const LOG_READ_BYTES_MAX = 4 * 1024 * 1024;
 /** How often the size of logs is looked at. */
-export const LOG_LOOK_EVERY_MS = 10_000;
+export const LOG_CHECK_EVERY_MS = 10_000;
 /** Of the memory of an environment, what JavaScript may use; the rest is for the engine, its caches and SQL. */
 export const HEAP_SHARE = 0.6;
 export const HEAP_MIB_MIN = 64;
@@ -42,9 +42,9 @@ export const PROBE_EVERY_MS = 10_000;
 /** A runtime that answers nothing for this long hangs: no turn of its event loop takes so long, and nobody else is served meanwhile. */
 export const HUNG_AFTER_MS = 30_000;
 /** How often the memory of a runtime is looked at; in this time it allocates less than a machine has to spare. */
-export const MEMORY_LOOK_EVERY_MS = 2_000;
+export const MEMORY_CHECK_EVERY_MS = 2_000;
 /** Looks in a row beyond its memory after which it is ended: one may come just before garbage is collected. */
-export const MEMORY_LOOKS = 3;
+export const MEMORY_CHECKS_MAX = 3;
 /** Beyond this part of its memory it is not asked to end, but ended. */
 export const MEMORY_SHARE_AT_ONCE = 1.5;
 /** With control groups the kernel's bound is this part of its memory: our own look comes first, and says why. */

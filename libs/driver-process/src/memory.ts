@@ -28,8 +28,8 @@ function ofLinux(pid: number): number | undefined {
 /** Of `/proc/<pid>/status`; undefined of one that has ended and waits for its parent. Exported for its table of cases. */
 export function kibOf(status: string): number | undefined {
   const field = (name: string): number | undefined => {
-    const found = new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1];
-    return found === undefined ? undefined : Number(found);
+    const match = new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1];
+    return match === undefined ? undefined : Number(match);
   };
   return field("RssAnon") ?? field("VmRSS");
 }

@@ -10,9 +10,9 @@ export interface PortRange {
   readonly last: number;
 }
 
-export class Ports {
+export class PortPool {
   readonly #range: PortRange;
-  readonly #taken = new Set<number>();
+  readonly #used = new Set<number>();
   #next: number;
 
   constructor(range: PortRange) {
@@ -22,11 +22,11 @@ export class Ports {
 
   /** An environment has it already. */
   keep(port: number): void {
-    this.#taken.add(port);
+    this.#used.add(port);
   }
 
   giveBack(port: number): void {
-    this.#taken.delete(port);
+    this.#used.delete(port);
   }
 
   /** A port that can be bound now. Rejects with OPS0001 when there is none left. */
@@ -35,10 +35,10 @@ export class Ports {
     for (let tried = first; tried <= last; tried++) {
       const port = this.#next;
       this.#next = port === last ? first : port + 1;
-      if (this.#taken.has(port)) continue;
-      this.#taken.add(port);
+      if (this.#used.has(port)) continue;
+      this.#used.add(port);
       if (await isFree(port)) return port;
-      this.#taken.delete(port);
+      this.#used.delete(port);
     }
     throw new PerdureError("OPS0001", `no port between ${first} and ${last} is free for another runtime`);
   }

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Clock, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type Provisioner, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
-import { aWish, describeProvisioner, untilState } from "@perdure/cloud/testing";
+import { aDesiredRuntime, describeProvisioner, untilState } from "@perdure/cloud/testing";
 import { EnvironmentFiles } from "./files.js";
 import { openProcessProvisioner, type ProcessProvisionerOptions, readRuntimeLogs } from "./index.js";
 import { identityOf, isAlive, signal } from "./process-identity.js";
@@ -58,7 +58,7 @@ const hastyClock: Clock = {
 
 describeProvisioner("processes", () => open());
 
-const filesOf = (wish: ReturnType<typeof aWish>): EnvironmentFiles => new EnvironmentFiles(directory, wish.environmentId);
+const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles => new EnvironmentFiles(directory, desired.environmentId);
 
 async function pidAt({ admin, secret }: Upstream): Promise<number> {
   const headers = { [RUNTIME_SECRET_HEADER]: secret?.reveal() ?? "" };
@@ -69,8 +69,8 @@ function nextPhase(provisioner: Provisioner, phase: RuntimeState["phase"]): Prom
   return new Promise((resolve) => provisioner.onChange((_id, state) => state?.phase === phase && resolve()));
 }
 
-const startsOf = (wish: ReturnType<typeof aWish>): string[] =>
-  readFileSync(join(filesOf(wish).data, "starts"), "utf8")
+const startsOf = (desired: ReturnType<typeof aDesiredRuntime>): string[] =>
+  readFileSync(join(filesOf(desired).data, "starts"), "utf8")
     .trim()
     .split("\n");
 
@@ -78,21 +78,21 @@ test(
   "nobody else sees the key, the secret or the data, and nobody without the secret is answered",
   async () => {
     const provisioner = await open();
-    const wish = aWish();
-    await provisioner.apply(wish);
-    const { upstream } = await untilState(provisioner, wish, "ready");
-    const { folder, data, signingKey, secret } = filesOf(wish);
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    const { upstream } = await untilState(provisioner, desired, "ready");
+    const { folder, data, signingKey, secret } = filesOf(desired);
     const modeOf = (path: string): number => statSync(path).mode & 0o777;
     expect([directory, folder, data].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
     expect([signingKey, secret].map(modeOf)).toEqual([0o600, 0o600]);
-    expect(readFileSync(signingKey, "utf8")).toBe(wish.signingKeyPem.reveal());
+    expect(readFileSync(signingKey, "utf8")).toBe(desired.signingKeyPem.reveal());
     expect((await fetch(`${upstream.admin}/readyz`)).status).toBe(401);
     const line = readFileSync(`/proc/${await pidAt(upstream)}/cmdline`, "utf8");
     expect(line).toContain("--max-old-space-size=");
     expect(line).not.toContain(upstream.secret?.reveal());
-    await provisioner.remove(wish.environmentId, { erase: false });
+    await provisioner.remove(desired.environmentId, { erase: false });
     expect([existsSync(signingKey), existsSync(data)]).toEqual([false, true]);
-    await provisioner.remove(wish.environmentId, { erase: true });
+    await provisioner.remove(desired.environmentId, { erase: true });
     expect(existsSync(folder)).toBe(false);
   },
   TEST_MS,
@@ -102,12 +102,12 @@ test(
   "a runtime is ready when its port for calls answers, too, not only the one for management",
   async () => {
     const provisioner = await open();
-    const wish = aWish();
-    const { data } = filesOf(wish);
+    const desired = aDesiredRuntime();
+    const { data } = filesOf(desired);
     mkdirSync(data, { recursive: true });
     writeFileSync(join(data, "late-ingress"), "");
-    await provisioner.apply(wish);
-    const { upstream } = await untilState(provisioner, wish, "ready");
+    await provisioner.apply(desired);
+    const { upstream } = await untilState(provisioner, desired, "ready");
     expect((await fetch(upstream.ingress)).status).toBe(401);
     expect((await fetch(upstream.admin)).status).toBe(401);
   },
@@ -118,14 +118,14 @@ test(
   "a runtime that is killed is started again, at the same addresses",
   async () => {
     const provisioner = await open();
-    const wish = aWish();
-    await provisioner.apply(wish);
-    const { upstream } = await untilState(provisioner, wish, "ready");
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    const { upstream } = await untilState(provisioner, desired, "ready");
     const pid = await pidAt(upstream);
     const noticed = nextPhase(provisioner, "starting");
     process.kill(pid, "SIGKILL");
     await noticed;
-    const again = await untilState(provisioner, wish, "ready");
+    const again = await untilState(provisioner, desired, "ready");
     expect(again.upstream).toEqual(upstream);
     expect(await pidAt(again.upstream)).not.toBe(pid);
   },
@@ -136,15 +136,15 @@ test(
   "one that always ends has failed after some tries, and gets more with a newer wish",
   async () => {
     const provisioner = await open();
-    const wish = aWish();
-    filesOf(wish).make();
-    writeFileSync(join(filesOf(wish).data, "broken"), "");
-    await provisioner.apply(wish);
-    const { reason } = await untilState(provisioner, wish, "failed");
+    const desired = aDesiredRuntime();
+    filesOf(desired).make();
+    writeFileSync(join(filesOf(desired).data, "broken"), "");
+    await provisioner.apply(desired);
+    const { reason } = await untilState(provisioner, desired, "failed");
     expect(reason).toContain("exit code 3");
-    expect(startsOf(wish)).toHaveLength(5);
-    rmSync(join(filesOf(wish).data, "broken"));
-    const newer = { ...wish, generation: 2 };
+    expect(startsOf(desired)).toHaveLength(5);
+    rmSync(join(filesOf(desired).data, "broken"));
+    const newer = { ...desired, generation: 2 };
     await provisioner.apply(newer);
     await untilState(provisioner, newer, "ready");
   },
@@ -155,17 +155,17 @@ test(
   "what needs no new process gets none; what does, gets one",
   async () => {
     const provisioner = await open();
-    const wish = aWish();
-    await provisioner.apply(wish);
-    await untilState(provisioner, wish, "ready");
-    const rates = { ...wish, generation: 2, limits: { ...wish.limits, ingressRate: { perSecond: 1, burst: 1 } } };
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    await untilState(provisioner, desired, "ready");
+    const rates = { ...desired, generation: 2, limits: { ...desired.limits, ingressRate: { perSecond: 1, burst: 1 } } };
     await provisioner.apply(rates);
     await untilState(provisioner, rates, "ready");
-    expect(startsOf(wish)).toEqual(["running"]);
+    expect(startsOf(desired)).toEqual(["running"]);
     const still = { ...rates, generation: 3, mode: "suspended" as const };
     await provisioner.apply(still);
     await untilState(provisioner, still, "ready");
-    expect(startsOf(wish)).toEqual(["running", "suspended"]);
+    expect(startsOf(desired)).toEqual(["running", "suspended"]);
   },
   TEST_MS,
 );
@@ -174,13 +174,13 @@ test(
   "disposing ends all processes and keeps the data",
   async () => {
     const provisioner = await open();
-    const wish = aWish();
-    await provisioner.apply(wish);
-    const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    const pid = await pidAt((await untilState(provisioner, desired, "ready")).upstream);
     await provisioner[Symbol.asyncDispose]();
     expect(identityOf(pid)).toBeUndefined();
-    expect(startsOf(wish)).toEqual(["running"]);
-    await expect(provisioner.apply({ ...wish, generation: 2 })).rejects.toMatchObject({ code: "OPS0004" });
+    expect(startsOf(desired)).toEqual(["running"]);
+    await expect(provisioner.apply({ ...desired, generation: 2 })).rejects.toMatchObject({ code: "OPS0004" });
   },
   TEST_MS,
 );
@@ -189,15 +189,15 @@ test(
   "one that hangs is ended and started again, and its owner reads why",
   async () => {
     const provisioner = await open({}, hastyClock);
-    const wish = aWish();
-    await provisioner.apply(wish);
-    const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    const pid = await pidAt((await untilState(provisioner, desired, "ready")).upstream);
     const noticed = nextPhase(provisioner, "starting");
     process.kill(pid, "SIGSTOP");
     await noticed;
-    const again = await untilState(provisioner, wish, "ready");
+    const again = await untilState(provisioner, desired, "ready");
     expect(await pidAt(again.upstream)).not.toBe(pid);
-    const lines = await readRuntimeLogs(directory, wish.environmentId, { fromMs: 0, toMs: Date.now() + 1, linesMax: 10 });
+    const lines = await readRuntimeLogs(directory, desired.environmentId, { fromMs: 0, toMs: Date.now() + 1, linesMax: 10 });
     expect(lines.map(({ line }) => (JSON.parse(line) as { reason?: string; msg: string }).reason ?? "said")).toEqual([
       "said",
       "it did not answer for 30 s",
@@ -211,14 +211,14 @@ test(
   "one that answers and commits nothing is ended and started again",
   async () => {
     const provisioner = await open({}, hastyClock);
-    const wish = aWish();
-    await provisioner.apply(wish);
-    const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    const pid = await pidAt((await untilState(provisioner, desired, "ready")).upstream);
     const noticed = nextPhase(provisioner, "starting");
-    writeFileSync(join(filesOf(wish).data, "stuck"), "");
+    writeFileSync(join(filesOf(desired).data, "stuck"), "");
     await noticed;
-    rmSync(join(filesOf(wish).data, "stuck"));
-    const again = await untilState(provisioner, wish, "ready");
+    rmSync(join(filesOf(desired).data, "stuck"));
+    const again = await untilState(provisioner, desired, "ready");
     expect(await pidAt(again.upstream)).not.toBe(pid);
   },
   TEST_MS,
@@ -228,13 +228,13 @@ test(
   "one that takes more memory than it may is ended each time, until that is told as its failure",
   async () => {
     const provisioner = await open({}, hastyClock);
-    const wish = aWish({ limits: { ...aWish().limits, memoryMibMax: 128 } });
-    filesOf(wish).make();
-    writeFileSync(join(filesOf(wish).data, "big"), "");
-    await provisioner.apply(wish);
-    const { reason } = await untilState(provisioner, wish, "failed");
+    const desired = aDesiredRuntime({ limits: { ...aDesiredRuntime().limits, memoryMibMax: 128 } });
+    filesOf(desired).make();
+    writeFileSync(join(filesOf(desired).data, "big"), "");
+    await provisioner.apply(desired);
+    const { reason } = await untilState(provisioner, desired, "failed");
     expect(reason).toMatch(/^it used 3\d\d MiB of memory and may use 128, the last of 5 times$/);
-    expect(startsOf(wish)).toHaveLength(5);
+    expect(startsOf(desired)).toHaveLength(5);
   },
   TEST_MS,
 );
@@ -243,18 +243,18 @@ test(
   "when told to leave them, disposing changes nothing for runtimes, and the next one goes on with them",
   async () => {
     const provisioner = await open({ onDispose: "leave" });
-    const wish = aWish();
-    await provisioner.apply(wish);
-    const { upstream } = await untilState(provisioner, wish, "ready");
+    const desired = aDesiredRuntime();
+    await provisioner.apply(desired);
+    const { upstream } = await untilState(provisioner, desired, "ready");
     const pid = await pidAt(upstream);
     await provisioner[Symbol.asyncDispose]();
     expect(await pidAt(upstream)).toBe(pid);
     const second = await open({ onDispose: "leave" });
-    expect(await pidAt((await untilState(second, wish, "ready")).upstream)).toBe(pid);
+    expect(await pidAt((await untilState(second, desired, "ready")).upstream)).toBe(pid);
     await second[Symbol.asyncDispose]();
     const third = await open();
-    await third.apply(wish);
-    expect(await pidAt((await untilState(third, wish, "ready")).upstream)).toBe(pid);
+    await third.apply(desired);
+    expect(await pidAt((await untilState(third, desired, "ready")).upstream)).toBe(pid);
     await third[Symbol.asyncDispose]();
     expect(identityOf(pid)).toBeUndefined();
   },
@@ -263,9 +263,9 @@ test(
 
 test("runtimes stand back behind the platform", async () => {
   const provisioner = await open();
-  const wish = aWish();
-  await provisioner.apply(wish);
-  const pid = await pidAt((await untilState(provisioner, wish, "ready")).upstream);
+  const desired = aDesiredRuntime();
+  await provisioner.apply(desired);
+  const pid = await pidAt((await untilState(provisioner, desired, "ready")).upstream);
   expect(getPriority(pid)).toBe(Math.min(19, getPriority() + 5));
 });
 

@@ -11,16 +11,16 @@ import {
   parseEnvironmentId,
   type RuntimeState,
   randomBase62,
-  type WantedRuntime,
+  type DesiredRuntime,
 } from "@perdure/cloud";
 import { EnvironmentFiles, letPass, makePrivateFolder } from "./files.js";
-import { launchOf, type Program } from "./launch.js";
+import { launchOf, type RuntimeProgram } from "./launch.js";
 import { SECRET_CHARS } from "./limits.js";
-import { isFree, type PortRange, Ports } from "./ports.js";
+import { isFree, type PortRange, PortPool } from "./ports.js";
 import { identityOf } from "./process-identity.js";
 import { Runtime } from "./runtime.js";
 import { cgroupShares, niceShares, type Shares } from "./shares.js";
-import { type UidRange, Users } from "./users.js";
+import { type UidRange, UidPool } from "./users.js";
 
 export interface ProcessProvisionerPorts {
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export interface ProcessProvisionerOptions {
   readonly tracingEndpoint?: string | undefined;
 }
 
-type Listener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
+type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
 
 /**
  * Goes on with the processes that an earlier one left. Disposing of it ends them all, unless it shall leave them; their data stays. Throws
@@ -63,14 +63,14 @@ export function openProcessProvisioner(ports: ProcessProvisionerPorts, options: 
 class ProcessProvisioner implements Provisioner {
   readonly #ports: ProcessProvisionerPorts;
   readonly #directory: string;
-  readonly #program: Program;
-  readonly #free: Ports;
+  readonly #program: RuntimeProgram;
+  readonly #free: PortPool;
   readonly #runtimes = new Map<EnvironmentId, Runtime>();
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<RuntimeStateListener>();
   /** What is done to an environment is done in order. */
   readonly #queues = new Map<EnvironmentId, Promise<void>>();
   readonly #shares: Shares;
-  readonly #users: Users | undefined;
+  readonly #users: UidPool | undefined;
   readonly #onDispose: "stop" | "leave";
   #isClosed = false;
 
@@ -87,7 +87,7 @@ class ProcessProvisioner implements Provisioner {
     };
     this.#shares = this.#openShares(options.cgroup);
     this.#onDispose = options.onDispose ?? "stop";
-    this.#free = new Ports(options.ports);
+    this.#free = new PortPool(options.ports);
     makePrivateFolder(this.#directory);
     this.#users = this.#openUsers(options.uidRange);
     for (const name of readdirSync(this.#directory)) {
@@ -96,22 +96,22 @@ class ProcessProvisioner implements Provisioner {
     }
   }
 
-  apply(wanted: WantedRuntime): Promise<void> {
-    return this.#inOrder(wanted.environmentId, () => this.#apply(wanted));
+  apply(desired: DesiredRuntime): Promise<void> {
+    return this.#inOrder(desired.environmentId, () => this.#apply(desired));
   }
 
   remove(id: EnvironmentId, { erase }: { readonly erase: boolean }): Promise<void> {
     return this.#inOrder(id, async () => {
       const files = this.#filesOf(id);
       await this.#runtimes.get(id)?.end();
-      files.forgetKeys();
+      files.deleteKeys();
       if (erase) {
         const { launch } = files;
         files.erase();
         if (launch !== undefined) for (const port of [launch.ingressPort, launch.adminPort]) this.#free.giveBack(port);
         if (launch?.uid !== undefined) this.#users?.giveBack(launch.uid);
       }
-      if (this.#runtimes.delete(id)) this.#tell(id, undefined);
+      if (this.#runtimes.delete(id)) this.#notify(id, undefined);
     });
   }
 
@@ -119,7 +119,7 @@ class ProcessProvisioner implements Provisioner {
     return this.#runtimes.get(id)?.state;
   }
 
-  onChange(listener: Listener): void {
+  onChange(listener: RuntimeStateListener): void {
     this.#listeners.add(listener);
   }
 
@@ -132,22 +132,22 @@ class ProcessProvisioner implements Provisioner {
     this.#runtimes.clear();
   }
 
-  async #apply(wanted: WantedRuntime): Promise<void> {
+  async #apply(desired: DesiredRuntime): Promise<void> {
     if (this.#isClosed) throw new PerdureError("OPS0004", "runtimes are being ended");
-    const id = wanted.environmentId;
-    const known = this.#runtimes.get(id);
-    if (known !== undefined && known.launch.generation >= wanted.generation) return;
+    const id = desired.environmentId;
+    const existing = this.#runtimes.get(id);
+    if (existing !== undefined && existing.launch.generation >= desired.generation) return;
     const files = this.#filesOf(id);
     // Who has data under a user of its own keeps it, also when the range is another one now.
     const uid = files.launch?.uid ?? this.#users?.take();
     files.make(uid);
-    files.writePrivate(files.signingKey, wanted.signingKeyPem.reveal(), uid);
-    if (wanted.tunnels !== undefined) files.writePrivate(files.tunnelToken, wanted.tunnels.token.reveal(), uid);
+    files.writePrivate(files.signingKey, desired.signingKeyPem.reveal(), uid);
+    if (desired.tunnels !== undefined) files.writePrivate(files.tunnelToken, desired.tunnels.token.reveal(), uid);
     const secret = this.#secretOf(files, uid);
-    const launch = launchOf(wanted, { ...(await this.#portsFor(files, known)), uid }, files, this.#program);
+    const launch = launchOf(desired, { ...(await this.#portsFor(files, existing)), uid }, files, this.#program);
     files.launch = launch;
-    if (known === undefined) this.#runtimes.set(id, this.#open(id, files, secret, launch));
-    else known.want(launch);
+    if (existing === undefined) this.#runtimes.set(id, this.#open(id, files, secret, launch));
+    else existing.apply(launch);
   }
 
   /** Who is running is looked after at once: whether it still is wanted is for others to say. */
@@ -165,17 +165,17 @@ class ProcessProvisioner implements Provisioner {
 
   #open(id: EnvironmentId, files: EnvironmentFiles, secret: Secret, launch: ReturnType<typeof launchOf>): Runtime {
     const { clock, random, logger } = this.#ports;
-    const onState = (state: RuntimeState): void => this.#tell(id, state);
+    const onState = (state: RuntimeState): void => this.#notify(id, state);
     const ports = { id, files, program: this.#program.path, secret, shares: this.#shares, clock, random, logger, onState };
     return new Runtime(ports, launch);
   }
 
   /** The ports it had, unless nobody runs there and somebody else has taken them. */
-  async #portsFor(files: EnvironmentFiles, known: Runtime | undefined): Promise<{ ingressPort: number; adminPort: number }> {
+  async #portsFor(files: EnvironmentFiles, existing: Runtime | undefined): Promise<{ ingressPort: number; adminPort: number }> {
     const { launch } = files;
     if (launch !== undefined) {
       const { ingressPort, adminPort } = launch;
-      const runs = known !== undefined && known.state.phase !== "failed";
+      const runs = existing !== undefined && existing.state.phase !== "failed";
       if (runs || ((await isFree(ingressPort)) && (await isFree(adminPort)))) return { ingressPort, adminPort };
       this.#free.giveBack(ingressPort);
       this.#free.giveBack(adminPort);
@@ -192,7 +192,7 @@ class ProcessProvisioner implements Provisioner {
   }
 
   /** Throws OPS0001. */
-  #openUsers(range: UidRange | undefined): Users | undefined {
+  #openUsers(range: UidRange | undefined): UidPool | undefined {
     if (range === undefined) {
       this.#ports.logger.warn({}, "all runtimes run as one user of the system; 'provisioner.uid-range' gives each its own");
       return undefined;
@@ -200,7 +200,7 @@ class ProcessProvisioner implements Provisioner {
     letPass(this.#directory);
     const { path, configFile } = this.#program;
     const readable = [process.execPath, path, ...(configFile === undefined ? [] : [configFile])];
-    return new Users(range, readable, this.#directory);
+    return new UidPool(range, readable, this.#directory);
   }
 
   #secretOf(files: EnvironmentFiles, uid: number | undefined): Secret {
@@ -214,17 +214,17 @@ class ProcessProvisioner implements Provisioner {
     return new EnvironmentFiles(this.#directory, id);
   }
 
-  #tell(id: EnvironmentId, state: RuntimeState | undefined): void {
+  #notify(id: EnvironmentId, state: RuntimeState | undefined): void {
     for (const listener of this.#listeners) listener(id, state);
   }
 
   #inOrder(id: EnvironmentId, work: () => Promise<void>): Promise<void> {
     const before = this.#queues.get(id) ?? Promise.resolve();
     const done = before.then(work);
-    const settled = done.then(NOTHING, NOTHING); // Who asked hears of a failure; who comes next does not.
-    this.#queues.set(id, settled);
-    settled.then(() => {
-      if (this.#queues.get(id) === settled) this.#queues.delete(id);
+    const finished = done.then(NOTHING, NOTHING); // Who asked hears of a failure; who comes next does not.
+    this.#queues.set(id, finished);
+    finished.then(() => {
+      if (this.#queues.get(id) === finished) this.#queues.delete(id);
     }, NOTHING);
     return done;
   }

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import type { EnvironmentFiles, Launch, ProcessRecord } from "./files.js";
+import type { EnvironmentFiles, RuntimeLaunch, ProcessRecord } from "./files.js";
 import { HEAP_SHARE, OPEN_FILES_MAX, STOP_MS_MAX, WATCH_EVERY_MS } from "./limits.js";
 import { identityOf, isAlive, signal } from "./process-identity.js";
 import type { Shares } from "./shares.js";
@@ -32,7 +32,7 @@ export interface StartPorts {
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "8388608" };
 
 /** Runs the program of a launch. It does not end with us, so that our crash is not the crash of all environments. */
-export function startProcess(launch: Launch, { program, files, clock, shares }: StartPorts, id: EnvironmentId): RunningProcess {
+export function startProcess(launch: RuntimeLaunch, { program, files, clock, shares }: StartPorts, id: EnvironmentId): RunningProcess {
   const log = openSync(files.log, "a", 0o600);
   try {
     const node = [process.execPath, `--max-old-space-size=${launch.heapMib}`, program, ...launch.args];
@@ -76,11 +76,11 @@ export function adoptProcess(files: EnvironmentFiles, clock: Clock): RunningProc
   if (record === undefined || !isAlive(record.pid, record.identity)) return undefined;
   let next: TimerHandle | undefined;
   const ended = new Promise<string>((resolve) => {
-    const look = (): void => {
-      if (isAlive(record.pid, record.identity)) next = clock.setTimer(WATCH_EVERY_MS, look);
+    const check = (): void => {
+      if (isAlive(record.pid, record.identity)) next = clock.setTimer(WATCH_EVERY_MS, check);
       else resolve("it ended");
     };
-    look();
+    check();
   });
   const { pid, fingerprint } = record;
   return { pid, fingerprint, ended, stop: (options) => stop(record, ended, clock, options), leave: () => next?.cancel() };
@@ -99,9 +99,9 @@ async function stop(
   { atOnce } = { atOnce: false },
 ): Promise<void> {
   signal(pid, identity, atOnce ? "SIGKILL" : "SIGTERM");
-  const patience = clock.setTimer(STOP_MS_MAX, () => signal(pid, identity, "SIGKILL"));
+  const killTimer = clock.setTimer(STOP_MS_MAX, () => signal(pid, identity, "SIGKILL"));
   await ended;
-  patience.cancel();
+  killTimer.cancel();
 }
 
 const NOTHING = (): void => undefined;

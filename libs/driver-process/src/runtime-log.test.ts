@@ -2,13 +2,13 @@ import { appendFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { aWish } from "@perdure/cloud/testing";
+import { aDesiredRuntime } from "@perdure/cloud/testing";
 import { EnvironmentFiles } from "./files.js";
 import { readRuntimeLogs } from "./index.js";
 import { LOG_BYTES_MAX } from "./limits.js";
-import { boundLog, tellInLog } from "./runtime-log.js";
+import { boundLog, appendToLog } from "./runtime-log.js";
 
-const { environmentId } = aWish();
+const { environmentId } = aDesiredRuntime();
 let directory: string;
 let files: EnvironmentFiles;
 
@@ -32,7 +32,7 @@ test("lines of a span are shown, the latest when there are too many, and other o
   writeFileSync(files.log, `orphan\n${said.join("\n")}\n`);
   expect(await read(2, 4)).toEqual(["2", "    at somewhere", '{"ts":"cut of', "3"]);
   expect(await read(0, 100, 2)).toEqual(["3", "4"]);
-  tellInLog(files, 5_000, "ended", { reason: "it hung" });
+  appendToLog(files, 5_000, "ended", { reason: "it hung" });
   expect(await read(5, 6)).toEqual(["ended"]);
 });
 

@@ -36,13 +36,13 @@ export function boundLog({ log, oldLog }: EnvironmentFiles): void {
 }
 
 /** A line of ours between those of the runtime, in its form. */
-export function tellInLog({ log }: EnvironmentFiles, atMs: number, message: string, fields: object): void {
+export function appendToLog({ log }: EnvironmentFiles, atMs: number, message: string, fields: object): void {
   const line = { level: "warn", ts: new Date(atMs).toISOString(), component: "platform", ...fields, msg: message };
   appendFileSync(log, `${JSON.stringify(line)}\n`, { mode: 0o600 });
 }
 
 async function readLog({ log, oldLog }: EnvironmentFiles, { fromMs, toMs, linesMax }: LogSpan): Promise<readonly LogLine[]> {
-  const found: LogLine[] = [];
+  const logLines: LogLine[] = [];
   let atMs: number | undefined;
   for (const text of [await endOf(oldLog), await endOf(log)]) {
     for (const line of text.split("\n")) {
@@ -50,11 +50,11 @@ async function readLog({ log, oldLog }: EnvironmentFiles, { fromMs, toMs, linesM
       // What is not of our logger (a stack of Node's own) belongs to the time before it.
       atMs = timeOf(line) ?? atMs;
       if (atMs === undefined || atMs < fromMs || atMs >= toMs) continue;
-      found.push({ atMs, line: line.slice(0, LOG_LINE_CHARS_MAX) });
-      if (found.length >= 2 * linesMax) found.splice(0, linesMax);
+      logLines.push({ atMs, line: line.slice(0, LOG_LINE_CHARS_MAX) });
+      if (logLines.length >= 2 * linesMax) logLines.splice(0, linesMax);
     }
   }
-  return found.slice(-linesMax);
+  return logLines.slice(-linesMax);
 }
 
 /** The last part of a file, from a whole line on. */

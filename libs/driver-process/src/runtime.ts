@@ -7,12 +7,12 @@
  */
 import { backoffMs, type Clock, type Logger, NO_COMMIT, type Random, type Secret, type TimerHandle } from "@perdure/base";
 import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
-import type { EnvironmentFiles, Launch } from "./files.js";
+import type { EnvironmentFiles, RuntimeLaunch } from "./files.js";
 import {
   CRASHES_MAX,
   HEALTH_EVERY_MS,
   HEALTH_TIMEOUT_MS,
-  LOG_LOOK_EVERY_MS,
+  LOG_CHECK_EVERY_MS,
   RESTART_FIRST_MS,
   RESTART_LONGEST_MS,
   STABLE_MS,
@@ -21,9 +21,9 @@ import {
 import { memoryMibOf } from "./memory.js";
 import { LOOPBACK } from "./ports.js";
 import { adoptProcess, type RunningProcess, startProcess } from "./running-process.js";
-import { boundLog, tellInLog } from "./runtime-log.js";
+import { boundLog, appendToLog } from "./runtime-log.js";
 import type { Shares } from "./shares.js";
-import { untilTrouble } from "./watchdog.js";
+import { untilUnhealthy } from "./watchdog.js";
 
 export interface RuntimePorts {
   readonly id: EnvironmentId;
@@ -38,13 +38,13 @@ export interface RuntimePorts {
   readonly onState: (state: RuntimeState) => void;
 }
 
-type Ending = { readonly kind: "changed" } | { readonly kind: "ended"; readonly reason: string; readonly wasStable: boolean };
+type RuntimeEnding = { readonly kind: "changed" } | { readonly kind: "ended"; readonly reason: string; readonly wasStable: boolean };
 
 const CHANGED = { kind: "changed" } as const;
 
 export class Runtime {
   readonly #ports: RuntimePorts;
-  #launch: Launch;
+  #launch: RuntimeLaunch;
   #state: RuntimeState;
   /** Aborted when something else is wanted of the process. */
   #change = new AbortController();
@@ -54,7 +54,7 @@ export class Runtime {
   readonly #running: Promise<void>;
   #logTimer: TimerHandle | undefined;
 
-  constructor(ports: RuntimePorts, launch: Launch) {
+  constructor(ports: RuntimePorts, launch: RuntimeLaunch) {
     this.#ports = ports;
     this.#launch = launch;
     this.#state = { phase: "starting", generation: launch.generation };
@@ -63,7 +63,7 @@ export class Runtime {
     this.#watchLog();
   }
 
-  get launch(): Launch {
+  get launch(): RuntimeLaunch {
     return this.#launch;
   }
 
@@ -72,7 +72,7 @@ export class Runtime {
   }
 
   /** A process that fits already goes on undisturbed. */
-  want(launch: Launch): void {
+  apply(launch: RuntimeLaunch): void {
     const needsStart = launch.fingerprint !== this.#launch.fingerprint || this.#state.phase === "failed";
     this.#launch = launch;
     if (needsStart) {
@@ -89,7 +89,7 @@ export class Runtime {
     this.#logTimer?.cancel();
     this.#change.abort();
     await this.#running;
-    this.#ports.shares.forget(this.#ports.id);
+    this.#ports.shares.release(this.#ports.id);
   }
 
   /** The process goes on; whoever looks after it next adopts it. */
@@ -115,7 +115,7 @@ export class Runtime {
       crashes = ending.wasStable ? 1 : crashes + 1;
       const { reason } = ending;
       this.#ports.logger.warn({ environmentId: this.#ports.id, reason, crashes }, "a runtime has ended");
-      this.#tellOwner(reason, crashes);
+      this.#logForOwner(reason, crashes);
       const { generation } = this.#launch;
       if (crashes >= CRASHES_MAX) {
         this.#become({ phase: "failed", generation, reason: `${reason}, the last of ${crashes} times` });
@@ -130,7 +130,7 @@ export class Runtime {
     if (!this.#isLeaving) await this.#stop();
   }
 
-  async #try(launch: Launch, changed: AbortSignal): Promise<Ending> {
+  async #try(launch: RuntimeLaunch, changed: AbortSignal): Promise<RuntimeEnding> {
     try {
       const { id, files, clock } = this.#ports;
       this.#process ??= adoptProcess(files, clock);
@@ -144,7 +144,7 @@ export class Runtime {
     }
   }
 
-  async #watch(running: RunningProcess, launch: Launch, changed: AbortSignal): Promise<Ending> {
+  async #watch(running: RunningProcess, launch: RuntimeLaunch, changed: AbortSignal): Promise<RuntimeEnding> {
     const { clock } = this.#ports;
     const startedAtMs = clock.monotonicMs();
     let reason: string | undefined;
@@ -162,7 +162,7 @@ export class Runtime {
     if (answeredAtMs !== undefined && reason === undefined && !changed.aborted) {
       this.#become({ phase: "ready", generation: this.#launch.generation, upstream: this.#upstream(launch) });
       // Why it was ended tells more than how it ended.
-      reason = (await this.#endWhenInTrouble(running, launch, changed)) ?? reason;
+      reason = (await this.#endWhenUnhealthy(running, launch, changed)) ?? reason;
     }
     if (reason === undefined) return CHANGED;
     this.#process = undefined;
@@ -171,27 +171,27 @@ export class Runtime {
   }
 
   /** Resolves with why it was ended, or with nothing once it ended by itself or something else is wanted. */
-  async #endWhenInTrouble(running: RunningProcess, launch: Launch, changed: AbortSignal): Promise<string | undefined> {
+  async #endWhenUnhealthy(running: RunningProcess, launch: RuntimeLaunch, changed: AbortSignal): Promise<string | undefined> {
     const { clock } = this.#ports;
     const { pid } = running;
     const memoryMib = (): number | undefined => (pid === undefined ? undefined : memoryMibOf(pid));
     // One that is not ready may be about to be; one that commits nothing is of no use, however well it answers.
     const answers = (): Promise<boolean> =>
-      this.#asks(launch).then((answer) => answer !== undefined && !(answer.status === 503 && answer.text.includes(NO_COMMIT)));
+      this.#probe(launch).then((answer) => answer !== undefined && !(answer.status === 503 && answer.text.includes(NO_COMMIT)));
     // A process that has ended answers nothing either: that it has is heard first, and ends the watch.
     const over = AbortSignal.any([changed, endOf(running)]);
-    const trouble = await untilTrouble({ answers, memoryMib, memoryMibMax: launch.memoryMib, clock }, over);
-    if (trouble === undefined) return undefined;
+    const problem = await untilUnhealthy({ answers, memoryMib, memoryMibMax: launch.memoryMib, clock }, over);
+    if (problem === undefined) return undefined;
     this.#become({ phase: "starting", generation: this.#launch.generation });
-    await running.stop({ atOnce: trouble.atOnce });
-    return trouble.reason;
+    await running.stop({ atOnce: problem.atOnce });
+    return problem.reason;
   }
 
   /** In the log that the owner of the environment may read. */
-  #tellOwner(reason: string, crashes: number): void {
+  #logForOwner(reason: string, crashes: number): void {
     const { files, clock, logger, id } = this.#ports;
     try {
-      tellInLog(files, clock.nowMs(), "the runtime has ended and is started again", { reason, crashes });
+      appendToLog(files, clock.nowMs(), "the runtime has ended and is started again", { reason, crashes });
     } catch (cause) {
       logger.warn({ environmentId: id, error: cause }, "the log of a runtime cannot be written");
     }
@@ -204,15 +204,15 @@ export class Runtime {
   }
 
   /** Whether it accepts work: its management port reports that it is ready, and its ingress port answers. */
-  async #answers(launch: Launch): Promise<boolean> {
-    const status = (await this.#asks(launch))?.status ?? 0;
+  async #answers(launch: RuntimeLaunch): Promise<boolean> {
+    const status = (await this.#probe(launch))?.status ?? 0;
     if (status < 200 || status >= 300) return false;
-    return (await this.#asks(launch, `${this.#upstream(launch).ingress}/restate/health`)) !== undefined;
+    return (await this.#probe(launch, `${this.#upstream(launch).ingress}/restate/health`)) !== undefined;
   }
 
   /** What it answers; undefined when it does not. */
-  async #asks(
-    launch: Launch,
+  async #probe(
+    launch: RuntimeLaunch,
     url = `${this.#upstream(launch).admin}/readyz`,
   ): Promise<{ readonly status: number; readonly text: string } | undefined> {
     const headers = { [RUNTIME_SECRET_HEADER]: this.#ports.secret.reveal() };
@@ -225,7 +225,7 @@ export class Runtime {
     }
   }
 
-  #upstream({ ingressPort, adminPort }: Launch): Upstream {
+  #upstream({ ingressPort, adminPort }: RuntimeLaunch): Upstream {
     const { secret } = this.#ports;
     return { ingress: `http://${LOOPBACK}:${ingressPort}`, admin: `http://${LOOPBACK}:${adminPort}`, secret };
   }
@@ -256,7 +256,7 @@ export class Runtime {
     } catch (cause) {
       logger.warn({ environmentId: id, error: cause }, "the log of a runtime cannot be bounded");
     }
-    this.#logTimer = clock.setTimer(LOG_LOOK_EVERY_MS, () => this.#watchLog());
+    this.#logTimer = clock.setTimer(LOG_CHECK_EVERY_MS, () => this.#watchLog());
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { aWish } from "@perdure/cloud/testing";
+import { aDesiredRuntime } from "@perdure/cloud/testing";
 import { cgroupShares } from "./shares.js";
 
 /** A directory with the files that the kernel would show there. */
@@ -20,7 +20,7 @@ test("each runtime gets a group with its memory and a fair share, and its proces
   writeFileSync(join(group, "cgroup.controllers"), "cpuset cpu io memory pids\n");
   const shares = cgroupShares(group);
   expect(read("cgroup.subtree_control")).toBe("+cpu +memory +pids");
-  const { environmentId: id } = aWish();
+  const { environmentId: id } = aDesiredRuntime();
   const { script, prefix } = shares.prepare(id, 256);
   expect(prefix).toEqual([]);
   expect(read(id, "memory.max")).toBe(String((320 + 512) * 1024 * 1024));
@@ -32,8 +32,8 @@ test("each runtime gets a group with its memory and a fair share, and its proces
 test("a group that is gone, or was never made, is forgotten without a word", () => {
   writeFileSync(join(group, "cgroup.controllers"), "cpu memory pids");
   const shares = cgroupShares(group);
-  const { environmentId: id } = aWish();
-  shares.forget(id);
+  const { environmentId: id } = aDesiredRuntime();
+  shares.release(id);
   expect(existsSync(join(group, id))).toBe(false);
 });
 

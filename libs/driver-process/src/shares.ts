@@ -13,7 +13,7 @@ export interface Shares {
   /** Lines of a shell that the process becomes the runtime behind, and what precedes its command. */
   prepare(id: EnvironmentId, memoryMib: number): { readonly script: string; readonly prefix: readonly string[] };
   /** Nothing of the environment runs any more. */
-  forget(id: EnvironmentId): void;
+  release(id: EnvironmentId): void;
 }
 
 const NEEDED = ["cpu", "memory", "pids"];
@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 /** Without a group of our own: they come after whoever serves all. */
 export const niceShares: Shares = {
   prepare: () => ({ script: "", prefix: ["nice", "-n", String(NICENESS)] }),
-  forget: () => undefined,
+  release: () => undefined,
 };
 
 /**
@@ -51,7 +51,7 @@ export function cgroupShares(group: string): Shares {
       // The shell enters it and then becomes the runtime, so that nothing of it was ever outside.
       return { script: `echo $$ > '${join(own, "cgroup.procs").replaceAll("'", "'\\''")}' || exit 1; `, prefix: [] };
     },
-    forget(id) {
+    release(id) {
       try {
         rmdirSync(ofEnvironment(id));
       } catch (cause) {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type Provisioner, RUNTIME_SECRET_HEADER } from "@perdure/cloud";
-import { aWish, untilState } from "@perdure/cloud/testing";
+import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
 import { EnvironmentFiles } from "./files.js";
 import { openProcessProvisioner, type ProcessProvisionerOptions } from "./index.js";
 import { becoming, type UidRange } from "./users.js";
@@ -39,14 +39,14 @@ function open(
   return provisioner;
 }
 
-async function start(provisioner: Provisioner, wish: ReturnType<typeof aWish>): Promise<number> {
-  await provisioner.apply(wish);
-  const { upstream } = await untilState(provisioner, wish, "ready");
+async function start(provisioner: Provisioner, desired: ReturnType<typeof aDesiredRuntime>): Promise<number> {
+  await provisioner.apply(desired);
+  const { upstream } = await untilState(provisioner, desired, "ready");
   const headers = { [RUNTIME_SECRET_HEADER]: upstream.secret?.reveal() ?? "" };
   return Number.parseInt(await (await fetch(`${upstream.admin}/`, { headers })).text(), 10);
 }
 
-const filesOf = (wish: ReturnType<typeof aWish>): EnvironmentFiles => new EnvironmentFiles(directory, wish.environmentId);
+const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles => new EnvironmentFiles(directory, desired.environmentId);
 
 /** What the kernel says of a process: its four user ids, its groups and its capabilities. */
 function statusOf(pid: number): Record<string, string> {
@@ -63,9 +63,9 @@ test(
   "each runtime has a user without privileges, and reads nothing of another one",
   async () => {
     const provisioner = open(USERS);
-    const wishes = [aWish(), aWish()];
+    const desiredRuntimes = [aDesiredRuntime(), aDesiredRuntime()];
     const pids: number[] = [];
-    for (const wish of wishes) pids.push(await start(provisioner, wish));
+    for (const desired of desiredRuntimes) pids.push(await start(provisioner, desired));
     for (const [index, pid] of pids.entries()) {
       const uid = `${USERS.first + index}`;
       const status = statusOf(pid);
@@ -76,11 +76,11 @@ test(
         new Set(["0000000000000000"]),
       );
     }
-    const [mine, theirs] = wishes.map(filesOf) as [EnvironmentFiles, EnvironmentFiles];
+    const [mine, theirs] = desiredRuntimes.map(filesOf) as [EnvironmentFiles, EnvironmentFiles];
     const modeOf = (path: string): number => statSync(path).mode & 0o777;
     expect([mine.folder, mine.data, mine.signingKey, mine.secret].map(modeOf)).toEqual([0o710, 0o700, 0o600, 0o600]);
     expect(statSync(mine.data).uid).toBe(USERS.first);
-    expect(asUser(USERS.first, "cat", mine.signingKey)).toBe(wishes[0]?.signingKeyPem.reveal());
+    expect(asUser(USERS.first, "cat", mine.signingKey)).toBe(desiredRuntimes[0]?.signingKeyPem.reveal());
     expect(() => asUser(USERS.first, "ls", directory)).toThrow("Permission denied");
     for (const path of [theirs.folder, theirs.data, theirs.signingKey, theirs.secret, join(theirs.folder, "launch.json")]) {
       expect(() => asUser(USERS.first, "ls", path)).toThrow("Permission denied");
@@ -96,7 +96,7 @@ test(
 test(
   "an environment keeps its user through restarts of either side, and it is free again once the environment is erased",
   async () => {
-    const [first, second] = [aWish(), aWish()];
+    const [first, second] = [aDesiredRuntime(), aDesiredRuntime()];
     const before = open(USERS);
     await start(before, first);
     await start(before, second);
@@ -104,9 +104,9 @@ test(
     const after = open({ ...USERS, last: USERS.first + 1 });
     const pid = await start(after, { ...second, generation: second.generation + 1 });
     expect(statusOf(pid)["Uid"]).toContain(`${USERS.first + 1}`);
-    await expect(after.apply(aWish())).rejects.toMatchObject({ code: "OPS0001", detail: expect.stringContaining("are taken") });
+    await expect(after.apply(aDesiredRuntime())).rejects.toMatchObject({ code: "OPS0001", detail: expect.stringContaining("are taken") });
     await after.remove(first.environmentId, { erase: true });
-    expect(statusOf(await start(after, aWish()))["Uid"]).toContain(`${USERS.first}`);
+    expect(statusOf(await start(after, aDesiredRuntime()))["Uid"]).toContain(`${USERS.first}`);
   },
   TEST_MS,
 );
@@ -114,18 +114,18 @@ test(
 test(
   "data from before there were users is handed over, and the runtime goes on with it",
   async () => {
-    const wish = aWish();
+    const desired = aDesiredRuntime();
     const warned: string[] = [];
     const before = open(undefined, {}, warned);
-    expect(statusOf(await start(before, wish))["Uid"]).toMatch(/^0\t/);
+    expect(statusOf(await start(before, desired))["Uid"]).toMatch(/^0\t/);
     expect(warned).toEqual([
       "the kernel bounds no runtime's memory; 'provisioner.cgroup' gives each a control group",
       "all runtimes run as one user of the system; 'provisioner.uid-range' gives each its own",
     ]);
     await before[Symbol.asyncDispose]();
-    const pid = await start(open(USERS), { ...wish, generation: wish.generation + 1 });
+    const pid = await start(open(USERS), { ...desired, generation: desired.generation + 1 });
     expect(statusOf(pid)["Uid"]).toContain(`${USERS.first}`);
-    const { data } = filesOf(wish);
+    const { data } = filesOf(desired);
     expect(statSync(join(data, "starts")).uid).toBe(USERS.first);
     expect(readFileSync(join(data, "starts"), "utf8").trim().split("\n")).toHaveLength(2);
   },

@@ -18,9 +18,9 @@ export function becoming(uid: number): readonly string[] {
 }
 
 /** Users of the system by number; their groups have the same numbers. An environment keeps its own until it is erased. */
-export class Users {
+export class UidPool {
   readonly #range: UidRange;
-  readonly #taken = new Set<number>();
+  readonly #used = new Set<number>();
   #next: number;
 
   /**
@@ -45,12 +45,12 @@ export class Users {
 
   /** An environment has it already. */
   keep(uid: number): void {
-    this.#taken.add(uid);
+    this.#used.add(uid);
   }
 
   /** Not given to another environment before all others were: something of it may still lie about. */
   giveBack(uid: number): void {
-    this.#taken.delete(uid);
+    this.#used.delete(uid);
   }
 
   /** Throws OPS0001 when all are taken. */
@@ -59,8 +59,8 @@ export class Users {
     for (let tried = first; tried <= last; tried++) {
       const uid = this.#next;
       this.#next = uid === last ? first : uid + 1;
-      if (this.#taken.has(uid)) continue;
-      this.#taken.add(uid);
+      if (this.#used.has(uid)) continue;
+      this.#used.add(uid);
       return uid;
     }
     throw unusable("all its users are taken");

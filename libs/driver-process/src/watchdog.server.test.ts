@@ -1,50 +1,50 @@
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { kibOf, memoryMibOf } from "./memory.js";
-import { type Trouble, untilTrouble } from "./watchdog.js";
+import { type HealthProblem, untilUnhealthy } from "./watchdog.js";
 
 /** A process whose answers and memory a test decides, watched for some virtual seconds. */
 function watched(memoryMibMax: number | undefined = 100) {
   const clock = new VirtualClock();
   const state = { answers: true, mib: 10 as number | undefined };
   const over = new AbortController();
-  const found: { trouble?: Trouble | undefined; isOver: boolean } = { isOver: false };
+  const result: { trouble?: HealthProblem | undefined; isOver: boolean } = { isOver: false };
   const ports = { answers: async () => state.answers, memoryMib: () => state.mib, memoryMibMax, clock };
-  untilTrouble(ports, over.signal).then((trouble) => Object.assign(found, { trouble, isOver: true }));
+  untilUnhealthy(ports, over.signal).then((trouble) => Object.assign(result, { trouble, isOver: true }));
   const pass = async (seconds: number): Promise<void> => {
     for (let i = 0; i < seconds; i++) {
       clock.advanceBy(1_000);
       await new Promise(setImmediate);
     }
   };
-  return { clock, state, over, found, pass };
+  return { clock, state, over, result, pass };
 }
 
 test("one that answers and stays small is left alone, and nothing is left when the watch is over", async () => {
-  const { clock, over, found, pass } = watched();
+  const { clock, over, result, pass } = watched();
   await pass(300);
-  expect(found.isOver).toBe(false);
+  expect(result.isOver).toBe(false);
   over.abort();
   await pass(1);
-  expect(found).toEqual({ isOver: true, trouble: undefined });
+  expect(result).toEqual({ isOver: true, trouble: undefined });
   expect(clock.pendingTimers).toBe(0);
 });
 
 test("a pause shorter than the patience is no trouble; a longer one is", async () => {
-  const { clock, state, found, pass } = watched();
+  const { clock, state, result, pass } = watched();
   state.answers = false;
   await pass(25);
   state.answers = true;
   await pass(10);
-  expect(found.isOver).toBe(false);
+  expect(result.isOver).toBe(false);
   state.answers = false;
   await pass(40);
-  expect(found.trouble).toEqual({ reason: "it did not answer for 30 s", atOnce: true });
+  expect(result.trouble).toEqual({ reason: "it did not answer for 30 s", atOnce: true });
   expect(clock.pendingTimers).toBe(0);
 });
 
 test("a machine that slept blames nobody", async () => {
-  const { clock, state, found, pass } = watched();
+  const { clock, state, result, pass } = watched();
   await pass(10);
   state.answers = false; // It wakes up as well, and needs a moment.
   clock.advanceBy(3_600_000);
@@ -52,7 +52,7 @@ test("a machine that slept blames nobody", async () => {
   await pass(10);
   state.answers = true;
   await pass(60);
-  expect(found.isOver).toBe(false);
+  expect(result.isOver).toBe(false);
 });
 
 test("memory beyond the limit is trouble when it stays, and far beyond it at once", async () => {
@@ -61,22 +61,22 @@ test("memory beyond the limit is trouble when it stays, and far beyond it at onc
   await short.pass(4);
   short.state.mib = 90;
   await short.pass(60);
-  expect(short.found.isOver).toBe(false);
+  expect(short.result.isOver).toBe(false);
   short.state.mib = 120;
   await short.pass(8);
-  expect(short.found.trouble).toEqual({ reason: "it used 120 MiB of memory and may use 100", atOnce: false });
+  expect(short.result.trouble).toEqual({ reason: "it used 120 MiB of memory and may use 100", atOnce: false });
 
   const far = watched();
   far.state.mib = 151;
   await far.pass(2);
-  expect(far.found.trouble).toEqual({ reason: "it used 151 MiB of memory and may use 100", atOnce: true });
+  expect(far.result.trouble).toEqual({ reason: "it used 151 MiB of memory and may use 100", atOnce: true });
 });
 
 test("without a limit, and of a process that is gone, memory is nobody's concern", async () => {
   for (const one of [watched(undefined), watched()]) {
-    one.state.mib = one.found.isOver ? 0 : undefined;
+    one.state.mib = one.result.isOver ? 0 : undefined;
     await one.pass(30);
-    expect(one.found.isOver).toBe(false);
+    expect(one.result.isOver).toBe(false);
     one.over.abort();
   }
 });

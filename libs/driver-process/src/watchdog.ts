@@ -3,7 +3,7 @@
  * the others. Both are told from one that works hard, and give the reason for which it is ended.
  */
 import type { Clock } from "@perdure/base";
-import { HUNG_AFTER_MS, MEMORY_LOOK_EVERY_MS, MEMORY_LOOKS, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
+import { HUNG_AFTER_MS, MEMORY_CHECK_EVERY_MS, MEMORY_CHECKS_MAX, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
 
 export interface WatchdogPorts {
   /** Whether it answers, and commits what it is given; takes a bounded time. */
@@ -15,50 +15,50 @@ export interface WatchdogPorts {
 }
 
 /** `atOnce`: it would not hear that it shall end. */
-export interface Trouble {
+export interface HealthProblem {
   readonly reason: string;
   readonly atOnce: boolean;
 }
 
 /** Resolves with what is wrong when something is, or with nothing when the signal aborts. */
-export function untilTrouble(ports: WatchdogPorts, signal: AbortSignal): Promise<Trouble | undefined> {
+export function untilUnhealthy(ports: WatchdogPorts, signal: AbortSignal): Promise<HealthProblem | undefined> {
   const own = new AbortController();
   const over = AbortSignal.any([signal, own.signal]);
   return new Promise((resolve, reject) => {
-    const first = (trouble: Trouble | undefined): void => {
-      resolve(trouble); // Before the others hear that it is over: they have nothing to say.
+    const first = (problem: HealthProblem | undefined): void => {
+      resolve(problem); // Before the others hear that it is over: they have nothing to say.
       own.abort();
     };
     if (over.aborted) return first(undefined);
     over.addEventListener("abort", () => first(undefined), { once: true });
     for (const watching of [untilHung(ports, over), untilTooBig(ports, over)]) {
-      watching.then((trouble) => trouble !== undefined && first(trouble), reject);
+      watching.then((problem) => problem !== undefined && first(problem), reject);
     }
   });
 }
 
-async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal): Promise<Trouble | undefined> {
-  let heardAtMs = clock.monotonicMs();
+async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal): Promise<HealthProblem | undefined> {
+  let lastAnsweredAtMs = clock.monotonicMs();
   while (await pause(clock, PROBE_EVERY_MS, signal)) {
-    const askedAtMs = clock.monotonicMs();
-    if (await answers()) heardAtMs = clock.monotonicMs();
+    const requestedAtMs = clock.monotonicMs();
+    if (await answers()) lastAnsweredAtMs = clock.monotonicMs();
     // Only time in which it was asked counts: a machine that slept asked nobody.
-    else if (askedAtMs - heardAtMs > 2 * HUNG_AFTER_MS) heardAtMs = askedAtMs;
-    else if (clock.monotonicMs() - heardAtMs >= HUNG_AFTER_MS) {
+    else if (requestedAtMs - lastAnsweredAtMs > 2 * HUNG_AFTER_MS) lastAnsweredAtMs = requestedAtMs;
+    else if (clock.monotonicMs() - lastAnsweredAtMs >= HUNG_AFTER_MS) {
       return { reason: `it did not answer for ${HUNG_AFTER_MS / 1_000} s`, atOnce: true };
     }
   }
   return undefined;
 }
 
-async function untilTooBig({ memoryMib, memoryMibMax, clock }: WatchdogPorts, signal: AbortSignal): Promise<Trouble | undefined> {
+async function untilTooBig({ memoryMib, memoryMibMax, clock }: WatchdogPorts, signal: AbortSignal): Promise<HealthProblem | undefined> {
   if (memoryMibMax === undefined) return undefined;
   let beyond = 0;
-  while (await pause(clock, MEMORY_LOOK_EVERY_MS, signal)) {
+  while (await pause(clock, MEMORY_CHECK_EVERY_MS, signal)) {
     const mib = memoryMib() ?? 0;
     beyond = mib > memoryMibMax ? beyond + 1 : 0;
     const atOnce = mib > memoryMibMax * MEMORY_SHARE_AT_ONCE;
-    if (atOnce || beyond >= MEMORY_LOOKS) {
+    if (atOnce || beyond >= MEMORY_CHECKS_MAX) {
       return { reason: `it used ${Math.ceil(mib)} MiB of memory and may use ${memoryMibMax}`, atOnce };
     }
   }

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type Provisioner, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
-import { aWish, untilState } from "@perdure/cloud/testing";
+import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
 import { EnvironmentFiles } from "../src/files.js";
 import { openProcessProvisioner } from "../src/index.js";
 import { identityOf } from "../src/process-identity.js";
@@ -47,8 +47,8 @@ async function pidAt({ admin, secret }: Upstream): Promise<number> {
 }
 
 /** Applies the wish in another process, which is killed when its runtime is ready. */
-async function applyAndDie(wish: ReturnType<typeof aWish>): Promise<void> {
-  const task: SupervisorTask = { options: optionsHere(), wish, signingKeyPem: wish.signingKeyPem.reveal() };
+async function applyAndDie(desired: ReturnType<typeof aDesiredRuntime>): Promise<void> {
+  const task: SupervisorTask = { options: optionsHere(), desired, signingKeyPem: desired.signingKeyPem.reveal() };
   const runner = spawn(process.execPath, [at("../../../deploy/run-ts.mjs"), at("supervisor.ts"), JSON.stringify(task)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -63,25 +63,25 @@ async function applyAndDie(wish: ReturnType<typeof aWish>): Promise<void> {
 test(
   "a runtime outlives a killed provisioner, and the next one goes on with that very process",
   async () => {
-    const wish = aWish();
-    await applyAndDie(wish);
-    const files = new EnvironmentFiles(directory, wish.environmentId);
+    const desired = aDesiredRuntime();
+    await applyAndDie(desired);
+    const files = new EnvironmentFiles(directory, desired.environmentId);
     const pid = files.process?.pid ?? 0;
     expect(identityOf(pid)).toBe(files.process?.identity);
 
     const provisioner = open();
-    expect(provisioner.state(wish.environmentId)).toEqual({ phase: "starting", generation: 1 });
-    const { upstream } = await untilState(provisioner, wish, "ready");
+    expect(provisioner.state(desired.environmentId)).toEqual({ phase: "starting", generation: 1 });
+    const { upstream } = await untilState(provisioner, desired, "ready");
     expect(await pidAt(upstream)).toBe(pid);
-    await provisioner.apply({ ...wish, generation: 2 });
-    expect(await pidAt((await untilState(provisioner, { ...wish, generation: 2 }, "ready")).upstream)).toBe(pid);
+    await provisioner.apply({ ...desired, generation: 2 });
+    expect(await pidAt((await untilState(provisioner, { ...desired, generation: 2 }, "ready")).upstream)).toBe(pid);
 
     const noticed = new Promise<void>((resolve) =>
       provisioner.onChange((_id, state) => state?.phase === "starting" && resolve()),
     );
     process.kill(pid, "SIGKILL");
     await noticed;
-    const again = await untilState(provisioner, wish, "ready");
+    const again = await untilState(provisioner, desired, "ready");
     expect(again.upstream).toEqual(upstream);
     expect(await pidAt(again.upstream)).not.toBe(pid);
     expect(readFileSync(join(files.data, "starts"), "utf8")).toBe("running\nrunning\n");
@@ -92,24 +92,24 @@ test(
 test(
   "one that was left with other settings is replaced, and a stranger with its number is left alone",
   async () => {
-    const wish = aWish();
-    await applyAndDie(wish);
-    const files = new EnvironmentFiles(directory, wish.environmentId);
+    const desired = aDesiredRuntime();
+    await applyAndDie(desired);
+    const files = new EnvironmentFiles(directory, desired.environmentId);
     const left = files.process?.pid ?? 0;
     const provisioner = open();
-    const newer = { ...wish, generation: 2, mode: "suspended" as const };
+    const newer = { ...desired, generation: 2, mode: "suspended" as const };
     await provisioner.apply(newer);
     await untilState(provisioner, newer, "ready");
     expect(identityOf(left)).toBeUndefined();
     await provisioner[Symbol.asyncDispose]();
 
-    const stranger = { pid: process.pid, identity: "began at another time", fingerprint: files.launch?.fingerprint };
-    writeFileSync(join(files.folder, "process.json"), JSON.stringify(stranger));
+    const otherProcess = { pid: process.pid, identity: "began at another time", fingerprint: files.launch?.fingerprint };
+    writeFileSync(join(files.folder, "process.json"), JSON.stringify(otherProcess));
     const next = open();
-    expect(next.state(wish.environmentId)).toBeUndefined();
+    expect(next.state(desired.environmentId)).toBeUndefined();
     await next.apply(newer);
     await untilState(next, newer, "ready");
-    await next.remove(wish.environmentId, { erase: true }); // Would end this test if it meant the stranger.
+    await next.remove(desired.environmentId, { erase: true }); // Would end this test if it meant the stranger.
   },
   TEST_MS,
 );

@@ -1,18 +1,18 @@
 /** A provisioner in a process of its own, so that a test can kill it: applies one wish and says when it is ready. */
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
-import type { WantedRuntime } from "@perdure/cloud";
+import type { DesiredRuntime } from "@perdure/cloud";
 import { openProcessProvisioner, type ProcessProvisionerOptions } from "../src/index.js";
 
 export interface SupervisorTask {
   readonly options: ProcessProvisionerOptions;
-  readonly wish: Omit<WantedRuntime, "signingKeyPem">;
+  readonly desired: Omit<DesiredRuntime, "signingKeyPem">;
   /** Of the wish: JSON knows no secrets. */
   readonly signingKeyPem: string;
 }
 
-const { options, wish, signingKeyPem } = JSON.parse(process.argv[2] ?? "") as SupervisorTask;
+const { options, desired, signingKeyPem } = JSON.parse(process.argv[2] ?? "") as SupervisorTask;
 const provisioner = openProcessProvisioner({ clock: systemClock, random: systemRandom, logger: silentLogger }, options);
 provisioner.onChange((_id, state) => {
   if (state?.phase === "ready") console.log(`ready ${process.pid}`);
 });
-await provisioner.apply({ ...wish, signingKeyPem: new Secret(signingKeyPem) });
+await provisioner.apply({ ...desired, signingKeyPem: new Secret(signingKeyPem) });

@@ -35,7 +35,7 @@ const id = anId(1);
 const body = new Uint8Array(100).fill(7);
 
 async function cpuMicros(redis: RedisServer): Promise<number> {
-  const text = String(await redis.ask("INFO", "cpu"));
+  const text = String(await redis.request("INFO", "cpu"));
   const field = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(text)?.[1] ?? 0);
   return (field("used_cpu_user_main_thread") + field("used_cpu_sys_main_thread")) * 1e6;
 }
@@ -54,8 +54,8 @@ async function measure(redis: RedisServer, name: string, atOnce: number, read: (
     await Promise.all(Array.from({ length: atOnce }, reader));
     const micros = (performance.now() - startedAt) * 1_000;
     const own = process.cpuUsage(ownBefore);
-    const found = [(micros * atOnce) / READS, (own.user + own.system) / READS, ((await cpuMicros(redis)) - redisBefore) / READS];
-    best = best.map((value, n) => Math.min(value, found[n] as number));
+    const costs = [(micros * atOnce) / READS, (own.user + own.system) / READS, ((await cpuMicros(redis)) - redisBefore) / READS];
+    best = best.map((value, n) => Math.min(value, costs[n] as number));
   }
   const columns = best.map((value) => value.toFixed(1).padStart(9));
   console.log([name.padEnd(26), String(atOnce).padStart(7), ...columns].join("  "));

@@ -40,7 +40,7 @@ interface Counted {
 }
 
 async function counted(redis: RedisServer): Promise<Counted> {
-  const text = String(await redis.ask("INFO", "all"));
+  const text = String(await redis.request("INFO", "all"));
   const field = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(text)?.[1] ?? 0);
   const calls = [...text.matchAll(/^cmdstat_\S+?:calls=(\d+)/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
   return {
@@ -75,7 +75,7 @@ function submitted(n: number): { start: Mutation[]; end: Mutation[] } {
 }
 
 async function measure(redis: RedisServer, store: RedisPartitionStore, partitions: number, perBatch: number): Promise<void> {
-  const led = await Promise.all(
+  const leaders = await Promise.all(
     Array.from({ length: partitions }, async (_, partition) => ({ partition, epoch: await store.claim(partition) })),
   );
   const before = await counted(redis);
@@ -83,7 +83,7 @@ async function measure(redis: RedisServer, store: RedisPartitionStore, partition
   const startedAt = performance.now();
   let commits = 0;
   await Promise.all(
-    led.map(async ({ partition, epoch }) => {
+    leaders.map(async ({ partition, epoch }) => {
       while (performance.now() - startedAt < SECONDS * 1_000) {
         const invocations = Array.from({ length: perBatch }, () => submitted(next++));
         await store.commit([{ partition, epoch, mutations: invocations.flatMap(({ start }) => start) }]);
@@ -113,8 +113,8 @@ async function measure(redis: RedisServer, store: RedisPartitionStore, partition
 }
 
 /** What 100,000 sleeping invocations take in memory. */
-async function sleepers(redis: RedisServer, store: RedisPartitionStore, count: number): Promise<void> {
-  await redis.ask("FLUSHALL");
+async function suspendedInvocations(redis: RedisServer, store: RedisPartitionStore, count: number): Promise<void> {
+  await redis.request("FLUSHALL");
   const epoch = await store.claim(0);
   const before = await counted(redis);
   for (let n = 0; n < count; n += 500) {
@@ -131,9 +131,9 @@ async function sleepers(redis: RedisServer, store: RedisPartitionStore, count: n
   const after = await counted(redis);
   console.log(`${count} sleeping invocations: ${Math.round((after.memory - before.memory) / count)} bytes of Redis memory each`);
   const startedAt = performance.now();
-  let found = 0;
-  for await (const _ of store.recoverable(0)) found++;
-  console.log(`a new leader finds the ${found} it must take up among them in ${(performance.now() - startedAt).toFixed(1)} ms`);
+  let resumableCount = 0;
+  for await (const _ of store.recoverable(0)) resumableCount++;
+  console.log(`a new leader finds the ${resumableCount} it must take up among them in ${(performance.now() - startedAt).toFixed(1)} ms`);
 }
 
 {
@@ -155,5 +155,5 @@ async function sleepers(redis: RedisServer, store: RedisPartitionStore, count: n
     [24, 40],
   ] as const)
     await measure(redis, store, partitions, perBatch);
-  await sleepers(redis, store, 100_000);
+  await suspendedInvocations(redis, store, 100_000);
 }

@@ -3,15 +3,15 @@
  * claims (a higher epoch still), and commits, which carry their number. So one loop asks until there is an answer or patience ends.
  */
 import { Backoff, type Clock, PerdureError, type Random } from "@perdure/base";
-import type { Request } from "./folding.js";
+import type { RedisRequest } from "./folding.js";
 import { RETRY_BOUNDS } from "./limits.js";
-import { type Link, LinkDown, type Reply } from "./link.js";
+import { type RedisLink, LinkDown, type CommandReply } from "./link.js";
 
-export interface AskOptions {
+export interface RedisRequestOptions {
   /** Replicas must have what was written. */
   readonly replicated?: boolean;
   /** Other than the connection's. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** What a server says that is starting, failing over, frozen out or full for now. */
@@ -19,17 +19,17 @@ const PASSING = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|NOREPLI
 const FULL = /^OOM\b/;
 const UNKNOWN_SCRIPT = /^NOSCRIPT\b/;
 
-export class Asker {
-  readonly #link: Link;
+export class RedisRequester {
+  readonly #link: RedisLink;
   readonly #clock: Clock;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
   readonly #replicas: number;
   readonly #random: Random | undefined;
 
-  constructor(link: Link, clock: Clock, patienceMs: number, replicas: number, random?: Random) {
+  constructor(link: RedisLink, clock: Clock, timeoutMs: number, replicas: number, random?: Random) {
     this.#link = link;
     this.#clock = clock;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
     this.#replicas = replicas;
     this.#random = random;
   }
@@ -38,36 +38,36 @@ export class Asker {
    * Sends the requests, whose keys are in one slot, until each has an answer: a value, or an error that asking again does not change.
    * Rejects with STO0001 when none came in time, STO0004 when Redis is full.
    */
-  async ask(requests: readonly Request[], options: AskOptions = {}): Promise<readonly Reply[]> {
-    const patienceMs = options.patienceMs ?? this.#patienceMs;
-    const deadline = this.#clock.monotonicMs() + patienceMs;
+  async request(requests: readonly RedisRequest[], options: RedisRequestOptions = {}): Promise<readonly CommandReply[]> {
+    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    const deadline = this.#clock.monotonicMs() + timeoutMs;
     const backoff = new Backoff(RETRY_BOUNDS, this.#random);
     let withText = false;
     for (;;) {
       const replies = await this.#link.send(requests, withText, options.replicated === true);
-      const trouble = this.#troubleOf(replies, requests.length);
-      if (trouble === undefined) return replies;
-      if (UNKNOWN_SCRIPT.test(trouble.message) && !withText) {
+      const error = this.#retryableError(replies, requests.length);
+      if (error === undefined) return replies;
+      if (UNKNOWN_SCRIPT.test(error.message) && !withText) {
         withText = true;
         continue;
       }
       const waitMs = backoff.next();
       if (this.#clock.monotonicMs() + waitMs > deadline) {
-        const code = FULL.test(trouble.message) ? "STO0004" : "STO0001";
-        throw new PerdureError(code, `Redis gave no answer in ${patienceMs} ms: ${trouble.message}`, { cause: trouble });
+        const code = FULL.test(error.message) ? "STO0004" : "STO0001";
+        throw new PerdureError(code, `Redis gave no answer in ${timeoutMs} ms: ${error.message}`, { cause: error });
       }
       await new Promise<void>((resolve) => this.#clock.setTimer(waitMs, resolve));
     }
   }
 
   /** One request; error replies reject as STO0003 or STO0001. */
-  async one(request: Request, options?: AskOptions): Promise<Exclude<Reply, Error>> {
-    const [reply] = await this.ask([request], options);
-    return answer(reply as Reply);
+  async one(request: RedisRequest, options?: RedisRequestOptions): Promise<Exclude<CommandReply, Error>> {
+    const [reply] = await this.request([request], options);
+    return answer(reply as CommandReply);
   }
 
   /** Why the replies are no answer yet. */
-  #troubleOf(replies: readonly Reply[], count: number): Error | undefined {
+  #retryableError(replies: readonly CommandReply[], count: number): Error | undefined {
     for (const reply of replies) {
       if (reply instanceof LinkDown) return reply;
       if (reply instanceof Error && (PASSING.test(reply.message) || UNKNOWN_SCRIPT.test(reply.message))) return reply;
@@ -82,8 +82,8 @@ export class Asker {
 }
 
 /** A reply that is no error. */
-export function answer(reply: Reply): Exclude<Reply, Error> {
-  if (!(reply instanceof Error)) return reply as Exclude<Reply, Error>;
+export function answer(reply: CommandReply): Exclude<CommandReply, Error> {
+  if (!(reply instanceof Error)) return reply as Exclude<CommandReply, Error>;
   const damaged = /^(WRONGTYPE|PERDURE|ERR user_script)/.test(reply.message);
   throw new PerdureError(damaged ? "STO0003" : "STO0001", `Redis refuses: ${reply.message}`, { cause: reply });
 }

@@ -22,10 +22,10 @@ import {
   INLINE,
   type StagedPayload,
 } from "./big-values.js";
-import { Changes, type Fields, type JournalChange, type KeyedTable } from "./changes.js";
-import type { KnownStatuses } from "./known-statuses.js";
+import { BatchChanges, type HashFields, type JournalChange, type KeyedTable } from "./changes.js";
+import type { StatusCache } from "./known-statuses.js";
 import { INLINE_BYTES_CROWDED, INLINE_BYTES_MAX, SCRIPT_ARGS_MAX, SCRIPT_BYTES_MAX } from "./limits.js";
-import { Packer } from "./packer.js";
+import { BatchPacker } from "./packer.js";
 
 export interface PackedBatch {
   /** The argument of the commit script. */
@@ -35,18 +35,18 @@ export interface PackedBatch {
 }
 
 /** What a leadership knows of what is stored; when a batch that it learnt of is not committed it is of no use any more. */
-export interface Known {
+export interface LeaderCache {
   /** Which payloads are in chunks. */
   readonly sets: ChunkSets;
-  readonly statuses: KnownStatuses;
+  readonly statuses: StatusCache;
 }
 
 /** What the `number`th batch of the leadership of this epoch writes. */
-export function packBatch(mutations: readonly Mutation[], epoch: number, number: number, known: Known): PackedBatch {
+export function packBatch(mutations: readonly Mutation[], epoch: number, number: number, cache: LeaderCache): PackedBatch {
   const crowded = payloadBytes(mutations) > SCRIPT_BYTES_MAX;
-  const writer = new BatchWriter(known, crowded ? INLINE_BYTES_CROWDED : INLINE_BYTES_MAX);
+  const writer = new BatchWriter(cache, crowded ? INLINE_BYTES_CROWDED : INLINE_BYTES_MAX);
   packer.reset().list(7).text(String(epoch)).text(String(number)).uint(actionsOf(mutations));
-  return writer.write(new Changes(mutations));
+  return writer.write(new BatchChanges(mutations));
 }
 
 /** Roughly, and only what can be large. */
@@ -59,7 +59,7 @@ function payloadBytes(mutations: readonly Mutation[]): number {
   return bytes;
 }
 
-const packer = new Packer();
+const packer = new BatchPacker();
 
 /** Command and key. */
 const WRITE_HEAD = 2;
@@ -67,7 +67,7 @@ const NO_SETS: readonly StagedPayload[] = [];
 
 class BatchWriter {
   readonly #sets: ChunkSets;
-  readonly #statuses: KnownStatuses;
+  readonly #statuses: StatusCache;
   readonly #inlineMax: number;
   readonly #emptied: (readonly [KeyedTable, string])[] = [];
   #staged: StagedPayload[] | undefined = undefined;
@@ -81,13 +81,13 @@ class BatchWriter {
   #key = "";
   #argumentCount = 0;
 
-  constructor({ sets, statuses }: Known, inlineMax: number) {
+  constructor({ sets, statuses }: LeaderCache, inlineMax: number) {
     this.#sets = sets;
     this.#statuses = statuses;
     this.#inlineMax = inlineMax;
   }
 
-  write(changes: Changes): PackedBatch {
+  write(changes: BatchChanges): PackedBatch {
     packer.list(changes.journals.size);
     for (const [id, journal] of changes.journals) this.#journal(id, journal);
     const writesAt = packer.openList();
@@ -126,7 +126,7 @@ class BatchWriter {
     for (const entry of entries) this.#row(group, String(index++), encodeEntry(entry));
   }
 
-  #invocations({ invocations, forgotten }: Changes): void {
+  #invocations({ invocations, deleted }: BatchChanges): void {
     let unfinished = 0;
     let done = 0;
     for (const invocation of invocations.values()) {
@@ -145,17 +145,17 @@ class BatchWriter {
       this.#close();
     }
     if (done > 0) this.#done(invocations);
-    if (forgotten !== undefined) this.#forgotten(invocations, forgotten);
+    if (deleted !== undefined) this.#deleted(invocations, deleted);
     this.#open("HDEL", "status");
     for (const [id, invocation] of invocations) {
       if (invocation !== undefined && hasStatusByte(invocation)) continue;
-      this.#statuses.forget(id);
+      this.#statuses.evict(id);
       this.#more().text(id);
     }
     this.#close();
   }
 
-  #unfinished(invocations: Changes["invocations"]): void {
+  #unfinished(invocations: BatchChanges["invocations"]): void {
     const stored: string[] = [];
     this.#open("HSET", "inv");
     for (const [id, invocation] of invocations) {
@@ -165,13 +165,13 @@ class BatchWriter {
       this.#row("inv", id, row);
       this.#argumentCount++;
       const byte = row[0] as number;
-      if (hasStatusByte(invocation) && this.#statuses.isNews(id, byte)) stored.push(id, String(byte));
+      if (hasStatusByte(invocation) && this.#statuses.needsWrite(id, byte)) stored.push(id, String(byte));
     }
     this.#close();
     this.#texts("HSET", "status", stored);
   }
 
-  #done(invocations: Changes["invocations"]): void {
+  #done(invocations: BatchChanges["invocations"]): void {
     const doneAt: string[] = [];
     this.#open("HSET", "done");
     for (const [id, invocation] of invocations) {
@@ -185,9 +185,9 @@ class BatchWriter {
     this.#texts("ZADD", "done:at", doneAt);
   }
 
-  #forgotten(invocations: Changes["invocations"], forgotten: ReadonlySet<InvocationId>): void {
+  #deleted(invocations: BatchChanges["invocations"], deleted: ReadonlySet<InvocationId>): void {
     const gone: string[] = [];
-    for (const id of forgotten) {
+    for (const id of deleted) {
       if (invocations.get(id)?.status === "completed") continue; // Completed anew within the batch.
       this.#drop("done", id);
       gone.push(id);
@@ -197,7 +197,7 @@ class BatchWriter {
   }
 
   /** A hash for each object, and the set of objects that have one. */
-  #objects(table: KeyedTable, objects: ReadonlyMap<string, Fields>): void {
+  #objects(table: KeyedTable, objects: ReadonlyMap<string, HashFields>): void {
     const present: string[] = [];
     for (const [object, fields] of objects) {
       if (this.#hash(`${table}:${object}`, fields)) present.push(object);
@@ -206,7 +206,7 @@ class BatchWriter {
     this.#texts("SADD", table, present);
   }
 
-  #outbox(messages: Fields): void {
+  #outbox(messages: HashFields): void {
     this.#hash("out", messages);
     const put: string[] = [];
     const gone: string[] = [];
@@ -232,7 +232,7 @@ class BatchWriter {
   }
 
   /** Puts and deletes rows of one hash; tells whether it puts any. State keys are binary strings, all other fields are text. */
-  #hash(key: string, fields: Fields): boolean {
+  #hash(key: string, fields: HashFields): boolean {
     const binary = key.startsWith("s:");
     let gone = 0;
     this.#open("HSET", key);
@@ -276,7 +276,7 @@ class BatchWriter {
   }
 
   /** Room for the next argument, or for two that belong together. */
-  #more(): Packer {
+  #more(): BatchPacker {
     // Even, so that pairs are never parted.
     if (this.#argumentCount >= SCRIPT_ARGS_MAX) {
       this.#close();

@@ -21,7 +21,7 @@ export type KeyedTable = "s" | "q" | "p";
 /** Tables in one hash. */
 export type PlainTable = "lock" | "dedup" | "out" | "bucket" | "pause";
 /** Rows of a hash; null deletes. */
-export type Fields = Map<string, Uint8Array | null>;
+export type HashFields = Map<string, Uint8Array | null>;
 
 export interface JournalChange {
   /** What was there goes first. */
@@ -32,14 +32,14 @@ export interface JournalChange {
 }
 
 /** Most batches touch few of the tables: the map of one is made when it is first needed. */
-export class Changes {
+export class BatchChanges {
   readonly invocations = new Map<InvocationId, Invocation | undefined>();
   /** Deleted within the batch, whatever became of them after. */
-  forgotten: Set<InvocationId> | undefined = undefined;
+  deleted: Set<InvocationId> | undefined = undefined;
   readonly journals = new Map<InvocationId, JournalChange>();
-  events: Map<InvocationId, Fields> | undefined = undefined;
-  readonly keyed: Record<KeyedTable, Map<string, Fields> | undefined> = { s: undefined, q: undefined, p: undefined };
-  readonly plain: Record<PlainTable, Fields | undefined> = {
+  events: Map<InvocationId, HashFields> | undefined = undefined;
+  readonly keyed: Record<KeyedTable, Map<string, HashFields> | undefined> = { s: undefined, q: undefined, p: undefined };
+  readonly plain: Record<PlainTable, HashFields | undefined> = {
     lock: undefined,
     dedup: undefined,
     out: undefined,
@@ -50,7 +50,7 @@ export class Changes {
   readonly timers: Record<"t" | "r", Map<string, number | null> | undefined> = { t: undefined, r: undefined };
 
   constructor(mutations: readonly Mutation[]) {
-    for (const mutation of mutations) (RECORDERS[mutation.kind] as Recorder<Mutation>)(this, mutation);
+    for (const mutation of mutations) (RECORDERS[mutation.kind] as MutationRecorder<Mutation>)(this, mutation);
   }
 
   journal(id: InvocationId): JournalChange {
@@ -62,22 +62,22 @@ export class Changes {
     return change;
   }
 
-  forget(id: InvocationId): void {
-    this.forgotten ??= new Set();
-    this.forgotten.add(id);
+  markDeleted(id: InvocationId): void {
+    this.deleted ??= new Set();
+    this.deleted.add(id);
   }
 
-  eventsOf(id: InvocationId): Fields {
+  eventsOf(id: InvocationId): HashFields {
     this.events ??= new Map();
     return fieldsOf(this.events, id);
   }
 
-  object(table: KeyedTable, service: string, key: string): Fields {
+  object(table: KeyedTable, service: string, key: string): HashFields {
     this.keyed[table] ??= new Map();
     return fieldsOf(this.keyed[table], objectName(service, key));
   }
 
-  table(name: PlainTable): Fields {
+  table(name: PlainTable): HashFields {
     this.plain[name] ??= new Map();
     return this.plain[name];
   }
@@ -89,7 +89,7 @@ export class Changes {
   }
 }
 
-function fieldsOf<K extends string>(table: Map<K, Fields>, key: K): Fields {
+function fieldsOf<K extends string>(table: Map<K, HashFields>, key: K): HashFields {
   let fields = table.get(key);
   if (fields === undefined) {
     fields = new Map();
@@ -98,13 +98,13 @@ function fieldsOf<K extends string>(table: Map<K, Fields>, key: K): Fields {
   return fields;
 }
 
-type Recorder<M extends Mutation> = (changes: Changes, mutation: M) => void;
+type MutationRecorder<M extends Mutation> = (changes: BatchChanges, mutation: M) => void;
 
-const RECORDERS: { readonly [K in Mutation["kind"]]: Recorder<Extract<Mutation, { kind: K }>> } = {
+const RECORDERS: { readonly [K in Mutation["kind"]]: MutationRecorder<Extract<Mutation, { kind: K }>> } = {
   putInvocation: (changes, { invocation }) => changes.invocations.set(invocation.facts.id, invocation),
   deleteInvocation: (changes, { id }) => {
     changes.invocations.set(id, undefined);
-    changes.forget(id);
+    changes.markDeleted(id);
   },
   appendEntry: (changes, { id, index, entry }) => {
     const journal = changes.journal(id);

@@ -10,7 +10,7 @@ import { probeScript } from "./scripts.js";
  * or a partition is not there; it writes nothing then.
  */
 export async function commitNothing(redis: RedisConnections, environment: string, partitions: readonly number[]): Promise<void> {
-  const options = { replicated: true, patienceMs: PROBE_COMMIT_MS };
+  const options = { replicated: true, timeoutMs: PROBE_COMMIT_MS };
   const write = async (partition: number): Promise<void> => {
     const prefix = partitionPrefix(redis, environment, partition);
     const call = { script: probeScript, keys: [`${prefix}epoch`, `${prefix}probe`], args: [PROBE_KEPT_MS] };

@@ -3,9 +3,9 @@
  * replies may be large; and leases, which must not wait behind either.
  */
 import type { Clock, Logger } from "@perdure/base";
-import { Asker } from "./asking.js";
-import { Link } from "./link.js";
-import { PATIENCE_MS, type RedisOptions } from "./options.js";
+import { RedisRequester } from "./asking.js";
+import { RedisLink } from "./link.js";
+import { TIMEOUT_MS, type RedisConnectionOptions } from "./options.js";
 import { checkServer } from "./server-check.js";
 
 export interface RedisPorts {
@@ -15,9 +15,9 @@ export interface RedisPorts {
 
 /** Connections shared by the stores and leases of a process. */
 export interface RedisConnections extends AsyncDisposable {
-  readonly commits: Asker;
-  readonly reads: Asker;
-  readonly leases: Asker;
+  readonly commits: RedisRequester;
+  readonly reads: RedisRequester;
+  readonly leases: RedisRequester;
   /** In front of every key; may be empty. */
   readonly keyPrefix: string;
 }
@@ -26,16 +26,16 @@ export interface RedisConnections extends AsyncDisposable {
  * Resolves when Redis answers. Rejects with STO0001 when it does not in time, OPS0001 when the options contradict each other or the
  * server would forget what it was given; one that may lose what it acknowledged is only told of in the log.
  */
-export async function connectRedis(options: RedisOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
-  const links = ["commits", "reads", "leases"].map((role) => new Link(options, role, logger));
+export async function connectRedis(options: RedisConnectionOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
+  const links = ["commits", "reads", "leases"].map((role) => new RedisLink(options, role, logger));
   const [commits, reads, leases] = links.map(
-    (link) => new Asker(link, clock, options.patienceMs ?? PATIENCE_MS, options.replicas ?? 0, options.random),
-  ) as [Asker, Asker, Asker];
+    (link) => new RedisRequester(link, clock, options.timeoutMs ?? TIMEOUT_MS, options.replicas ?? 0, options.random),
+  ) as [RedisRequester, RedisRequester, RedisRequester];
   const dispose = async (): Promise<void> => {
     await Promise.all(links.map((link) => link[Symbol.asyncDispose]()));
   };
   try {
-    await Promise.all([commits, reads, leases].map((asker) => asker.one(["PING"])));
+    await Promise.all([commits, reads, leases].map((requester) => requester.one(["PING"])));
     await checkServer(reads, logger, options.replicas ?? 0);
   } catch (cause) {
     await dispose();

@@ -21,17 +21,17 @@ beforeAll(async () => {
   redis = owned.use(await connectTo(server.port));
 });
 beforeEach(async () => {
-  await server.ask("FLUSHALL");
+  await server.request("FLUSHALL");
 });
 afterAll(() => owned.disposeAsync());
 
 /** A worker that expects a data set, with the marks that it was told of. */
 function worker(name: string, id = MARK, connections = redis) {
-  const found: (readonly (string | undefined)[])[] = [];
-  const dataSet = { id, found: (marks: readonly (string | undefined)[]) => void found.push(marks) };
+  const recordedMarks: (readonly (string | undefined)[])[] = [];
+  const dataSet = { id, onMarks: (marks: readonly (string | undefined)[]) => void recordedMarks.push(marks) };
   const leases = new RedisLeases(connections, { environment: ENVIRONMENT, worker: name, leaseMs: 60_000, dataSet }, systemClock);
   const store = new RedisPartitionStore(connections, { environment: ENVIRONMENT, holder: name, dataSet });
-  return { leases, store, found };
+  return { leases, store, found: recordedMarks };
 }
 
 /** Its one partition is led. */
@@ -43,9 +43,9 @@ async function leader(name: string, id = MARK, connections = redis) {
 }
 
 async function all<T>(rows: AsyncIterable<T>): Promise<readonly T[]> {
-  const found: T[] = [];
-  for await (const row of rows) found.push(row);
-  return found;
+  const collected: T[] = [];
+  for await (const row of rows) collected.push(row);
+  return collected;
 }
 
 /** Everything that reads a partition. */
@@ -83,7 +83,7 @@ function waysToRead(): readonly (readonly [what: string, read: (store: RedisPart
   ];
 }
 
-const keys = async (): Promise<readonly unknown[]> => (await server.ask("KEYS", "*")) as readonly unknown[];
+const keys = async (): Promise<readonly unknown[]> => (await server.request("KEYS", "*")) as readonly unknown[];
 
 describe("marks", () => {
   test("are placed on partitions that have none, once, and leave everything else as it is", async () => {
@@ -104,7 +104,7 @@ describe("marks", () => {
     await placeMarks(redis, ENVIRONMENT, 1, MARK);
     const before = await leader("old");
     expect(await before.put(1)).toEqual(COMMITTED);
-    const replaces = { epochBase: 7 * 2 ** 32, incarnation: "second" };
+    const replaces = { epochBase: 7 * 2 ** 32, instance: "second" };
     const placed = await placeMarks(redis, ENVIRONMENT, 1, OTHER, replaces);
     expect(placed).toEqual({ kind: "placed", epochMax: 8 * 2 ** 32 });
     expect(await placeMarks(redis, ENVIRONMENT, 1, OTHER, replaces)).toEqual(placed);
@@ -119,7 +119,7 @@ describe("a partition without the expected mark", () => {
     await placeMarks(redis, ENVIRONMENT, 1, MARK);
     const before = await leader("a");
     expect(await before.put(1)).toEqual(COMMITTED);
-    await server.ask("FLUSHALL");
+    await server.request("FLUSHALL");
     const foreign = { kind: "foreign", partition: 0, mark: undefined };
     expect(await before.leases.renew([0])).toEqual([foreign]);
     expect(await before.leases.acquire([0])).toEqual([foreign]);
@@ -139,7 +139,7 @@ describe("a partition without the expected mark", () => {
     const large = { kind: "putState", service: "s", key: "k", stateKey: "x", value: new Uint8Array(600 * 1024) } as const;
     const putLarge = () => before.store.commit([{ partition: 0, epoch: before.epoch, mutations: [large] }]);
     expect(await putLarge()).toEqual(COMMITTED);
-    await server.ask("FLUSHALL");
+    await server.request("FLUSHALL");
     expect(await putLarge()).toMatchObject({ kind: "fenced", by: 0 });
     expect(await keys()).toEqual([]);
     await placeMarks(redis, ENVIRONMENT, 1, OTHER);
@@ -156,7 +156,7 @@ describe("a partition without the expected mark", () => {
     await write(7);
     expect(await store.fetch(0, [dedup])).toEqual([{ ...dedup, value: 7 }]);
     expect(await store.fetch(0, [dedup, state])).toHaveLength(2);
-    await server.ask("FLUSHALL");
+    await server.request("FLUSHALL");
     await expect(store.fetch(0, [dedup])).rejects.toMatchObject({ code: "STO0005" });
     await expect(store.fetch(0, [dedup, state])).rejects.toMatchObject({ code: "STO0005" });
     await placeMarks(redis, ENVIRONMENT, 1, OTHER);
@@ -180,7 +180,7 @@ describe("a partition without the expected mark", () => {
     expect(await store.stateOf(0, "s", "k")).toEqual(new Map([["x", value]]));
     expect(await all(store.recoverable(0))).toHaveLength(1);
 
-    await server.ask("FLUSHALL");
+    await server.request("FLUSHALL");
     for (const [what, read] of waysToRead()) {
       const refused = await read(store).then(
         () => `${what} was answered`,
@@ -202,14 +202,14 @@ describe("a partition without the expected mark", () => {
 
     const unmarked = new RedisPartitionStore(redis, { environment: ENVIRONMENT });
     await unmarked.claim(0);
-    await server.ask("FLUSHALL");
+    await server.request("FLUSHALL");
     for (const [, read] of waysToRead()) await expect(read(unmarked)).rejects.toMatchObject({ code: "STO0002" });
   });
 
   test("of another data set is not written, even when epoch and batch happen to be the next ones", async () => {
     await placeMarks(redis, ENVIRONMENT, 1, MARK);
     const before = await leader("a");
-    await server.ask("FLUSHALL");
+    await server.request("FLUSHALL");
     await placeMarks(redis, ENVIRONMENT, 1, OTHER);
     const other = await leader("b", OTHER);
     expect(other.epoch).toBe(before.epoch);
@@ -220,11 +220,11 @@ describe("a partition without the expected mark", () => {
 
   test("is found with every poll, beside those that are right", async () => {
     await placeMarks(redis, ENVIRONMENT, 2, MARK);
-    const { leases, found } = worker("a");
+    const { leases, found: recordedMarks } = worker("a");
     expect((await leases.acquire([0, 1])).map(({ kind }) => kind)).toEqual(["held", "held"]);
-    await server.ask("HDEL", `{${ENVIRONMENT}:1}:epoch`, "mark");
+    await server.request("HDEL", `{${ENVIRONMENT}:1}:epoch`, "mark");
     expect((await leases.holders([0, 1])).map((holder) => holder?.worker)).toEqual(["a", "a"]);
-    expect(found.at(-1)).toEqual([MARK, undefined]);
+    expect(recordedMarks.at(-1)).toEqual([MARK, undefined]);
     expect((await leases.renew([0, 1])).map(({ kind }) => kind)).toEqual(["held", "foreign"]);
   });
 });
@@ -237,10 +237,10 @@ test("a replica that never had the data and is promoted is refused", async () =>
   const before = await leader("a", MARK, toPrimary);
   expect(await before.put(1)).toEqual(COMMITTED);
   // What a replica is whose volume was lost and whose first synchronisation did not end.
-  await replica.ask("REPLICAOF", "NO", "ONE");
-  await replica.ask("FLUSHALL");
+  await replica.request("REPLICAOF", "NO", "ONE");
+  await replica.request("FLUSHALL");
   await using toReplica = await connectTo(replica.port);
   const after = worker("b", MARK, toReplica);
   expect(await after.leases.acquire([0])).toEqual([{ kind: "foreign", partition: 0, mark: undefined }]);
-  expect((await replica.ask("KEYS", "*")) as readonly unknown[]).toEqual([]);
+  expect((await replica.request("KEYS", "*")) as readonly unknown[]).toEqual([]);
 });

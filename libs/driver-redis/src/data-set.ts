@@ -6,8 +6,8 @@
 import { answer } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix, partitionPrefix } from "./keys.js";
-import { INCARNATION_EPOCHS } from "./limits.js";
-import type { Command } from "./link.js";
+import { INSTANCE_EPOCHS } from "./limits.js";
+import type { RedisCommand } from "./link.js";
 import { markScript } from "./scripts.js";
 
 /** Stands for any data set, or for none, in the arguments of scripts. */
@@ -18,7 +18,7 @@ export interface ExpectedDataSet {
   /** Mark that each partition must carry. May change while the worker runs. */
   readonly id: string;
   /** Called with marks as they were found: of all partitions in their order, or of one that was refused. Undefined: no mark. */
-  found(marks: readonly (string | undefined)[]): void;
+  onMarks(marks: readonly (string | undefined)[]): void;
 }
 
 /** The data before, which a new data set replaces. */
@@ -26,7 +26,7 @@ export interface ReplacedData {
   /** Highest epoch that a leader of any data set before may have begun with. */
   readonly epochBase: number;
   /** Name under which the partitions begin again (`worker.incarnation`). */
-  readonly incarnation: string;
+  readonly instance: string;
 }
 
 export type PlacedMarks =
@@ -42,8 +42,8 @@ export async function readMarks(
   partitionCount: number,
 ): Promise<readonly (string | undefined)[]> {
   const read = async (partition: number): Promise<string | undefined> => {
-    const command: Command = ["HGET", `${partitionPrefix(redis, environment, partition)}epoch`, "mark"];
-    const [reply] = await redis.reads.ask([command]);
+    const command: RedisCommand = ["HGET", `${partitionPrefix(redis, environment, partition)}epoch`, "mark"];
+    const [reply] = await redis.reads.request([command]);
     return (answer(reply as Buffer | null | Error) as Buffer | null)?.toString();
   };
   return Promise.all(Array.from({ length: partitionCount }, (_, partition) => read(partition)));
@@ -60,8 +60,8 @@ export async function placeMarks(
   mark: string,
   replaces?: ReplacedData,
 ): Promise<PlacedMarks> {
-  const { epochBase = 0, incarnation = "" } = replaces ?? {};
-  const args = [mark, replaces === undefined ? 0 : 1, epochBase, INCARNATION_EPOCHS, incarnation];
+  const { epochBase = 0, instance = "" } = replaces ?? {};
+  const args = [mark, replaces === undefined ? 0 : 1, epochBase, INSTANCE_EPOCHS, instance];
   let epochMax = 0;
   for (let partition = 0; partition < partitionCount; partition++) {
     const prefix = partitionPrefix(redis, environment, partition);

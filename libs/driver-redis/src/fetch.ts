@@ -17,28 +17,28 @@ import {
 import { answer } from "./asking.js";
 import { objectName, timerMember } from "./keys.js";
 import { JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
-import type { Command, Reply } from "./link.js";
-import { type Cell, payloadsOf } from "./payloads.js";
-import type { Reads } from "./reads.js";
+import type { RedisCommand, CommandReply } from "./link.js";
+import { type StoredCell, payloadsOf } from "./payloads.js";
+import type { PartitionReads } from "./reads.js";
 import { sortedState } from "./storage-order.js";
 
-export async function fetchRows(asker: Reads, prefix: string, keys: readonly RowKey[]): Promise<readonly FetchedRow[]> {
-  const plan = new Plan(prefix);
-  const found = keys.map((key) => plan.place(key));
-  const replies = await transaction(asker, plan.commands());
+export async function fetchRows(requester: PartitionReads, prefix: string, keys: readonly RowKey[]): Promise<readonly FetchedRow[]> {
+  const plan = new FetchPlan(prefix);
+  const places = keys.map((key) => plan.place(key));
+  const replies = await transaction(requester, plan.commands());
   // Every row's cells in one list, so that whatever is in chunks is resolved in one place.
-  const cells: Cell[] = [];
-  const ends = found.map((place) => {
+  const cells: StoredCell[] = [];
+  const ends = places.map((place) => {
     for (const cell of place(replies)) cells.push(cell);
     return cells.length;
   });
-  const payloads = await payloadsOf(asker, prefix, cells);
+  const payloads = await payloadsOf(requester, prefix, cells);
   const rows: FetchedRow[] = [];
   for (const [n, key] of keys.entries()) {
     const from = n === 0 ? 0 : (ends[n - 1] as number);
     rows.push(
       key.kind === "journal"
-        ? { ...key, value: await readJournal(asker, prefix, key.id, Number.POSITIVE_INFINITY) }
+        ? { ...key, value: await readJournal(requester, prefix, key.id, Number.POSITIVE_INFINITY) }
         : rowOf(key, payloads.slice(from, ends[n]), cells.slice(from, ends[n])),
     );
   }
@@ -46,23 +46,23 @@ export async function fetchRows(asker: Reads, prefix: string, keys: readonly Row
 }
 
 /** One moment of the partition; a single command is one by itself. */
-async function transaction(asker: Reads, commands: readonly Command[]): Promise<readonly Reply[]> {
+async function transaction(requester: PartitionReads, commands: readonly RedisCommand[]): Promise<readonly CommandReply[]> {
   const [only] = commands;
   if (only === undefined) return [];
-  if (commands.length === 1) return [await asker.one(only)];
-  const replies = await asker.ask([["MULTI"], ...commands, ["EXEC"]]);
-  const results = answer(replies[replies.length - 1] as Reply);
+  if (commands.length === 1) return [await requester.one(only)];
+  const replies = await requester.request([["MULTI"], ...commands, ["EXEC"]]);
+  const results = answer(replies[replies.length - 1] as CommandReply);
   invariant(Array.isArray(results), "a transaction without WATCH is carried out");
-  return (results as readonly Reply[]).map(answer);
+  return (results as readonly CommandReply[]).map(answer);
 }
 
 /** Finds a row's cells among the replies. */
-type Place = (replies: readonly Reply[]) => readonly Cell[];
+type CellFinder = (replies: readonly CommandReply[]) => readonly StoredCell[];
 
 /** Commands that read what is wanted, fields of one hash together. */
-class Plan {
+class FetchPlan {
   readonly #prefix: string;
-  readonly #single: Command[] = [];
+  readonly #single: RedisCommand[] = [];
   readonly #hashes = new Map<string, { readonly at: number; readonly fields: Buffer[] }>();
 
   constructor(prefix: string) {
@@ -70,11 +70,11 @@ class Plan {
   }
 
   /** Hashes first, then the single commands. */
-  commands(): readonly Command[] {
-    return [...[...this.#hashes].map(([key, { fields }]): Command => ["HMGET", this.#prefix + key, ...fields]), ...this.#single];
+  commands(): readonly RedisCommand[] {
+    return [...[...this.#hashes].map(([key, { fields }]): RedisCommand => ["HMGET", this.#prefix + key, ...fields]), ...this.#single];
   }
 
-  place(key: RowKey): Place {
+  place(key: RowKey): CellFinder {
     switch (key.kind) {
       case "invocation": {
         const [unfinished, done] = [this.#field("inv", key.id), this.#field("done", key.id)];
@@ -112,15 +112,15 @@ class Plan {
     }
   }
 
-  #field(hash: string, name: string, encoding: "utf8" | "latin1" = "utf8"): Place {
+  #field(hash: string, name: string, encoding: "utf8" | "latin1" = "utf8"): CellFinder {
     const field = Buffer.from(name, encoding);
-    let wanted = this.#hashes.get(hash);
-    if (wanted === undefined) {
-      wanted = { at: this.#hashes.size, fields: [] };
-      this.#hashes.set(hash, wanted);
+    let entry = this.#hashes.get(hash);
+    if (entry === undefined) {
+      entry = { at: this.#hashes.size, fields: [] };
+      this.#hashes.set(hash, entry);
     }
-    const { at } = wanted;
-    const position = wanted.fields.push(field) - 1;
+    const { at } = entry;
+    const position = entry.fields.push(field) - 1;
     return (replies) => {
       const stored = (replies[at] as readonly (Buffer | null)[])[position] ?? null;
       return [{ stored, again: ["HGET", this.#prefix + hash, field] }];
@@ -128,15 +128,15 @@ class Plan {
   }
 
   /** All fields and values of a hash: a cell for each; the fields are told by what the cell would be read with again. */
-  #all(hash: string): Place {
+  #all(hash: string): CellFinder {
     return this.#command(["HGETALL", this.#prefix + hash], (reply) =>
       fieldCells(this.#prefix + hash, reply as readonly Buffer[]),
     );
   }
 
-  #command(command: Command, cells: (reply: Reply) => readonly Cell[]): Place {
+  #command(command: RedisCommand, cells: (reply: CommandReply) => readonly StoredCell[]): CellFinder {
     const position = this.#single.push(command) - 1;
-    return (replies) => cells(replies[this.#hashes.size + position] as Reply);
+    return (replies) => cells(replies[this.#hashes.size + position] as CommandReply);
   }
 }
 
@@ -145,22 +145,22 @@ const PRESENT = Buffer.from([0]);
 export type StreamEntries = readonly (readonly [id: Buffer, fields: readonly [Buffer, Buffer]])[];
 
 /** Cells of a hash read whole. */
-export function fieldCells(key: string, fieldsAndValues: readonly Buffer[]): Cell[] {
-  const cells: Cell[] = [];
+export function fieldCells(key: string, fieldsAndValues: readonly Buffer[]): StoredCell[] {
+  const cells: StoredCell[] = [];
   for (let i = 0; i + 1 < fieldsAndValues.length; i += 2)
     cells.push({ stored: fieldsAndValues[i + 1] as Buffer, again: ["HGET", key, fieldsAndValues[i] as Buffer] });
   return cells;
 }
 
 /** The field a cell of `fieldCells` is of. */
-export function fieldOf(cell: Cell): Buffer {
-  return (cell.again as Command)[2] as Buffer;
+export function fieldOf(cell: StoredCell): Buffer {
+  return (cell.again as RedisCommand)[2] as Buffer;
 }
 
 function rowOf(
   key: Exclude<RowKey, { kind: "journal" }>,
   payloads: readonly (Uint8Array | undefined)[],
-  cells: readonly Cell[],
+  cells: readonly StoredCell[],
 ): FetchedRow {
   const first = payloads[0];
   switch (key.kind) {
@@ -192,7 +192,7 @@ function rowOf(
 }
 
 export function stateFrom(
-  cells: readonly Cell[],
+  cells: readonly StoredCell[],
   payloads: readonly (Uint8Array | undefined)[],
 ): ReadonlyMap<string, Uint8Array> {
   const state: [string, Uint8Array][] = [];
@@ -204,7 +204,7 @@ export function stateFrom(
 }
 
 export function promisesFrom(
-  cells: readonly Cell[],
+  cells: readonly StoredCell[],
   payloads: readonly (Uint8Array | undefined)[],
 ): ReadonlyMap<string, WorkflowPromise> {
   const promises = new Map<string, WorkflowPromise>();
@@ -216,16 +216,16 @@ export function promisesFrom(
 }
 
 /** The first `length` entries, or all there are; pages hold about the same number of bytes. */
-export async function readJournal(asker: Reads, prefix: string, id: InvocationId, length: number): Promise<JournalEntry[]> {
+export async function readJournal(requester: PartitionReads, prefix: string, id: InvocationId, length: number): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
   let bytes = 0;
   while (entries.length < length) {
     const average = Math.max(1, bytes / Math.max(1, entries.length));
     const fitting = entries.length === 0 ? JOURNAL_ROWS_FIRST : Math.max(1, Math.floor(JOURNAL_PAGE_BYTES / average));
     const count = Math.min(fitting, JOURNAL_ROWS_MAX, length - entries.length);
-    const page = (await asker.one(["XRANGE", `${prefix}j:${id}`, `${entries.length}-1`, "+", "COUNT", count])) as StreamEntries;
-    const cells = page.map(([, fields]): Cell => ({ stored: fields[1], again: undefined }));
-    for (const payload of await payloadsOf(asker, prefix, cells)) {
+    const page = (await requester.one(["XRANGE", `${prefix}j:${id}`, `${entries.length}-1`, "+", "COUNT", count])) as StreamEntries;
+    const cells = page.map(([, fields]): StoredCell => ({ stored: fields[1], again: undefined }));
+    for (const payload of await payloadsOf(requester, prefix, cells)) {
       invariant(payload !== undefined, "the chunks of a journal go with it");
       bytes += payload.length;
       entries.push(decodeEntry(payload));

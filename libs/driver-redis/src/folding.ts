@@ -5,23 +5,23 @@
  */
 import { invariant } from "@perdure/base";
 import { FOLDED_BYTES_MAX, FOLDED_CALLS_MAX } from "./limits.js";
-import type { Command, Reply } from "./link.js";
-import type { Script } from "./scripts.js";
+import type { RedisCommand, CommandReply } from "./link.js";
+import type { RedisScript } from "./scripts.js";
 
 /** A script, its keys and arguments; sent by its hash, and with its text when Redis does not know it. */
 export interface ScriptCall {
-  readonly script: Script;
+  readonly script: RedisScript;
   readonly keys: readonly string[];
   readonly args: readonly (string | Buffer | number)[];
 }
 
-export type Request = Command | ScriptCall;
+export type RedisRequest = RedisCommand | ScriptCall;
 
 /** Calls of one script. */
 interface Fold {
   /** Place of its command. */
   readonly at: number;
-  readonly script: Script;
+  readonly script: RedisScript;
   readonly withText: boolean;
   readonly keys: string[];
   readonly args: (string | Buffer | number)[];
@@ -32,7 +32,7 @@ interface Fold {
 /** Commands for requests, and which part of their replies is whose. */
 export class Folding {
   readonly #folds: Fold[] = [];
-  readonly #commands: (Command | Fold)[] = [];
+  readonly #commands: (RedisCommand | Fold)[] = [];
   /** For each request the place of its command, and of its call within that; -1: the command is its own. */
   readonly #at: number[] = [];
   readonly #within: number[] = [];
@@ -44,7 +44,7 @@ export class Folding {
   }
 
   /** `mayMove`: nothing sent before it on this connection needs to be carried out before. */
-  add(request: Request, withText: boolean, mayMove: boolean): void {
+  add(request: RedisRequest, withText: boolean, mayMove: boolean): void {
     if (!("script" in request)) {
       this.#within.push(-1);
       this.#at.push(this.#commands.push(request) - 1);
@@ -52,7 +52,7 @@ export class Folding {
     }
     const { script, keys, args } = request;
     const bytes = sizeOf(args);
-    const fold = (mayMove ? this.#withRoom(script, withText, bytes) : undefined) ?? this.#open(script, withText);
+    const fold = (mayMove ? this.#withCapacity(script, withText, bytes) : undefined) ?? this.#open(script, withText);
     for (const key of keys) fold.keys.push(key);
     for (const argument of args) fold.args.push(argument);
     fold.bytes += bytes;
@@ -60,7 +60,7 @@ export class Folding {
     this.#within.push(fold.calls++);
   }
 
-  #withRoom(script: Script, withText: boolean, bytes: number): Fold | undefined {
+  #withCapacity(script: RedisScript, withText: boolean, bytes: number): Fold | undefined {
     for (const fold of this.#folds) {
       if (
         fold.script === script &&
@@ -73,7 +73,7 @@ export class Folding {
     return undefined;
   }
 
-  #open(script: Script, withText: boolean): Fold {
+  #open(script: RedisScript, withText: boolean): Fold {
     const fold: Fold = { at: this.#commands.length, script, withText, keys: [], args: [], calls: 0, bytes: 0 };
     this.#folds.push(fold);
     this.#commands.push(fold);
@@ -84,7 +84,7 @@ export class Folding {
     return this.#commands.length;
   }
 
-  commands(): readonly Command[] {
+  commands(): readonly RedisCommand[] {
     return this.#commands.map((command) => {
       if (!("calls" in command)) return command;
       const { script, withText, keys, args } = command;
@@ -93,12 +93,12 @@ export class Folding {
   }
 
   /** The reply to the nth request, among those to the commands. */
-  replyTo(n: number, replies: readonly Reply[]): Reply {
-    const reply = replies[this.#at[n] as number] as Reply;
+  replyTo(n: number, replies: readonly CommandReply[]): CommandReply {
+    const reply = replies[this.#at[n] as number] as CommandReply;
     const within = this.#within[n] as number;
     if (within < 0 || reply instanceof Error) return reply;
     invariant(Array.isArray(reply), "a script replies with a list");
-    return reply[within] as Reply;
+    return reply[within] as CommandReply;
   }
 }
 

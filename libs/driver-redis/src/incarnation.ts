@@ -5,24 +5,24 @@
  */
 import type { RedisConnections } from "./connect.js";
 import { partitionPrefix } from "./keys.js";
-import { INCARNATION_EPOCHS } from "./limits.js";
+import { INSTANCE_EPOCHS } from "./limits.js";
 import { incarnateScript } from "./scripts.js";
 
 /**
  * Call it before leading; for all workers of a life, again and again, it does something once. Resolves with the number of partitions that
  * were of another life. Rejects with STO0001 when Redis does not answer.
  */
-export async function beginIncarnation(
+export async function beginInstance(
   redis: RedisConnections,
   environment: string,
   partitionCount: number,
-  incarnation: string,
+  instance: string,
 ): Promise<number> {
   let begun = 0;
   for (let partition = 0; partition < partitionCount; partition++) {
     const prefix = partitionPrefix(redis, environment, partition);
     const keys = [`${prefix}epoch`, `${prefix}lease`];
-    const call = { script: incarnateScript, keys, args: [incarnation, INCARNATION_EPOCHS] };
+    const call = { script: incarnateScript, keys, args: [instance, INSTANCE_EPOCHS] };
     begun += Number(await redis.commits.one(call, { replicated: true }));
   }
   return begun;

@@ -30,17 +30,17 @@ export const FORMAT = "1";
 const ENVIRONMENT = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** What all keys of a server begin with; may be empty. */
-interface Shared {
+interface KeyPrefixed {
   readonly keyPrefix: string;
 }
 
 /** Prefix of all keys of a partition. Throws OPS0001 when the environment's name cannot be part of a key. */
-export function partitionPrefix({ keyPrefix }: Shared, environment: string, partition: number): string {
+export function partitionPrefix({ keyPrefix }: KeyPrefixed, environment: string, partition: number): string {
   return `${keyPrefix}{${checkedEnvironment(environment)}:${partition}}:`;
 }
 
 /** Prefix of keys that belong to the environment as a whole. */
-export function environmentPrefix({ keyPrefix }: Shared, environment: string): string {
+export function environmentPrefix({ keyPrefix }: KeyPrefixed, environment: string): string {
   return `${keyPrefix}{${checkedEnvironment(environment)}}:`;
 }
 

@@ -3,21 +3,21 @@
  * it. A leadership is the only writer, so what it wrote itself is what is stored, and need not be written again.
  */
 import type { InvocationId } from "@perdure/base";
-import { KNOWN_STATUSES_MAX } from "./limits.js";
+import { CACHED_STATUSES_MAX } from "./limits.js";
 
-export class KnownStatuses {
+export class StatusCache {
   readonly #bytes = new Map<InvocationId, number>();
 
   /** Whether the byte must be written, which makes it known. */
-  isNews(id: InvocationId, byte: number): boolean {
+  needsWrite(id: InvocationId, byte: number): boolean {
     if (this.#bytes.get(id) === byte) return false;
-    if (this.#bytes.size >= KNOWN_STATUSES_MAX) this.#bytes.clear(); // Written once more than they must be.
+    if (this.#bytes.size >= CACHED_STATUSES_MAX) this.#bytes.clear(); // Written once more than they must be.
     this.#bytes.set(id, byte);
     return true;
   }
 
   /** It leaves the index. */
-  forget(id: InvocationId): void {
+  evict(id: InvocationId): void {
     this.#bytes.delete(id);
   }
 }

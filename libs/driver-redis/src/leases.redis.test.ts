@@ -33,9 +33,9 @@ describe("leases in Redis", () => {
     const { worker } = world();
     const [a, b] = [worker("a"), worker("b")];
     expect(kinds(await a.acquire([0, 1]))).toEqual(["held", "held"]);
-    const [taken, held] = await b.acquire([1, 2]);
-    expect(taken).toEqual({ kind: "taken", partition: 1, by: "a", forMs: expect.any(Number) });
-    expect(taken?.kind === "taken" && taken.forMs > 0 && taken.forMs <= 60_000).toBe(true);
+    const [occupied, held] = await b.acquire([1, 2]);
+    expect(occupied).toEqual({ kind: "taken", partition: 1, by: "a", forMs: expect.any(Number) });
+    expect(occupied?.kind === "taken" && occupied.forMs > 0 && occupied.forMs <= 60_000).toBe(true);
     expect(held?.kind).toBe("held");
     expect((await b.holders([0, 1, 2, 3])).map((holder) => holder?.worker)).toEqual(["a", "a", "b", undefined]);
   });
@@ -90,8 +90,8 @@ describe("leases in Redis", () => {
     const epoch = await old.claim(0);
     await sleep(900); // Longer than the lease, which a busy machine must not outlast before it claims.
     await worker("b").acquire([0]);
-    const late = await old.commit([{ partition: 0, epoch, mutations: [{ kind: "putDedup", producer: "p", seq: 1 }] }]);
-    expect(late.kind).toBe("fenced");
+    const outcome = await old.commit([{ partition: 0, epoch, mutations: [{ kind: "putDedup", producer: "p", seq: 1 }] }]);
+    expect(outcome.kind).toBe("fenced");
     expect(await storeOf("b").fetch(0, [{ kind: "dedup", producer: "p" }])).toMatchObject([{ value: undefined }]);
     await expect(old.fetch(0, [{ kind: "dedup", producer: "p" }])).rejects.toMatchObject({ code: "STO0002" });
   });

@@ -72,12 +72,12 @@ export class RedisLeases implements Leases {
   }
 
   async holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]> {
-    const options = { patienceMs: this.#leaseMs };
+    const options = { timeoutMs: this.#leaseMs };
     // All of one moment: a holder with its successor's epoch would be believed for ever.
     const calls = partitions.map((partition): ScriptCall => ({ script: holderScript, keys: this.#keys(partition), args: [] }));
-    const asked = calls.map(async (call) => (await this.#redis.leases.one(call, options)) as HolderReply);
-    const replies = await Promise.all(asked);
-    this.#dataSet?.found(replies.map(([mark]) => markOf(mark)));
+    const requests = calls.map(async (call) => (await this.#redis.leases.one(call, options)) as HolderReply);
+    const replies = await Promise.all(requests);
+    this.#dataSet?.onMarks(replies.map(([mark]) => markOf(mark)));
     return replies.map(([, worker, epoch, leftMs]) =>
       worker === undefined ? undefined : { worker: worker.toString(), epoch: epoch as number, leftMs: leftMs as number },
     );
@@ -94,11 +94,11 @@ export class RedisLeases implements Leases {
     call: (keys: readonly [string, string]) => ScriptCall,
   ): Promise<readonly LeaseOutcome[]> {
     const sentAtMs = this.#clock.monotonicMs();
-    const options = { replicated, patienceMs: this.#leaseMs };
-    const asked = partitions.map(
+    const options = { replicated, timeoutMs: this.#leaseMs };
+    const requests = partitions.map(
       async (partition) => (await this.#redis.leases.one(call(this.#keys(partition)), options)) as ScriptOutcome,
     );
-    const replies = await Promise.all(asked);
+    const replies = await Promise.all(requests);
     return partitions.map((partition, n): LeaseOutcome => {
       const outcome = replies[n] as ScriptOutcome;
       if (outcome[0] === 0) return { kind: "taken", partition, by: outcome[1].toString(), forMs: outcome[2] };
@@ -108,7 +108,7 @@ export class RedisLeases implements Leases {
   }
 
   #foreign(partition: number, mark: string | undefined): LeaseOutcome {
-    this.#dataSet?.found([mark]);
+    this.#dataSet?.onMarks([mark]);
     return { kind: "foreign", partition, mark };
   }
 

@@ -15,7 +15,7 @@ export const STAGED_MS = 15 * 60_000;
 export const SCRIPT_ARGS_MAX = 1_000;
 
 /** Invocations of a partition whose status in the index is remembered: more than run at a time, and half a MiB of ids. */
-export const KNOWN_STATUSES_MAX = 4_096;
+export const CACHED_STATUSES_MAX = 4_096;
 
 /** Block of a stream beyond which a server is told of: as much as a journal of eight small entries needs. */
 export const STREAM_NODE_BYTES_MAX = 512;
@@ -64,7 +64,7 @@ export const LEASE_MARGIN_MS = 200;
 export const MEMBER_MS = 3_000;
 
 /** So far epochs jump when an environment is restored: more leaderships than a partition has in a hundred years at one a second. */
-export const INCARNATION_EPOCHS = 2 ** 32;
+export const INSTANCE_EPOCHS = 2 ** 32;
 
 /** A look at a Redis from outside is given up after so long: whoever looks has others to look at. */
 export const PROBE_MS_MAX = 3_000;

@@ -6,7 +6,7 @@
 import { backoffMs, invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
 import { SocketConnector, type SocketTls } from "./connector.js";
-import { Folding, type Request, sizeOf } from "./folding.js";
+import { Folding, type RedisRequest, sizeOf } from "./folding.js";
 import {
   CLOSE_MS_MAX,
   CONNECT_MS_MAX,
@@ -18,36 +18,36 @@ import {
   RETRY_BOUNDS,
   SILENCE_MS_MAX,
 } from "./limits.js";
-import type { RedisOptions } from "./options.js";
+import type { RedisConnectionOptions } from "./options.js";
 
 /** Name and arguments. All keys of a job's commands are in one slot. */
-export type Command = readonly (string | Buffer | number)[];
+export type RedisCommand = readonly (string | Buffer | number)[];
 /** Text comes as bytes. An error is either the server's word about this command, or means that nothing is known. */
-export type Reply = Buffer | string | number | null | Error | readonly Reply[];
+export type CommandReply = Buffer | string | number | null | Error | readonly CommandReply[];
 
 /** The connection was down or went down: whether the commands were carried out is not known. */
 export class LinkDown extends Error {}
 
-interface Job {
-  readonly requests: readonly Request[];
+interface LinkJob {
+  readonly requests: readonly RedisRequest[];
   /** Scripts with their text. */
   readonly withText: boolean;
   readonly replicated: boolean;
   readonly bytes: number;
-  readonly resolve: (replies: readonly Reply[]) => void;
+  readonly resolve: (replies: readonly CommandReply[]) => void;
 }
 
-export class Link implements AsyncDisposable {
+export class RedisLink implements AsyncDisposable {
   readonly #client: Redis | Cluster;
   readonly #replicas: number;
-  #jobs: Job[] = [];
+  #jobs: LinkJob[] = [];
   #jobCount = 0;
   #bytes = 0;
   #scheduled = false;
   /** Why there is no connection, for who asks in vain. */
   #lastError: Error | undefined;
 
-  constructor(options: RedisOptions, role: string, logger: Logger) {
+  constructor(options: RedisConnectionOptions, role: string, logger: Logger) {
     this.#replicas = options.replicas ?? 0;
     this.#client = connect(options, role);
     let silentUntil = 0;
@@ -71,7 +71,7 @@ export class Link implements AsyncDisposable {
    * Sends the requests in their order, together. With `replicated` one more reply follows: how many replicas have what this
    * connection wrote. Rejects with STO0001 when too much is under way already.
    */
-  send(requests: readonly Request[], withText: boolean, replicated: boolean): Promise<readonly Reply[]> {
+  send(requests: readonly RedisRequest[], withText: boolean, replicated: boolean): Promise<readonly CommandReply[]> {
     let bytes = 0;
     for (const request of requests) bytes += sizeOf("script" in request ? request.args : request);
     if (this.#jobCount >= QUEUED_JOBS_MAX || this.#bytes + bytes > QUEUED_BYTES_MAX)
@@ -86,7 +86,7 @@ export class Link implements AsyncDisposable {
     });
   }
 
-  #done(job: Job, replies: readonly Reply[]): void {
+  #done(job: LinkJob, replies: readonly CommandReply[]): void {
     this.#jobCount--;
     this.#bytes -= job.bytes;
     job.resolve(replies);
@@ -111,12 +111,12 @@ export class Link implements AsyncDisposable {
   }
 
   /** One write, and one `WAIT` for all that asked for it. `single`: where all commands go over one connection. */
-  #exchange(jobs: readonly Job[], single: Redis | undefined): void {
+  #exchange(jobs: readonly LinkJob[], single: Redis | undefined): void {
     const folding = new Folding(single !== undefined);
     let replicated = false;
-    for (const { requests, withText, replicated: wanted } of jobs) {
-      for (let n = 0; n < requests.length; n++) folding.add(requests[n] as Request, withText, n === 0);
-      replicated ||= wanted;
+    for (const { requests, withText, replicated: needsReplicas } of jobs) {
+      for (let n = 0; n < requests.length; n++) folding.add(requests[n] as RedisRequest, withText, n === 0);
+      replicated ||= needsReplicas;
     }
     const commands = folding.commands();
     const [only] = commands;
@@ -124,7 +124,7 @@ export class Link implements AsyncDisposable {
     if (single !== undefined && commands.length === 1 && only !== undefined && !replicated) {
       const [name, ...args] = only;
       single.callBuffer(name as string, ...args).then(
-        (reply) => this.#hand(jobs, folding, [reply as Reply]),
+        (reply) => this.#hand(jobs, folding, [reply as CommandReply]),
         (cause: Error) => this.#hand(jobs, folding, [errorOf(cause)]),
       );
       return;
@@ -135,23 +135,23 @@ export class Link implements AsyncDisposable {
     pipeline.exec().then(
       (results) => {
         invariant(results !== null, "a pipeline that is not a transaction has results");
-        const replies = results.map(([error, value]) => (error === null ? (value as Reply) : errorOf(error)));
+        const replies = results.map(([error, value]) => (error === null ? (value as CommandReply) : errorOf(error)));
         this.#hand(jobs, folding, replies);
       },
       (cause: Error) => {
         const down = new LinkDown(cause.message, { cause });
-        this.#hand(jobs, folding, new Array<Reply>(commands.length + 1).fill(down));
+        this.#hand(jobs, folding, new Array<CommandReply>(commands.length + 1).fill(down));
       },
     );
   }
 
   /** `replies`: to each command, and to `WAIT` after them. */
-  #hand(jobs: readonly Job[], folding: Folding, replies: readonly Reply[]): void {
+  #hand(jobs: readonly LinkJob[], folding: Folding, replies: readonly CommandReply[]): void {
     let at = 0;
     for (const job of jobs) {
-      const own: Reply[] = [];
+      const own: CommandReply[] = [];
       for (let left = job.requests.length; left > 0; left--) own.push(folding.replyTo(at++, replies));
-      if (job.replicated) own.push(replies[folding.commandCount] as Reply);
+      if (job.replicated) own.push(replies[folding.commandCount] as CommandReply);
       this.#done(job, own);
     }
   }
@@ -187,7 +187,7 @@ function isDemoted(cause: Error): boolean {
   return cause.message.startsWith("READONLY");
 }
 
-function connect(options: RedisOptions, role: string): Redis | Cluster {
+function connect(options: RedisConnectionOptions, role: string): Redis | Cluster {
   const { nodes, database, username, password, tls, caFile, random } = options;
   const retryAfterMs = (attempts: number): number => backoffMs(attempts, RETRY_BOUNDS, random);
   const ofConnector: SocketTls = { ...tls, ...(caFile === undefined ? {} : { caFile }) };

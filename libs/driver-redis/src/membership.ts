@@ -27,7 +27,7 @@ export class RedisMembership implements Membership {
 
   async beat({ id, address, draining }: Member): Promise<readonly Member[]> {
     const args = [id, JSON.stringify({ address, draining }), this.#memberMs];
-    const options = { patienceMs: this.#memberMs };
+    const options = { timeoutMs: this.#memberMs };
     const listed = (await this.#redis.leases.one({ script: beatScript, keys: this.#keys, args }, options)) as readonly Buffer[];
     const members: Member[] = [];
     for (let i = 0; i + 1 < listed.length; i += 2) {
@@ -39,7 +39,7 @@ export class RedisMembership implements Membership {
 
   async leave(id: WorkerId): Promise<void> {
     const [members, beats] = this.#keys;
-    const replies = await this.#redis.leases.ask([
+    const replies = await this.#redis.leases.request([
       ["HDEL", members, id],
       ["ZREM", beats, id],
     ]);

@@ -7,7 +7,7 @@ export interface RedisNode {
   readonly port: number;
 }
 
-export interface RedisOptions {
+export interface RedisConnectionOptions {
   /** The server; of a cluster any of its nodes, as many as may be known. */
   readonly nodes: readonly [RedisNode, ...RedisNode[]];
   /** Whether the nodes are a Redis Cluster. */
@@ -23,7 +23,7 @@ export interface RedisOptions {
   /** Replicas that must have a commit before it counts, 0 for none. Only as good as `min-replicas-to-write` of the server. */
   readonly replicas?: number;
   /** How long a commit or a read waits for a Redis that is away before it fails with STO0001. Default 10 s. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** In front of every key, for a server that others use too; '' when absent. Braces in it put all keys of a cluster on one node. */
   readonly keyPrefix?: string;
   /** How Redis shows us in `CLIENT LIST`. */
@@ -32,4 +32,4 @@ export interface RedisOptions {
   readonly random?: Random;
 }
 
-export const PATIENCE_MS = 10_000;
+export const TIMEOUT_MS = 10_000;

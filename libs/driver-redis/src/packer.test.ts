@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { Packer } from "./packer.js";
+import { BatchPacker } from "./packer.js";
 
 /** MessagePack as `cmsgpack` reads it, as far as the packer writes it. */
 function unpack(bytes: Buffer): unknown {
@@ -32,7 +32,7 @@ function unpack(bytes: Buffer): unknown {
 }
 
 test("what is packed is unpacked as it was, at every length where the form changes", () => {
-  const packer = new Packer();
+  const packer = new BatchPacker();
   for (const length of [0, 1, 15, 16, 31, 32, 33, 63, 64, 65, 255, 256, 65_535, 65_536, 200_000]) {
     const text = "x".repeat(length);
     const wide = "ü".repeat(length);
@@ -53,7 +53,7 @@ test("what is packed is unpacked as it was, at every length where the form chang
 });
 
 test("lists of any length and numbers up to 2³²−1", () => {
-  const packer = new Packer();
+  const packer = new BatchPacker();
   for (const length of [0, 1, 15, 16, 1_000]) {
     packer.reset().list(length);
     for (let n = 0; n < length; n++) packer.uint(n);
@@ -63,14 +63,14 @@ test("lists of any length and numbers up to 2³²−1", () => {
 });
 
 test("what was finished stays as it is when the packer goes on", () => {
-  const packer = new Packer();
+  const packer = new BatchPacker();
   const first = packer.text("first").finish();
   packer.reset().text("other");
   expect(unpack(first)).toBe("first");
 });
 
 test("a list whose length is told at its end is the one whose length was told before, within another one too", () => {
-  const packer = new Packer();
+  const packer = new BatchPacker();
   for (const length of [0, 1, 15, 16, 40_000]) {
     const open = packer.reset().openList();
     const within = packer.text("before").openList();

@@ -8,7 +8,7 @@ const KEPT_BYTES_MAX = 1024 * 1024;
 /** Texts up to this length, ids among them, are written by hand: a call into the native encoder takes longer than the loop. */
 const SHORT_CHARS = 64;
 
-export class Packer {
+export class BatchPacker {
   #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #at = 0;
 

@@ -3,60 +3,60 @@ import { concatBytes, PerdureError } from "@perdure/base";
 import { answer } from "./asking.js";
 import { type ChunkSet, chunkKeys, storedPayload } from "./big-values.js";
 import { CHUNKS_AT_ONCE, READ_ATTEMPTS_MAX } from "./limits.js";
-import type { Command } from "./link.js";
-import type { Reads } from "./reads.js";
+import type { RedisCommand } from "./link.js";
+import type { PartitionReads } from "./reads.js";
 
 /** A value as it was found. `again` reads it anew: its chunks go when it is replaced. Without, it was deleted with its journal. */
-export interface Cell {
+export interface StoredCell {
   readonly stored: Buffer | null;
-  readonly again: Command | undefined;
+  readonly again: RedisCommand | undefined;
 }
 
 /** The payloads in the order of the cells; the chunks of all that have some are read together. */
-export async function payloadsOf(asker: Reads, prefix: string, cells: readonly Cell[]): Promise<(Uint8Array | undefined)[]> {
+export async function payloadsOf(requester: PartitionReads, prefix: string, cells: readonly StoredCell[]): Promise<(Uint8Array | undefined)[]> {
   const payloads: (Uint8Array | undefined)[] = [];
   const chunked: (readonly [n: number, set: ChunkSet])[] = [];
   for (const [n, { stored }] of cells.entries()) {
-    const found = stored === null ? undefined : storedPayload(stored);
-    if (found === undefined || found instanceof Uint8Array) payloads.push(found);
+    const payload = stored === null ? undefined : storedPayload(stored);
+    if (payload === undefined || payload instanceof Uint8Array) payloads.push(payload);
     else {
       payloads.push(undefined);
-      chunked.push([n, found]);
+      chunked.push([n, payload]);
     }
   }
   if (chunked.length === 0) return payloads;
   const sets = chunked.map(([, set]) => set);
-  const whole = await readSets(asker, prefix, sets);
-  for (const [i, [n, set]] of chunked.entries()) payloads[n] = whole[i] ?? (await readAgain(asker, prefix, set, cells[n]?.again));
+  const whole = await readSets(requester, prefix, sets);
+  for (const [i, [n, set]] of chunked.entries()) payloads[n] = whole[i] ?? (await readAgain(requester, prefix, set, cells[n]?.again));
   return payloads;
 }
 
 /** Its chunks are gone, so by now the row is another one, or none. */
 async function readAgain(
-  asker: Reads,
+  requester: PartitionReads,
   prefix: string,
   gone: ChunkSet,
-  again: Command | undefined,
+  again: RedisCommand | undefined,
 ): Promise<Uint8Array | undefined> {
   if (again === undefined) return undefined;
   let missing = gone;
   for (let attempt = 1; attempt < READ_ATTEMPTS_MAX; attempt++) {
-    const stored = (await asker.one(again)) as Buffer | null;
-    const found = stored === null ? undefined : storedPayload(stored);
-    if (found === undefined || found instanceof Uint8Array) return found;
-    const [whole] = await readSets(asker, prefix, [found]);
+    const stored = (await requester.one(again)) as Buffer | null;
+    const payload = stored === null ? undefined : storedPayload(stored);
+    if (payload === undefined || payload instanceof Uint8Array) return payload;
+    const [whole] = await readSets(requester, prefix, [payload]);
     if (whole !== undefined) return whole;
-    missing = found;
+    missing = payload;
   }
   throw new PerdureError("STO0003", `chunks of a stored value are missing: ${missing.set}`);
 }
 
 /** The payload of each set; undefined when a chunk is gone. */
-async function readSets(asker: Reads, prefix: string, sets: readonly ChunkSet[]): Promise<(Uint8Array | undefined)[]> {
+async function readSets(requester: PartitionReads, prefix: string, sets: readonly ChunkSet[]): Promise<(Uint8Array | undefined)[]> {
   const keys = sets.flatMap(chunkKeys);
   const chunks: (Buffer | null)[] = [];
   for (let from = 0; from < keys.length; from += CHUNKS_AT_ONCE) {
-    const replies = await asker.ask(keys.slice(from, from + CHUNKS_AT_ONCE).map((key) => ["GET", prefix + key]));
+    const replies = await requester.request(keys.slice(from, from + CHUNKS_AT_ONCE).map((key) => ["GET", prefix + key]));
     for (const reply of replies) chunks.push(answer(reply) as Buffer | null);
   }
   let at = 0;

@@ -4,8 +4,8 @@
  */
 import type { Logger } from "@perdure/base";
 import { PROBE_MS_MAX } from "./limits.js";
-import { Link, type Reply } from "./link.js";
-import type { RedisOptions } from "./options.js";
+import { RedisLink, type CommandReply } from "./link.js";
+import type { RedisConnectionOptions } from "./options.js";
 
 export type RedisProbe =
   /** `isDurable`: it keeps an append-only file; undefined when it may not be asked. */
@@ -17,34 +17,34 @@ export type RedisProbe =
 
 /** What a server says that does not know us, or not by this password. */
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR (invalid password|AUTH)|ERR Client sent AUTH)/;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /** Never rejects. */
-export async function probeRedis(options: RedisOptions, logger: Logger): Promise<RedisProbe> {
-  const link = new Link({ ...options, replicas: 0 }, "probe", logger);
+export async function probeRedis(options: RedisConnectionOptions, logger: Logger): Promise<RedisProbe> {
+  const link = new RedisLink({ ...options, replicas: 0 }, "probe", logger);
   try {
-    return await lookAt(link);
+    return await probeLink(link);
   } finally {
     await link[Symbol.asyncDispose]();
   }
 }
 
-async function lookAt(link: Link): Promise<RedisProbe> {
+async function probeLink(link: RedisLink): Promise<RedisProbe> {
   const deadline = performance.now() + PROBE_MS_MAX;
   for (;;) {
     const [pong, info] = await link.send([["PING"], ["INFO"]], false, false);
-    if (!(pong instanceof Error)) return told(info as Reply);
+    if (!(pong instanceof Error)) return probeOf(info as CommandReply);
     const reason = pong.message;
     if (REFUSED.test(reasonWithin(reason))) return { kind: "refused", reason: reasonWithin(reason) };
     if (performance.now() > deadline) return { kind: "silent", reason };
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
 /** What the server said, when it is told as the reason of a connection that did not come about. */
 const reasonWithin = (reason: string): string => reason.replace(/^there is no connection to Redis: /, "");
 
-function told(info: Reply): RedisProbe {
+function probeOf(info: CommandReply): RedisProbe {
   if (info instanceof Error) return { kind: "answers", isDurable: undefined }; // It may not be asked, as managed ones often may not.
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(String(info))?.[1];
   const policy = field("maxmemory_policy");

@@ -1,7 +1,7 @@
 /** Why: a Redis that is full takes no journals any more, so how full it is must be seen before. */
 import type { RedisConnections } from "./connect.js";
 
-export interface RedisPulse {
+export interface RedisStatus {
   readonly usedBytes: number;
   /** Of them, what is stored, without what an empty server has. */
   readonly dataBytes: number;
@@ -12,8 +12,8 @@ export interface RedisPulse {
 }
 
 /** Rejects with STO0001 when Redis does not answer within `patienceMs`, and when it may not be asked. */
-export async function askRedisPulse({ reads }: RedisConnections, patienceMs: number): Promise<RedisPulse> {
-  const info = String(await reads.one(["INFO", "memory", "persistence"], { patienceMs }));
+export async function readRedisStatus({ reads }: RedisConnections, timeoutMs: number): Promise<RedisStatus> {
+  const info = String(await reads.one(["INFO", "memory", "persistence"], { timeoutMs }));
   const field = (name: string): number => Number(new RegExp(`^${name}:(\\d+)\r?$`, "m").exec(info)?.[1] ?? 0);
   const bytesMax = field("maxmemory") || field("total_system_memory");
   const logBytes = field("aof_current_size");

@@ -1,44 +1,44 @@
 /** Why: what a leader reads counts only while it leads; what others read, as introspection does, is whatever is there. */
 import { type StoredLead, type LeadToken, requireLead } from "@perdure/store";
-import { type Asker, answer } from "./asking.js";
-import type { Command, Reply } from "./link.js";
+import { type RedisRequester, answer } from "./asking.js";
+import type { RedisCommand, CommandReply } from "./link.js";
 
 /** What reads a partition. */
-export interface Reads {
+export interface PartitionReads {
   /** As `Asker.ask`. */
-  ask(commands: readonly Command[]): Promise<readonly Reply[]>;
+  request(commands: readonly RedisCommand[]): Promise<readonly CommandReply[]>;
   /** As `Asker.one`. */
-  one(command: Command): Promise<Exclude<Reply, Error>>;
+  one(command: RedisCommand): Promise<Exclude<CommandReply, Error>>;
 }
 
 /** Reads of a leader. Each brings what the partition carries behind what was read, and rejects with STO0005 or STO0002 when that is another. */
-export class LeaderReads implements Reads {
-  readonly #asker: Asker;
+export class LeaderReads implements PartitionReads {
+  readonly #requester: RedisRequester;
   readonly #partition: number;
   readonly #lead: LeadToken;
-  readonly #check: Command;
+  readonly #check: RedisCommand;
 
-  constructor(asker: Asker, partition: number, prefix: string, lead: LeadToken) {
-    this.#asker = asker;
+  constructor(requester: RedisRequester, partition: number, prefix: string, lead: LeadToken) {
+    this.#requester = requester;
     this.#partition = partition;
     this.#lead = lead;
     this.#check = ["HMGET", `${prefix}epoch`, "mark", "epoch"];
   }
 
-  async ask(commands: readonly Command[]): Promise<readonly Reply[]> {
-    const replies = await this.#asker.ask([...commands, this.#check]);
-    requireLead(this.#partition, this.#lead, foundLead(replies[commands.length] as Reply));
+  async request(commands: readonly RedisCommand[]): Promise<readonly CommandReply[]> {
+    const replies = await this.#requester.request([...commands, this.#check]);
+    requireLead(this.#partition, this.#lead, storedLead(replies[commands.length] as CommandReply));
     return replies.slice(0, commands.length);
   }
 
-  async one(command: Command): Promise<Exclude<Reply, Error>> {
-    const [reply, carried] = (await this.#asker.ask([command, this.#check])) as [Reply, Reply];
-    requireLead(this.#partition, this.#lead, foundLead(carried));
+  async one(command: RedisCommand): Promise<Exclude<CommandReply, Error>> {
+    const [reply, carried] = (await this.#requester.request([command, this.#check])) as [CommandReply, CommandReply];
+    requireLead(this.#partition, this.#lead, storedLead(carried));
     return answer(reply);
   }
 }
 
-function foundLead(reply: Reply): StoredLead {
+function storedLead(reply: CommandReply): StoredLead {
   const [mark, epoch] = answer(reply) as readonly (Buffer | null)[];
   return { mark: mark?.toString("latin1"), epoch: epoch == null ? undefined : Number(epoch.toString("latin1")) };
 }

@@ -47,18 +47,18 @@ import {
   type WorkerId,
 } from "@perdure/store";
 import { answer } from "./asking.js";
-import { type Known, packBatch } from "./batch.js";
+import { type LeaderCache, packBatch } from "./batch.js";
 import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js";
 import type { RedisConnections } from "./connect.js";
 import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
 import type { ScriptCall } from "./folding.js";
 import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
-import { KnownStatuses } from "./known-statuses.js";
+import { StatusCache } from "./known-statuses.js";
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
-import type { Command, Reply } from "./link.js";
+import type { RedisCommand, CommandReply } from "./link.js";
 import { payloadsOf } from "./payloads.js";
-import { LeaderReads, type Reads } from "./reads.js";
+import { LeaderReads, type PartitionReads } from "./reads.js";
 import { scanHash, scanObjects, scanValues } from "./scans.js";
 import { claimScript, commitScript, stageScript } from "./scripts.js";
 
@@ -74,12 +74,12 @@ export interface RedisPartitionStoreOptions {
 }
 
 /** What we know of a partition that we claimed. */
-interface Leadership {
+interface ClaimedPartition {
   readonly epoch: number;
   /** Of the data set that it was claimed in. */
   readonly mark: string;
   readonly reads: LeaderReads;
-  readonly known: Known;
+  readonly cache: LeaderCache;
   /** Number of the last batch handed to Redis. */
   batch: number;
   /** The commit under way; the next one follows it. */
@@ -93,7 +93,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   readonly capabilities = { sharedBatch: false, syncReads: false } as const;
   readonly #redis: RedisConnections;
   readonly #options: RedisPartitionStoreOptions;
-  readonly #leaderships = new Map<number, Leadership>();
+  readonly #leaderships = new Map<number, ClaimedPartition>();
   readonly #prefixes: string[] = [];
 
   /** The connections stay the caller's. Throws OPS0001 when the environment's name cannot be part of a key. */
@@ -118,15 +118,15 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       args: [FORMAT, this.#options.holder ?? "", randomUUID(), mark],
     };
     const { commits } = this.#redis;
-    const replies = await commits.ask([call, ["HGETALL", `${prefix}big`]], { replicated: true });
-    const epoch = answer(replies[0] as Reply) as number;
+    const replies = await commits.request([call, ["HGETALL", `${prefix}big`]], { replicated: true });
+    const epoch = answer(replies[0] as CommandReply) as number;
     if (epoch === OTHER_DATA_SET)
       throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
-    const known = { sets: new ChunkSets(epoch, answer(replies[1] as Reply) as readonly Buffer[]), statuses: new KnownStatuses() };
+    const cache = { sets: new ChunkSets(epoch, answer(replies[1] as CommandReply) as readonly Buffer[]), statuses: new StatusCache() };
     const reads = new LeaderReads(this.#redis.reads, partition, prefix, { mark, epoch });
     const begun = { batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined };
-    this.#leaderships.set(partition, { epoch, mark, reads, known, ...begun });
+    this.#leaderships.set(partition, { epoch, mark, reads, cache, ...begun });
     return epoch;
   }
 
@@ -166,7 +166,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     if (leadership.broken !== undefined) throw leadership.broken;
     if (leadership.queued >= COMMITS_QUEUED_MAX)
       throw new PerdureError("STO0001", "too many commits of one partition are waiting");
-    const { packed, staged } = packBatch(mutations, epoch, leadership.batch + 1, leadership.known);
+    const { packed, staged } = packBatch(mutations, epoch, leadership.batch + 1, leadership.cache);
     leadership.batch++;
     const isFirst = leadership.queued++ === 0;
     // Whoever committed before hears of what became of that; this one finds the leadership broken.
@@ -183,7 +183,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   async #write(
     partition: number,
-    leadership: Leadership,
+    leadership: ClaimedPartition,
     packed: Buffer,
     staged: readonly StagedPayload[],
   ): Promise<CommitOutcome> {
@@ -193,8 +193,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       const refused = await this.#stage(prefix, leadership, staged);
       if (refused !== undefined) return { kind: "fenced", partition, by: refused };
       const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed, leadership.mark] };
-      const [reply] = await this.#redis.commits.ask([call], REPLICATED);
-      const written = answer(reply as Reply) as number;
+      const [reply] = await this.#redis.commits.request([call], REPLICATED);
+      const written = answer(reply as CommandReply) as number;
       return written > 0 ? COMMITTED : { kind: "fenced", partition, by: epochOf(written) };
     } catch (cause) {
       leadership.broken = PerdureError.from(cause);
@@ -206,10 +206,10 @@ export class RedisPartitionStore implements AsyncPartitionStore {
    * Writes large payloads, in pieces that hold Redis up for no longer than small ones do. Resolves with the stored epoch when that, or the
    * data set, is another, else with undefined.
    */
-  async #stage(prefix: string, { epoch, mark }: Leadership, staged: readonly StagedPayload[]): Promise<number | undefined> {
+  async #stage(prefix: string, { epoch, mark }: ClaimedPartition, staged: readonly StagedPayload[]): Promise<number | undefined> {
     const calls = stageCalls(prefix, epoch, mark, staged);
     for (let from = 0; from < calls.length; from += CHUNKS_AT_ONCE) {
-      const replies = await this.#redis.commits.ask(calls.slice(from, from + CHUNKS_AT_ONCE));
+      const replies = await this.#redis.commits.request(calls.slice(from, from + CHUNKS_AT_ONCE));
       const refused = replies.map((reply) => answer(reply) as number).find((written) => written < 0);
       if (refused !== undefined) return epochOf(refused);
     }
@@ -224,7 +224,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   // All reads and scans of a partition that was claimed here reject with STO0005 when it does not carry the mark of the claim any more,
   // with STO0002 when its epoch is another: a row that was not found may be lost, and no caller may receive that it does not exist.
 
-  #reads(partition: number): Reads {
+  #reads(partition: number): PartitionReads {
     return this.#leaderships.get(partition)?.reads ?? this.#redis.reads;
   }
 
@@ -276,8 +276,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]> {
-    const found = await this.#hash(partition, `ev:${id}`);
-    const slots = found.map(([slot, row]) => ({ slot: Number(slot), event: decodeEvent(row) }));
+    const rows = await this.#hash(partition, `ev:${id}`);
+    const slots = rows.map(([slot, row]) => ({ slot: Number(slot), event: decodeEvent(row) }));
     return slots.sort((a, b) => a.event.atMs - b.event.atMs || a.slot - b.slot).map(({ event }) => event);
   }
 
@@ -308,7 +308,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     if (counted === undefined) return;
     const prefix = this.#prefix(partition);
     const sizes = [["HLEN", `${prefix}inv`] as const, ["HLEN", `${prefix}status`] as const, ["ZCARD", `${prefix}t`] as const];
-    const replies = await this.#reads(partition).ask(sizes);
+    const replies = await this.#reads(partition).request(sizes);
     const [unfinished, moving, timers] = replies.map((reply) => Number(answer(reply))) as [number, number, number];
     counted.suspended += unfinished - moving;
     counted.timers += timers;
@@ -321,24 +321,24 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       return;
     }
     // Of those in their rows the status is the first byte, right behind the tag.
-    const wanted = (stored: Buffer): boolean =>
+    const matches = (stored: Buffer): boolean =>
       status === undefined || stored[0] !== INLINE || statusOf(stored.subarray(1)) === status;
-    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "inv", wanted)) {
+    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "inv", matches)) {
       for (const [, row] of page) if (status === undefined || statusOf(row) === status) yield decodeInvocation(row);
     }
   }
 
   /** Those whose status byte is wanted, by the index of all that are not suspended. */
-  async *#byStatus(partition: number, wanted: (row: Uint8Array) => boolean, counted?: Population): AsyncIterable<Invocation> {
+  async *#byStatus(partition: number, matches: (row: Uint8Array) => boolean, counted?: Population): AsyncIterable<Invocation> {
     const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
     for await (const page of scanValues(reads, `${prefix}status`)) {
       if (counted !== undefined) for (const [, byte] of page) countStatus(statusOf(Uint8Array.of(Number(byte))), counted);
-      const ids = page.filter(([, byte]) => wanted(Uint8Array.of(Number(byte)))).map(([id]) => id);
+      const ids = page.filter(([, byte]) => matches(Uint8Array.of(Number(byte)))).map(([id]) => id);
       if (ids.length === 0) continue;
       const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
       const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, ids[n] as string] as const }));
-      for (const row of await payloadsOf(reads, prefix, cells)) if (row !== undefined && wanted(row)) yield decodeInvocation(row);
+      for (const row of await payloadsOf(reads, prefix, cells)) if (row !== undefined && matches(row)) yield decodeInvocation(row);
     }
   }
 
@@ -364,9 +364,9 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
     // In this order one that completes in between is found in both places rather than in none.
-    const commands = ["inv", "done"].map((table): Command => ["HGET", `${prefix}${table}`, id]);
-    const replies = await reads.ask(commands);
-    const cells = commands.map((again, n) => ({ stored: answer(replies[n] as Reply) as Buffer | null, again }));
+    const commands = ["inv", "done"].map((table): RedisCommand => ["HGET", `${prefix}${table}`, id]);
+    const replies = await reads.request(commands);
+    const cells = commands.map((again, n) => ({ stored: answer(replies[n] as CommandReply) as Buffer | null, again }));
     const [unfinished, done] = await payloadsOf(reads, prefix, cells);
     return unfinished ?? done;
   }
@@ -379,12 +379,12 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async *scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
-    const wanted = (object: string): boolean => {
+    const matches = (object: string): boolean => {
       if (service === undefined) return true;
       const keyspace = parseKeyspace(parseObjectName(object).service);
       return keyspace.service === service && (where === "everywhere" || keyspace.scope !== undefined);
     };
-    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "s", wanted)) {
+    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "s", matches)) {
       const parsed = parseObjectName(object);
       for (const [stateKey, value] of stateFrom(cells, payloads))
         yield { service: parsed.service, key: parsed.key, stateKey, value };
@@ -420,8 +420,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   #prefix(partition: number): string {
-    const known = this.#prefixes[partition];
-    if (known !== undefined) return known;
+    const cached = this.#prefixes[partition];
+    if (cached !== undefined) return cached;
     const prefix = partitionPrefix(this.#redis, this.#options.environment, partition);
     this.#prefixes[partition] = prefix;
     return prefix;

@@ -11,8 +11,8 @@ import type { RedisPartitionStore } from "./redis-partition-store.js";
 export class RedisSnapshot implements AsyncDisposable {
   readonly #store: RedisPartitionStore;
   /** Told as unfinished, of the partition that was read last. */
-  readonly #told = new Set<string>();
-  #toldOf: number | undefined;
+  readonly #readIds = new Set<string>();
+  #readPartition: number | undefined;
 
   constructor(store: RedisPartitionStore) {
     this.#store = store;
@@ -20,13 +20,13 @@ export class RedisSnapshot implements AsyncDisposable {
 
   /** Ask for the unfinished of a partition before its completed. */
   async *invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]> {
-    if (group === "unfinished" || this.#toldOf !== partition) this.#told.clear();
-    this.#toldOf = partition;
+    if (group === "unfinished" || this.#readPartition !== partition) this.#readIds.clear();
+    this.#readPartition = partition;
     for await (const page of this.#store.invocationRows(partition, group)) {
       const rows: Uint8Array[] = [];
       for (const [id, row] of page) {
-        if (group === "unfinished") this.#told.add(id);
-        else if (this.#told.has(id)) continue;
+        if (group === "unfinished") this.#readIds.add(id);
+        else if (this.#readIds.has(id)) continue;
         rows.push(row);
       }
       if (rows.length > 0) yield rows;
@@ -59,6 +59,6 @@ export class RedisSnapshot implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#told.clear();
+    this.#readIds.clear();
   }
 }

@@ -6,31 +6,31 @@
 import { answer } from "./asking.js";
 import { fieldCells, fieldOf } from "./fetch.js";
 import { SCAN_OBJECTS, SCAN_ROWS } from "./limits.js";
-import type { Command, Reply } from "./link.js";
-import { type Cell, payloadsOf } from "./payloads.js";
-import type { Reads } from "./reads.js";
+import type { RedisCommand, CommandReply } from "./link.js";
+import { type StoredCell, payloadsOf } from "./payloads.js";
+import type { PartitionReads } from "./reads.js";
 
 /** Pages of a hash as fields and payloads. `wanted` spares the payloads of those it refuses, by their stored form. */
 export async function* scanHash(
-  asker: Reads,
+  requester: PartitionReads,
   prefix: string,
   hash: string,
-  wanted: (stored: Buffer) => boolean = () => true,
+  matches: (stored: Buffer) => boolean = () => true,
 ): AsyncIterable<readonly (readonly [field: Buffer, payload: Uint8Array])[]> {
   const key = prefix + hash;
-  for await (const items of cursor(asker, "HSCAN", key, 2)) {
-    const cells = fieldCells(key, items).filter((cell) => wanted(cell.stored as Buffer));
-    const payloads = await payloadsOf(asker, prefix, cells);
+  for await (const items of cursor(requester, "HSCAN", key, 2)) {
+    const cells = fieldCells(key, items).filter((cell) => matches(cell.stored as Buffer));
+    const payloads = await payloadsOf(requester, prefix, cells);
     yield pairs(cells, payloads);
   }
 }
 
 /** Pages of a plain hash, whose values are no rows. */
 export async function* scanValues(
-  asker: Reads,
+  requester: PartitionReads,
   key: string,
 ): AsyncIterable<readonly (readonly [field: string, value: string])[]> {
-  for await (const items of cursor(asker, "HSCAN", key, 2)) {
+  for await (const items of cursor(requester, "HSCAN", key, 2)) {
     const page: (readonly [string, string])[] = [];
     for (let i = 0; i + 1 < items.length; i += 2)
       page.push([(items[i] as Buffer).toString(), (items[i + 1] as Buffer).toString()]);
@@ -40,29 +40,29 @@ export async function* scanValues(
 
 /** The objects of a keyed table one after the other, each with all its rows. */
 export async function* scanObjects(
-  asker: Reads,
+  requester: PartitionReads,
   prefix: string,
   table: string,
-  wanted: (object: string) => boolean,
+  matches: (object: string) => boolean,
 ): AsyncIterable<{
   readonly object: string;
-  readonly cells: readonly Cell[];
+  readonly cells: readonly StoredCell[];
   readonly payloads: readonly (Uint8Array | undefined)[];
 }> {
-  for await (const members of cursor(asker, "SSCAN", prefix + table, 1)) {
-    const objects = members.map((member) => member.toString()).filter(wanted);
+  for await (const members of cursor(requester, "SSCAN", prefix + table, 1)) {
+    const objects = members.map((member) => member.toString()).filter(matches);
     for (let from = 0; from < objects.length; from += SCAN_OBJECTS) {
       const some = objects.slice(from, from + SCAN_OBJECTS);
-      const replies = await asker.ask(some.map((object): Command => ["HGETALL", `${prefix}${table}:${object}`]));
+      const replies = await requester.request(some.map((object): RedisCommand => ["HGETALL", `${prefix}${table}:${object}`]));
       for (const [n, object] of some.entries()) {
-        const cells = fieldCells(`${prefix}${table}:${object}`, answer(replies[n] as Reply) as readonly Buffer[]);
-        yield { object, cells, payloads: await payloadsOf(asker, prefix, cells) };
+        const cells = fieldCells(`${prefix}${table}:${object}`, answer(replies[n] as CommandReply) as readonly Buffer[]);
+        yield { object, cells, payloads: await payloadsOf(requester, prefix, cells) };
       }
     }
   }
 }
 
-function pairs(cells: readonly Cell[], payloads: readonly (Uint8Array | undefined)[]): [Buffer, Uint8Array][] {
+function pairs(cells: readonly StoredCell[], payloads: readonly (Uint8Array | undefined)[]): [Buffer, Uint8Array][] {
   const page: [Buffer, Uint8Array][] = [];
   for (const [n, cell] of cells.entries()) {
     const payload = payloads[n];
@@ -72,21 +72,21 @@ function pairs(cells: readonly Cell[], payloads: readonly (Uint8Array | undefine
 }
 
 /** Pages of `HSCAN` or `SSCAN` without repetition; `width` items belong together, the first being the name. */
-async function* cursor(asker: Reads, command: "HSCAN" | "SSCAN", key: string, width: 1 | 2): AsyncIterable<readonly Buffer[]> {
-  let seen: Set<string> | undefined;
+async function* cursor(requester: PartitionReads, command: "HSCAN" | "SSCAN", key: string, width: 1 | 2): AsyncIterable<readonly Buffer[]> {
+  let returnedNames: Set<string> | undefined;
   for (let at = "0"; ; ) {
-    const [next, items] = (await asker.one([command, key, at, "COUNT", SCAN_ROWS])) as [Buffer, readonly Buffer[]];
+    const [next, items] = (await requester.one([command, key, at, "COUNT", SCAN_ROWS])) as [Buffer, readonly Buffer[]];
     at = next.toString();
-    if (seen === undefined && at === "0") {
+    if (returnedNames === undefined && at === "0") {
       if (items.length > 0) yield items; // All of it in one page.
       return;
     }
-    seen ??= new Set();
+    returnedNames ??= new Set();
     const fresh: Buffer[] = [];
     for (let i = 0; i < items.length; i += width) {
       const name = (items[i] as Buffer).toString("latin1");
-      if (seen.has(name)) continue;
-      seen.add(name);
+      if (returnedNames.has(name)) continue;
+      returnedNames.add(name);
       for (let j = i; j < i + width; j++) fresh.push(items[j] as Buffer);
     }
     if (fresh.length > 0) yield fresh;

@@ -7,13 +7,13 @@
  */
 import { createHash } from "node:crypto";
 
-export interface Script {
+export interface RedisScript {
   readonly text: string;
   readonly sha: string;
 }
 
 /** `body` sees the keys and arguments of one call. */
-function script(keyCount: number, argumentCount: number, body: string): Script {
+function script(keyCount: number, argumentCount: number, body: string): RedisScript {
   const text = `
 local function each(KEYS, ARGV)
 ${body}

@@ -1,15 +1,15 @@
 /** Why: a Redis set up as a cache loses journals without a word, and one set up for long streams wastes its memory. Better to hear of it when we start. */
 import { type Logger, PerdureError } from "@perdure/base";
-import { type Asker, answer } from "./asking.js";
+import { type RedisRequester, answer } from "./asking.js";
 import { STREAM_NODE_BYTES_MAX } from "./limits.js";
-import type { Reply } from "./link.js";
+import type { CommandReply } from "./link.js";
 
 /**
  * Rejects with OPS0001 when the server evicts; warns when it may lose what it acknowledged, alone or with the
  * `replicas` that are waited for, and when journals take more of it than they have to. A server that may not be asked is trusted.
  */
-export async function checkServer(asker: Asker, logger: Logger, replicas: number): Promise<void> {
-  const info = await textOf(asker, ["INFO"]);
+export async function checkServer(requester: RedisRequester, logger: Logger, replicas: number): Promise<void> {
+  const info = await textOf(requester, ["INFO"]);
   if (info === undefined) return logger.warn({}, "Redis refuses INFO; its durability cannot be checked");
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
   const policy = field("maxmemory_policy");
@@ -18,14 +18,14 @@ export async function checkServer(asker: Asker, logger: Logger, replicas: number
       "OPS0001",
       `Redis evicts keys (maxmemory-policy ${policy}) and would lose journals; set it to noeviction`,
     );
-  await checkStreams(asker, logger);
+  await checkStreams(requester, logger);
   if (field("aof_enabled") !== "1")
     return logger.warn({}, "Redis keeps no append-only file: what it acknowledged is lost when it ends");
-  const fsync = await textOf(asker, ["CONFIG", "GET", "appendfsync"]);
+  const fsync = await textOf(requester, ["CONFIG", "GET", "appendfsync"]);
   if (fsync !== undefined && !fsync.includes("always"))
     logger.warn({}, "Redis runs without appendfsync always: what it acknowledged last is lost with its machine");
   if (replicas === 0) return;
-  const needed = await textOf(asker, ["CONFIG", "GET", "min-replicas-to-write"]);
+  const needed = await textOf(requester, ["CONFIG", "GET", "min-replicas-to-write"]);
   if (needed !== undefined && Number(needed.split(" ").at(-1)) < replicas)
     logger.warn(
       { replicas },
@@ -34,10 +34,10 @@ export async function checkServer(asker: Asker, logger: Logger, replicas: number
 }
 
 /** A block is allotted whole when a journal begins; 0 leaves its size to Redis, which takes 4 KiB. */
-async function checkStreams(asker: Asker, logger: Logger): Promise<void> {
-  const told = await textOf(asker, ["CONFIG", "GET", "stream-node-max-bytes"]);
-  const bytes = Number(told?.split(" ").at(-1));
-  if (told === undefined || (bytes > 0 && bytes <= STREAM_NODE_BYTES_MAX)) return;
+async function checkStreams(requester: RedisRequester, logger: Logger): Promise<void> {
+  const setting = await textOf(requester, ["CONFIG", "GET", "stream-node-max-bytes"]);
+  const bytes = Number(setting?.split(" ").at(-1));
+  if (setting === undefined || (bytes > 0 && bytes <= STREAM_NODE_BYTES_MAX)) return;
   logger.warn(
     { bytes },
     `Redis takes 4 KiB for the shortest journal (stream-node-max-bytes): with ${STREAM_NODE_BYTES_MAX} most take a quarter of that`,
@@ -45,10 +45,10 @@ async function checkStreams(asker: Asker, logger: Logger): Promise<void> {
 }
 
 /** Undefined when we may not ask. */
-async function textOf(asker: Asker, command: readonly string[]): Promise<string | undefined> {
-  const [reply] = await asker.ask([command]);
+async function textOf(requester: RedisRequester, command: readonly string[]): Promise<string | undefined> {
+  const [reply] = await requester.request([command]);
   // Managed servers forbid or rename such commands.
   if (reply instanceof Error && /^(NOPERM|ERR unknown command)/.test(reply.message)) return undefined;
-  const value = answer(reply as Reply);
+  const value = answer(reply as CommandReply);
   return Array.isArray(value) ? value.map(String).join(" ") : String(value);
 }

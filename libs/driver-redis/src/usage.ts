@@ -9,7 +9,7 @@ import { PerdureError } from "@perdure/base";
 import { answer } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix, partitionPrefix } from "./keys.js";
-import type { Command } from "./link.js";
+import type { RedisCommand } from "./link.js";
 
 export interface ActionsDone {
   /** Names the data: totals of another source begin at zero. */
@@ -23,27 +23,27 @@ export async function readActions(redis: RedisConnections, environment: string, 
   const prefix = environmentPrefix(redis, environment);
   const name = await nameOf(redis, `${prefix}usage-source`, newSource);
   const partitionCount = Number((await redis.reads.one(["GET", `${prefix}partitions`])) as Buffer | null);
-  const looks: Command[] = [];
+  const commands: RedisCommand[] = [];
   for (let partition = 0; partition < partitionCount; partition++)
-    looks.push(["HMGET", `${partitionPrefix(redis, environment, partition)}epoch`, "actions", "incarnation"]);
-  const replies = looks.length === 0 ? [] : await redis.reads.ask(looks);
-  const incarnations = new Set<string>();
+    commands.push(["HMGET", `${partitionPrefix(redis, environment, partition)}epoch`, "actions", "incarnation"]);
+  const replies = commands.length === 0 ? [] : await redis.reads.request(commands);
+  const instances = new Set<string>();
   let actions = 0;
   for (const reply of replies) {
-    const [done, incarnation] = answer(reply) as readonly (Buffer | null)[];
+    const [done, instance] = answer(reply) as readonly (Buffer | null)[];
     actions += Number(done ?? 0);
-    incarnations.add(String(incarnation ?? ""));
+    instances.add(String(instance ?? ""));
   }
   // Some count from zero already, others still tell what was before.
-  if (incarnations.size > 1) throw new PerdureError("STO0001", "a restored environment is about to begin a life of its own");
-  const [incarnation = ""] = incarnations;
-  return { source: incarnation === "" ? name : `${name}.${incarnation}`, actions };
+  if (instances.size > 1) throw new PerdureError("STO0001", "a restored environment is about to begin a life of its own");
+  const [instance = ""] = instances;
+  return { source: instance === "" ? name : `${name}.${instance}`, actions };
 }
 
 /** Whoever is first decides. */
 async function nameOf({ reads, commits }: RedisConnections, key: string, newName: () => string): Promise<string> {
-  const known = (await reads.one(["GET", key])) as Buffer | null;
-  if (known !== null) return String(known);
+  const storedName = (await reads.one(["GET", key])) as Buffer | null;
+  if (storedName !== null) return String(storedName);
   await commits.one(["SET", key, newName(), "NX"], { replicated: true });
   return String(await commits.one(["GET", key]));
 }

@@ -27,12 +27,12 @@ test("a step of an invocation whose status stays writes its row and the number o
 
 test("a new leader finds what runs by its last status, however often that changed and whoever wrote it", async () => {
   const former = await lead(redis.connections, ++partition);
-  const found = async ({ store } = former) => {
+  const activeIds = async ({ store } = former) => {
     const ids: string[] = [];
     for await (const invocation of store.recoverable(partition)) ids.push(`${invocation.status} ${invocation.modifiedAtMs}`);
     return ids;
   };
-  for (const [n, [status, wanted]] of (
+  for (const [n, [status, expectedIds]] of (
     [
       ["invoked", ["invoked 0"]],
       ["invoked", ["invoked 1"]],
@@ -45,13 +45,13 @@ test("a new leader finds what runs by its last status, however often that change
     ] as const
   ).entries()) {
     expect(await former.put(step(status, n))).toEqual(COMMITTED);
-    expect(await found()).toEqual(wanted);
+    expect(await activeIds()).toEqual(expectedIds);
   }
   const successor = await lead(redis.connections, partition);
   expect(await successor.put(step("paused", 8))).toEqual(COMMITTED);
-  expect(await found(successor)).toEqual([]);
+  expect(await activeIds(successor)).toEqual([]);
   expect(await former.put(step("invoked", 9))).toMatchObject({ kind: "fenced" });
-  expect(await found(successor)).toEqual([]);
+  expect(await activeIds(successor)).toEqual([]);
 });
 
 test("a batch with more rows of one kind than a command takes is there whole, and goes whole", async () => {

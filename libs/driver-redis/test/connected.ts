@@ -3,11 +3,11 @@ import { silentLogger, systemClock } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
 import { type RedisServer, startRedis } from "@perdure/servers";
 import type { CommitOutcome, FetchedRow, RowKey } from "@perdure/store";
-import { connectRedis, type RedisConnections, type RedisOptions, RedisPartitionStore } from "../src/index.js";
+import { connectRedis, type RedisConnections, type RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
 
 export const ENVIRONMENT = "e";
 
-export function connectTo(port: number, options: Partial<RedisOptions> = {}): Promise<RedisConnections> {
+export function connectTo(port: number, options: Partial<RedisConnectionOptions> = {}): Promise<RedisConnections> {
   return connectRedis({ nodes: [{ host: "127.0.0.1", port }], ...options }, { clock: systemClock, logger: silentLogger });
 }
 
@@ -57,7 +57,7 @@ export class CountedRedis implements AsyncDisposable {
   }
 
   async #calls(names: readonly string[]): Promise<number> {
-    const text = String(await this.server.ask("INFO", "commandstats"));
+    const text = String(await this.server.request("INFO", "commandstats"));
     return [...text.matchAll(/cmdstat_(\w+):calls=(\d+)/g)]
       .filter(([, name]) => names.includes(name as string))
       .reduce((sum, [, , calls]) => sum + Number(calls), 0);

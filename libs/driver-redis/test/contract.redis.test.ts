@@ -4,7 +4,7 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { startRedis, startRedisCluster } from "@perdure/servers";
 import type { PartitionStore } from "@perdure/store";
 import { describePartitionStore } from "@perdure/store/testing";
-import { connectRedis, type RedisConnections, type RedisNode, type RedisOptions, RedisPartitionStore } from "../src/index.js";
+import { connectRedis, type RedisConnections, type RedisNode, type RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
 import { SyncFetcher, withSyncReads } from "./sync-reads.js";
 
 interface Servers extends AsyncDisposable {
@@ -21,7 +21,7 @@ function describeOn(driver: string, start: () => Promise<Servers>, cluster: bool
   beforeAll(async () => {
     const servers = owned.use(await start());
     const nodes = servers.nodes.map(({ port }) => ({ host: "127.0.0.1", port })) as [RedisNode, ...RedisNode[]];
-    const options: RedisOptions = { nodes, cluster };
+    const options: RedisConnectionOptions = { nodes, cluster };
     fetcher = owned.use(new SyncFetcher(options));
     connections = owned.use(await connectRedis(options, { clock: systemClock, logger: silentLogger }));
   }, 60_000);

@@ -105,12 +105,12 @@ describe("a connection that is cut", () => {
       const [before] = await old.fetch({ kind: "journal", id });
       const n = (before as unknown[]).length;
       await old.put(counter(n)); // Redis knows the script.
-      await redis.ask("CLIENT", "PAUSE", "300", "WRITE"); // The resent commit comes after the claim.
+      await redis.request("CLIENT", "PAUSE", "300", "WRITE"); // The resent commit comes after the claim.
       proxy.cut([direction, 3]);
-      const late = old.put(...step(n));
+      const delayed = old.put(...step(n));
       const young = lead(direct);
       expect((await young).epoch).toBeGreaterThan(old.epoch);
-      expect(await late).toEqual({ kind: "fenced", partition: 0, by: (await young).epoch });
+      expect(await delayed).toEqual({ kind: "fenced", partition: 0, by: (await young).epoch });
       await expect(old.put(...step(n + 1))).resolves.toMatchObject({ kind: "fenced" });
     }
   }, 30_000);
@@ -140,7 +140,7 @@ describe("a Redis that fails", () => {
 
   test("away for longer than our patience: STO0001, and nothing more under this epoch; the batch is there whole or not at all", async () => {
     await using redis = await startRedis();
-    await using connections = await connectTo(redis.port, { patienceMs: 300 });
+    await using connections = await connectTo(redis.port, { timeoutMs: 300 });
     const leader = await lead(connections);
     await leader.put(...step(0));
     await redis.kill();
@@ -180,19 +180,19 @@ describe("a Redis that fails", () => {
 
   test("full: STO0004, with nothing written", async () => {
     await using redis = await startRedis();
-    await using connections = await connectTo(redis.port, { patienceMs: 200 });
+    await using connections = await connectTo(redis.port, { timeoutMs: 200 });
     const leader = await lead(connections);
     await leader.put(...step(0));
-    await redis.ask("CONFIG", "SET", "maxmemory", "1");
+    await redis.request("CONFIG", "SET", "maxmemory", "1");
     await expect(leader.put(...step(1))).rejects.toMatchObject({ code: "STO0004" });
-    await redis.ask("CONFIG", "SET", "maxmemory", "0");
+    await redis.request("CONFIG", "SET", "maxmemory", "0");
     await expectExactly(await lead(connections), 1);
   }, 30_000);
 
   test("that nobody answers at: connecting fails with STO0001 and says why", async () => {
     await using redis = await startRedis();
     await redis.stop();
-    await expect(connectTo(redis.port, { patienceMs: 200 })).rejects.toThrow(/\[STO0001\].*ECONNREFUSED/);
+    await expect(connectTo(redis.port, { timeoutMs: 200 })).rejects.toThrow(/\[STO0001\].*ECONNREFUSED/);
   });
 });
 
@@ -205,24 +205,24 @@ describe("replicas that are waited for", () => {
     expect(await leader.put(...step(0))).toEqual(COMMITTED);
 
     replica?.freeze();
-    let told = false;
+    let isAnswered = false;
     const commit = leader.put(...step(1)).then((outcome) => {
-      told = true;
+      isAnswered = true;
       return outcome;
     });
     await sleep(300);
-    await redis.primary.ask("CLIENT", "KILL", "TYPE", "normal"); // The connection that wrote is gone: another one must wait just so.
+    await redis.primary.request("CLIENT", "KILL", "TYPE", "normal"); // The connection that wrote is gone: another one must wait just so.
     await sleep(1_500);
-    expect(told).toBe(false);
+    expect(isAnswered).toBe(false);
     replica?.thaw();
     expect(await commit).toEqual(COMMITTED);
     await expectExactly(leader, 2);
-    expect(await replica?.ask("XLEN", `{e:0}:j:${id}`)).toBe(2);
+    expect(await replica?.request("XLEN", `{e:0}:j:${id}`)).toBe(2);
   }, 30_000);
 
   test("when they do not come back the fate is unknown: STO0001", async () => {
     await using redis = await startReplicatedRedis(1);
-    await using connections = await connectTo(redis.primary.port, { replicas: 1, patienceMs: 1_500 });
+    await using connections = await connectTo(redis.primary.port, { replicas: 1, timeoutMs: 1_500 });
     const leader = await lead(connections);
     redis.replicas[0]?.freeze();
     await expect(leader.put(...step(0))).rejects.toThrow(/\[STO0001\].*0 of 1 replicas/);

@@ -58,7 +58,7 @@ test("one that is fenced and one that does not fit what is stored leave the othe
   await Promise.all(PARTITIONS.map((partition) => put(partition, state("before"))));
   const successor = new RedisPartitionStore(redis.connections, { environment: ENVIRONMENT });
   const epoch = await successor.claim(3);
-  await redis.server.ask("XADD", `{${ENVIRONMENT}:7}:j:${anId(1)}`, "1-1", "e", "not ours");
+  await redis.server.request("XADD", `{${ENVIRONMENT}:7}:j:${anId(1)}`, "1-1", "e", "not ours");
 
   const outcomes = await Promise.allSettled(PARTITIONS.map((partition) => put(partition, [...state("after"), ...entry(0)])));
   for (const [partition, outcome] of outcomes.entries()) {
@@ -72,8 +72,8 @@ test("one that is fenced and one that does not fit what is stored leave the othe
 
 test("one that fails on its way, as its data are damaged, leaves the others alone", async () => {
   const { put, value } = await leadAll();
-  await redis.server.ask("DEL", `{${ENVIRONMENT}:5}:lock`);
-  await redis.server.ask("SET", `{${ENVIRONMENT}:5}:lock`, "a hash once");
+  await redis.server.request("DEL", `{${ENVIRONMENT}:5}:lock`);
+  await redis.server.request("SET", `{${ENVIRONMENT}:5}:lock`, "a hash once");
   const lock: Mutation = { kind: "deleteLock", service: "S", key: "k" };
   const outcomes = await Promise.allSettled(PARTITIONS.map((partition) => put(partition, [...state("whole"), lock])));
   for (const [partition, outcome] of outcomes.entries()) {

@@ -7,7 +7,7 @@ import { freePorts, type RedisServer, startRedis } from "@perdure/servers";
 import { MessageType } from "@perdure/service-protocol";
 import {
   agreedPartitionCount,
-  beginIncarnation,
+  beginInstance,
   probeRedis,
   RedisLeases,
   RedisPartitionStore,
@@ -63,9 +63,9 @@ describe("what was done", () => {
     const done = () => readActions(redis, ENVIRONMENT, () => "data");
     await agreedPartitionCount(redis, ENVIRONMENT, 2);
     expect(await (await lead(redis)).put(entry(0, MessageType.Input))).toEqual(COMMITTED);
-    await beginIncarnation(redis, ENVIRONMENT, 1, "second-life");
+    await beginInstance(redis, ENVIRONMENT, 1, "second-life");
     await expect(done()).rejects.toThrow("STO0001");
-    await beginIncarnation(redis, ENVIRONMENT, 2, "second-life");
+    await beginInstance(redis, ENVIRONMENT, 2, "second-life");
     expect(await done()).toEqual({ source: "data.second-life", actions: 0 });
     expect(await (await lead(redis)).put(entry(1, MessageType.Run))).toEqual(COMMITTED);
     expect(await done()).toEqual({ source: "data.second-life", actions: 1 });
@@ -81,13 +81,13 @@ describe("a restored environment", () => {
     const [held] = await leases.acquire([1]);
     expect(held?.kind).toBe("held");
 
-    expect(await beginIncarnation(redis, ENVIRONMENT, 2, "second-life")).toBe(2);
+    expect(await beginInstance(redis, ENVIRONMENT, 2, "second-life")).toBe(2);
     expect(await before.put({ ...put, seq: 2 })).toMatchObject({ kind: "fenced" });
     expect((await leases.renew([1]))[0]?.kind).not.toBe("held");
 
     const after = await lead(redis);
     expect(after.epoch).toBeGreaterThan(before.epoch + 1_000_000);
-    expect(await beginIncarnation(redis, ENVIRONMENT, 2, "second-life")).toBe(0);
+    expect(await beginInstance(redis, ENVIRONMENT, 2, "second-life")).toBe(0);
     expect(await after.put({ ...put, seq: 3 })).toEqual(COMMITTED);
     expect(await after.fetch({ kind: "dedup", producer: "p" })).toEqual([3]);
     const next = new RedisPartitionStore(redis, { environment: ENVIRONMENT });

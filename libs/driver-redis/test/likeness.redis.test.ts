@@ -153,8 +153,8 @@ test("after any batches both hold the same, and chunks of nobody's are left", as
         expect(text(await store.readJournal(partition, each, length))).toBe(text(await memory.readJournal(0, each, length)));
       }
       const keys: readonly RowKey[] = IDS.map((each) => ({ kind: "invocation", id: each }));
-      const found = (await store.fetch(partition, keys)).map(({ value }) => text(value ?? null));
-      expect(found).toEqual(IDS.map((each) => text(memory.reads.invocation(0, each) ?? null)));
+      const rows = (await store.fetch(partition, keys)).map(({ value }) => text(value ?? null));
+      expect(rows).toEqual(IDS.map((each) => text(memory.reads.invocation(0, each) ?? null)));
       await expectNoStrayChunks();
     }),
     { numRuns: 150 },
@@ -165,11 +165,11 @@ test("after any batches both hold the same, and chunks of nobody's are left", as
 async function expectNoStrayChunks(): Promise<void> {
   const prefix = `{e:${partition}}:`;
   const listed = (await redis.reads.one(["HGETALL", `${prefix}big`])) as readonly Buffer[];
-  const wanted: string[] = [];
+  const expected: string[] = [];
   for (let i = 0; i < listed.length; i += 2) {
     const [chunks] = JSON.parse(String(listed[i + 1])) as [number];
-    for (let n = 0; n < chunks; n++) wanted.push(`${prefix}big:${String(listed[i])}:${n}`);
+    for (let n = 0; n < chunks; n++) expected.push(`${prefix}big:${String(listed[i])}:${n}`);
   }
   const present = ((await redis.reads.one(["KEYS", `\\{e:${partition}}:big:*`])) as readonly Buffer[]).map(String);
-  expect(present.sort()).toEqual(wanted.sort());
+  expect(present.sort()).toEqual(expected.sort());
 }

@@ -16,15 +16,15 @@ const mark: Mutation = { kind: "putDedup", producer: "p", seq: 1 };
 describe("logging in", () => {
   test("with a user's name and password, into a database; the wrong one is told, and not the password", async () => {
     await using redis = await startRedis({ password: "admin" });
-    await redis.ask("ACL", "SETUSER", "perdure", "on", ">s3cret", "~*", "+@all", "-@dangerous", "+info");
+    await redis.request("ACL", "SETUSER", "perdure", "on", ">s3cret", "~*", "+@all", "-@dangerous", "+info");
     {
       await using connections = await connectTo(redis.port, { username: "perdure", password: new Secret("s3cret"), database: 3 });
       const { put, fetch } = await lead(connections);
       expect(await put(mark)).toEqual(COMMITTED);
       expect(await fetch({ kind: "dedup", producer: "p" })).toEqual([1]);
     }
-    expect(String(await redis.ask("INFO", "keyspace"))).toMatch(/db3:keys=2/);
-    const wrong = connectTo(redis.port, { username: "perdure", password: new Secret("wr0ng"), patienceMs: 300 });
+    expect(String(await redis.request("INFO", "keyspace"))).toMatch(/db3:keys=2/);
+    const wrong = connectTo(redis.port, { username: "perdure", password: new Secret("wr0ng"), timeoutMs: 300 });
     await expect(wrong).rejects.toMatchObject({ code: "STO0001", message: expect.stringMatching(/WRONGPASS/) });
     await expect(wrong).rejects.not.toThrow(/wr0ng/);
   });
@@ -42,7 +42,7 @@ describe("logging in", () => {
       await using _redis = await startRedis({ config });
       await using connections = await connectTo(tlsPort, { tls: { ca: readFileSync(cert) } });
       expect(await (await lead(connections)).put(mark)).toEqual(COMMITTED);
-      await expect(connectTo(tlsPort, { tls: {}, patienceMs: 300 })).rejects.toThrow(/self-signed certificate/);
+      await expect(connectTo(tlsPort, { tls: {}, timeoutMs: 300 })).rejects.toThrow(/self-signed certificate/);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
@@ -83,11 +83,11 @@ describe("a server that is set up otherwise than it should be", () => {
     }
     // What it says of itself is true: the same journal, before and after.
     const journalBytes = async (key: string): Promise<number> => {
-      for (let n = 1; n <= 4; n++) await redis.ask("XADD", key, `${n}-1`, "e", "x".repeat(20));
-      return Number(await redis.ask("MEMORY", "USAGE", key));
+      for (let n = 1; n <= 4; n++) await redis.request("XADD", key, `${n}-1`, "e", "x".repeat(20));
+      return Number(await redis.request("MEMORY", "USAGE", key));
     };
     const before = await journalBytes("before");
-    await redis.ask("CONFIG", "SET", "stream-node-max-bytes", "512");
+    await redis.request("CONFIG", "SET", "stream-node-max-bytes", "512");
     await using _connections = await connect();
     expect(warnings).toHaveLength(1);
     expect(await journalBytes("after")).toBeLessThan(before / 3);
@@ -103,7 +103,7 @@ describe("a server that is set up otherwise than it should be", () => {
       await using _connections = await connect();
       expect(warnings).toEqual([expect.stringMatching(/min-replicas-to-write/)]);
     }
-    await redis.ask("CONFIG", "SET", "min-replicas-to-write", "1");
+    await redis.request("CONFIG", "SET", "min-replicas-to-write", "1");
     await using _connections = await connect();
     expect(warnings).toHaveLength(1);
   });
@@ -118,7 +118,7 @@ describe("closing", () => {
       expect(await (await lead(connections)).put(mark)).toEqual(COMMITTED);
       if (state === "gone") await redis.kill();
     }
-    await leaks.settled();
+    await leaks.closed();
   });
 
   test("a cluster leaves nothing behind either", async () => {
@@ -129,7 +129,7 @@ describe("closing", () => {
       await using connections = await connectRedis({ nodes, cluster: true }, { clock: systemClock, logger: silentLogger });
       expect(await (await lead(connections)).put(mark)).toEqual(COMMITTED);
     }
-    await leaks.settled();
+    await leaks.closed();
   }, 30_000);
 });
 
@@ -150,7 +150,7 @@ describe("a cluster", () => {
         })),
       );
     expect(await commit(0)).toEqual(COMMITTED);
-    const sizes = await Promise.all(cluster.nodes.map((node) => node.ask("DBSIZE")));
+    const sizes = await Promise.all(cluster.nodes.map((node) => node.request("DBSIZE")));
     expect(sizes.every((size) => Number(size) > 0)).toBe(true);
 
     const [victim] = cluster.nodes;

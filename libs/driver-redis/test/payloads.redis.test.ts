@@ -48,7 +48,7 @@ const state = { kind: "state", service: "O", key: "k", stateKey: "s" } as const;
 
 /** Chunk keys in Redis of the present partition. */
 async function chunkKeys(): Promise<string[]> {
-  return ((await server.ask("KEYS", `{${ENVIRONMENT}:${partition}}:big*`)) as string[]).filter((key) => key.includes(":big:"));
+  return ((await server.request("KEYS", `{${ENVIRONMENT}:${partition}}:big*`)) as string[]).filter((key) => key.includes(":big:"));
 }
 
 describe("large payloads", () => {
@@ -111,7 +111,7 @@ describe("large payloads", () => {
     expect(await chunkKeys()).toHaveLength(5 + 5);
     await second.put({ kind: "deleteJournal", id, length: 2 });
     expect(await chunkKeys()).toEqual([]);
-    expect(await server.ask("EXISTS", `{${ENVIRONMENT}:${partition}}:big`)).toBe(0);
+    expect(await server.request("EXISTS", `{${ENVIRONMENT}:${partition}}:big`)).toBe(0);
   });
 
   test("an invocation that completes with a large outcome leaves nothing behind when it is forgotten", async () => {
@@ -140,13 +140,13 @@ describe("large payloads", () => {
     });
     const keys = await chunkKeys();
     expect(keys).toHaveLength(4);
-    for (const key of keys) expect(await server.ask("PTTL", key)).toBeGreaterThan(60_000);
+    for (const key of keys) expect(await server.request("PTTL", key)).toBeGreaterThan(60_000);
   });
 
   test("chunks that last do not expire", async () => {
     const { put } = await leader();
     await put(putState(payload(MIB)));
-    for (const key of await chunkKeys()) expect(await server.ask("PTTL", key)).toBe(-1);
+    for (const key of await chunkKeys()) expect(await server.request("PTTL", key)).toBe(-1);
   });
 
   test("a value that is replaced while it is read is read old or new, never torn", async () => {
@@ -167,11 +167,11 @@ describe("large payloads", () => {
 
   test("a batch of many middling payloads goes in chunks too, and no script holds Redis up", async () => {
     const { put, store } = await leader();
-    await server.ask("CONFIG", "SET", "slowlog-log-slower-than", "20000");
-    await server.ask("SLOWLOG", "RESET");
+    await server.request("CONFIG", "SET", "slowlog-log-slower-than", "20000");
+    await server.request("SLOWLOG", "RESET");
     const mutations = Array.from({ length: 300 }, (_, n) => putState(payload(64 * 1024, n), `s${n}`));
     expect(await put(...mutations)).toEqual(COMMITTED);
-    expect(await server.ask("SLOWLOG", "GET")).toEqual([]);
+    expect(await server.request("SLOWLOG", "GET")).toEqual([]);
     const whole = await store.stateOf(partition, "O", "k");
     expect(whole.size).toBe(300);
     expect(Buffer.compare(whole.get("s299") as Uint8Array, payload(64 * 1024, 299))).toBe(0);
@@ -205,7 +205,7 @@ describe("a batch that does not fit what is stored", () => {
 
   test("a partition of another format is not touched", async () => {
     await leader();
-    await server.ask("HSET", `{${ENVIRONMENT}:${partition}}:epoch`, "format", "99");
+    await server.request("HSET", `{${ENVIRONMENT}:${partition}}:epoch`, "format", "99");
     await expect(lead(redis, partition)).rejects.toMatchObject({ code: "STO0003" });
   });
 });
@@ -278,6 +278,6 @@ describe("rows read in batches", () => {
 
   /** Transactions carried out so far. */
   async function exchanges(): Promise<number> {
-    return Number(/cmdstat_exec:calls=(\d+)/.exec(String(await server.ask("INFO", "commandstats")))?.[1] ?? 0);
+    return Number(/cmdstat_exec:calls=(\d+)/.exec(String(await server.request("INFO", "commandstats")))?.[1] ?? 0);
   }
 });

@@ -12,12 +12,12 @@ const TEST_MS = 60_000;
 const mark = (seq: number): Mutation => ({ kind: "putDedup", producer: "p", seq });
 
 let folder: string;
-let [trusted, stranger]: Certificates[] = [];
+let [trusted, untrusted]: Certificates[] = [];
 const fileOf = (name: string): string => join(folder, name);
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "perdure-redis-authority-"));
-  ({ trusted, stranger } = await makeCertificates());
+  ({ trusted, untrusted } = await makeCertificates());
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -34,19 +34,19 @@ async function startTls(): Promise<{ readonly redis: RedisServer; readonly port:
   return { redis: await startRedis({ config: { "tls-port": String(port), "tls-auth-clients": "no", ...files } }), port };
 }
 
-const connect = (port: number, patienceMs?: number) =>
+const connect = (port: number, timeoutMs?: number) =>
   connectTo(port, {
     nodes: [{ host: "localhost", port }],
     tls: {},
     caFile: fileOf("ca.pem"),
-    ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
 
 test(
   "a server whose authority is not in the file is refused, until it is there",
   async () => {
     serve(trusted);
-    authorities(stranger?.authority ?? "");
+    authorities(untrusted?.authority ?? "");
     const { redis, port } = await startTls();
     await using _redis = redis;
     await expect(connect(port, 300)).rejects.toMatchObject({ code: "STO0001", message: expect.stringMatching(/certificate/) });
@@ -76,12 +76,12 @@ test(
     }
 
     // Both authorities first, then the certificate of the new one, then the new one alone, as operators renew them.
-    authorities(`${trusted?.authority}\n${stranger?.authority}`);
+    authorities(`${trusted?.authority}\n${untrusted?.authority}`);
     await redis.stop();
-    serve(stranger);
+    serve(untrusted);
     await redis.start();
     expect(await put(mark(3))).toEqual(COMMITTED);
-    authorities(stranger?.authority ?? "");
+    authorities(untrusted?.authority ?? "");
     await redis.stop();
     await redis.start();
     expect(await put(mark(4))).toEqual(COMMITTED);

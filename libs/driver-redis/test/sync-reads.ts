@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { PartitionStore, FetchedRow, RowKey, RowValues, SyncReads } from "@perdure/store";
-import type { RedisOptions, RedisPartitionStore } from "../src/index.js";
+import type { RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
 import type { SyncRequest, SyncWorkerData } from "./sync-worker.js";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -18,7 +18,7 @@ export class SyncFetcher implements AsyncDisposable {
   readonly #answered = new Int32Array(new SharedArrayBuffer(4));
   readonly #bundle: string;
 
-  constructor(redis: RedisOptions) {
+  constructor(redis: RedisConnectionOptions) {
     this.#bundle = mkdtempSync(join(ROOT, "node_modules/.perdure-sync-reads-"));
     const script = `import { bundle } from "./deploy/bundle.mjs"; await bundle(process.argv[1], process.argv[2]);`;
     execFileSync(process.execPath, ["--input-type=module", "-e", script, join(HERE, "sync-worker.ts"), this.#bundle], {

@@ -2,7 +2,7 @@
 import { type MessagePort, workerData } from "node:worker_threads";
 import { silentLogger, systemClock } from "@perdure/base";
 import type { RowKey } from "@perdure/store";
-import { connectRedis, type RedisOptions, RedisPartitionStore } from "../src/index.js";
+import { connectRedis, type RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
 
 export interface SyncRequest {
   readonly environment: string;
@@ -11,7 +11,7 @@ export interface SyncRequest {
 }
 
 export interface SyncWorkerData {
-  readonly redis: RedisOptions;
+  readonly redis: RedisConnectionOptions;
   readonly port: MessagePort;
   /** Becomes 1 when the answer is on the port. */
   readonly answered: Int32Array;

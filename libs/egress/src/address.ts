@@ -3,24 +3,24 @@
  * Only the forms are read that resolvers and WHATWG URLs give; all others are none.
  */
 
-export interface Address {
+export interface IpAddress {
   readonly family: 4 | 6;
   readonly bits: bigint;
 }
 
 /** Addresses that begin with the same `length` bits. */
-export interface Range extends Address {
+export interface AddressRange extends IpAddress {
   readonly length: number;
 }
 
 /** Dotted decimal, or IPv6 in any of its standard forms, without brackets and zone; undefined for anything else. */
-export function parseAddress(text: string): Address | undefined {
+export function parseAddress(text: string): IpAddress | undefined {
   const bits = text.includes(":") ? parseV6(text) : parseV4(text);
   return bits === undefined ? undefined : { family: text.includes(":") ? 6 : 4, bits };
 }
 
 /** An address, or one with `/length`; the bits behind the length must be zero. */
-export function parseRange(text: string): Range | undefined {
+export function parseRange(text: string): AddressRange | undefined {
   const [head = "", tail, ...rest] = text.split("/");
   const address = parseAddress(head);
   if (address === undefined || rest.length > 0) return undefined;
@@ -32,7 +32,7 @@ export function parseRange(text: string): Range | undefined {
   return (address.bits >> free) << free === address.bits ? { ...address, length } : undefined;
 }
 
-export function isWithin({ family, bits }: Address, range: Range): boolean {
+export function isWithin({ family, bits }: IpAddress, range: AddressRange): boolean {
   if (family !== range.family) return false;
   const free = BigInt(widthOf(family) - range.length);
   return bits >> free === range.bits >> free;

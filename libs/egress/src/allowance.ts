@@ -2,12 +2,12 @@
  * Why: the operator knows places that the rules cannot: the environment's own tunnel relay, a gateway inside a private network. Each
  * entry opens one of them, as narrowly as it is written.
  */
-import { parseRange, type Range } from "./address.js";
+import { parseRange, type AddressRange } from "./address.js";
 import { hostProblem } from "./host.js";
 
 export type Allowance =
   /** Addresses that may be reached although their range is refused; names, ports and schemes stay as strict. */
-  | { readonly kind: "range"; readonly range: Range }
+  | { readonly kind: "range"; readonly range: AddressRange }
   /** A host wherever its name leads, or with `*.` all below it; ports and schemes stay as strict. */
   | { readonly kind: "host"; readonly host: string; readonly below: boolean }
   /** One origin below a path, whatever scheme, port and address; other paths of the origin are refused. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseAllowance } from "./allowance.js";
-import { type Admission, createEgressGuard, type EgressGuard, type ResolvedAddress } from "./guard.js";
+import { type EgressAdmission, createEgressGuard, type EgressGuard, type ResolvedAddress } from "./guard.js";
 import { CONNECTIONS_PER_HOST_MAX } from "./limits.js";
 
 interface World {
@@ -8,18 +8,18 @@ interface World {
   readonly denials: string[];
   /** Answers of the resolver, one look-up after the other; the last one stays. */
   readonly answers: (readonly string[] | Error)[];
-  readonly asked: string[];
+  readonly queries: string[];
 }
 
 function aWorld(answers: World["answers"], ...allow: readonly string[]): World {
   const denials: string[] = [];
-  const asked: string[] = [];
+  const queries: string[] = [];
   const allowances = allow.map((text) => parseAllowance(text)!);
   const guard = createEgressGuard(
     { allowPlainHttp: true, ownDomains: [], ownRanges: [], allowances },
     {
       resolve(hostname, done) {
-        asked.push(hostname);
+        queries.push(hostname);
         const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
         if (answer instanceof Error) done(answer, []);
         else
@@ -31,10 +31,10 @@ function aWorld(answers: World["answers"], ...allow: readonly string[]): World {
       onDenied: (destination, reason) => denials.push(`${destination}: ${reason}`),
     },
   );
-  return { guard, denials, answers, asked };
+  return { guard, denials, answers, queries };
 }
 
-function admitted(admission: Admission): Extract<Admission, { kind: "admitted" }> {
+function admitted(admission: EgressAdmission): Extract<EgressAdmission, { kind: "admitted" }> {
   if (admission.kind !== "admitted") throw new Error(`not admitted: ${admission.kind}`);
   return admission;
 }
@@ -62,13 +62,13 @@ describe("a look-up for a connection", () => {
   });
 
   test("T4: a name that leads inside for a later connection is refused there, and the log says why", async () => {
-    const { guard, denials, asked } = aWorld([["93.184.216.34"], ["127.0.0.1"]]);
+    const { guard, denials, queries } = aWorld([["93.184.216.34"], ["127.0.0.1"]]);
     expect(await lookUp(guard, "https://rebind.example.com")).toHaveLength(1);
     await expect(lookUp(guard, "https://rebind.example.com")).rejects.toMatchObject({
       code: "ERR_EGRESS_DENIED",
       message: "destination not allowed",
     });
-    expect(asked).toEqual(["rebind.example.com", "rebind.example.com"]);
+    expect(queries).toEqual(["rebind.example.com", "rebind.example.com"]);
     expect(denials).toEqual(["rebind.example.com: leads to 127.0.0.1: 127.0.0.0/8"]);
   });
 
@@ -98,11 +98,11 @@ describe("a look-up for a connection", () => {
 
 describe("admission", () => {
   test("denied destinations are not looked up at all", () => {
-    const { guard, asked, denials } = aWorld([["93.184.216.34"]]);
+    const { guard, queries, denials } = aWorld([["93.184.216.34"]]);
     expect(guard.admitOrigin("http://169.254.169.254").kind).toBe("denied");
     expect(guard.admitEndpoint("localhost", 9092).kind).toBe("denied");
     expect(guard.allows("https://user@example.com/")).toBe(false);
-    expect(asked).toEqual([]);
+    expect(queries).toEqual([]);
     expect(denials).toHaveLength(3);
   });
 

@@ -4,7 +4,7 @@
  * The guard opens no socket: whoever does takes the `lookup` of the admission.
  */
 import { ANSWERS_MAX, CONNECTIONS_PER_HOST_MAX } from "./limits.js";
-import { type EgressRules, judgeEndpoint, judgeOrigin, judgeUrl, refusalOfAddress, type Verdict } from "./policy.js";
+import { type EgressRules, checkEndpoint, checkOrigin, checkUrl, refusalOfAddress, type EgressDecision } from "./policy.js";
 
 /** All that a user is told. */
 export const DESTINATION_NOT_ALLOWED = "destination not allowed";
@@ -36,22 +36,22 @@ interface LookupOptions {
 type LookupDone = (error: Error | null, address: string | { address: string; family: number }[], family?: number) => void;
 
 /** Takes the place of `dns.lookup` in the options of node:net, node:tls and what is built on them. */
-export type Lookup = (hostname: string, options: LookupOptions, done: LookupDone) => void;
+export type DnsLookup = (hostname: string, options: LookupOptions, done: LookupDone) => void;
 
-export type Admission =
+export type EgressAdmission =
   | { readonly kind: "denied" }
   /** The host has as many connections as it may have. */
   | { readonly kind: "full" }
   /** `release` must be called once, when the connection is gone. */
-  | { readonly kind: "admitted"; readonly host: string; readonly lookup: Lookup; readonly release: () => void };
+  | { readonly kind: "admitted"; readonly host: string; readonly lookup: DnsLookup; readonly release: () => void };
 
 export interface EgressGuard {
   /** Whether a URL may be a destination, by how it is written. */
   allows(url: string): boolean;
   /** For a new connection to `scheme://host:port`, of which `allows` judged the path. */
-  admitOrigin(origin: string): Admission;
+  admitOrigin(origin: string): EgressAdmission;
   /** For a new connection that is not HTTP. */
-  admitEndpoint(host: string, port: number): Admission;
+  admitEndpoint(host: string, port: number): EgressAdmission;
 }
 
 export interface EgressPorts {
@@ -61,10 +61,10 @@ export interface EgressPorts {
 }
 
 export function createEgressGuard(rules: EgressRules, ports: EgressPorts): EgressGuard {
-  return new Guard(rules, ports);
+  return new RuleGuard(rules, ports);
 }
 
-class Guard implements EgressGuard {
+class RuleGuard implements EgressGuard {
   readonly #rules: EgressRules;
   readonly #ports: EgressPorts;
   /** Connections by host; hosts without any are not in it. */
@@ -76,25 +76,25 @@ class Guard implements EgressGuard {
   }
 
   allows(url: string): boolean {
-    return this.#told(url, judgeUrl(this.#rules, url)).kind === "allowed";
+    return this.#report(url, checkUrl(this.#rules, url)).kind === "allowed";
   }
 
-  admitOrigin(origin: string): Admission {
-    return this.#admit(this.#told(origin, judgeOrigin(this.#rules, origin)));
+  admitOrigin(origin: string): EgressAdmission {
+    return this.#admit(this.#report(origin, checkOrigin(this.#rules, origin)));
   }
 
-  admitEndpoint(host: string, port: number): Admission {
-    return this.#admit(this.#told(`${host}:${port}`, judgeEndpoint(this.#rules, host, port)));
+  admitEndpoint(host: string, port: number): EgressAdmission {
+    return this.#admit(this.#report(`${host}:${port}`, checkEndpoint(this.#rules, host, port)));
   }
 
-  #told(destination: string, verdict: Verdict): Verdict {
-    if (verdict.kind === "denied") this.#ports.onDenied(destination, verdict.reason);
-    return verdict;
+  #report(destination: string, decision: EgressDecision): EgressDecision {
+    if (decision.kind === "denied") this.#ports.onDenied(destination, decision.reason);
+    return decision;
   }
 
-  #admit(verdict: Verdict): Admission {
-    if (verdict.kind === "denied") return verdict;
-    const { host, isTrusted } = verdict;
+  #admit(decision: EgressDecision): EgressAdmission {
+    if (decision.kind === "denied") return decision;
+    const { host, isTrusted } = decision;
     const count = this.#connections.get(host) ?? 0;
     if (count >= CONNECTIONS_PER_HOST_MAX) return { kind: "full" };
     this.#connections.set(host, count + 1);
@@ -109,7 +109,7 @@ class Guard implements EgressGuard {
     return { kind: "admitted", host, lookup: isTrusted ? this.#trustedLookup : this.#checkedLookup, release };
   }
 
-  readonly #checkedLookup: Lookup = (hostname, options, done) => {
+  readonly #checkedLookup: DnsLookup = (hostname, options, done) => {
     this.#ports.resolve(hostname, (error, addresses) => {
       if (error !== null) return done(error, "");
       const reason = this.#refusal(addresses);
@@ -119,7 +119,7 @@ class Guard implements EgressGuard {
     });
   };
 
-  readonly #trustedLookup: Lookup = (hostname, options, done) => {
+  readonly #trustedLookup: DnsLookup = (hostname, options, done) => {
     this.#ports.resolve(hostname, (error, addresses) =>
       error === null ? answer(hostname, addresses, options, done) : done(error, ""),
     );
@@ -137,8 +137,8 @@ class Guard implements EgressGuard {
 }
 
 function answer(hostname: string, addresses: readonly ResolvedAddress[], { all, family }: LookupOptions, done: LookupDone): void {
-  const wanted = family === 4 || family === "IPv4" ? 4 : family === 6 || family === "IPv6" ? 6 : undefined;
-  const fitting = addresses.filter((one) => wanted === undefined || one.family === wanted);
+  const requiredFamily = family === 4 || family === "IPv4" ? 4 : family === 6 || family === "IPv6" ? 6 : undefined;
+  const fitting = addresses.filter((one) => requiredFamily === undefined || one.family === requiredFamily);
   const [first] = fitting;
   if (first === undefined) return done(notFound(hostname), "");
   if (all === true)

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { parseRange } from "./address.js";
 import { parseAllowance } from "./allowance.js";
-import { type EgressRules, judgeEndpoint, judgeUrl, refusalOfAddress } from "./policy.js";
+import { type EgressRules, checkEndpoint, checkUrl, refusalOfAddress } from "./policy.js";
 
 const RULES: EgressRules = {
   allowPlainHttp: true,
@@ -147,7 +147,7 @@ describe("destinations as they are written", () => {
   });
 
   test.each(REFUSED)("T4, T6: '%s' is refused", (url) => {
-    expect(judgeUrl(RULES, url)).toEqual({ kind: "denied", reason: expect.any(String) });
+    expect(checkUrl(RULES, url)).toEqual({ kind: "denied", reason: expect.any(String) });
   });
 
   test.each([
@@ -166,13 +166,13 @@ describe("destinations as they are written", () => {
     ["https://[64:ff9b::93.184.216.34]/", "64:ff9b::5db8:d822"],
     ["tunnel://laptop:9080/path", "laptop"],
   ])("'%s' is allowed", (url, host) => {
-    expect(judgeUrl(RULES, url)).toEqual({ kind: "allowed", host, isTrusted: false });
+    expect(checkUrl(RULES, url)).toEqual({ kind: "allowed", host, isTrusted: false });
   });
 
   test("plain http is refused where the plan does not have it", () => {
     const rules = { ...RULES, allowPlainHttp: false };
-    expect(judgeUrl(rules, "http://example.com/").kind).toBe("denied");
-    expect(judgeUrl(rules, "https://example.com/").kind).toBe("allowed");
+    expect(checkUrl(rules, "http://example.com/").kind).toBe("denied");
+    expect(checkUrl(rules, "https://example.com/").kind).toBe("allowed");
   });
 
   test.each([
@@ -191,45 +191,45 @@ describe("destinations as they are written", () => {
     ["example.com", 6379, "denied"],
     ["example.com", 99_999, "denied"],
   ])("a broker at %s:%i is %s", (host, port, kind) => {
-    expect(judgeEndpoint(RULES, host, port).kind).toBe(kind);
+    expect(checkEndpoint(RULES, host, port).kind).toBe(kind);
   });
 });
 
 describe("exceptions of the operator", () => {
   test("a range opens its addresses and nothing else", () => {
     const rules = except("10.1.0.0/16");
-    expect(judgeUrl(rules, "http://10.1.2.3:9080/").kind).toBe("allowed");
-    expect(judgeUrl(rules, "http://10.2.2.3:9080/").kind).toBe("denied");
-    expect(judgeUrl(rules, "http://10.1.2.3:6379/").kind).toBe("denied");
+    expect(checkUrl(rules, "http://10.1.2.3:9080/").kind).toBe("allowed");
+    expect(checkUrl(rules, "http://10.2.2.3:9080/").kind).toBe("denied");
+    expect(checkUrl(rules, "http://10.1.2.3:6379/").kind).toBe("denied");
     expect(refusalOfAddress(rules, "10.1.0.9")).toBeUndefined();
   });
 
   test("a host is trusted wherever it leads; with a star all below it, and not itself", () => {
     const trusted = { kind: "allowed", host: "sdk.internal", isTrusted: true };
-    expect(judgeUrl(except("sdk.internal"), "https://SDK.internal./")).toEqual(trusted);
-    expect(judgeUrl(except("*.internal"), "https://sdk.internal/")).toEqual(trusted);
-    expect(judgeUrl(except("sdk.internal"), "https://a.sdk.internal/").kind).toBe("denied");
-    expect(judgeUrl(except("*.internal"), "https://internal/").kind).toBe("denied");
-    expect(judgeUrl(except("sdk.internal"), "https://sdk.internal:22/").kind).toBe("denied");
+    expect(checkUrl(except("sdk.internal"), "https://SDK.internal./")).toEqual(trusted);
+    expect(checkUrl(except("*.internal"), "https://sdk.internal/")).toEqual(trusted);
+    expect(checkUrl(except("sdk.internal"), "https://a.sdk.internal/").kind).toBe("denied");
+    expect(checkUrl(except("*.internal"), "https://internal/").kind).toBe("denied");
+    expect(checkUrl(except("sdk.internal"), "https://sdk.internal:22/").kind).toBe("denied");
   });
 
   test("a place opens what is below its path, however somebody writes a way out", () => {
     const rules = { ...except("http://127.0.0.1:81/2abc/"), allowPlainHttp: false };
-    expect(judgeUrl(rules, "http://127.0.0.1:81/2abc/t/http/localhost/9080/")).toEqual({
+    expect(checkUrl(rules, "http://127.0.0.1:81/2abc/t/http/localhost/9080/")).toEqual({
       kind: "allowed",
       host: "127.0.0.1",
       isTrusted: true,
     });
     for (const path of ["/", "/2abcd/", "/2other/", "/2abc/../2other/", "/2abc/%2e%2e/2other/", "/2abc/..\\2other/"])
-      expect(judgeUrl(rules, `http://127.0.0.1:81${path}`).kind).toBe("denied");
-    expect(judgeUrl(rules, "http://127.0.0.1:82/2abc/").kind).toBe("denied");
-    expect(judgeUrl(rules, "https://127.0.0.1:81/2abc/").kind).toBe("denied");
+      expect(checkUrl(rules, `http://127.0.0.1:81${path}`).kind).toBe("denied");
+    expect(checkUrl(rules, "http://127.0.0.1:82/2abc/").kind).toBe("denied");
+    expect(checkUrl(rules, "https://127.0.0.1:81/2abc/").kind).toBe("denied");
   });
 
   test("a place at a public origin closes the origin's other paths, as connections are shared by origin", () => {
     const rules = except("https://partner.example.com/sdk");
-    expect(judgeUrl(rules, "https://partner.example.com/sdk/a").kind).toBe("allowed");
-    expect(judgeUrl(rules, "https://partner.example.com/").kind).toBe("denied");
+    expect(checkUrl(rules, "https://partner.example.com/sdk/a").kind).toBe("allowed");
+    expect(checkUrl(rules, "https://partner.example.com/").kind).toBe("denied");
   });
 
   test.each(["10.1.0.0/15/2", "10.1.0.1/16", "a b", "", "*.", "ftp://example.com/", "https://u@example.com/", "https://a.b/?q"])(
@@ -278,7 +278,7 @@ describe("T4: every address of a refused range", () => {
   test("is refused in every notation", () => {
     fc.assert(
       fc.property(v4, fc.constantFrom(...notations), (value, write) => {
-        expect(judgeUrl(RULES, `http://${write(value)}:9080/`).kind).toBe("denied");
+        expect(checkUrl(RULES, `http://${write(value)}:9080/`).kind).toBe("denied");
       }),
       { numRuns: 1_000 },
     );

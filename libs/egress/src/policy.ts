@@ -2,7 +2,7 @@
  * Why: users say where their code runs, and the server connects there: without rules they could reach whatever the server can. This
  * decides about a destination by what is written; what its name leads to is decided for each connection (cloud.md §6.6).
  */
-import { type Address, isWithin, parseAddress, type Range } from "./address.js";
+import { type IpAddress, isWithin, parseAddress, type AddressRange } from "./address.js";
 import { type Allowance, isBelow } from "./allowance.js";
 import { insideReason, isSameOrBelow, withoutRoot } from "./host.js";
 import { refusedRange, unwrapped } from "./ranges.js";
@@ -13,12 +13,12 @@ export interface EgressRules {
   /** The platform's own domains, lower case: nothing below them is a user's. */
   readonly ownDomains: readonly string[];
   /** The platform's own public addresses. */
-  readonly ownRanges: readonly Range[];
+  readonly ownRanges: readonly AddressRange[];
   readonly allowances: readonly Allowance[];
 }
 
 /** `reason` is for our logs: it tells a prober what is inside. */
-export type Verdict =
+export type EgressDecision =
   | { readonly kind: "denied"; readonly reason: string }
   /** `isTrusted`: the operator vouches for the host, so that what its name leads to is not judged. */
   | { readonly kind: "allowed"; readonly host: string; readonly isTrusted: boolean };
@@ -29,12 +29,12 @@ const TUNNEL_NAME = /^[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 const REFUSED_PORTS: ReadonlySet<number> = new Set([2375, 2376, 2377, 2378, 2379, 2380, 3306, 5432, 6379, 10_250, 11_211]);
 
 /** An absolute URL: http, https or tunnel. */
-export function judgeUrl(rules: EgressRules, text: string): Verdict {
+export function checkUrl(rules: EgressRules, text: string): EgressDecision {
   if (!URL.canParse(text)) return denied("no absolute URL");
   const url = new URL(text);
   if (url.username !== "" || url.password !== "" || /^[^/?#]*:\/\/[^/?#]*@/.test(text)) return denied("credentials in the URL");
   if (url.hash !== "" || text.includes("#")) return denied("a fragment in the URL");
-  if (url.protocol === "tunnel:") return judgeTunnel(url);
+  if (url.protocol === "tunnel:") return checkTunnel(url);
   if (url.protocol !== "http:" && url.protocol !== "https:") return denied(`scheme ${url.protocol}`);
 
   const places = rules.allowances.filter((one) => one.kind === "place" && one.origin === url.origin);
@@ -43,20 +43,20 @@ export function judgeUrl(rules: EgressRules, text: string): Verdict {
     return isOpen ? { kind: "allowed", host: bareHost(url), isTrusted: true } : denied("a path outside of the exception");
   }
   if (url.protocol === "http:" && !rules.allowPlainHttp) return denied("scheme http: is not allowed");
-  return judgeHost(rules, url);
+  return checkHost(rules, url);
 }
 
 /** A connection to an origin whose paths were judged before. */
-export function judgeOrigin(rules: EgressRules, origin: string): Verdict {
+export function checkOrigin(rules: EgressRules, origin: string): EgressDecision {
   const isPlace = rules.allowances.some((one) => one.kind === "place" && one.origin === origin);
-  return isPlace ? { kind: "allowed", host: bareHost(new URL(origin)), isTrusted: true } : judgeUrl(rules, origin);
+  return isPlace ? { kind: "allowed", host: bareHost(new URL(origin)), isTrusted: true } : checkUrl(rules, origin);
 }
 
 /** Host and port of something that is not HTTP, a Kafka broker for one; the host without brackets. */
-export function judgeEndpoint(rules: EgressRules, host: string, port: number): Verdict {
+export function checkEndpoint(rules: EgressRules, host: string, port: number): EgressDecision {
   const text = `https://${host.includes(":") ? `[${host}]` : host}:${port}/`;
   if (!URL.canParse(text) || /[/?#@\\\s]/.test(host)) return denied("no host and port");
-  return judgeHost(rules, new URL(text));
+  return checkHost(rules, new URL(text));
 }
 
 /** An address that a name leads to; undefined when it may be reached. */
@@ -66,19 +66,19 @@ export function refusalOfAddress(rules: EgressRules, text: string): string | und
 }
 
 /** The operator's exceptions are for addresses as they are written, and as what they stand for. */
-function refusalOf(rules: EgressRules, address: Address): string | undefined {
+function refusalOf(rules: EgressRules, address: IpAddress): string | undefined {
   const inner = unwrapped(address);
   if (rules.allowances.some((one) => one.kind === "range" && isWithin(inner, one.range))) return undefined;
   const own = rules.ownRanges.some((range) => isWithin(address, range) || isWithin(inner, range));
   return own ? "an address of the platform" : refusedRange(address);
 }
 
-function judgeTunnel(url: URL): Verdict {
+function checkTunnel(url: URL): EgressDecision {
   const isNamed = TUNNEL_NAME.test(url.hostname) && url.port !== "" && url.search === "";
   return isNamed ? { kind: "allowed", host: url.hostname, isTrusted: false } : denied("no tunnel's name and port");
 }
 
-function judgeHost(rules: EgressRules, url: URL): Verdict {
+function checkHost(rules: EgressRules, url: URL): EgressDecision {
   const port = url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port);
   if (!isPortOpen(url.protocol, port)) return denied(`port ${port}`);
   const host = bareHost(url);
@@ -109,6 +109,6 @@ function bareHost(url: URL): string {
   return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : withoutRoot(url.hostname);
 }
 
-function denied(reason: string): Verdict {
+function denied(reason: string): EgressDecision {
   return { kind: "denied", reason };
 }

@@ -2,15 +2,15 @@
  * Why: only what is routed for everybody on the internet may be reached for a user; everything else is somebody's inside, possibly ours.
  * The IANA special-purpose registries (RFC 6890) and what clouds put at fixed addresses.
  */
-import { type Address, isWithin, parseRange, type Range } from "./address.js";
+import { type IpAddress, isWithin, parseRange, type AddressRange } from "./address.js";
 
-interface Refused {
-  readonly range: Range;
+interface RefusedRange {
+  readonly range: AddressRange;
   readonly text: string;
 }
 
 /** Throws on a mistake in this file. */
-function ranges(...texts: readonly string[]): readonly Refused[] {
+function ranges(...texts: readonly string[]): readonly RefusedRange[] {
   return texts.map((text) => {
     const range = parseRange(text);
     if (range === undefined) throw new TypeError(`${text} is no range of addresses`);
@@ -54,14 +54,14 @@ const GLOBAL_V6 = ranges("2000::/3")[0]!.range;
 const WRAPPED = ranges("::ffff:0:0/96", "64:ff9b::/96");
 
 /** Which range forbids the address; undefined when everybody may be sent there. */
-export function refusedRange(address: Address): string | undefined {
+export function refusedRange(address: IpAddress): string | undefined {
   const inner = unwrapped(address);
   for (const { range, text } of REFUSED) if (isWithin(inner, range)) return text;
   return inner.family === 6 && !isWithin(inner, GLOBAL_V6) ? "not in 2000::/3" : undefined;
 }
 
 /** The IPv4 address an IPv6 address stands for, else the address itself. */
-export function unwrapped(address: Address): Address {
+export function unwrapped(address: IpAddress): IpAddress {
   const isWrapped = WRAPPED.some(({ range }) => isWithin(address, range));
   return isWrapped ? { family: 4, bits: address.bits & 0xffff_ffffn } : address;
 }

@@ -1,7 +1,7 @@
 /** Several programs as one on this machine: started, watched, found again after a crash, stopped in order. */
 export { runApart, STOP_SIGNALS } from "./foreground.js";
 export { chosenPort, type PortChoice } from "./port-choice.js";
-export { type Member, ProcessGroup, type Stage, type Watched } from "./process-group.js";
-export { isAlive, type Listed, Record, signalTo, startOf } from "./record.js";
+export { type GroupMember, ProcessGroup, type ProcessStage, type WatchedProcess } from "./process-group.js";
+export { isAlive, type ListedProcess, Record, signalTo, startOf } from "./record.js";
 export { RoleProcess, type RoleProcessOptions } from "./role-process.js";
 export { stopListed } from "./stop-listed.js";

@@ -3,7 +3,7 @@
 /** A program that does not answer by then will not: starting takes two seconds, more on a small, busy machine. */
 export const READY_MS_MAX = 120_000;
 /** Pause between two looks at a process: short enough that nobody notices. */
-export const LOOK_MS = 50;
+export const POLL_MS = 50;
 /** Between SIGTERM and SIGKILL: roles are told to drain for five seconds at most, servers write what they hold. */
 export const STOP_MS_MAX = 15_000;
 /** Whoever stops a group from elsewhere waits so long for its supervisor to stop everything in order, before it does so itself. */

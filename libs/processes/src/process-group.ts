@@ -5,28 +5,28 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { RESTARTS_MAX, WATCH_MS } from "./limits.js";
-import type { Record, Stage } from "./record.js";
+import type { Record, ProcessStage } from "./record.js";
 
-export type { Stage } from "./record.js";
+export type { ProcessStage } from "./record.js";
 
 /** Any kind of process, as far as watching it goes. */
-export interface Watched {
+export interface WatchedProcess {
   readonly pid: number;
   readonly isRunning: boolean;
   stop(): Promise<void>;
 }
 
-export interface Member {
+export interface GroupMember {
   readonly name: string;
-  readonly process: Watched;
+  readonly process: WatchedProcess;
   startAgain(): Promise<void>;
 }
 
-const STOP_ORDER: readonly Stage[] = ["door", "work", "server"];
+const STOP_ORDER: readonly ProcessStage[] = ["door", "work", "server"];
 
 export class ProcessGroup {
   readonly #record: Record;
-  readonly #members: { readonly stage: Stage; readonly member: Member }[] = [];
+  readonly #members: { readonly stage: ProcessStage; readonly member: GroupMember }[] = [];
 
   constructor(record: Record) {
     this.#record = record;
@@ -35,7 +35,7 @@ export class ProcessGroup {
   /** Rejects, with advice, when one of the ports is in use. */
   static async checkPorts(ports: Iterable<readonly [name: string, port: number, advice: string]>): Promise<void> {
     for (const [name, port, advice] of ports) {
-      if (!(await isTaken(port))) continue;
+      if (!(await isPortInUse(port))) continue;
       throw new Error(
         `port ${port} (${name}) is in use by another program. Stop that program, or choose another port: ${advice}`,
       );
@@ -43,25 +43,25 @@ export class ProcessGroup {
   }
 
   /** Has it watched, stopped, and on the list of what runs. */
-  keep(stage: Stage, member: Member): void {
+  keep(stage: ProcessStage, member: GroupMember): void {
     this.#members.push({ stage, member });
     this.#record.add(member.name, member.process.pid, stage);
   }
 
   /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
-  async watch(signal: AbortSignal, told: (what: string) => void): Promise<void> {
+  async watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
     for (let restarts = 0; !signal.aborted; await pause(WATCH_MS, signal)) {
       for (const { stage, member } of this.#members) {
         if (member.process.isRunning || signal.aborted) continue;
         if (++restarts > RESTARTS_MAX)
           throw new Error(`${member.name} ended again; programs have ended ${restarts} times by now`);
-        told(`${member.name} ended by itself; starting it again`);
+        report(`${member.name} ended by itself; starting it again`);
         try {
           await member.startAgain();
           this.#record.add(member.name, member.process.pid, stage);
         } catch (cause) {
           // What it needs may have ended too and be the next in this round: it has another chance in the next one.
-          told(`${member.name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`);
+          report(`${member.name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`);
         }
       }
     }
@@ -77,7 +77,7 @@ export class ProcessGroup {
   }
 }
 
-function isTaken(port: number): Promise<boolean> {
+function isPortInUse(port: number): Promise<boolean> {
   return new Promise((answer) => {
     const socket = connect({ port, host: "localhost" });
     socket.on("error", () => answer(false));

@@ -7,14 +7,14 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 
 /** `door`: takes calls; `work`: does what they ask for; `server`: what the others stand on. */
-export type Stage = "door" | "work" | "server";
+export type ProcessStage = "door" | "work" | "server";
 
-export interface Listed {
+export interface ListedProcess {
   readonly name: string;
   readonly pid: number;
   /** In the system's own words; tells this process from another that has its number later. */
   readonly startedAt: string;
-  readonly stage: Stage;
+  readonly stage: ProcessStage;
 }
 
 /** What a process is known by; undefined when there is none of this number, or only its remains. */
@@ -39,10 +39,10 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-export const isAlive = ({ pid, startedAt }: Listed): boolean => startOf(pid) === startedAt;
+export const isAlive = ({ pid, startedAt }: ListedProcess): boolean => startOf(pid) === startedAt;
 
 /** Does nothing when it has ended, whoever has its number now. */
-export function signalTo(listed: Listed, signal: NodeJS.Signals): void {
+export function signalTo(listed: ListedProcess, signal: NodeJS.Signals): void {
   if (!isAlive(listed)) return;
   try {
     process.kill(listed.pid, signal);
@@ -54,24 +54,24 @@ export function signalTo(listed: Listed, signal: NodeJS.Signals): void {
 /** The list of one directory. The first entry is who started the others. */
 export class Record {
   readonly #path: string;
-  #listed: readonly Listed[];
+  #listed: readonly ListedProcess[];
 
   constructor(directory: string) {
     this.#path = join(directory, "running.json");
-    this.#listed = existsSync(this.#path) ? (JSON.parse(readFileSync(this.#path, "utf8")) as Listed[]) : [];
+    this.#listed = existsSync(this.#path) ? (JSON.parse(readFileSync(this.#path, "utf8")) as ListedProcess[]) : [];
   }
 
-  get supervisor(): Listed | undefined {
+  get supervisor(): ListedProcess | undefined {
     return this.#listed[0];
   }
 
   /** All that are on the list and alive, in the order of their start. */
-  alive(): readonly Listed[] {
+  alive(): readonly ListedProcess[] {
     return this.#listed.filter(isAlive);
   }
 
   /** Puts a process on the list, in the place of an earlier one of this name. Throws when it has ended already. */
-  add(name: string, pid: number, stage: Stage = "work"): Listed {
+  add(name: string, pid: number, stage: ProcessStage = "work"): ListedProcess {
     const startedAt = startOf(pid);
     if (startedAt === undefined) throw new Error(`${name} ended as soon as it was started`);
     const listed = { name, pid, startedAt, stage };
@@ -85,7 +85,7 @@ export class Record {
   }
 
   /** Whole or not at all: a crash in the middle must not lose what runs. */
-  #write(listed: readonly Listed[]): void {
+  #write(listed: readonly ListedProcess[]): void {
     this.#listed = listed;
     writeFileSync(`${this.#path}.new`, JSON.stringify(listed, null, 1));
     renameSync(`${this.#path}.new`, this.#path);

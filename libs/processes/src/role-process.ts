@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { LAST_LINES, LOG_BYTES_MAX, LOOK_MS, READY_MS_MAX, STOP_MS_MAX } from "./limits.js";
+import { LAST_LINES, LOG_BYTES_MAX, POLL_MS, READY_MS_MAX, STOP_MS_MAX } from "./limits.js";
 
 export interface RoleProcessOptions {
   readonly name: string;
@@ -52,7 +52,7 @@ export class RoleProcess {
     while (!(await answersWell(this.#options.readyUrl))) {
       if (!this.#isRunning) throw new Error(`${this.name} ended:\n${this.#lastLines()}`);
       if (performance.now() > deadline) throw new Error(`${this.name} is not ready yet:\n${this.#lastLines()}`);
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   }
 

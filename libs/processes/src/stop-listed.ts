@@ -1,7 +1,7 @@
 /** Why: a group of processes ends in order when whoever started it is asked to; when that one is dead, by its list of what runs. */
 import { setTimeout as delay } from "node:timers/promises";
-import { LOOK_MS, ORDERLY_MS_MAX, STOP_MS_MAX } from "./limits.js";
-import { isAlive, type Listed, type Record, signalTo } from "./record.js";
+import { POLL_MS, ORDERLY_MS_MAX, STOP_MS_MAX } from "./limits.js";
+import { isAlive, type ListedProcess, type Record, signalTo } from "./record.js";
 
 /** Stops what is on the list, the last started first. Resolves with the names of what had to be stopped here. */
 export async function stopListed(record: Record): Promise<string[]> {
@@ -25,6 +25,6 @@ export async function stopListed(record: Record): Promise<string[]> {
   return left.map(({ name }) => name);
 }
 
-async function untilGone(all: readonly Listed[], withinMs: number): Promise<void> {
-  for (const deadline = performance.now() + withinMs; all.some(isAlive) && performance.now() < deadline; ) await delay(LOOK_MS);
+async function untilGone(all: readonly ListedProcess[], withinMs: number): Promise<void> {
+  for (const deadline = performance.now() + withinMs; all.some(isAlive) && performance.now() < deadline; ) await delay(POLL_MS);
 }

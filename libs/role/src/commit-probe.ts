@@ -22,9 +22,9 @@ export class CommitProbe {
   async isCommitting(): Promise<boolean> {
     if (this.#clock.monotonicMs() - this.#succeededAtMs < COMMIT_PROBE_EVERY_MS) return true;
     this.#pending ??= this.#run();
-    const { promise: late, resolve } = Promise.withResolvers<boolean>();
+    const { promise: timedOut, resolve } = Promise.withResolvers<boolean>();
     const timer = this.#clock.setTimer(COMMIT_PROBE_WAIT_MS, () => resolve(false));
-    const isDurable = await Promise.race([this.#pending, late]);
+    const isDurable = await Promise.race([this.#pending, timedOut]);
     timer.cancel();
     return isDurable;
   }

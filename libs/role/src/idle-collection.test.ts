@@ -17,8 +17,8 @@ function processOf(facts: { bytes: number; alive: number; busy: number }) {
     },
   });
   return {
-    collectionsAfter: (looks: number): number => {
-      for (let n = 0; n < looks; n++) collection.look();
+    collectionsAfter: (checks: number): number => {
+      for (let n = 0; n < checks; n++) collection.check();
       return collections;
     },
   };

@@ -9,8 +9,8 @@ import {
   IDLE_BUSY_MAX,
   IDLE_GARBAGE_BYTES_MIN,
   IDLE_GARBAGE_SHARE_MIN,
-  IDLE_LOOK_MS,
-  IDLE_LOOKS_MIN,
+  IDLE_CHECK_MS,
+  IDLE_CHECKS_MIN,
   LARGE_GARBAGE_BYTES,
   LARGE_GROWTH_BYTES,
   LARGE_GROWTH_MS,
@@ -28,7 +28,7 @@ export interface IdleCollectionPorts {
 /** Decides, look by look, when a collection is worth its pause. */
 export class IdleCollection {
   readonly #ports: IdleCollectionPorts;
-  #idleLooks = 0;
+  #idleChecks = 0;
   /** What was alive after the last collection, as far as we know. */
   #aliveBytes: number;
 
@@ -37,16 +37,16 @@ export class IdleCollection {
     this.#aliveBytes = ports.oldBytes();
   }
 
-  look(): void {
+  check(): void {
     const { busy, oldBytes, collect } = this.#ports;
-    this.#idleLooks = busy() <= IDLE_BUSY_MAX ? this.#idleLooks + 1 : 0;
+    this.#idleChecks = busy() <= IDLE_BUSY_MAX ? this.#idleChecks + 1 : 0;
     const bytes = oldBytes();
     this.#aliveBytes = Math.min(this.#aliveBytes, bytes); // V8 collected by itself.
     const enough = Math.max(IDLE_GARBAGE_BYTES_MIN, this.#aliveBytes * IDLE_GARBAGE_SHARE_MIN);
-    if (this.#idleLooks < IDLE_LOOKS_MIN || bytes - this.#aliveBytes < enough) return;
+    if (this.#idleChecks < IDLE_CHECKS_MIN || bytes - this.#aliveBytes < enough) return;
     collect();
     this.#aliveBytes = oldBytes();
-    this.#idleLooks = 0;
+    this.#idleChecks = 0;
   }
 }
 
@@ -77,7 +77,7 @@ export function collectWhenIdle(): Disposable {
       collect();
     },
   });
-  const timer = setInterval(() => collection.look(), IDLE_LOOK_MS).unref();
+  const timer = setInterval(() => collection.check(), IDLE_CHECK_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, PerdureError, silentLogger } from "@perdure/base";
 import { Health } from "./health.js";
-import { attachToProcess, Lifecycle, type Part, type ProcessHooks } from "./lifecycle.js";
+import { attachToProcess, Lifecycle, type ProcessPart, type ProcessHooks } from "./lifecycle.js";
 
 /** Timers that only fire when the test says so. */
 class StoppedClock implements Clock {
@@ -37,7 +37,7 @@ function aLifecycle() {
   const health = new Health();
   const events: string[] = [];
   const lifecycle = new Lifecycle({ logger: silentLogger, clock, health, shutdownTimeoutMs: 1000 });
-  const part = (name: string, extra: Partial<Part> = {}): Part => ({
+  const part = (name: string, extra: Partial<ProcessPart> = {}): ProcessPart => ({
     drain: async () => void events.push(`drain ${name}`),
     [Symbol.asyncDispose]: async () => void events.push(`close ${name}`),
     ...extra,
@@ -75,7 +75,7 @@ describe("Lifecycle", () => {
 
   test("readiness names what is still starting, and goes with the shutdown", async () => {
     const { lifecycle, health, part } = aLifecycle();
-    const opened = Promise.withResolvers<Part>();
+    const opened = Promise.withResolvers<ProcessPart>();
     const starting = lifecycle.start("store", () => opened.promise);
     expect(health.report()).toEqual({ live: true, ready: false, waitingFor: ["store"] });
     opened.resolve(part("store"));
@@ -89,7 +89,7 @@ describe("Lifecycle", () => {
   test("told to stop while a part is starting, it closes that part too", async () => {
     const { lifecycle, events, part } = aLifecycle();
     await lifecycle.start("store", () => part("store"));
-    const opened = Promise.withResolvers<Part>();
+    const opened = Promise.withResolvers<ProcessPart>();
     const starting = lifecycle.start("ingress", () => opened.promise);
     lifecycle.stop("SIGINT");
     opened.resolve(part("ingress"));
@@ -115,13 +115,13 @@ describe("Lifecycle", () => {
 
   test("what does not drain or close in time is abandoned, and the drain is told", async () => {
     const { lifecycle, clock, part } = aLifecycle();
-    let told = false;
+    let isResolved = false;
     const never = new Promise<void>(() => undefined);
     await lifecycle.start("slow", () =>
       part("slow", {
         drain: (signal) => {
           signal.addEventListener("abort", () => {
-            told = true;
+            isResolved = true;
           });
           return never;
         },
@@ -133,7 +133,7 @@ describe("Lifecycle", () => {
     await new Promise(setImmediate);
     clock.fireAll(); // So is closing.
     expect(await lifecycle.untilEnded()).toEqual({ kind: "abandoned" });
-    expect(told).toBe(true);
+    expect(isResolved).toBe(true);
   });
 
   test("a fatal error closes everything and is what the process ends with", async () => {
@@ -182,9 +182,9 @@ describe("attachToProcess", () => {
   test("an uncaught failure that the process survives changes nothing, and the next one may be fatal", async () => {
     const { lifecycle } = aLifecycle();
     const fake = new FakeProcess();
-    const asked: string[] = [];
+    const exits: string[] = [];
     using _attached = attachToProcess(lifecycle, fake, (cause, origin) => {
-      asked.push(origin);
+      exits.push(origin);
       return cause instanceof RangeError;
     });
     fake.emit("uncaughtException", new RangeError("one connection"));
@@ -192,7 +192,7 @@ describe("attachToProcess", () => {
     expect(lifecycle.stopping.aborted).toBe(false);
     fake.emit("uncaughtException", new TypeError("oops"));
     expect(await lifecycle.untilEnded()).toMatchObject({ kind: "failed", error: { code: "OPS0003" } });
-    expect(asked).toEqual(["uncaughtException", "unhandledRejection", "uncaughtException"]);
+    expect(exits).toEqual(["uncaughtException", "unhandledRejection", "uncaughtException"]);
   });
 
   test("an uncaught failure is fatal; disposing lets go of the process", async () => {

@@ -7,10 +7,10 @@ import type { Clock, Logger } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
 import type { UncaughtOrigin } from "./connection-errors.js";
 import type { Health, HealthReport } from "./health.js";
-import { FAILURES_TOLD_MAX } from "./limits.js";
+import { FAILURES_LOGGED_MAX } from "./limits.js";
 
 /** Something the process holds. Parts are drained and closed in the reverse order of their start. */
-export interface Part extends AsyncDisposable {
+export interface ProcessPart extends AsyncDisposable {
   /** Take no new work and finish what is short; ends early when the signal fires. */
   drain?(signal: AbortSignal): Promise<void>;
 }
@@ -24,18 +24,18 @@ export interface LifecycleOptions {
 }
 
 /** How a stopped process should end. */
-export type Ending =
+export type ProcessEnding =
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly error: PerdureError }
   | { readonly kind: "abandoned" };
 
 export class Lifecycle {
   readonly #options: LifecycleOptions;
-  readonly #parts: { name: string; part: Part }[] = [];
-  readonly #ended = Promise.withResolvers<Ending>();
+  readonly #parts: { name: string; part: ProcessPart }[] = [];
+  readonly #ended = Promise.withResolvers<ProcessEnding>();
   readonly #stopSignal = new AbortController();
   #failure: PerdureError | undefined;
-  #failuresTold = 0;
+  #failuresLogged = 0;
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
@@ -55,7 +55,7 @@ export class Lifecycle {
    * Starts a part. When it fails, the parts already started are closed before the promise rejects with the cause. Rejects with
    * OPS0004 when the process was told to stop meanwhile; `untilEnded` then tells when that is done.
    */
-  async start<P extends Part>(name: string, open: () => P | Promise<P>): Promise<P> {
+  async start<P extends ProcessPart>(name: string, open: () => P | Promise<P>): Promise<P> {
     this.#options.health.expect(name);
     const part = await this.prepare(open);
     if (this.stopping.aborted) await this.#guard(`closing ${name}`, part[Symbol.asyncDispose]());
@@ -97,7 +97,7 @@ export class Lifecycle {
     const error = PerdureError.from(cause);
     this.#options.health.fail();
     // When it is the logging that fails, telling of each failure would make the next one, for ever.
-    if (this.#failuresTold++ < FAILURES_TOLD_MAX) {
+    if (this.#failuresLogged++ < FAILURES_LOGGED_MAX) {
       this.#options.logger.error({ code: error.code, error: cause }, "fatal error; shutting down");
     }
     this.#failure ??= error;
@@ -107,7 +107,7 @@ export class Lifecycle {
   }
 
   /** Settles when everything was let go of (or given up). */
-  untilEnded(): Promise<Ending> {
+  untilEnded(): Promise<ProcessEnding> {
     return this.#ended.promise;
   }
 
@@ -116,7 +116,7 @@ export class Lifecycle {
   }
 
   #finish(): void {
-    const ending = this.#stopParts().then((complete): Ending => {
+    const ending = this.#stopParts().then((complete): ProcessEnding => {
       if (this.#failure !== undefined) return { kind: "failed", error: this.#failure };
       return complete ? { kind: "stopped" } : { kind: "abandoned" };
     });
@@ -151,13 +151,13 @@ export class Lifecycle {
 
   async #withDeadline(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
     const controller = new AbortController();
-    const late = Promise.withResolvers<false>();
+    const deadline = Promise.withResolvers<false>();
     const timer = this.#options.clock.setTimer(this.#options.shutdownTimeoutMs, () => {
       this.#options.logger.warn({ timeoutMs: this.#options.shutdownTimeoutMs }, `${what} takes too long; continuing without it`);
       controller.abort();
-      late.resolve(false);
+      deadline.resolve(false);
     });
-    const inTime = await Promise.race([work(controller.signal).then(() => true), late.promise]);
+    const inTime = await Promise.race([work(controller.signal).then(() => true), deadline.promise]);
     timer.cancel();
     return inTime;
   }

@@ -16,7 +16,7 @@ export const SPANS_QUEUED_MAX = 4096;
 export const SPANS_PER_EXPORT_MAX = 512;
 
 /** Failures of one process that are logged: the first is the one that matters, the next may help to understand it. */
-export const FAILURES_TOLD_MAX = 10;
+export const FAILURES_LOGGED_MAX = 10;
 
 /** Between attempts to reach what a starting process stands on: first and longest pause. */
 export const AVAILABLE_FIRST_MS = 100;
@@ -45,12 +45,12 @@ export const POLL_METRICS_MS = 10_000;
 export const SLOW_SPAN_MS = 5_000;
 
 /** Spans of failures in a second that are kept although their traces were not: enough to see what is wrong, and no flood. */
-export const LATE_TRACES_PER_SECOND = 20;
+export const TAIL_SPANS_PER_SECOND = 20;
 
 /** How often a process looks whether it is idle; at most this share of a processor it uses then, so many looks in a row. */
-export const IDLE_LOOK_MS = 1_000;
+export const IDLE_CHECK_MS = 1_000;
 export const IDLE_BUSY_MAX = 0.02;
-export const IDLE_LOOKS_MIN = 2;
+export const IDLE_CHECKS_MIN = 2;
 
 /**
  * Growth of the old generation that makes a collection worth its pause: some tens of milliseconds for a small process, and for a large one

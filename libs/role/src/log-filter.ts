@@ -26,8 +26,8 @@ export function parseLogFilter(text: string): LogFilter {
 function levelOf(name: string, text: string): LogLevel {
   const lower = name.toLowerCase();
   const level = lower === "off" ? "silent" : lower === "trace" ? "debug" : lower;
-  const known = LEVELS.find((candidate) => candidate === level);
-  if (known !== undefined) return known;
+  const match = LEVELS.find((candidate) => candidate === level);
+  if (match !== undefined) return match;
   throw new PerdureError("RT0002", `'log-filter' cannot be '${text}': '${name}' is not one of debug, info, warn, error, off`);
 }
 

@@ -76,9 +76,9 @@ describe("JSON lines", () => {
 
   test("a Secret shows as stars wherever it is, and a bigint does not break the line", () => {
     const { logger, lines } = aLog();
-    logger.info({ deep: { er: { found: new Secret("hunter2") } }, seed: 2n ** 63n }, "seen");
+    logger.info({ deep: { er: { value: new Secret("hunter2") } }, seed: 2n ** 63n }, "seen");
     expect(lines[0]).not.toContain("hunter2");
-    expect(JSON.parse(lines[0]!)).toMatchObject({ deep: { er: { found: "***" } } });
+    expect(JSON.parse(lines[0]!)).toMatchObject({ deep: { er: { value: "***" } } });
   });
 });
 

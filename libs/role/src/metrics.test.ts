@@ -32,7 +32,7 @@ describe("Metrics", () => {
   test("a label value outside its set counts as other: users' words never become series", () => {
     const metrics = new Metrics();
     const counter = metrics.counter({ name: "perdure_c_total", help: "C", labels: { result: ["ok"] } });
-    for (const word of ["Greeter", "key-1", 'evil"} 1']) counter.inc(word);
+    for (const label of ["Greeter", "key-1", 'evil"} 1']) counter.inc(label);
     expect(metrics.text()).toContain('perdure_c_total{result="other"} 3\n');
     expect(metrics.text()).not.toContain("Greeter");
   });

@@ -51,7 +51,7 @@ export class Metrics {
 
   /** A gauge (or a counter kept elsewhere) whose single value is asked for when somebody looks. */
   observed(options: Omit<MetricOptions, "labels"> & { readonly type: "gauge" | "counter" }, read: () => number): void {
-    this.#add(new Observed(options, read));
+    this.#add(new ObservedMetric(options, read));
   }
 
   /**
@@ -185,7 +185,7 @@ export class Gauge extends Metric {
   }
 }
 
-class Observed extends Metric {
+class ObservedMetric extends Metric {
   readonly type: "gauge" | "counter";
   readonly #read: () => number;
 

@@ -22,26 +22,26 @@ describe("operations that are traced", () => {
   test("lie below whatever the process is doing just then, across promises, and tell the next process", async () => {
     const { spans, ports } = aWorld();
     const edge = tracedEdge(ports, "server");
-    const asking = tracedOperations(ports, "client", grpcSpan);
+    const clientOperations = tracedOperations(ports, "client", grpcSpan);
     const span = edge?.begin(`00-${TRACE}-${CALLER}-01`, false);
-    const told = await span?.run(async () => {
+    const result = await span?.run(async () => {
       await Promise.resolve();
-      const operation = asking?.begin("Change", "perdure.control.v1.Registry");
+      const operation = clientOperations?.begin("Change", "perdure.control.v1.Registry");
       operation?.end("UNAVAILABLE");
       return operation?.traceparent;
     });
     span?.note({ name: "POST /deployments", attributes: { "http.route": "/deployments" } });
     span?.end(undefined);
-    const [asked, served] = spans;
+    const [clientSpan, served] = spans;
     expect(served).toMatchObject({ name: "POST /deployments", kind: "server", traceId: TRACE, parentSpanId: CALLER });
-    expect(asked).toMatchObject({
+    expect(clientSpan).toMatchObject({
       name: "perdure.control.v1.Registry/Change",
       kind: "client",
       parentSpanId: served?.spanId,
       error: "UNAVAILABLE",
       attributes: { "rpc.system": "grpc", "rpc.method": "Change", "error.type": "UNAVAILABLE" },
     });
-    expect(told).toBe(`00-${TRACE}-${asked?.spanId}-01`);
+    expect(result).toBe(`00-${TRACE}-${clientSpan?.spanId}-01`);
   });
 
   test.each([

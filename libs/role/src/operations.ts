@@ -72,7 +72,7 @@ export function tracedOperations(
 /** At an edge, where traces begin. `isWanted`: as for `Sampler`. */
 export interface Edge {
   /** `sinceMs`: when it began (ms since 1970), where that is not now. */
-  begin(traceparent: string | undefined, isWanted: boolean, sinceMs?: number): EdgeOperation;
+  begin(traceparent: string | undefined, isTraceRequested: boolean, sinceMs?: number): EdgeOperation;
 }
 
 export interface EdgeOperation extends Operation {
@@ -84,9 +84,9 @@ export interface EdgeOperation extends Operation {
 export function tracedEdge({ tracer, clock, random, sampler }: TracingPorts, kind: "server" | "internal"): Edge | undefined {
   if (!tracer.enabled) return undefined;
   return {
-    begin(traceparent, isWanted, sinceMs) {
+    begin(traceparent, isTraceRequested, sinceMs) {
       const parent = idsOf(traceparent);
-      const ids = childOf(parent, sampler.keeps(parent, isWanted), random);
+      const ids = childOf(parent, sampler.keeps(parent, isTraceRequested), random);
       return new TracedOperation(tracer, clock, kind, ids, parent, UNNAMED, sampler, sinceMs);
     },
   };
@@ -136,7 +136,7 @@ class TracedOperation implements EdgeOperation {
 
   end(error: string | undefined): void {
     const endMs = spanTimeMs(this.#clock);
-    if (!this.#ids.sampled && this.#sampler?.keepsLate(error, endMs - this.#startMs, endMs) !== true) return;
+    if (!this.#ids.sampled && this.#sampler?.keepsTail(error, endMs - this.#startMs, endMs) !== true) return;
     const { name, attributes, ended } = this.#shape;
     this.#tracer.record({
       name,

@@ -14,17 +14,17 @@ test("asks again after a failure, and tells how old the last answer is", async (
     },
   };
   const answers = [Promise.resolve(), Promise.reject(new Error("away")), Promise.resolve()];
-  let asked = 0;
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
-  const polled = pollMetrics("a server", () => answers[asked++] as Promise<void>, { clock, logger: silentLogger });
-  await settled();
+  let pollCount = 0;
+  const nextTick = () => new Promise((resolve) => setImmediate(resolve));
+  const polled = pollMetrics("a server", () => answers[pollCount++] as Promise<void>, { clock, logger: silentLogger });
+  await nextTick();
   nowMs = 10_000;
   due.shift()?.();
-  await settled();
-  expect([asked, polled.ageSeconds]).toEqual([2, 10]);
+  await nextTick();
+  expect([pollCount, polled.ageSeconds]).toEqual([2, 10]);
   due.shift()?.();
-  await settled();
-  expect([asked, polled.ageSeconds]).toEqual([3, 0]);
+  await nextTick();
+  expect([pollCount, polled.ageSeconds]).toEqual([3, 0]);
   await polled[Symbol.asyncDispose]();
   expect(due).toEqual([]);
 });

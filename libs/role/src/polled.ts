@@ -12,7 +12,7 @@ export interface Polled extends AsyncDisposable {
 /** Asks at once and then every `POLL_METRICS_MS`, one round after the other. A round that fails is told in the log and is not the last. */
 export function pollMetrics(
   what: string,
-  ask: () => Promise<void>,
+  poll: () => Promise<void>,
   ports: { readonly clock: Clock; readonly logger: Logger },
 ): Polled {
   const { clock, logger } = ports;
@@ -21,7 +21,7 @@ export function pollMetrics(
   let succeededAtMs = clock.monotonicMs();
   const round = async (): Promise<void> => {
     try {
-      await ask();
+      await poll();
       succeededAtMs = clock.monotonicMs();
     } catch (cause) {
       logger.debug({ what, cause }, "values of metrics could not be read");

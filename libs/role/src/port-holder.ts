@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { handleErrors } from "@perdure/base";
 
-export interface Holder {
+export interface PortHolder {
   readonly pid: number;
   readonly command: string;
   /** Its working directory; undefined when the system does not say. */
@@ -27,11 +27,11 @@ function canListen(port: number, host: string | undefined): Promise<boolean> {
 }
 
 /** The process that listens there; undefined when the system does not show it, as for processes of other users. */
-export function holderOf(port: number): Holder | undefined {
+export function holderOf(port: number): PortHolder | undefined {
   return process.platform === "linux" ? holderByProc(port) : holderByLsof(port);
 }
 
-function holderByProc(port: number): Holder | undefined {
+function holderByProc(port: number): PortHolder | undefined {
   const inodes = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listeningInodes(readOrEmpty(file), port)));
   if (inodes.size === 0) return undefined;
   for (const entry of readdirSync("/proc")) {
@@ -47,11 +47,11 @@ function holderByProc(port: number): Holder | undefined {
 
 /** State `0A` is listening; the port is the hexadecimal end of the local address (proc(5)). */
 export function listeningInodes(table: string, port: number): readonly string[] {
-  const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const portSuffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   return table
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields[1]?.endsWith(wanted) === true && fields[3] === "0A")
+    .filter((fields) => fields[1]?.endsWith(portSuffix) === true && fields[3] === "0A")
     .flatMap((fields) => (fields[9] === undefined ? [] : [fields[9]]));
 }
 
@@ -90,7 +90,7 @@ function unreadable<T>(cause: unknown, nothing: T): T {
 
 const COMMAND_CHARS_MAX = 120;
 
-function holderByLsof(port: number): Holder | undefined {
+function holderByLsof(port: number): PortHolder | undefined {
   const listener = lsof("-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc");
   const pid = /^p(\d+)$/m.exec(listener)?.[1];
   if (pid === undefined) return undefined;

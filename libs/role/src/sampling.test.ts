@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
-import { LATE_TRACES_PER_SECOND } from "./limits.js";
+import { TAIL_SPANS_PER_SECOND } from "./limits.js";
 import { Sampler } from "./sampling.js";
 
 const parent = (sampled: boolean) => ({ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled });
@@ -23,10 +23,10 @@ test("a caller's decision stands, unless somebody asks for this very trace", () 
 
 test("what failed or was slow is kept when that is known, so many a second", () => {
   const sampler = new Sampler({ ratio: 0 }, new SeededRandom(7));
-  expect(sampler.keepsLate(undefined, 100, 0)).toBe(false);
-  expect(sampler.keepsLate(undefined, 5_000, 0)).toBe(true);
+  expect(sampler.keepsTail(undefined, 100, 0)).toBe(false);
+  expect(sampler.keepsTail(undefined, 5_000, 0)).toBe(true);
   const failures = (atMs: number) =>
-    Array.from({ length: 100 }, () => sampler.keepsLate("RT0006", 1, atMs)).filter(Boolean).length;
-  expect(failures(500)).toBe(LATE_TRACES_PER_SECOND - 1);
-  expect(failures(1_000)).toBe(LATE_TRACES_PER_SECOND);
+    Array.from({ length: 100 }, () => sampler.keepsTail("RT0006", 1, atMs)).filter(Boolean).length;
+  expect(failures(500)).toBe(TAIL_SPANS_PER_SECOND - 1);
+  expect(failures(1_000)).toBe(TAIL_SPANS_PER_SECOND);
 });

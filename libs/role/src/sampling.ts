@@ -3,7 +3,7 @@
  * of the others one in so many is kept from its beginning, and what failed or took long is kept when that is known (kubernetes.md §5.2).
  */
 import type { Random } from "@perdure/base";
-import { LATE_TRACES_PER_SECOND, SLOW_SPAN_MS } from "./limits.js";
+import { TAIL_SPANS_PER_SECOND, SLOW_SPAN_MS } from "./limits.js";
 import type { SpanIds } from "./trace-ids.js";
 
 export interface SamplerOptions {
@@ -14,8 +14,8 @@ export interface SamplerOptions {
 export class Sampler {
   readonly #ratio: number;
   readonly #random: Random;
-  #lateSecond = 0;
-  #lateCount = 0;
+  #tailSecond = 0;
+  #tailCount = 0;
 
   constructor({ ratio }: SamplerOptions, random: Random) {
     this.#ratio = ratio;
@@ -23,19 +23,19 @@ export class Sampler {
   }
 
   /** `isWanted`: somebody who may asked for this very trace. */
-  keeps(parent: SpanIds | undefined, isWanted: boolean): boolean {
-    if (isWanted || parent?.sampled === true) return true;
+  keeps(parent: SpanIds | undefined, isTraceRequested: boolean): boolean {
+    if (isTraceRequested || parent?.sampled === true) return true;
     return parent === undefined && this.#ratio > 0 && this.#random.float() < this.#ratio;
   }
 
   /** Whether a span is kept whose trace was not; not too many of them, because whole endpoints fail at once. */
-  keepsLate(error: string | undefined, durationMs: number, nowMs: number): boolean {
+  keepsTail(error: string | undefined, durationMs: number, nowMs: number): boolean {
     if (error === undefined && durationMs < SLOW_SPAN_MS) return false;
     const second = Math.floor(nowMs / 1000);
-    if (second !== this.#lateSecond) {
-      this.#lateSecond = second;
-      this.#lateCount = 0;
+    if (second !== this.#tailSecond) {
+      this.#tailSecond = second;
+      this.#tailCount = 0;
     }
-    return this.#lateCount++ < LATE_TRACES_PER_SECOND;
+    return this.#tailCount++ < TAIL_SPANS_PER_SECOND;
   }
 }

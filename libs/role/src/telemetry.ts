@@ -113,14 +113,14 @@ function tracesUrl(endpoint: string): string {
   return parsed.href;
 }
 
-type Shared = Pick<ReadableSpan, "resource" | "instrumentationScope">;
+type SharedSpanFacts = Pick<ReadableSpan, "resource" | "instrumentationScope">;
 
 /** Numbers of OpenTelemetry's `SpanKind` and `SpanStatusCode`, and the trace flag for "sampled". */
 const KINDS = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
 const STATUS = { unset: 0, error: 2 } as const;
 const SAMPLED = 1;
 
-function readableSpan(span: SpanRecord, shared: Shared): ReadableSpan {
+function readableSpan(span: SpanRecord, shared: SharedSpanFacts): ReadableSpan {
   const context: SpanContext = { traceId: span.traceId, spanId: span.spanId, traceFlags: SAMPLED };
   const parent = span.parentSpanId === undefined ? undefined : { ...context, spanId: span.parentSpanId };
   return {

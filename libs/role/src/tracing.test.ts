@@ -135,17 +135,17 @@ function anAttempt(
 ) {
   const { spans, ports } = aTracer();
   const partitions = {
-    describe: async (wanted: InvocationId) => invocations.find((invocation) => invocation.facts.id === wanted),
+    describe: async (requestedId: InvocationId) => invocations.find((invocation) => invocation.facts.id === requestedId),
   } as unknown as Partitions;
   const inner = new FakeTransport();
   const transport = tracedTransport(inner, () => partitions, ports);
-  const heard: string[] = [];
+  const events: string[] = [];
   const listener: StreamListener = {
-    response: (status) => void heard.push(`response ${status}`),
-    data: () => void heard.push("data"),
-    end: () => void heard.push("end"),
-    failed: ({ kind }) => void heard.push(`failed ${kind}`),
-    drain: () => void heard.push("drain"),
+    response: (status) => void events.push(`response ${status}`),
+    data: () => void events.push("data"),
+    end: () => void events.push("end"),
+    failed: ({ kind }) => void events.push(`failed ${kind}`),
+    drain: () => void events.push("drain"),
   };
   const open = () =>
     transport.open(
@@ -160,7 +160,7 @@ function anAttempt(
       },
       listener,
     );
-  return { spans, transport, inner, heard, open };
+  return { spans, transport, inner, events, open };
 }
 
 function answer500(inner: FakeTransport): void {
@@ -168,21 +168,21 @@ function answer500(inner: FakeTransport): void {
   inner.listener?.end();
 }
 
-const settle = () => new Promise<void>((resolve) => void setImmediate(resolve));
+const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 describe("an attempt", () => {
   const ingressInvocation = invocationOf(id, INVOCATION_SPAN, { kind: "ingress" });
 
   test("leaves a span under the invocation's, with the ids the endpoint was told, once", async () => {
-    const { spans, inner, heard, open } = anAttempt([ingressInvocation]);
+    const { spans, inner, events, open } = anAttempt([ingressInvocation]);
     const stream = open();
     inner.listener?.response(200, {});
     inner.listener?.data(new Uint8Array());
     inner.listener?.drain();
     inner.listener?.end();
     stream.abort();
-    await settle();
-    expect(heard).toEqual(["response 200", "data", "drain", "end"]);
+    await nextTick();
+    expect(events).toEqual(["response 200", "data", "drain", "end"]);
     expect(spans).toHaveLength(1);
     expect(spans[0]).toMatchObject({
       name: "invocation-attempt Greeter/greet",
@@ -207,7 +207,7 @@ describe("an attempt", () => {
     const { spans, inner, open } = anAttempt([ingressInvocation]);
     open();
     end(inner);
-    await settle();
+    await nextTick();
     expect(spans.map((span) => span.error)).toEqual([error]);
   });
 
@@ -221,7 +221,7 @@ describe("an attempt", () => {
     inner.listener?.response(200, {});
     stream.concluded?.(how, errorCode);
     stream.abort();
-    await settle();
+    await nextTick();
     expect(spans.map((span) => [span.error, span.attributes["perdure.attempt.result"], span.attributes["error.type"]])).toEqual([
       [error, how, error],
     ]);
@@ -235,7 +235,7 @@ describe("an attempt", () => {
     stream.resumeReading();
     stream.end();
     stream.abort();
-    await settle();
+    await nextTick();
     expect(inner.calls).toEqual(["write", "pauseReading", "resumeReading", "end", "abort"]);
     expect(spans.map((span) => span.error)).toEqual(["aborted"]);
   });
@@ -247,7 +247,7 @@ describe("an attempt", () => {
     for (let i = 0; i < 2; i++) {
       open();
       inner.listener?.end();
-      await settle();
+      await nextTick();
     }
     expect(spans.map((span) => [span.name, span.spanId, span.parentSpanId])).toEqual([
       ["invocation-start Greeter/greet", INVOCATION_SPAN, CALLER_SPAN],
@@ -262,7 +262,7 @@ describe("an attempt", () => {
     const { spans, inner, open } = anAttempt([ingressInvocation], {}, { lost });
     open();
     inner.listener?.end();
-    await settle();
+    await nextTick();
     expect(spans).toMatchObject([
       {
         name: "invocation-attempt Greeter/greet",
@@ -282,7 +282,7 @@ describe("an attempt", () => {
     const { spans, inner, open } = anAttempt([]);
     open();
     inner.listener?.end();
-    await settle();
+    await nextTick();
     expect(spans).toMatchObject([{ spanId: ATTEMPT_SPAN, parentSpanId: INVOCATION_SPAN }]);
   });
 
@@ -294,7 +294,7 @@ describe("an attempt", () => {
     const { spans, inner, open, transport } = anAttempt([ingressInvocation], headers);
     open();
     inner.listener?.end();
-    await settle();
+    await nextTick();
     expect(spans).toEqual([]);
     await transport[Symbol.asyncDispose]();
     expect(inner.calls).toEqual(["dispose"]);

@@ -28,14 +28,14 @@ export type StartSpan = (
   caller: TraceContext | undefined,
   target: Target,
   id: InvocationId,
-  isWanted?: boolean,
+  isTraceRequested?: boolean,
 ) => TraceContext | undefined;
 
 /** For the ingress: a span for each invocation it starts, in as many of the traces as the sampler keeps. */
 export function invocationSpans({ tracer, sampler, clock, random }: TracingPorts): StartSpan {
-  return (caller, target, id, isWanted = false): TraceContext => {
+  return (caller, target, id, isTraceRequested = false): TraceContext => {
     const parent = idsOf(caller?.traceparent);
-    const ids = childOf(parent, sampler.keeps(parent, isWanted), random);
+    const ids = childOf(parent, sampler.keeps(parent, isTraceRequested), random);
     if (ids.sampled) tracer.record(startSpanOf(ids, parent?.spanId, target, id, spanTimeMs(clock)));
     return { traceparent: traceparentOf(ids), tracestate: caller?.tracestate };
   };
@@ -182,7 +182,7 @@ class TracedListener implements StreamListener {
 
 type Conclusion = "ended" | "suspended" | "failed";
 
-interface AttemptSpan {
+interface OpenAttemptSpan {
   concluded(how: Conclusion, errorCode: string | undefined): void;
   /** The stream is over; `error` says why it broke. */
   end(error: string | undefined): void;
@@ -217,13 +217,13 @@ class AttemptSpans {
    */
   lost(request: StreamRequest, { sinceMs, atMs }: LostAttempt, ids: SpanIds, id: InvocationId): void {
     const { tracer, sampler, random, logger } = this.#ports;
-    if (!ids.sampled && !sampler.keepsLate(LOST, atMs - sinceMs, atMs)) return;
+    if (!ids.sampled && !sampler.keepsTail(LOST, atMs - sinceMs, atMs)) return;
     const [, , service = "", handler = ""] = request.path.split("/");
     const record = async (): Promise<void> => {
-      const found = await this.#describe(id);
+      const description = await this.#describe(id);
       const start = idsOf(request.invocationTraceparent);
       const { traceId, spanId } = childOf(ids, true, random);
-      const { deploymentId: deployment } = found?.pinned ?? {};
+      const { deploymentId: deployment } = description?.pinned ?? {};
       tracer.record({
         name: `invocation-attempt ${service}/${handler}`,
         kind: "client",
@@ -244,7 +244,7 @@ class AttemptSpans {
     record().catch((cause: unknown) => logger.warn({ cause }, "a span could not be recorded"));
   }
 
-  begin(request: StreamRequest, ids: SpanIds, id: InvocationId): AttemptSpan {
+  begin(request: StreamRequest, ids: SpanIds, id: InvocationId): OpenAttemptSpan {
     const { tracer, sampler, clock, logger } = this.#ports;
     const startMs = spanTimeMs(clock);
     const [, , service = "", handler = ""] = request.path.split("/");
@@ -263,12 +263,12 @@ class AttemptSpans {
         const error = conclusion === undefined ? streamError : conclusion.errorCode;
         const result = conclusion?.how ?? "failed";
         const endMs = spanTimeMs(clock);
-        if (early === undefined && !sampler.keepsLate(error, endMs - startMs, endMs)) return;
+        if (early === undefined && !sampler.keepsTail(error, endMs - startMs, endMs)) return;
         const record = async (): Promise<void> => {
-          const found = await (early ?? this.#describe(id));
+          const description = await (early ?? this.#describe(id));
           // By now its first attempt has chosen a deployment, and its last one an outcome.
-          const later = found?.pinned === undefined || result === "ended" ? await this.#again(id) : undefined;
-          const { deploymentId: deployment, protocolVersion: version } = (later ?? found)?.pinned ?? {};
+          const later = description?.pinned === undefined || result === "ended" ? await this.#again(id) : undefined;
+          const { deploymentId: deployment, protocolVersion: version } = (later ?? description)?.pinned ?? {};
           const start = idsOf(request.invocationTraceparent);
           tracer.record({
             name: `invocation-attempt ${service}/${handler}`,
@@ -327,9 +327,9 @@ class AttemptSpans {
   async #describe(id: InvocationId): Promise<Invocation | undefined> {
     const partitions = this.#partitions();
     if (partitions === undefined) return undefined;
-    const found = await this.#find(partitions, id);
-    if (found !== undefined) await this.#recordStart(partitions, found);
-    return found;
+    const invocation = await this.#find(partitions, id);
+    if (invocation !== undefined) await this.#recordStart(partitions, invocation);
+    return invocation;
   }
 
   /** A partition that has stopped has bigger worries than our span's parent. */

@@ -20,7 +20,7 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-export interface Launch {
+export interface ServerLaunch {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -61,7 +61,7 @@ export class ChildServer {
   }
 
   /** Throws when the program cannot be executed. */
-  static async launch({ command, args, cwd, env, isEnvComplete = false }: Launch): Promise<ChildServer> {
+  static async launch({ command, args, cwd, env, isEnvComplete = false }: ServerLaunch): Promise<ChildServer> {
     const environment = isEnvComplete ? env : { ...process.env, ...env };
     const child = spawn(command, args, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] });
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));

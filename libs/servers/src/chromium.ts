@@ -12,26 +12,26 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { createBrotliDecompress } from "node:zlib";
 import { cacheDirectory } from "./debian.js";
-import { ASK_MS_MAX, TOOL_OUTPUT_BYTES_MAX, UNPACK_MS_MAX } from "./limits.js";
-import { onPath, type Program } from "./programs.js";
+import { REQUEST_MS_MAX, TOOL_OUTPUT_BYTES_MAX, UNPACK_MS_MAX } from "./limits.js";
+import { onPath, type InstalledProgram } from "./programs.js";
 
 const run = promisify(execFile);
 
 /** What a browser of the machine may be called, where the package has none for it. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "chrome"] as const;
 
-let program: Promise<Program> | undefined;
+let program: Promise<InstalledProgram> | undefined;
 
 /**
  * The headless Chromium of the package, with the libraries and fonts it brings along where the machine has none; on other machines than
  * Linux on x64 one from the PATH. Rejects where there is neither.
  */
-export function chromiumProgram(): Promise<Program> {
+export function chromiumProgram(): Promise<InstalledProgram> {
   program ??= platform() === "linux" && arch() === "x64" ? ofPackage() : Promise.resolve(ofMachine());
   return program;
 }
 
-function ofMachine(): Program {
+function ofMachine(): InstalledProgram {
   for (const name of NAMES) {
     const path = onPath(name);
     if (path !== undefined) return { path, env: {} };
@@ -39,7 +39,7 @@ function ofMachine(): Program {
   throw new Error(`there is no Chromium for ${platform()} on ${arch()}: install it, so that the PATH has ${NAMES.join(" or ")}`);
 }
 
-async function ofPackage(): Promise<Program> {
+async function ofPackage(): Promise<InstalledProgram> {
   const home = dirname(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")));
   const { version } = JSON.parse(await readFile(join(home, "package.json"), "utf8")) as { readonly version: string };
   const root = join(cacheDirectory(), `chromium-${version}`);
@@ -83,7 +83,7 @@ const FONTS_CONF = `<?xml version="1.0"?>
 
 /** The machine's own libraries are used when it has all that are needed: two releases of one do not mix. */
 async function librariesFor(path: string, root: string): Promise<Readonly<Record<string, string>>> {
-  const { stdout } = await run("ldd", [path], { timeout: ASK_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX });
+  const { stdout } = await run("ldd", [path], { timeout: REQUEST_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX });
   if (!stdout.includes("not found")) return {};
   const ours = process.env["LD_LIBRARY_PATH"];
   const lib = join(root, "lib");

@@ -1,7 +1,7 @@
 /** Why: suites talk to an API server in the same way whether it is their own or one that suites share. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { askKubernetes, type KubernetesAnswer, type KubernetesQuestion } from "./kube-ask.js";
+import { requestKubernetes, type KubernetesAnswer, type KubernetesQuestion } from "./kube-ask.js";
 
 /** The user whom RBAC does not restrict. */
 export const ADMIN = "admin";
@@ -52,8 +52,8 @@ export class ControlPlane {
   }
 
   /** Sends a request as `user`, without a client library; as `admin` when absent. */
-  ask(question: KubernetesQuestion, user: string = ADMIN): Promise<KubernetesAnswer> {
-    return askKubernetes({ port: this.port, ca: this.ca, token: this.#tokenOf(user) }, question);
+  request(question: KubernetesQuestion, user: string = ADMIN): Promise<KubernetesAnswer> {
+    return requestKubernetes({ port: this.port, ca: this.ca, token: this.#tokenOf(user) }, question);
   }
 
   #tokenOf(user: string): string {

@@ -10,7 +10,7 @@ import { startPostgres } from "./postgres.js";
 /** The variable in which the runner of the tests publishes the URL of its server. */
 const SHARED_POSTGRES_URL = "SHARED_POSTGRES_URL";
 
-export interface Database extends AsyncDisposable {
+export interface EmptyDatabase extends AsyncDisposable {
   /** `postgres://…` of an empty database; its owner may create others. */
   readonly url: string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -20,7 +20,7 @@ export interface Database extends AsyncDisposable {
  * An empty database for one suite, which goes when it is disposed of. For a suite that stops the server, changes its settings, or reads what
  * all its databases share (roles, sessions), `startPostgres` starts a server of its own.
  */
-export async function startDatabase(): Promise<Database> {
+export async function startDatabase(): Promise<EmptyDatabase> {
   const shared = process.env[SHARED_POSTGRES_URL];
   if (shared === undefined) return startPostgres();
   const name = `suite_${randomBytes(8).toString("hex")}`;

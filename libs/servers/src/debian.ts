@@ -28,19 +28,19 @@ export interface Unpacked {
 }
 
 /** Names of packages, or how to find them: `search` resolves with the names that match a regular expression of apt's. */
-export type Wanted = readonly string[] | ((search: (pattern: string) => Promise<string[]>) => Promise<readonly string[]>);
+export type PackageSelection = readonly string[] | ((search: (pattern: string) => Promise<string[]>) => Promise<readonly string[]>);
 
 /**
  * Packages and the libraries they need, unpacked under `<cache>/<name>`; downloaded when they are not there yet. Rejects when this
  * is no Debian, or has no network and no cache.
  */
-export async function unpackedPackages(name: string, wanted: Wanted): Promise<Unpacked> {
+export async function unpackedPackages(name: string, selection: PackageSelection): Promise<Unpacked> {
   const root = join(cacheDirectory(), name);
-  if (!existsSync(root)) await fetchInto(root, name, wanted);
+  if (!existsSync(root)) await fetchInto(root, name, selection);
   return { root, libraryPath: (await libraryDirectories(root)).join(":") };
 }
 
-async function fetchInto(root: string, name: string, wanted: Wanted): Promise<void> {
+async function fetchInto(root: string, name: string, selection: PackageSelection): Promise<void> {
   await mkdir(cacheDirectory(), { recursive: true });
   const work = await mkdtemp(join(cacheDirectory(), "fetch-"));
   try {
@@ -48,7 +48,7 @@ async function fetchInto(root: string, name: string, wanted: Wanted): Promise<vo
     const unpacked = join(work, "root");
     await mkdir(debs);
     await mkdir(unpacked);
-    await download(wanted, debs, work);
+    await download(selection, debs, work);
     for (const deb of await readdir(debs)) await run("dpkg-deb", ["-x", join(debs, deb), unpacked], LIMITS);
     await rename(unpacked, root).catch((cause: NodeJS.ErrnoException) => {
       if (!existsSync(root)) throw cause; // Else somebody else was faster, with the same packages.
@@ -61,9 +61,9 @@ async function fetchInto(root: string, name: string, wanted: Wanted): Promise<vo
 }
 
 /** With the machine's package lists; with fresh ones of our own, which need no root, when those are empty or out of date. */
-async function download(wanted: Wanted, into: string, work: string): Promise<void> {
+async function download(selection: PackageSelection, into: string, work: string): Promise<void> {
   const withLists = async (options: readonly string[]): Promise<void> => {
-    const packages = typeof wanted === "function" ? await wanted((pattern) => searched(pattern, options)) : wanted;
+    const packages = typeof selection === "function" ? await selection((pattern) => searched(pattern, options)) : selection;
     const all = [...packages, ...(await librariesOf(packages, options))];
     await run("apt-get", [...options, "download", ...all], { ...LIMITS, cwd: into });
   };
@@ -117,14 +117,14 @@ function dependenciesIn(listing: string, name: string): string[] {
 }
 
 async function libraryDirectories(root: string): Promise<string[]> {
-  const found: string[] = [];
+  const directories: string[] = [];
   for (const base of ["usr/lib", "lib"]) {
     const directory = join(root, base);
     if (!existsSync(directory)) continue;
-    found.push(directory);
+    directories.push(directory);
     for (const entry of await readdir(directory, { withFileTypes: true })) {
-      if (entry.isDirectory() && /-linux-/.test(entry.name)) found.push(join(directory, entry.name));
+      if (entry.isDirectory() && /-linux-/.test(entry.name)) directories.push(join(directory, entry.name));
     }
   }
-  return found;
+  return directories;
 }

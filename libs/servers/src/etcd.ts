@@ -1,12 +1,12 @@
 /** Why: what a control plane knows is a set of keys in etcd. A copy of them, put back, is the control plane as it was. */
-interface KeyValue {
+interface EtcdPair {
   /** Base64, as etcd's gateway has it; so is the value. */
   readonly key: string;
   readonly value: string;
 }
 
 /** All keys with their values. */
-export type EtcdContents = readonly KeyValue[];
+export type EtcdContents = readonly EtcdPair[];
 
 /** Below it is everything that Kubernetes keeps; the key after the last of them ends the range. */
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
@@ -16,14 +16,14 @@ const LIVENESS = /^\/registry\/(?:leases\/kube-system|masterleases)\//;
 const TRANSACTION_KEYS_MAX = 128;
 
 /** Sends a request to etcd's HTTP gateway. Rejects with the answer when etcd refuses. */
-export async function askEtcd(port: number, path: string, body: object): Promise<unknown> {
+export async function requestEtcd(port: number, path: string, body: object): Promise<unknown> {
   const response = await fetch(`http://127.0.0.1:${port}/v3/${path}`, { method: "POST", body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`etcd: ${path}: ${response.status} ${await response.text()}`);
   return response.json();
 }
 
 export async function readEtcd(port: number): Promise<EtcdContents> {
-  const { kvs = [] } = (await askEtcd(port, "kv/range", ALL)) as { kvs?: KeyValue[] };
+  const { kvs = [] } = (await requestEtcd(port, "kv/range", ALL)) as { kvs?: EtcdPair[] };
   return kvs.map(({ key, value }) => ({ key, value })).filter(({ key }) => !LIVENESS.test(fromBase64(key)));
 }
 
@@ -37,7 +37,7 @@ export async function restoreEtcd(port: number, contents: EtcdContents): Promise
   }
   for (const key of now.keys()) operations.push({ request_delete_range: { key } });
   for (let at = 0; at < operations.length; at += TRANSACTION_KEYS_MAX) {
-    await askEtcd(port, "kv/txn", { success: operations.slice(at, at + TRANSACTION_KEYS_MAX) });
+    await requestEtcd(port, "kv/txn", { success: operations.slice(at, at + TRANSACTION_KEYS_MAX) });
   }
 }
 

@@ -16,8 +16,8 @@ test("ports are all different, also those of the next who asks, and none is one 
 test("a port that somebody listens on is passed over", async () => {
   const [port] = (await freePorts(1)) as [number];
   const next = port + PORT_STRIPES;
-  const taken = createServer().listen(next, "127.0.0.1");
-  await once(taken, "listening");
+  const occupant = createServer().listen(next, "127.0.0.1");
+  await once(occupant, "listening");
   expect(await freePorts(3)).not.toContain(next);
-  taken.close();
+  occupant.close();
 });

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cacheDirectory } from "./debian.js";
-import { BUILD_LOCK_POLL_MS, BUILD_MS_MAX, BUILD_WORDS_MAX } from "./limits.js";
+import { BUILD_LOCK_POLL_MS, BUILD_MS_MAX, BUILD_LINES_MAX } from "./limits.js";
 
 export interface GoPrograms {
   /** What and which version: the directory in the cache. */
@@ -24,19 +24,19 @@ export interface GoPrograms {
 }
 
 /** Told of each Go package that was compiled, with how many there are by now. */
-export type TellOfPackage = (name: string, compiled: number) => void;
+export type OnPackageBuilt = (name: string, compiled: number) => void;
 
 /** The directory with the programs. Rejects where there is no Go, or no cache and no proxy of modules. */
-export async function builtPrograms(programs: GoPrograms, tell?: TellOfPackage): Promise<string> {
+export async function builtPrograms(programs: GoPrograms, onPackage?: OnPackageBuilt): Promise<string> {
   const directory = join(cacheDirectory(), programs.name);
   if (existsSync(directory)) return directory;
   await mkdir(cacheDirectory(), { recursive: true });
   await using _lock = await lockOf(`${directory}.lock`);
-  if (!existsSync(directory)) await buildInto(directory, programs, tell);
+  if (!existsSync(directory)) await buildInto(directory, programs, onPackage);
   return directory;
 }
 
-async function buildInto(directory: string, programs: GoPrograms, tell: TellOfPackage | undefined): Promise<void> {
+async function buildInto(directory: string, programs: GoPrograms, onPackage: OnPackageBuilt | undefined): Promise<void> {
   const { name, modules, packages, sources = [], linkerFlags = [] } = programs;
   const work = await mkdtemp(join(cacheDirectory(), "build-"));
   try {
@@ -44,7 +44,7 @@ async function buildInto(directory: string, programs: GoPrograms, tell: TellOfPa
     const flags = ["-v", "-mod=readonly", "-trimpath", "-ldflags", ["-s", "-w", ...linkerFlags].join(" ")];
     // Tests of others run beside it, and they have somebody waiting for each second.
     const args = ["-n", "19", "go", "build", ...flags, "-o", `${join(work, "bin")}/`, ...packages];
-    await run("nice", args, work, tell);
+    await run("nice", args, work, onPackage);
     await rename(join(work, "bin"), directory);
   } catch (cause) {
     throw new Error(`${name} cannot be built: this needs Go 1.26 and a proxy of modules it can reach`, { cause });
@@ -54,7 +54,7 @@ async function buildInto(directory: string, programs: GoPrograms, tell: TellOfPa
 }
 
 /** Rejects with the end of what it said when it fails. */
-async function run(program: string, args: readonly string[], cwd: string, tell: TellOfPackage = () => undefined): Promise<void> {
+async function run(program: string, args: readonly string[], cwd: string, onPackage: OnPackageBuilt = () => undefined): Promise<void> {
   const env = { ...process.env, CGO_ENABLED: "0" };
   const child = spawn(program, args, { cwd, env, timeout: BUILD_MS_MAX, stdio: ["ignore", "ignore", "pipe"] });
   const said: string[] = [];
@@ -62,8 +62,8 @@ async function run(program: string, args: readonly string[], cwd: string, tell: 
   const listening = (async () => {
     for await (const line of createInterface({ input: child.stderr })) {
       said.push(line);
-      if (said.length > BUILD_WORDS_MAX) said.shift();
-      if (isPackage(line)) tell(line, ++compiled);
+      if (said.length > BUILD_LINES_MAX) said.shift();
+      if (isPackage(line)) onPackage(line, ++compiled);
     }
   })();
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {

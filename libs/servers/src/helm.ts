@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { builtPrograms, type TellOfPackage } from "./go-programs.js";
+import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 import { HELM_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 
 /** The release that `helm-program/go.mod` asks for. */
@@ -13,8 +13,8 @@ const MODULES = join(dirname(fileURLToPath(import.meta.url)), "helm-program");
 let program: Promise<string> | undefined;
 
 /** The directory with the program. */
-export function helmProgram(tell?: TellOfPackage): Promise<string> {
-  program ??= builtPrograms({ name: `helm-${HELM_VERSION}`, modules: MODULES, packages: ["helm.sh/helm/v3/cmd/helm"] }, tell);
+export function helmProgram(onPackage?: OnPackageBuilt): Promise<string> {
+  program ??= builtPrograms({ name: `helm-${HELM_VERSION}`, modules: MODULES, packages: ["helm.sh/helm/v3/cmd/helm"] }, onPackage);
   return program;
 }
 

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { builtPrograms, type TellOfPackage } from "./go-programs.js";
+import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 import { HELM_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "image-program");
@@ -94,17 +94,17 @@ async function runImageTools(...args: readonly string[]): Promise<string> {
 }
 
 /** The program. */
-export function imageTools(tell?: TellOfPackage): Promise<string> {
-  program ??= build(tell);
+export function imageTools(onPackage?: OnPackageBuilt): Promise<string> {
+  program ??= build(onPackage);
   return program;
 }
 
 /** The cache knows it by what it is made of. */
-async function build(tell: TellOfPackage | undefined): Promise<string> {
+async function build(onPackage: OnPackageBuilt | undefined): Promise<string> {
   const version = createHash("sha256");
   for (const file of ["go.mod", "go.sum", "main.go"]) version.update(readFileSync(join(SOURCES, file)));
   const name = `image-tools-${version.digest("hex").slice(0, 12)}`;
   const packages = ["perdure.dev/image-tools"];
-  const asked = { name, modules: SOURCES, sources: ["main.go"], packages };
-  return join(await builtPrograms(asked, tell), "image-tools");
+  const goPrograms = { name, modules: SOURCES, sources: ["main.go"], packages };
+  return join(await builtPrograms(goPrograms, onPackage), "image-tools");
 }

@@ -1,7 +1,7 @@
 export { openBrowser } from "./browser.js";
-export { type ChildExit, ChildServer, type Launch } from "./child-server.js";
+export { type ChildExit, ChildServer, type ServerLaunch } from "./child-server.js";
 export { ControlPlane } from "./control-plane.js";
-export { type Database, startDatabase } from "./database.js";
+export { type EmptyDatabase, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";
 export { freePorts } from "./free-port.js";
 export { runHelm } from "./helm.js";
@@ -21,11 +21,11 @@ export { KUBERNETES_VERSION } from "./kube-programs.js";
 export { runKubectl } from "./kubectl.js";
 export { type KubernetesOptions, type KubernetesPart, KubernetesServer, startKubernetes } from "./kubernetes.js";
 export { type LeasedControlPlane, leaseKubernetes } from "./kubernetes-lease.js";
-export { type PostgresOptions, PostgresServer, startPostgres, startPostgresPatiently } from "./postgres.js";
-export { type PromtoolVerdict, runPromtool } from "./promtool.js";
+export { type PostgresServerOptions, PostgresServer, startPostgres, startPostgresPatiently } from "./postgres.js";
+export { type PromtoolResult, runPromtool } from "./promtool.js";
 export {
   type RedisCluster,
-  type RedisOptions,
+  type RedisServerOptions,
   RedisServer,
   type ReplicatedRedis,
   redisProgram,
@@ -33,6 +33,6 @@ export {
   startRedisCluster,
   startReplicatedRedis,
 } from "./redis.js";
-export { askRedis, type RedisReply } from "./redis-talk.js";
+export { requestRedis, type RedisReply } from "./redis-talk.js";
 export { runShellcheck } from "./shellcheck.js";
 export { runShell } from "./shells.js";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ChildServer } from "./child-server.js";
 import { freePorts } from "./free-port.js";
-import { ASK_MS_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { REQUEST_MS_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
 import { fetchedJars } from "./maven.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
@@ -69,8 +69,8 @@ export class KafkaServer implements AsyncDisposable {
           return new KafkaServer(child, port, data);
         } catch (cause) {
           await child.kill();
-          const taken = /Address already in use/.test(child.log());
-          if (options.port !== undefined || !taken || attempt >= PORT_ATTEMPTS_MAX) throw cause;
+          const isPortInUse = /Address already in use/.test(child.log());
+          if (options.port !== undefined || !isPortInUse || attempt >= PORT_ATTEMPTS_MAX) throw cause;
         }
       }
     } catch (cause) {
@@ -221,7 +221,7 @@ async function launch(directory: string): Promise<ChildServer> {
 
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port, timeout: ASK_MS_MAX });
+    const socket = connect({ host: "127.0.0.1", port, timeout: REQUEST_MS_MAX });
     const answer = (isOpen: boolean) => () => {
       socket.destroy();
       resolve(isOpen);

@@ -2,7 +2,7 @@
 import { request } from "node:https";
 import { API_ANSWER_MS_MAX } from "./limits.js";
 
-export interface KubernetesDoor {
+export interface KubernetesEndpoint {
   readonly port: number;
   /** PEM of who signed the server's certificate. */
   readonly ca: string;
@@ -28,18 +28,18 @@ export interface KubernetesAnswer {
 }
 
 /** Rejects when nobody answers. */
-export function askKubernetes({ port, ca, token }: KubernetesDoor, question: KubernetesQuestion): Promise<KubernetesAnswer> {
+export function requestKubernetes({ port, ca, token }: KubernetesEndpoint, question: KubernetesQuestion): Promise<KubernetesAnswer> {
   const { method = "GET", path, body, contentType, text = body === undefined ? undefined : JSON.stringify(body) } = question;
   const type = contentType ?? (method === "PATCH" ? "application/merge-patch+json" : "application/json");
   const headers = { authorization: `Bearer ${token}`, accept: "application/json", "content-type": type };
   return new Promise((resolve, reject) => {
     const options = { host: "127.0.0.1", port, path, method, ca, headers, timeout: API_ANSWER_MS_MAX, agent: false } as const;
-    const asked = request(options, (response) => {
+    const clientRequest = request(options, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk)).once("error", reject);
       response.once("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     });
-    asked.once("error", reject).once("timeout", () => asked.destroy(new Error(`${method} ${path}: no answer in time`)));
-    asked.end(text);
+    clientRequest.once("error", reject).once("timeout", () => clientRequest.destroy(new Error(`${method} ${path}: no answer in time`)));
+    clientRequest.end(text);
   });
 }

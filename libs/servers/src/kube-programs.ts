@@ -1,7 +1,7 @@
 /** Why: operator and charts are tested against a real control plane; its three programs are compiled from their published modules. */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { builtPrograms, type TellOfPackage } from "./go-programs.js";
+import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 
 /** The release that `kube-programs/go.mod` asks for; programs tell it to their clients. */
 export const KUBERNETES_VERSION = "1.36.4";
@@ -18,11 +18,11 @@ export interface KubernetesPrograms {
 let programs: Promise<KubernetesPrograms> | undefined;
 
 /** The first call on a machine compiles for minutes, the others find what it made. */
-export function kubernetesPrograms(tell?: TellOfPackage): Promise<KubernetesPrograms> {
+export function kubernetesPrograms(onPackage?: OnPackageBuilt): Promise<KubernetesPrograms> {
   programs ??= (async () => {
     const [major, minor] = KUBERNETES_VERSION.split(".");
     const variables = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: major, gitMinor: minor, gitTreeState: "clean" };
-    const asked = {
+    const goPrograms = {
       name: `kubernetes-${KUBERNETES_VERSION}`,
       modules: MODULES,
       packages: [
@@ -32,7 +32,7 @@ export function kubernetesPrograms(tell?: TellOfPackage): Promise<KubernetesProg
       ],
       linkerFlags: Object.entries(variables).map(([name, value]) => `-X=k8s.io/component-base/version.${name}=${value}`),
     };
-    const directory = await builtPrograms(asked, tell);
+    const directory = await builtPrograms(goPrograms, onPackage);
     return {
       etcd: join(directory, "server"),
       apiServer: join(directory, "kube-apiserver"),

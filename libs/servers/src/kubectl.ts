@@ -2,21 +2,21 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { builtPrograms, type TellOfPackage } from "./go-programs.js";
+import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 import { KUBERNETES_VERSION, MODULES } from "./kube-programs.js";
 import { KUBECTL_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 
 let program: Promise<string> | undefined;
 
 /** The directory with the program. */
-export function kubectlProgram(tell?: TellOfPackage): Promise<string> {
-  const asked = {
+export function kubectlProgram(onPackage?: OnPackageBuilt): Promise<string> {
+  const goPrograms = {
     name: `kubectl-${KUBERNETES_VERSION}`,
     modules: MODULES,
     packages: ["k8s.io/kubernetes/cmd/kubectl"],
     linkerFlags: [`-X=k8s.io/component-base/version.gitVersion=v${KUBERNETES_VERSION}`],
   };
-  program ??= builtPrograms(asked, tell);
+  program ??= builtPrograms(goPrograms, onPackage);
   return program;
 }
 

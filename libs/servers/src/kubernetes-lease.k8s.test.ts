@@ -35,38 +35,38 @@ const definition = {
 };
 const thing = { apiVersion: "example.org/v1", kind: "Thing", metadata: { name: "held", finalizers: ["example.org/held"] } };
 
-async function untilStatus(kubernetes: LeasedControlPlane, path: string, wanted: number): Promise<void> {
-  while ((await kubernetes.ask({ path })).status !== wanted) await new Promise((resolve) => setTimeout(resolve, 20));
+async function untilStatus(kubernetes: LeasedControlPlane, path: string, expected: number): Promise<void> {
+  while ((await kubernetes.request({ path })).status !== expected) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 async function create(kubernetes: LeasedControlPlane, path: string, body: object): Promise<void> {
-  expect(await kubernetes.ask({ method: "POST", path, body })).toMatchObject({ status: 201 });
+  expect(await kubernetes.request({ method: "POST", path, body })).toMatchObject({ status: 201 });
 }
 
 test(
   "what one suite leaves behind is not there for the next, and what it changed is as before",
   async () => {
     const first = await leaseKubernetes();
-    const rulesBefore = JSON.parse((await first.ask({ path: SYSTEM_ROLE })).text).metadata.labels;
+    const rulesBefore = JSON.parse((await first.request({ path: SYSTEM_ROLE })).text).metadata.labels;
     await create(first, NAMESPACES, { metadata: { name: "left" } });
     await create(first, `${NAMESPACES}/left/secrets`, { metadata: { name: "left" } });
     await create(first, DEFINITIONS, definition);
     await untilStatus(first, THINGS, 200);
     await create(first, THINGS, thing);
-    await first.ask({ method: "PATCH", path: SYSTEM_ROLE, body: { metadata: { labels: { changed: "yes" } } } });
+    await first.request({ method: "PATCH", path: SYSTEM_ROLE, body: { metadata: { labels: { changed: "yes" } } } });
     await first[Symbol.asyncDispose]();
 
     const second = await leaseKubernetes();
     try {
       for (const path of [`${NAMESPACES}/left`, `${DEFINITIONS}/things.example.org`]) {
-        expect(await second.ask({ path })).toMatchObject({ status: 404 });
+        expect(await second.request({ path })).toMatchObject({ status: 404 });
       }
-      expect(JSON.parse((await second.ask({ path: SYSTEM_ROLE })).text).metadata.labels).toEqual(rulesBefore);
+      expect(JSON.parse((await second.request({ path: SYSTEM_ROLE })).text).metadata.labels).toEqual(rulesBefore);
       // The kind can be defined again, and its earlier objects are deleted.
       await untilStatus(second, THINGS, 404);
       await create(second, DEFINITIONS, definition);
       await untilStatus(second, THINGS, 200);
-      expect(JSON.parse((await second.ask({ path: THINGS })).text).items).toEqual([]);
+      expect(JSON.parse((await second.request({ path: THINGS })).text).items).toEqual([]);
       await create(second, NAMESPACES, { metadata: { name: "left" } });
       await untilStatus(second, `${NAMESPACES}/left/serviceaccounts/default`, 200);
     } finally {
@@ -78,6 +78,6 @@ test(
 
 test("users are the administrator and the operator of the suites, who may do nothing by itself", async () => {
   const kubernetes = await leaseKubernetes();
-  expect(await kubernetes.ask({ path: NAMESPACES }, "perdure-operator")).toMatchObject({ status: 403 });
+  expect(await kubernetes.request({ path: NAMESPACES }, "perdure-operator")).toMatchObject({ status: 403 });
   await kubernetes[Symbol.asyncDispose]();
 });

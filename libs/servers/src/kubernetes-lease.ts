@@ -40,7 +40,7 @@ export async function leaseKubernetes(): Promise<LeasedControlPlane> {
   if (file === undefined) throw new Error(`there is no control plane for worker ${process.env["JEST_WORKER_ID"]}`);
   const shared = JSON.parse(await readFile(file, "utf8")) as SharedControlPlane;
   await empty(shared); // A suite that was interrupted has not.
-  return new Lease(shared);
+  return new ControlPlaneLease(shared);
 }
 
 /** Starts a control plane for suites to lease, one after the other. */
@@ -58,11 +58,11 @@ export async function startSharedKubernetes(): Promise<{ readonly file: string; 
 
 /** Controllers are done with what every control plane has when each namespace has its account. */
 async function hasAccounts(server: KubernetesServer): Promise<boolean> {
-  const { text } = await server.ask({ path: "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault" });
+  const { text } = await server.request({ path: "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault" });
   return (JSON.parse(text) as { readonly items?: readonly object[] }).items?.length === NAMESPACES_OF_KUBERNETES.size;
 }
 
-class Lease extends ControlPlane implements LeasedControlPlane {
+class ControlPlaneLease extends ControlPlane implements LeasedControlPlane {
   readonly #shared: SharedControlPlane;
 
   constructor(shared: SharedControlPlane) {
@@ -102,7 +102,7 @@ const NAMESPACES_OF_KUBERNETES = new Set(["default", "kube-node-lease", "kube-pu
 async function leftIn(controlPlane: ControlPlane): Promise<readonly string[]> {
   const lists = await Promise.all(
     PUT_THERE.map(async (path) => {
-      const { status, text } = await controlPlane.ask({ path });
+      const { status, text } = await controlPlane.request({ path });
       if (status !== 200) return [`${path}: ${status}`];
       const { items } = JSON.parse(text) as { readonly items: readonly { readonly metadata: { readonly name: string } }[] };
       return items.map(({ metadata }) => metadata.name).filter((name) => !NAMESPACES_OF_KUBERNETES.has(name));

@@ -19,27 +19,27 @@ const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const configMap = (name: string): object => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { a: "1" } });
 
 test("it is the release that its modules are of", async () => {
-  expect(JSON.parse((await kubernetes.ask({ path: "/version" })).text)).toMatchObject({ gitVersion: `v${KUBERNETES_VERSION}` });
+  expect(JSON.parse((await kubernetes.request({ path: "/version" })).text)).toMatchObject({ gitVersion: `v${KUBERNETES_VERSION}` });
 });
 
 test(
   "what is created is found, and is still there after API server and etcd were killed",
   async () => {
-    expect(await kubernetes.ask({ method: "POST", path: CONFIG_MAPS, body: configMap("kept") })).toMatchObject({ status: 201 });
+    expect(await kubernetes.request({ method: "POST", path: CONFIG_MAPS, body: configMap("kept") })).toMatchObject({ status: 201 });
     const { pid } = kubernetes.apiServer;
     await kubernetes.apiServer.kill();
-    await expect(kubernetes.ask({ path: CONFIG_MAPS })).rejects.toThrow("ECONNREFUSED");
+    await expect(kubernetes.request({ path: CONFIG_MAPS })).rejects.toThrow("ECONNREFUSED");
     await kubernetes.etcd.kill();
     await kubernetes.etcd.start();
     await kubernetes.apiServer.start();
     expect(kubernetes.apiServer.pid).not.toBe(pid);
-    expect(await kubernetes.ask({ path: `${CONFIG_MAPS}/kept` })).toMatchObject({ status: 200 });
+    expect(await kubernetes.request({ path: `${CONFIG_MAPS}/kept` })).toMatchObject({ status: 200 });
   },
   READY_MS_MAX,
 );
 
 test("a user may do nothing until a role says so", async () => {
-  expect(await kubernetes.ask({ path: CONFIG_MAPS }, "visitor")).toMatchObject({ status: 403 });
+  expect(await kubernetes.request({ path: CONFIG_MAPS }, "visitor")).toMatchObject({ status: 403 });
   expect(() => kubernetes.kubeconfig("stranger")).toThrow("without a user 'stranger'");
 });
 
@@ -62,10 +62,10 @@ test(
       },
     };
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    expect(await kubernetes.ask({ method: "POST", path: definitions, body: definition })).toMatchObject({ status: 201 });
-    const create = (a: string): ReturnType<typeof kubernetes.ask> => {
+    expect(await kubernetes.request({ method: "POST", path: definitions, body: definition })).toMatchObject({ status: 201 });
+    const create = (a: string): ReturnType<typeof kubernetes.request> => {
       const body = { apiVersion: "example.org/v1", kind: "Thing", metadata: { name: a }, spec: { a } };
-      return kubernetes.ask({ method: "POST", path: "/apis/example.org/v1/things", body });
+      return kubernetes.request({ method: "POST", path: "/apis/example.org/v1/things", body });
     };
     await served(() => create("good"));
     expect(await create("bad")).toMatchObject({ status: 422, text: expect.stringContaining("a must not be bad") });
@@ -74,9 +74,9 @@ test(
 );
 
 /** A new kind answers 404 for a moment. */
-async function served(ask: () => Promise<{ status: number }>): Promise<void> {
+async function served(request: () => Promise<{ status: number }>): Promise<void> {
   for (const deadline = performance.now() + READY_MS_MAX; ; ) {
-    const { status } = await ask();
+    const { status } = await request();
     if (status === 201 || status === 409) return;
     if (performance.now() > deadline) throw new Error(`still ${status}`);
   }
@@ -90,19 +90,19 @@ test(
     const spec = { replicas: 1, serviceName: "one", selector: { matchLabels: labels }, template: pod };
     const sets = "/apis/apps/v1/namespaces/default/statefulsets";
     const body = { apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name: "one" }, spec };
-    expect(await kubernetes.ask({ method: "POST", path: sets, body })).toMatchObject({ status: 201 });
+    expect(await kubernetes.request({ method: "POST", path: sets, body })).toMatchObject({ status: 201 });
     const podIs = (status: number): Promise<void> => until("/api/v1/namespaces/default/pods/one-0", status);
     await podIs(200);
-    expect(await kubernetes.ask({ method: "DELETE", path: `${sets}/one?gracePeriodSeconds=0` })).toMatchObject({ status: 200 });
+    expect(await kubernetes.request({ method: "DELETE", path: `${sets}/one?gracePeriodSeconds=0` })).toMatchObject({ status: 200 });
     await podIs(404);
   },
   READY_MS_MAX,
 );
 
-async function until(path: string, wanted: number): Promise<void> {
+async function until(path: string, expected: number): Promise<void> {
   for (const deadline = performance.now() + READY_MS_MAX; ; ) {
-    const { status } = await kubernetes.ask({ path });
-    if (status === wanted) return;
+    const { status } = await kubernetes.request({ path });
+    if (status === expected) return;
     if (performance.now() > deadline) throw new Error(`${path} is still ${status}`);
   }
 }

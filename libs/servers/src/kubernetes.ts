@@ -6,11 +6,11 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ChildServer, type Launch } from "./child-server.js";
+import { ChildServer, type ServerLaunch } from "./child-server.js";
 import { ADMIN, ControlPlane, type ControlPlaneAccess, kubeconfigOf } from "./control-plane.js";
-import { askEtcd } from "./etcd.js";
+import { requestEtcd } from "./etcd.js";
 import { freePorts } from "./free-port.js";
-import { askKubernetes, type KubernetesAnswer } from "./kube-ask.js";
+import { requestKubernetes, type KubernetesAnswer } from "./kube-ask.js";
 import { kubernetesPrograms } from "./kube-programs.js";
 import { PORT_ATTEMPTS_MAX } from "./limits.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
@@ -41,7 +41,7 @@ const CONTROLLERS = [
   "persistentvolumeclaim-protection-controller",
 ];
 
-interface Ports {
+interface ControlPlanePorts {
   readonly etcd: number;
   readonly etcdPeer: number;
   readonly api: number;
@@ -49,18 +49,18 @@ interface Ports {
 
 /** One of the three programs: killed, stopped, frozen and started again by its own. */
 export class KubernetesPart {
-  readonly #launch: Launch;
+  readonly #launch: ServerLaunch;
   readonly #isReady: () => Promise<boolean>;
   #child: ChildServer;
 
-  private constructor(child: ChildServer, launch: Launch, isReady: () => Promise<boolean>) {
+  private constructor(child: ChildServer, launch: ServerLaunch, isReady: () => Promise<boolean>) {
     this.#child = child;
     this.#launch = launch;
     this.#isReady = isReady;
   }
 
   /** `isReady` may be asked many times; rejects with the log when the program ends before. */
-  static async start(launch: Launch, isReady: () => Promise<boolean>): Promise<KubernetesPart> {
+  static async start(launch: ServerLaunch, isReady: () => Promise<boolean>): Promise<KubernetesPart> {
     const child = await ChildServer.launch(launch);
     try {
       await child.ready(isReady);
@@ -132,16 +132,16 @@ export class KubernetesServer extends ControlPlane implements AsyncDisposable {
         return new KubernetesServer(await startParts(data.path, options), data);
       } catch (cause) {
         await data.remove();
-        const taken = cause instanceof Error && /address already in use/.test(cause.message);
-        if (!taken || attempt >= PORT_ATTEMPTS_MAX) throw cause;
+        const isPortInUse = cause instanceof Error && /address already in use/.test(cause.message);
+        if (!isPortInUse || attempt >= PORT_ATTEMPTS_MAX) throw cause;
       }
     }
   }
 
   /** Forgets everything in etcd but what is there now: who watches or lists from an earlier version on is told that it has expired. */
-  async forgetHistory(): Promise<void> {
-    const { header } = (await askEtcd(this.etcdPort, "maintenance/status", {})) as { header?: { revision?: string } };
-    await askEtcd(this.etcdPort, "kv/compaction", { revision: header?.revision, physical: true });
+  async compactHistory(): Promise<void> {
+    const { header } = (await requestEtcd(this.etcdPort, "maintenance/status", {})) as { header?: { revision?: string } };
+    await requestEtcd(this.etcdPort, "kv/compaction", { revision: header?.revision, physical: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -169,7 +169,7 @@ interface Started {
 async function startParts(directory: string, options: KubernetesOptions): Promise<Started> {
   const programs = await kubernetesPrograms();
   const [etcdPort, etcdPeer, api] = (await freePorts(3)) as [number, number, number];
-  const ports: Ports = { etcd: etcdPort, etcdPeer, api };
+  const ports: ControlPlanePorts = { etcd: etcdPort, etcdPeer, api };
   const tokens = await writeCredentials(directory, options.users ?? {});
   const token = tokens[ADMIN] as string;
   const parts: KubernetesPart[] = [];
@@ -224,7 +224,7 @@ type Flags = Readonly<Record<string, string>>;
 
 const flagsOf = (flags: Flags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
 
-function etcdFlags(directory: string, { etcd, etcdPeer }: Ports): Flags {
+function etcdFlags(directory: string, { etcd, etcdPeer }: ControlPlanePorts): Flags {
   return {
     "data-dir": join(directory, "etcd"),
     "listen-client-urls": `http://127.0.0.1:${etcd}`,
@@ -238,7 +238,7 @@ function etcdFlags(directory: string, { etcd, etcdPeer }: Ports): Flags {
   };
 }
 
-function apiServerFlags(directory: string, { etcd, api }: Ports): Flags {
+function apiServerFlags(directory: string, { etcd, api }: ControlPlanePorts): Flags {
   return {
     "etcd-servers": `http://127.0.0.1:${etcd}`,
     "bind-address": "127.0.0.1",
@@ -293,7 +293,7 @@ async function hasDefaults(port: number, ca: string, token: string): Promise<boo
 
 async function answer(port: number, ca: string, token: string, path: string): Promise<KubernetesAnswer | undefined> {
   try {
-    return await askKubernetes({ port, ca, token }, { path });
+    return await requestKubernetes({ port, ca, token }, { path });
   } catch {
     return undefined; // Not listening yet.
   }

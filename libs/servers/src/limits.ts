@@ -12,7 +12,7 @@ export const LOG_LINE_CHARS_MAX = 1_000;
 /** A free port may be taken by somebody else before the server binds it; another one is tried that often. */
 export const PORT_ATTEMPTS_MAX = 5;
 /** A question to a server that answers at once, or never. */
-export const ASK_MS_MAX = 2_000;
+export const REQUEST_MS_MAX = 2_000;
 /** Downloading packages: some MB from a mirror. */
 export const DOWNLOAD_MS_MAX = 300_000;
 /** What a package tool may print. */
@@ -25,7 +25,7 @@ export const SHARED_CONNECTIONS_MAX = 400;
 /** Compiling a control plane: 1,900 packages, minutes on two cores and more beside others. */
 export const BUILD_MS_MAX = 45 * 60_000;
 /** Of what a compiler said, the lines that are kept for whoever asks why it failed. */
-export const BUILD_WORDS_MAX = 40;
+export const BUILD_LINES_MAX = 40;
 /** How often one who waits for another's build looks whether it is done. */
 export const BUILD_LOCK_POLL_MS = 500;
 /** An answer of an API server that is up; a list of thousands of objects takes less. */
@@ -33,11 +33,11 @@ export const API_ANSWER_MS_MAX = 30_000;
 /** Helm renders in a second, and installs without waiting in a few. */
 export const HELM_MS_MAX = 120_000;
 /** Playing all alerts through hours of series takes seconds; minutes on a busy machine. */
-export const ASK_RULES_MS_MAX = 120_000;
+export const RULES_CHECK_MS_MAX = 120_000;
 /** kubectl itself waits for what it deletes; a namespace takes seconds, and a minute on a busy machine. */
 export const KUBECTL_MS_MAX = 180_000;
 /** Between two words of progress while something is compiled. */
-export const PREPARE_WORD_MS = 10_000;
+export const PROGRESS_EVERY_MS = 10_000;
 /** Unpacking an archive of a few MB: a moment, and longer on a busy machine. */
 export const UNPACK_MS_MAX = 60_000;
 /** Ports for servers of tests begin here: below are those of well-known servers, and some that browsers and `fetch` refuse. */

@@ -13,13 +13,13 @@ const run = promisify(execFile);
 export type Coordinates = string;
 
 /** A directory with the jars of all coordinates and of what they need at run time; `name` says what and which version. */
-export async function fetchedJars(name: string, wanted: readonly Coordinates[]): Promise<string> {
+export async function fetchedJars(name: string, artifacts: readonly Coordinates[]): Promise<string> {
   const directory = join(cacheDirectory(), name);
   if (existsSync(directory)) return directory;
   await mkdir(cacheDirectory(), { recursive: true });
   const work = await mkdtemp(join(cacheDirectory(), "fetch-"));
   try {
-    await writeFile(join(work, "pom.xml"), projectOf(wanted));
+    await writeFile(join(work, "pom.xml"), projectOf(artifacts));
     const jars = join(work, "jars");
     const goal = ["-q", "-B", "dependency:copy-dependencies", `-DoutputDirectory=${jars}`, "-DincludeScope=runtime"];
     await run("mvn", goal, { cwd: work, timeout: DOWNLOAD_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX });
@@ -28,14 +28,14 @@ export async function fetchedJars(name: string, wanted: readonly Coordinates[]):
     });
     return directory;
   } catch (cause) {
-    throw new Error(`${wanted.join(", ")} cannot be fetched: this needs Maven and a repository it can reach`, { cause });
+    throw new Error(`${artifacts.join(", ")} cannot be fetched: this needs Maven and a repository it can reach`, { cause });
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-function projectOf(wanted: readonly Coordinates[]): string {
-  const dependencies = wanted.map((coordinates) => {
+function projectOf(artifacts: readonly Coordinates[]): string {
+  const dependencies = artifacts.map((coordinates) => {
     const [group, artifact, version] = coordinates.split(":");
     return `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`;
   });

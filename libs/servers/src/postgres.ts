@@ -11,13 +11,13 @@ import { promisify } from "node:util";
 import { ChildServer } from "./child-server.js";
 import { unpackedPackages } from "./debian.js";
 import { freePorts } from "./free-port.js";
-import { ASK_MS_MAX, DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { REQUEST_MS_MAX, DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
 import { onPath } from "./programs.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 const run = promisify(execFile);
 
-export interface PostgresOptions {
+export interface PostgresServerOptions {
   /** Kept when given, and initialised when empty; else a temporary one that goes with the server. */
   readonly directory?: string;
   /** A free one when absent. */
@@ -79,8 +79,8 @@ async function postgresPackages(search: (pattern: string) => Promise<string[]>):
 /** Runs a program as somebody who is not root, as PostgreSQL wants it. */
 function unprivileged(command: string, args: readonly string[]): { command: string; args: readonly string[] } {
   if (process.getuid?.() !== 0) return { command, args };
-  const somebody = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];
-  return { command: "setpriv", args: [...passage(), ...somebody, "--", command, ...args] };
+  const userFlags = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];
+  return { command: "setpriv", args: [...capabilityOptions(), ...userFlags, "--", command, ...args] };
 }
 
 /** Bits of the capability sets in /proc, see capabilities(7). */
@@ -92,13 +92,13 @@ const SETPCAP = 1n << 8n;
  * The one capability it keeps for that also counts in access(2), which drops it unless told otherwise. Without the right to give it
  * away, what is reachable must do.
  */
-function passage(): readonly string[] {
+function capabilityOptions(): readonly string[] {
   const ours = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0"}`);
   if ((ours & DAC_OVERRIDE) === 0n || (ours & SETPCAP) === 0n) return [];
   return ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
 }
 
-async function giveToNobody(directory: string): Promise<void> {
+async function giveToUnprivileged(directory: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const idOf = async (flag: string): Promise<number> => Number((await run("id", [flag, "nobody"])).stdout);
   await chown(directory, await idOf("-u"), await idOf("-g"));
@@ -119,7 +119,7 @@ export class PostgresServer implements AsyncDisposable {
     this.#config = config;
   }
 
-  static async start(options: PostgresOptions): Promise<PostgresServer> {
+  static async start(options: PostgresServerOptions): Promise<PostgresServer> {
     const data = await dataDirectory("postgres", options.directory);
     const config = { ...CONFIG, ...(options.directory === undefined ? CONFIG_OF_TEMPORARY : {}), ...options.config };
     try {
@@ -132,8 +132,8 @@ export class PostgresServer implements AsyncDisposable {
           return new PostgresServer(child, port, data, config);
         } catch (cause) {
           await child.kill();
-          const taken = /could not create any TCP\/IP sockets|Address already in use/.test(child.log());
-          if (options.port !== undefined || !taken || attempt >= PORT_ATTEMPTS_MAX) throw cause;
+          const isPortInUse = /could not create any TCP\/IP sockets|Address already in use/.test(child.log());
+          if (options.port !== undefined || !isPortInUse || attempt >= PORT_ATTEMPTS_MAX) throw cause;
         }
       }
     } catch (cause) {
@@ -190,7 +190,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 }
 
-export function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+export function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   return PostgresServer.start(options);
 }
 
@@ -198,7 +198,7 @@ async function initialise(directory: string): Promise<void> {
   if (existsSync(join(directory, "PG_VERSION"))) return;
   const { directory: bin, env } = await postgresBinaries();
   await chmod(directory, 0o700);
-  await giveToNobody(directory);
+  await giveToUnprivileged(directory);
   const { command, args } = unprivileged(join(bin, "initdb"), [
     ...["-D", directory, "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
   ]);
@@ -219,7 +219,7 @@ function accepts(port: number): Promise<boolean> {
       socket.destroy();
       resolve(ready);
     };
-    socket.setTimeout(ASK_MS_MAX, () => finish(false));
+    socket.setTimeout(REQUEST_MS_MAX, () => finish(false));
     socket.once("error", () => finish(false)).once("close", () => finish(false));
     socket.once("connect", () => socket.write(startupMessage()));
     // `R` asks for or grants authentication; `E` while it starts, stops or recovers.
@@ -235,7 +235,7 @@ function startupMessage(): Buffer {
 }
 
 /** After a crash the database's children need a moment to see that they are orphans; until then it does not start. */
-export async function startPostgresPatiently(options: PostgresOptions): Promise<PostgresServer> {
+export async function startPostgresPatiently(options: PostgresServerOptions): Promise<PostgresServer> {
   for (let tries = 1; ; tries++) {
     try {
       return await startPostgres(options);

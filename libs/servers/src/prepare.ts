@@ -7,23 +7,23 @@ import { helmProgram } from "./helm.js";
 import { imageTools } from "./image-tools.js";
 import { KUBERNETES_VERSION, kubernetesPrograms } from "./kube-programs.js";
 import { kubectlProgram } from "./kubectl.js";
-import { PREPARE_WORD_MS } from "./limits.js";
+import { PROGRESS_EVERY_MS } from "./limits.js";
 
 /** Tiers to prepare, see `libs/testkit/src/tiers.ts`; all of them when none is named. */
 const tiers: ReadonlySet<string> = new Set(process.argv.slice(2));
-const isWanted = (...names: readonly string[]): boolean => tiers.size === 0 || names.some((name) => tiers.has(name));
+const isRequested = (...names: readonly string[]): boolean => tiers.size === 0 || names.some((name) => tiers.has(name));
 
-if (isWanted("k8s")) {
+if (isRequested("k8s")) {
   await prepared(`the Kubernetes ${KUBERNETES_VERSION} control plane`, kubernetesPrograms);
   await prepared("kubectl", kubectlProgram);
   await prepared("helm", helmProgram);
 }
-if (isWanted("browser")) await prepared("Chromium", chromiumProgram);
-if (isWanted("k8s", "images")) await prepared("readers of Dockerfiles and Compose files", imageTools);
+if (isRequested("browser")) await prepared("Chromium", chromiumProgram);
+if (isRequested("k8s", "images")) await prepared("readers of Dockerfiles and Compose files", imageTools);
 
 async function prepared(
   what: string,
-  prepare: (tell: (name: string, compiled: number) => void) => Promise<unknown>,
+  prepare: (onPackage: (name: string, compiled: number) => void) => Promise<unknown>,
 ): Promise<void> {
   const sinceMs = performance.now();
   const seconds = (): number => Math.round((performance.now() - sinceMs) / 1000);
@@ -31,7 +31,7 @@ async function prepared(
   await prepare((name, compiled) => {
     if (printedMs === undefined) {
       console.log(`Compiling ${what} for the tests, once on this machine; this takes minutes …`);
-    } else if (performance.now() - printedMs < PREPARE_WORD_MS) return;
+    } else if (performance.now() - printedMs < PROGRESS_EVERY_MS) return;
     printedMs = performance.now();
     console.log(`  ${String(seconds()).padStart(4)} s  ${compiled} packages, now ${name}`);
   });

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { unpackedPackages } from "./debian.js";
 
 /** Where a program is and what it needs in its environment. */
-export interface Program {
+export interface InstalledProgram {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -19,7 +19,7 @@ export function onPath(name: string): string | undefined {
 }
 
 /** Unpacks the packages and finds the program among their files. */
-export async function fromPackages(name: string, packages: readonly string[], path: string): Promise<Program> {
+export async function fromPackages(name: string, packages: readonly string[], path: string): Promise<InstalledProgram> {
   const { root, libraryPath } = await unpackedPackages(name, packages);
   const ours = process.env["LD_LIBRARY_PATH"];
   return {

@@ -1,20 +1,20 @@
 /** Why: starting Redis takes a few questions to it, and no client: one connection, one command, one reply. */
 import { connect } from "node:net";
-import { ASK_MS_MAX } from "./limits.js";
+import { REQUEST_MS_MAX } from "./limits.js";
 
 export type RedisReply = string | number | null | readonly RedisReply[];
 
 /** Sends one command and resolves with its reply; error replies and lost connections reject. */
-export function askRedis(port: number, command: readonly string[], password?: string): Promise<RedisReply> {
+export function requestRedis(port: number, command: readonly string[], password?: string): Promise<RedisReply> {
   const commands = password === undefined ? [command] : [["AUTH", password], command];
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     let received = Buffer.alloc(0);
-    const finish = (settle: () => void): void => {
+    const finish = (complete: () => void): void => {
       socket.destroy();
-      settle();
+      complete();
     };
-    socket.setTimeout(ASK_MS_MAX, () => finish(() => reject(new Error(`Redis on port ${port} does not answer`))));
+    socket.setTimeout(REQUEST_MS_MAX, () => finish(() => reject(new Error(`Redis on port ${port} does not answer`))));
     socket.once("error", (cause) => finish(() => reject(cause)));
     socket.once("close", () => reject(new Error(`Redis on port ${port} closed the connection`)));
     socket.on("data", (chunk) => {
@@ -35,15 +35,15 @@ export function askRedis(port: number, command: readonly string[], password?: st
 }
 
 function encode(command: readonly string[]): string {
-  return `*${command.length}\r\n${command.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
+  return `*${command.length}\r\n${command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join("")}`;
 }
 
-interface Parsed {
+interface ParsedReply {
   readonly value: RedisReply | Error;
   readonly end: number;
 }
 
-function parse(bytes: Buffer, at: number): Parsed | undefined {
+function parse(bytes: Buffer, at: number): ParsedReply | undefined {
   const lineEnd = bytes.indexOf("\r\n", at);
   if (lineEnd < 0) return undefined;
   const line = bytes.toString("utf8", at + 1, lineEnd);

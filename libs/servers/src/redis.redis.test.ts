@@ -9,14 +9,14 @@ test("what was acknowledged is there after kill -9, on the same port; disposing 
   {
     await using redis = await startRedis();
     ({ directory, pid } = redis);
-    expect(await redis.ask("CONFIG", "GET", "appendfsync")).toEqual(["appendfsync", "always"]);
-    await redis.ask("SET", "k", "v");
+    expect(await redis.request("CONFIG", "GET", "appendfsync")).toEqual(["appendfsync", "always"]);
+    await redis.request("SET", "k", "v");
     await redis.kill();
     expect(redis.isRunning).toBe(false);
     await redis.start();
     expect(redis.pid).not.toBe(pid);
     pid = redis.pid;
-    expect(await redis.ask("GET", "k")).toBe("v");
+    expect(await redis.request("GET", "k")).toBe("v");
     expect(redis.log()).toMatch(/Ready to accept connections/);
   }
   expect(existsSync(directory)).toBe(false);
@@ -28,9 +28,9 @@ test("a frozen server keeps its connections and answers nobody until it thaws", 
   const socket = connect(redis.port, "127.0.0.1");
   await new Promise((resolve) => socket.once("connect", resolve));
   redis.freeze();
-  await expect(redis.ask("PING")).rejects.toThrow("does not answer");
+  await expect(redis.request("PING")).rejects.toThrow("does not answer");
   redis.thaw();
-  expect(await redis.ask("PING")).toBe("PONG");
+  expect(await redis.request("PING")).toBe("PONG");
   expect(socket.destroyed).toBe(false);
   socket.destroy();
 });
@@ -41,15 +41,15 @@ test("a server that cannot start says why in its own words", async () => {
 
 test("a replica has what its primary acknowledged after WAIT", async () => {
   await using redis = await startReplicatedRedis(1);
-  await redis.primary.ask("SET", "k", "v");
-  expect(await redis.primary.ask("INFO", "replication")).toMatch(/connected_slaves:1/);
-  expect(await redis.replicas[0]?.ask("ROLE")).toEqual(expect.arrayContaining(["slave", "connected"]));
+  await redis.primary.request("SET", "k", "v");
+  expect(await redis.primary.request("INFO", "replication")).toMatch(/connected_slaves:1/);
+  expect(await redis.replicas[0]?.request("ROLE")).toEqual(expect.arrayContaining(["slave", "connected"]));
 });
 
 test("three nodes share the slots of a cluster", async () => {
   await using cluster = await startRedisCluster();
   const [node] = cluster.nodes;
-  expect(await node?.ask("CLUSTER", "INFO")).toMatch(/cluster_slots_ok:16384/);
-  const outcomes = await Promise.allSettled(cluster.nodes.map((each) => each.ask("SET", "{a}k", "v")));
+  expect(await node?.request("CLUSTER", "INFO")).toMatch(/cluster_slots_ok:16384/);
+  const outcomes = await Promise.allSettled(cluster.nodes.map((each) => each.request("SET", "{a}k", "v")));
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
 });

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChildServer } from "./child-server.js";
 import { freePorts } from "./free-port.js";
 import { PORT_ATTEMPTS_MAX, READY_MS_MAX, READY_POLL_MS } from "./limits.js";
-import { fromPackages, onPath, type Program } from "./programs.js";
-import { askRedis, type RedisReply } from "./redis-talk.js";
+import { fromPackages, onPath, type InstalledProgram } from "./programs.js";
+import { requestRedis, type RedisReply } from "./redis-talk.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
-export interface RedisOptions {
+export interface RedisServerOptions {
   /** Kept when given; else a temporary one that goes with the server. */
   readonly directory?: string;
   /** A free one when absent. */
@@ -31,10 +31,10 @@ const CONFIG: Readonly<Record<string, string>> = {
   "stream-node-max-bytes": "512",
 };
 
-let program: Promise<Program> | undefined;
+let program: Promise<InstalledProgram> | undefined;
 
 /** `redis-server` from the PATH, else unpacked from Debian packages; `redis-cli` is beside it. */
-export function redisProgram(): Promise<Program> {
+export function redisProgram(): Promise<InstalledProgram> {
   program ??= (async () => {
     const installed = onPath("redis-server");
     if (installed !== undefined) return { path: installed, env: {} };
@@ -66,7 +66,7 @@ export class RedisServer implements AsyncDisposable {
     this.password = password;
   }
 
-  static async start(options: RedisOptions): Promise<RedisServer> {
+  static async start(options: RedisServerOptions): Promise<RedisServer> {
     const data = await dataDirectory("redis", options.directory);
     const config = {
       ...CONFIG,
@@ -81,8 +81,8 @@ export class RedisServer implements AsyncDisposable {
         return new RedisServer(child, port, data, config, options.password);
       } catch (cause) {
         await child.kill();
-        const taken = /Address already in use/.test(child.log());
-        if (options.port === undefined && taken && attempt < PORT_ATTEMPTS_MAX) continue;
+        const isPortInUse = /Address already in use/.test(child.log());
+        if (options.port === undefined && isPortInUse && attempt < PORT_ATTEMPTS_MAX) continue;
         await data.remove();
         throw cause;
       }
@@ -106,8 +106,8 @@ export class RedisServer implements AsyncDisposable {
     return this.#child.log();
   }
 
-  ask(...command: string[]): Promise<RedisReply> {
-    return askRedis(this.port, command, this.password);
+  request(...command: string[]): Promise<RedisReply> {
+    return requestRedis(this.port, command, this.password);
   }
 
   /** kill -9: what it has acknowledged must be there when it comes back. */
@@ -141,7 +141,7 @@ export class RedisServer implements AsyncDisposable {
   }
 }
 
-export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+export function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   return RedisServer.start(options);
 }
 
@@ -155,7 +155,7 @@ async function launch(port: number, directory: string, config: Readonly<Record<s
 
 async function answers(port: number, password: string | undefined): Promise<boolean> {
   try {
-    return (await askRedis(port, ["PING"], password)) === "PONG";
+    return (await requestRedis(port, ["PING"], password)) === "PONG";
   } catch {
     return false; // Not listening yet, or still loading its data.
   }
@@ -176,7 +176,7 @@ export interface ReplicatedRedis extends AsyncDisposable {
 }
 
 /** A primary and replicas that have caught up with it. */
-export async function startReplicatedRedis(replicaCount = 1, options: RedisOptions = {}): Promise<ReplicatedRedis> {
+export async function startReplicatedRedis(replicaCount = 1, options: RedisServerOptions = {}): Promise<ReplicatedRedis> {
   await using started = new AsyncDisposableStack();
   const primary = started.use(await startRedis({ ...options, config: { ...options.config, "repl-diskless-sync-delay": "0" } }));
   const replicas: RedisServer[] = [];
@@ -185,7 +185,7 @@ export async function startReplicatedRedis(replicaCount = 1, options: RedisOptio
     replicas.push(started.use(await startRedis({ ...options, config })));
   }
   await eventually("replication", async () => {
-    const text = String(await primary.ask("INFO", "replication"));
+    const text = String(await primary.request("INFO", "replication"));
     return [...text.matchAll(/^slave\d+:.*state=online/gm)].length === replicaCount;
   });
   const owned = started.move();
@@ -203,7 +203,7 @@ const SLOTS = 16_384;
 /** A Redis Cluster of primaries that share the slots evenly. */
 export async function startRedisCluster(
   nodeCount = 3,
-  options: Omit<RedisOptions, "port" | "directory"> = {},
+  options: Omit<RedisServerOptions, "port" | "directory"> = {},
 ): Promise<RedisCluster> {
   await using started = new AsyncDisposableStack();
   const nodes: RedisServer[] = [];
@@ -222,12 +222,12 @@ export async function startRedisCluster(
   for (const [n, node] of nodes.entries()) {
     const from = Math.floor((n * SLOTS) / nodeCount);
     const to = Math.floor(((n + 1) * SLOTS) / nodeCount) - 1;
-    await node.ask("CLUSTER", "ADDSLOTSRANGE", String(from), String(to));
-    await node.ask("CLUSTER", "SET-CONFIG-EPOCH", String(n + 1));
+    await node.request("CLUSTER", "ADDSLOTSRANGE", String(from), String(to));
+    await node.request("CLUSTER", "SET-CONFIG-EPOCH", String(n + 1));
   }
-  for (const node of others) await node.ask("CLUSTER", "MEET", "127.0.0.1", String(first.port), String(busPorts[0]));
+  for (const node of others) await node.request("CLUSTER", "MEET", "127.0.0.1", String(first.port), String(busPorts[0]));
   await eventually("the cluster", async () => {
-    const states = await Promise.all(nodes.map(async (node) => String(await node.ask("CLUSTER", "INFO"))));
+    const states = await Promise.all(nodes.map(async (node) => String(await node.request("CLUSTER", "INFO"))));
     return states.every((text) => text.includes("cluster_state:ok") && text.includes(`cluster_known_nodes:${nodeCount}`));
   });
   const owned = started.move();

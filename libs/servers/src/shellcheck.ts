@@ -1,14 +1,14 @@
 /** Why: scripts that cannot be run in tests are at least read by a tool that knows how shells misread. */
 import { execFile } from "node:child_process";
-import { ASK_RULES_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
+import { RULES_CHECK_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 import { fromPackages, onPath } from "./programs.js";
 
 /** What ShellCheck says of the scripts; empty when it has nothing to say. Rejects when there is none and it cannot be fetched. */
 export async function runShellcheck(files: readonly string[]): Promise<string> {
-  const found = onPath("shellcheck");
+  const installed = onPath("shellcheck");
   const { path, env } =
-    found === undefined ? await fromPackages("shellcheck", ["shellcheck"], "usr/bin/shellcheck") : { path: found, env: {} };
-  const options = { env: { ...process.env, ...env }, timeout: ASK_RULES_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
+    installed === undefined ? await fromPackages("shellcheck", ["shellcheck"], "usr/bin/shellcheck") : { path: installed, env: {} };
+  const options = { env: { ...process.env, ...env }, timeout: RULES_CHECK_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
   return new Promise((resolve, reject) => {
     execFile(path, ["--format=gcc", ...files], options, (error, stdout, stderr) => {
       // 1: there is something to say. Anything else: it could not read.

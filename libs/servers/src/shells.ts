@@ -2,17 +2,17 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { ASK_RULES_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
-import { fromPackages, onPath, type Program } from "./programs.js";
+import { RULES_CHECK_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
+import { fromPackages, onPath, type InstalledProgram } from "./programs.js";
 
 /** What a script prints, run without anybody's settings. Rejects with what the shell complains of, also when it cannot be fetched. */
 export async function runShell(shell: "zsh" | "fish", script: string): Promise<string> {
-  const found = onPath(shell);
-  const { path, env } = found === undefined ? await fetched(shell) : { path: found, env: {} };
+  const installed = onPath(shell);
+  const { path, env } = installed === undefined ? await fetched(shell) : { path: installed, env: {} };
   // An unpacked zsh looks for its modules where they would be installed.
   const modules = `module_path=(${dirname(dirname(path))}/**/zsh/<->*(N/) $module_path)\n`;
-  const args = shell === "zsh" ? ["-f", "-c", found === undefined ? modules + script : script] : ["--no-config", "-c", script];
-  const options = { env: { ...process.env, ...env }, timeout: ASK_RULES_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
+  const args = shell === "zsh" ? ["-f", "-c", installed === undefined ? modules + script : script] : ["--no-config", "-c", script];
+  const options = { env: { ...process.env, ...env }, timeout: RULES_CHECK_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
   return new Promise((resolve, reject) => {
     execFile(path, args, options, (error, stdout, stderr) => {
       if (error === null && stderr === "") resolve(stdout);
@@ -22,7 +22,7 @@ export async function runShell(shell: "zsh" | "fish", script: string): Promise<s
 }
 
 /** Debian has moved shells from `bin` to `usr/bin`. */
-async function fetched(shell: string): Promise<Program> {
+async function fetched(shell: string): Promise<InstalledProgram> {
   const program = await fromPackages(shell, [shell], `bin/${shell}`);
   return existsSync(program.path) ? program : await fromPackages(shell, [shell], `usr/bin/${shell}`);
 }

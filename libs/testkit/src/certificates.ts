@@ -8,8 +8,8 @@ export interface Certificates {
 }
 
 /** Certificates of two authorities, neither of which trusts the other. */
-export async function makeCertificates(): Promise<{ readonly trusted: Certificates; readonly stranger: Certificates }> {
+export async function makeCertificates(): Promise<{ readonly trusted: Certificates; readonly untrusted: Certificates }> {
   // Imported on first use: most suites that import the testkit make no certificate, and the library behind it is large.
   const { issue } = await import("./issue-certificate.js");
-  return { trusted: await issue("house"), stranger: await issue("elsewhere") };
+  return { trusted: await issue("house"), untrusted: await issue("elsewhere") };
 }

@@ -19,16 +19,16 @@ async function listening(): Promise<Server> {
   return server;
 }
 
-function forgottenTimer(): NodeJS.Timeout {
+function leakedTimer(): NodeJS.Timeout {
   return setTimeout(() => {}, 1_000_000);
 }
 
 test("a timer left running is named, with the function that set it", async () => {
   const leaks = leakCheck();
-  const timer = forgottenTimer();
-  const message = await messageOf(leaks.settled());
+  const timer = leakedTimer();
+  const message = await messageOf(leaks.closed());
   clearTimeout(timer);
-  expect(message).toMatch(/^left open: Timeout opened at .*forgottenTimer/);
+  expect(message).toMatch(/^left open: Timeout opened at .*leakedTimer/);
 });
 
 test("a server and both ends of a connection are named until they are closed", async () => {
@@ -37,7 +37,7 @@ test("a server and both ends of a connection are named until they are closed", a
   const { port } = server.address() as { port: number };
   const client = connect(port, "127.0.0.1");
   const [accepted] = (await once(server, "connection")) as [{ destroy(): void }];
-  const message = await messageOf(leaks.settled());
+  const message = await messageOf(leaks.closed());
   client.destroy();
   accepted.destroy();
   server.close();
@@ -48,7 +48,7 @@ test("an open file is named", async () => {
   const folder = await mkdtemp(join(tmpdir(), "leak-check-"));
   const leaks = leakCheck();
   const file = await open(join(folder, "file"), "w");
-  const message = await messageOf(leaks.settled());
+  const message = await messageOf(leaks.closed());
   await file.close();
   await rm(folder, { recursive: true });
   expect(message).toMatch(/^left open: FILEHANDLE/);
@@ -56,18 +56,18 @@ test("an open file is named", async () => {
 
 test("what was closed, fired or unref'd in time is no leak", async () => {
   await using _leaks = leakCheck();
-  clearTimeout(forgottenTimer());
-  forgottenTimer().unref();
+  clearTimeout(leakedTimer());
+  leakedTimer().unref();
   await new Promise((resolve) => setTimeout(resolve, 1));
   const server = await listening();
   server.close();
-  const slow = forgottenTimer();
+  const slow = leakedTimer();
   setImmediate(() => setImmediate(() => clearTimeout(slow)));
 });
 
 test("what was open before is not held against the test", async () => {
-  const before = forgottenTimer();
-  const message = await messageOf(leakCheck().settled());
+  const before = leakedTimer();
+  const message = await messageOf(leakCheck().closed());
   clearTimeout(before);
   expect(message).toBe("nothing left open");
 });

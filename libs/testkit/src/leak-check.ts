@@ -21,12 +21,12 @@ const FRAMES_SHOWN = 3;
 /** A single test file runs in the process that shows how far it is, which has timers of its own. */
 const REPORTERS = "@jest/reporters/";
 
-type Watched = { kind: string; resource: object; created: string };
+type WatchedResource = { kind: string; resource: object; created: string };
 
 /** Watches from `leakCheck()` on. `settled()`, or the end of an `await using` block, says whether anything was left open. */
 export interface LeakCheck extends AsyncDisposable {
   /** Resolves when all that was opened since is closed again, after giving it some turns of the event loop; else rejects with what is open and who opened it. */
-  settled(): Promise<void>;
+  closed(): Promise<void>;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface LeakCheck extends AsyncDisposable {
  * With `await using`, declare it before what it watches: disposal goes backwards.
  */
 export function leakCheck(): LeakCheck {
-  const open = new Map<number, Watched>();
+  const open = new Map<number, WatchedResource>();
   const hook = createHook({
     init(asyncId, kind, _trigger, resource) {
       if (WATCHED.has(kind)) open.set(asyncId, { kind, resource, created: caller() });
@@ -45,7 +45,7 @@ export function leakCheck(): LeakCheck {
   });
   hook.enable();
 
-  async function settled(): Promise<void> {
+  async function closed(): Promise<void> {
     let left = leaks(open);
     for (let turn = 0; left.length > 0 && turn < TURNS_MAX; turn++) {
       await new Promise<void>((resolve) => setImmediate(resolve));
@@ -54,10 +54,10 @@ export function leakCheck(): LeakCheck {
     hook.disable();
     if (left.length > 0) throw new Error(`left open: ${left.join("; ")}`);
   }
-  return { settled, [Symbol.asyncDispose]: settled };
+  return { closed, [Symbol.asyncDispose]: closed };
 }
 
-function leaks(open: ReadonlyMap<number, Watched>): string[] {
+function leaks(open: ReadonlyMap<number, WatchedResource>): string[] {
   const left: string[] = [];
   for (const { kind, resource, created } of open.values()) {
     if (kind === "Timeout" && !(resource as NodeJS.Timeout).hasRef()) continue;

@@ -3,4 +3,4 @@
  * quiet machine takes. `deploy/testing/patient-environment.mjs` gives tests and hooks as much. A limit that is not reached costs nothing, so
  * it is the same everywhere.
  */
-export const PATIENCE = 4;
+export const TIMEOUT_FACTOR = 4;

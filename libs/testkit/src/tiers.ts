@@ -7,7 +7,7 @@
 export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images";
 
 /** A program that the suites of a tier start. One of `programs`, `cached` or `isInDebian` is enough. */
-export interface Need {
+export interface ProgramNeed {
   /** Names on the PATH, or absolute paths. */
   readonly programs: readonly string[];
   /** Beginning of the name of a folder in the cache: the program was fetched or compiled before. */
@@ -26,39 +26,39 @@ export interface Tier {
   readonly target: string;
   /** Parts of a suite's name before `.test.ts`; the empty suffix is a suite that needs only Node and starts no process. */
   readonly suffixes: readonly string[];
-  readonly needs: readonly Need[];
+  readonly needs: readonly ProgramNeed[];
 }
 
-const REDIS: Need = {
+const REDIS: ProgramNeed = {
   programs: ["redis-server"],
   cached: "redis",
   isInDebian: true,
   missing: "Redis is missing: install it (`redis-server` on the PATH), or use Debian, whose packages are fetched.",
 };
-const POSTGRES: Need = {
+const POSTGRES: ProgramNeed = {
   programs: ["initdb", "/usr/lib/postgresql"],
   cached: "postgresql",
   isInDebian: true,
   missing: "PostgreSQL is missing: install it (`initdb` on the PATH), or use Debian, whose packages are fetched.",
 };
-const PROMTOOL: Need = {
+const PROMTOOL: ProgramNeed = {
   programs: ["promtool"],
   cached: "prometheus",
   isInDebian: true,
   missing: "promtool is missing: install Prometheus (`promtool` on the PATH), or use Debian, whose packages are fetched.",
 };
-const GO: Need = {
+const GO: ProgramNeed = {
   programs: ["go"],
   cached: "kubernetes-",
   missing: "Go is missing: install Go 1.26 (`go` on the PATH), which compiles a Kubernetes control plane, kubectl and Helm once.",
 };
-const JAVA: Need = { programs: ["java"], missing: "Java is missing: install Java 17 (`java` on the PATH), which runs Kafka." };
-const MAVEN: Need = {
+const JAVA: ProgramNeed = { programs: ["java"], missing: "Java is missing: install Java 17 (`java` on the PATH), which runs Kafka." };
+const MAVEN: ProgramNeed = {
   programs: ["mvn"],
   cached: "kafka-",
   missing: "Maven is missing: install it (`mvn` on the PATH), which fetches Kafka once.",
 };
-const CHROMIUM: Need = {
+const CHROMIUM: ProgramNeed = {
   programs: ["chromium", "chromium-browser", "google-chrome", "chrome"],
   inLockFileOn: "linux-x64",
   missing: "Chromium is missing: install it (`chromium` on the PATH); the lock file brings it for Linux on x64 only.",
@@ -84,7 +84,7 @@ export const TIERS: readonly Tier[] = [
   { name: "images", target: "test-images", suffixes: ["images"], needs: [GO, ...DATABASES] },
 ];
 
-const KNOWN_SUFFIXES: ReadonlySet<string> = new Set(TIERS.flatMap(({ suffixes }) => suffixes));
+const TIER_SUFFIXES: ReadonlySet<string> = new Set(TIERS.flatMap(({ suffixes }) => suffixes));
 
 /** `a/archive.postgres.redis.test.ts` → `["postgres", "redis"]`. Undefined for a path that is no suite. */
 export function suffixesOf(path: string): readonly string[] | undefined {
@@ -96,7 +96,7 @@ export function suffixesOf(path: string): readonly string[] | undefined {
 export function tierOf(path: string): Tier {
   const suffixes = suffixesOf(path);
   if (suffixes === undefined) throw new Error(`${path} is not a suite: its name does not end in .test.ts`);
-  const unknown = suffixes.filter((suffix) => !KNOWN_SUFFIXES.has(suffix));
+  const unknown = suffixes.filter((suffix) => !TIER_SUFFIXES.has(suffix));
   if (unknown.length > 0) throw new Error(`${path}: no tier has the suffix '${unknown.join("', '")}'`);
   const tier = TIERS.findLast((one) => one.suffixes.some((suffix) => suffix !== "" && suffixes.includes(suffix)));
   return tier ?? (TIERS[0] as Tier);

@@ -44,15 +44,15 @@ describe("timers", () => {
   test("do not fire when cancelled, before or during the advance that would fire them", () => {
     const clock = new VirtualClock(0);
     const log: string[] = [];
-    const late = clock.setTimer(20, () => log.push("late"));
+    const later = clock.setTimer(20, () => log.push("late"));
     const early = clock.setTimer(5, () => log.push("early"));
-    clock.setTimer(10, () => late.cancel());
+    clock.setTimer(10, () => later.cancel());
     early.cancel();
     early.cancel();
     expect([clock.pendingTimers, clock.nextDueMs]).toEqual([2, 10]);
     clock.runAll();
     expect([log, clock.pendingTimers, clock.nextDueMs]).toEqual([[], 0, undefined]);
-    late.cancel();
+    later.cancel();
     expect(clock.pendingTimers).toBe(0);
   });
 

@@ -38,7 +38,7 @@ export interface TunnelHello {
   readonly ports: readonly number[] | undefined;
 }
 
-type Headers = Readonly<Record<string, string | string[] | number | undefined>>;
+type HandshakeHeaders = Readonly<Record<string, string | string[] | number | undefined>>;
 
 export function helloHeaders(hello: TunnelHello): Record<string, string> {
   const headers: Record<string, string> = {
@@ -56,7 +56,7 @@ export function helloHeaders(hello: TunnelHello): Record<string, string> {
 }
 
 /** Undefined when there is no credential or no environment: then nobody can be let in. */
-export function parseHello(headers: Headers): TunnelHello | undefined {
+export function parseHello(headers: HandshakeHeaders): TunnelHello | undefined {
   const credential = /^bearer ([\x21-\x7e]+)$/i.exec(textOf(headers["authorization"], CREDENTIAL_CHARS_MAX) ?? "")?.[1];
   const environmentId = textOf(headers["environment-id"], LABEL_CHARS_MAX);
   if (credential === undefined || environmentId === undefined) return undefined;
@@ -86,7 +86,7 @@ export function welcomeTrailers(welcome: TunnelWelcome): Record<string, string> 
 }
 
 /** Undefined when the trailers say nothing that is understood. */
-export function parseWelcome(trailers: Headers): TunnelWelcome | undefined {
+export function parseWelcome(trailers: HandshakeHeaders): TunnelWelcome | undefined {
   const status = tunnelStatuses.find((one) => one === trailers["tunnel-status"]);
   if (status === undefined || status !== "ok") return status === undefined ? undefined : { status };
   const name = trailers["tunnel-name"];

@@ -13,10 +13,10 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-type Headers = Readonly<Record<string, string | string[] | number | undefined>>;
+type RawHeaders = Readonly<Record<string, string | string[] | number | undefined>>;
 
 /** Names in lower case, without pseudo headers, hop-by-hop ones and those in `dropped`. */
-export function passedHeaders(headers: Headers, dropped: ReadonlySet<string>): Record<string, string | string[]> {
+export function passedHeaders(headers: RawHeaders, dropped: ReadonlySet<string>): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
   const named = headers["connection"];
   const also = typeof named === "string" ? named.toLowerCase().split(/\s*,\s*/) : [];

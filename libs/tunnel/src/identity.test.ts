@@ -36,7 +36,7 @@ describe("a signature", () => {
 
   test("is good from its first moment until its last, without leeway", () => {
     const at = (seconds: number) => check(TOKEN, "/discover", { atMs: SIGNED_AT_MS + seconds * 1000 });
-    expect([at(-61), at(-60), at(59.9), at(60), at(61)].map((found) => found === "good")).toEqual([
+    expect([at(-61), at(-60), at(59.9), at(60), at(61)].map((result) => result === "good")).toEqual([
       false,
       true,
       true,

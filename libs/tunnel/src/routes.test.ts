@@ -86,18 +86,18 @@ describe("where an address leads", () => {
 describe("the transport", () => {
   /** Remembers what it is asked. */
   function recorder() {
-    const asked: StreamRequest[] = [];
+    const requests: StreamRequest[] = [];
     const transport: EndpointTransport = {
       open(request): EndpointStream {
-        asked.push(request);
+        requests.push(request);
         return { write: () => true, end() {}, abort() {}, pauseReading() {}, resumeReading() {} };
       },
       async [Symbol.asyncDispose]() {},
     };
-    return { asked, transport };
+    return { requests, transport };
   }
 
-  function ask(
+  function send(
     uri: string,
     { httpVersion = "HTTP/2.0", headers = {} }: { httpVersion?: "HTTP/1.1" | "HTTP/2.0"; headers?: Record<string, string> } = {},
   ) {
@@ -114,13 +114,13 @@ describe("the transport", () => {
       isLarge: true,
     };
     transport.open(request, { response() {}, data() {}, end() {}, drain() {}, failed: (failure) => failures.push(failure) });
-    return { plain: plain.asked, toProxy: toProxy.asked, failures };
+    return { plain: plain.requests, toProxy: toProxy.requests, failures };
   }
 
   test.each(["tunnel://t:9080/base", `${PUBLIC}/${BARE}/t/http/localhost/9080/base`])(
     "takes %s to the proxy, with the token",
     (uri) => {
-      const { plain, toProxy } = ask(uri);
+      const { plain, toProxy } = send(uri);
       expect(plain).toEqual([]);
       expect(toProxy).toEqual([
         {
@@ -136,21 +136,21 @@ describe("the transport", () => {
   );
 
   test("says that the service behind speaks HTTP/1.1", () => {
-    const { toProxy } = ask("tunnel://t:9080", { httpVersion: "HTTP/1.1" });
+    const { toProxy } = send("tunnel://t:9080", { httpVersion: "HTTP/1.1" });
     expect(toProxy[0]).toMatchObject({ address: { httpVersion: "HTTP/2.0" }, headers: { [HTTP_VERSION_HEADER]: "HTTP/1.1" } });
   });
 
   test("sends no token anywhere else, also when a deployment's own headers have one", () => {
-    const { plain, toProxy } = ask("https://example.com/", { headers: { [RUNTIME_TOKEN_HEADER]: "mine" } });
+    const { plain, toProxy } = send("https://example.com/", { headers: { [RUNTIME_TOKEN_HEADER]: "mine" } });
     expect(toProxy).toEqual([]);
     expect(plain[0]?.headers).toEqual({ "x-a": "b" });
-    expect(ask("tunnel://t:1", { headers: { [RUNTIME_TOKEN_HEADER]: "mine" } }).toProxy[0]?.headers[RUNTIME_TOKEN_HEADER]).toBe(
+    expect(send("tunnel://t:1", { headers: { [RUNTIME_TOKEN_HEADER]: "mine" } }).toProxy[0]?.headers[RUNTIME_TOKEN_HEADER]).toBe(
       "rt_1",
     );
   });
 
   test("T7: goes to no other environment's tunnel", async () => {
-    const { plain, toProxy, failures } = ask(`${PUBLIC}/${OTHER}/t/http/localhost/9080/`);
+    const { plain, toProxy, failures } = send(`${PUBLIC}/${OTHER}/t/http/localhost/9080/`);
     await Promise.resolve();
     expect([plain, toProxy]).toEqual([[], []]);
     expect(failures).toEqual([{ kind: "denied", message: "tunnel belongs to another environment" }]);

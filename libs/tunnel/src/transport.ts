@@ -21,14 +21,14 @@ export function createTunnelTransport({ plain, toProxy }: TunnelTransports, acce
 }
 
 /** Where requests to an address go: to the proxy at this URI, or as the route says. */
-type Way = { readonly kind: "proxy"; readonly uri: string } | Exclude<TunnelRoute, { kind: "own" }>;
+type TransportRoute = { readonly kind: "proxy"; readonly uri: string } | Exclude<TunnelRoute, { kind: "own" }>;
 
 class TunnelTransport implements EndpointTransport {
   readonly #plain: EndpointTransport;
   readonly #toProxy: EndpointTransport;
   readonly #access: TunnelAccess;
   readonly #routes: TunnelRoutes;
-  readonly #ways = new Map<string, Way>();
+  readonly #ways = new Map<string, TransportRoute>();
 
   constructor(plain: EndpointTransport, toProxy: EndpointTransport, access: TunnelAccess) {
     this.#plain = plain;
@@ -62,11 +62,11 @@ class TunnelTransport implements EndpointTransport {
     await this.#toProxy[Symbol.asyncDispose]();
   }
 
-  #wayOf(uri: string): Way {
-    const known = this.#ways.get(uri);
-    if (known !== undefined) return known;
+  #wayOf(uri: string): TransportRoute {
+    const cached = this.#ways.get(uri);
+    if (cached !== undefined) return cached;
     const route = this.#routes.routeOf(uri);
-    const way: Way =
+    const way: TransportRoute =
       route.kind === "own"
         ? { kind: "proxy", uri: new URL(this.#access.proxyUrl).origin + proxyPath(this.#access.bare, route.address) }
         : route;

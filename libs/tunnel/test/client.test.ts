@@ -13,17 +13,17 @@ import {
   HTTP_VERSION_HEADER,
   openTunnel,
   START_TUNNEL_PATH,
-  type Tunnel,
-  type TunnelEvent,
+  type ClientTunnel,
+  type TunnelClientEvent,
   type TunnelOptions,
 } from "../src/index.js";
 import { HANDSHAKE_MS } from "../src/limits.js";
-import { answerOf, ask, type FakeConnection, FakeRelay, open } from "./fake-relay.js";
+import { answerOf, request, type FakeConnection, FakeRelay, open } from "./fake-relay.js";
 
 const ENVIRONMENT = "env_201k0yd4rz8yftmd4awh1bajg4v";
 const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 const identity = createRequestIdentity(new Secret(pem), systemClock);
-const stranger = createRequestIdentity(
+const otherIdentity = createRequestIdentity(
   new Secret(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()),
   systemClock,
 );
@@ -52,15 +52,15 @@ const letIn = (hello: Readonly<Record<string, unknown>>) =>
 
 interface Local extends AsyncDisposable {
   readonly port: number;
-  readonly asked: { path: string; version: string; headers: Readonly<Record<string, unknown>> }[];
+  readonly requests: { path: string; version: string; headers: Readonly<Record<string, unknown>> }[];
 }
 
 /** Says what it was asked, or echoes what it is told. */
 async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
-  const asked: Local["asked"] = [];
+  const requests: Local["requests"] = [];
   const answer = (request: Pick<IncomingMessage, "url" | "headers" | "httpVersion">, response: unknown): void => {
     const out = response as ServerResponse;
-    asked.push({ path: request.url ?? "", version: request.httpVersion, headers: request.headers });
+    requests.push({ path: request.url ?? "", version: request.httpVersion, headers: request.headers });
     if (request.url?.startsWith("/redirect")) out.writeHead(302, { location: "http://127.0.0.1:1/elsewhere" }).end();
     else {
       out.writeHead(200, { "content-type": "text/plain", "x-of": "local" });
@@ -73,7 +73,7 @@ async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -83,8 +83,8 @@ async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
 
 /** A tunnel, and what it told. */
 function aTunnel(relay: Pick<FakeRelay, "url">, set: Partial<TunnelOptions> = {}) {
-  const events: TunnelEvent[] = [];
-  const waiting: { kind: string; resolve: (event: TunnelEvent) => void }[] = [];
+  const events: TunnelClientEvent[] = [];
+  const waiting: { kind: string; resolve: (event: TunnelClientEvent) => void }[] = [];
   const tunnel = openTunnel({
     environmentId: ENVIRONMENT,
     name: "t",
@@ -102,7 +102,7 @@ function aTunnel(relay: Pick<FakeRelay, "url">, set: Partial<TunnelOptions> = {}
     },
     ...set,
   });
-  const next = (kind: TunnelEvent["kind"]): Promise<TunnelEvent> => new Promise((resolve) => waiting.push({ kind, resolve }));
+  const next = (kind: TunnelClientEvent["kind"]): Promise<TunnelClientEvent> => new Promise((resolve) => waiting.push({ kind, resolve }));
   return { tunnel, events, next, [Symbol.asyncDispose]: () => tunnel.close() };
 }
 
@@ -163,19 +163,19 @@ describe("the handshake", () => {
 
 describe("requests", () => {
   test.each([
-    { version: "h2", headers: {}, seen: "2.0" },
-    { version: "h2", headers: { [HTTP_VERSION_HEADER]: "HTTP/2.0" }, seen: "2.0" },
-    { version: "h1", headers: { [HTTP_VERSION_HEADER]: "HTTP/1.1" }, seen: "1.1" },
-  ] as const)("go to the local service in $version when told $headers", async ({ version, headers, seen }) => {
+    { version: "h2", headers: {}, expected: "2.0" },
+    { version: "h2", headers: { [HTTP_VERSION_HEADER]: "HTTP/2.0" }, expected: "2.0" },
+    { version: "h1", headers: { [HTTP_VERSION_HEADER]: "HTTP/1.1" }, expected: "1.1" },
+  ] as const)("go to the local service in $version when told $headers", async ({ version, headers, expected }) => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal(version);
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
     const connection = await relay.next();
     const path = "/http/localhost/9080/invoke/S/h?q=1";
-    const answer = await ask(connection, path, { ...signed("/invoke/S/h"), ...headers, "x-mine": "1" }, "hello");
+    const answer = await request(connection, path, { ...signed("/invoke/S/h"), ...headers, "x-mine": "1" }, "hello");
     expect(answer).toMatchObject({ status: 200, body: "hello", headers: { "x-of": "local" } });
-    expect(local.asked).toMatchObject([{ path: "/invoke/S/h?q=1", version: seen, headers: { "x-mine": "1" } }]);
-    expect(local.asked[0]?.headers["x-restate-jwt-v1"]).toBeDefined();
+    expect(local.requests).toMatchObject([{ path: "/invoke/S/h?q=1", version: expected, headers: { "x-mine": "1" } }]);
+    expect(local.requests[0]?.headers["x-restate-jwt-v1"]).toBeDefined();
   });
 
   test("stream both ways before either side has ended", async () => {
@@ -184,26 +184,26 @@ describe("requests", () => {
     await using tunnel = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
     const { session } = await relay.next();
     const stream = open(session, "/http/localhost/1/discover", signed("/discover"));
-    const heard: string[] = [];
+    const replies: string[] = [];
     stream.setEncoding("utf8");
-    for (const word of ["one", "two", "three"]) {
-      const said = new Promise<void>((resolve) => stream.once("data", (chunk: string) => resolve(void heard.push(chunk))));
-      stream.write(word);
+    for (const text of ["one", "two", "three"]) {
+      const said = new Promise<void>((resolve) => stream.once("data", (chunk: string) => resolve(void replies.push(chunk))));
+      stream.write(text);
       await said;
     }
     expect(tunnel.tunnel.inFlight).toBe(1);
     stream.end();
     await new Promise((resolve) => stream.on("close", resolve));
-    expect(heard).toEqual(["one", "two", "three"]);
+    expect(replies).toEqual(["one", "two", "three"]);
   });
 
   test("a redirect is an answer, not an order", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
-    const answer = await ask(await relay.next(), "/http/localhost/1/redirect", signed("/redirect"));
+    const answer = await request(await relay.next(), "/http/localhost/1/redirect", signed("/redirect"));
     expect(answer).toMatchObject({ status: 302, headers: { location: "http://127.0.0.1:1/elsewhere" } });
-    expect(local.asked).toHaveLength(1);
+    expect(local.requests).toHaveLength(1);
   });
 
   test("are 502 when nobody answers locally", async () => {
@@ -213,7 +213,7 @@ describe("requests", () => {
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: gone.port }] });
     const connection = await relay.next();
     for (const headers of [{}, { [HTTP_VERSION_HEADER]: "HTTP/1.1" }]) {
-      const answer = await ask(connection, "/http/localhost/1/discover", { ...signed("/discover"), ...headers });
+      const answer = await request(connection, "/http/localhost/1/discover", { ...signed("/discover"), ...headers });
       expect(answer.status).toBe(502);
       expect(JSON.parse(answer.body)).toMatchObject({ code: 502, message: expect.stringContaining("does not answer") });
     }
@@ -229,7 +229,7 @@ describe("requests", () => {
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
     const connection = await relay.next();
     for (const place of [`http/127.0.0.1/${port}`, `http/localhost/${port}`, `https/localhost/${port}`, `http/10.0.0.1/80`]) {
-      const answer = await ask(connection, `/${place}/discover`, signed("/discover"));
+      const answer = await request(connection, `/${place}/discover`, signed("/discover"));
       expect(answer.status).toBe(403);
       expect(JSON.parse(answer.body)).toMatchObject({ code: 403 });
     }
@@ -241,15 +241,15 @@ describe("requests", () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
     await using _open = aTunnel(relay, { allow: [`http://127.0.0.1:${local.port}`] });
-    const answer = await ask(await relay.next(), `/http/127.0.0.1/${local.port}/discover`, signed("/discover"));
+    const answer = await request(await relay.next(), `/http/127.0.0.1/${local.port}/discover`, signed("/discover"));
     expect(answer.status).toBe(200);
   });
 
   test("are 401 unless this environment signed them for this path, now", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
-    const late: Clock = { ...systemClock, nowMs: () => Date.now() - 3_600_000 };
-    const long = createRequestIdentity(new Secret(pem), late);
+    const slowClock: Clock = { ...systemClock, nowMs: () => Date.now() - 3_600_000 };
+    const long = createRequestIdentity(new Secret(pem), slowClock);
     await using _open = aTunnel(relay, {
       locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }],
       signingPublicKeys: [identity.publicKey, `publickeyv1_${"1".repeat(31)}2`],
@@ -257,15 +257,15 @@ describe("requests", () => {
     const connection = await relay.next();
     const cases: Readonly<Record<string, string>>[] = [
       {},
-      signed("/discover", stranger),
+      signed("/discover", otherIdentity),
       signed("/discover", long),
       signed("/invoke/Other/h"),
       { ...signed("/discover"), "x-restate-signature-scheme": "unsigned" },
       { ...signed("/discover"), "x-restate-jwt-v1": "a.b.c" },
     ];
-    for (const headers of cases) expect((await ask(connection, "/http/localhost/1/discover", headers)).status).toBe(401);
-    expect(local.asked).toEqual([]);
-    expect((await ask(connection, "/http/localhost/1/base/discover", signed("/discover"))).status).toBe(200);
+    for (const headers of cases) expect((await request(connection, "/http/localhost/1/discover", headers)).status).toBe(401);
+    expect(local.requests).toEqual([]);
+    expect((await request(connection, "/http/localhost/1/base/discover", signed("/discover"))).status).toBe(200);
   });
 
   test.each(["/http/localhost", "/ftp/localhost/1/x", "//localhost/1", "/http/localhost/1/%2e%2e/x", "/_/other"])(
@@ -273,7 +273,7 @@ describe("requests", () => {
     async (path) => {
       await using relay = await FakeRelay.open(letIn);
       await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: 1 }] });
-      expect((await ask(await relay.next(), path, signed("/x"))).status).toBe(400);
+      expect((await request(await relay.next(), path, signed("/x"))).status).toBe(400);
     },
   );
 
@@ -281,7 +281,7 @@ describe("requests", () => {
     await using relay = await FakeRelay.open(letIn);
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: 1 }] });
     const headers = { ...signed("/x"), [HTTP_VERSION_HEADER]: "HTTP/3" };
-    expect((await ask(await relay.next(), "/http/localhost/1/x", headers)).status).toBe(400);
+    expect((await request(await relay.next(), "/http/localhost/1/x", headers)).status).toBe(400);
   });
 });
 
@@ -289,7 +289,7 @@ describe("a life", () => {
   test("health is answered", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using _open = aTunnel(relay);
-    expect(await ask(await relay.next(), HEALTH_PATH)).toMatchObject({ status: 200, body: "" });
+    expect(await request(await relay.next(), HEALTH_PATH)).toMatchObject({ status: 200, body: "" });
   });
 
   test("a relay that drains is replaced at once, and what runs there ends well", async () => {
@@ -300,14 +300,14 @@ describe("a life", () => {
     const running = open(first.session, "/http/localhost/1/x", signed("/x"));
     running.write("begun ");
     await new Promise((resolve) => running.once("response", resolve));
-    expect((await ask(first, DRAIN_PATH)).status).toBe(200);
+    expect((await request(first, DRAIN_PATH)).status).toBe(200);
     const second = await relay.next();
     expect(second.hello["tunnel-connection-id"]).not.toBe(first.hello["tunnel-connection-id"]);
     const answer = answerOf(running);
     running.end("and done");
     first.session.close();
     await answer.catch(() => undefined); // It was answered before we listened: only the body counts.
-    expect((await ask(second, "/http/localhost/1/x", signed("/x"), "more")).body).toBe("more");
+    expect((await request(second, "/http/localhost/1/x", signed("/x"), "more")).body).toBe("more");
     expect(tunnel.events.map(({ kind }) => kind)).toContain("draining");
   });
 
@@ -316,7 +316,7 @@ describe("a life", () => {
     await using tunnel = aTunnel(relay);
     (await relay.next()).socket.destroy();
     const again = await relay.next();
-    expect(await ask(again, HEALTH_PATH)).toMatchObject({ status: 200 });
+    expect(await request(again, HEALTH_PATH)).toMatchObject({ status: 200 });
     expect(tunnel.events.map(({ kind }) => kind)).toContain("disconnected");
   });
 
@@ -343,14 +343,14 @@ describe("a life", () => {
     /** What a service receives of a request whose body is never complete. */
     async function halfARequest(
       version: "h1" | "h2",
-      breaking: (tunnel: Tunnel, connection: FakeConnection) => Promise<void> | void,
+      breaking: (tunnel: ClientTunnel, connection: FakeConnection) => Promise<void> | void,
     ) {
-      const seen: string[] = [];
+      const states: string[] = [];
       const closed = Promise.withResolvers<void>();
       const received = (body: Readable, isWhole: () => boolean): void => {
         handleErrors(body);
-        body.on("data", (chunk: Buffer) => seen.push(chunk.toString()));
-        body.on("end", () => seen.push(isWhole() ? "end" : "cut"));
+        body.on("data", (chunk: Buffer) => states.push(chunk.toString()));
+        body.on("end", () => states.push(isWhole() ? "end" : "cut"));
         body.on("close", () => closed.resolve());
       };
       const server = version === "h2" ? createHttp2() : createHttp1();
@@ -379,7 +379,7 @@ describe("a life", () => {
       await closed.promise;
       await tunnel.close();
       server.close();
-      return seen;
+      return states;
     }
 
     test.each(["h1", "h2"] as const)("the tunnel is closed and it does not finish in time, over %s", async (version) => {
@@ -448,8 +448,8 @@ test("T26: a local service that answers with a status that HTTP/2 does not have 
   await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port }] });
   const connection = await relay.next();
   const headers = { ...signed("/x"), [HTTP_VERSION_HEADER]: "HTTP/1.1" };
-  expect((await ask(connection, "/http/localhost/1/x", headers)).status).toBe(502);
-  expect((await ask(connection, HEALTH_PATH)).status).toBe(200);
+  expect((await request(connection, "/http/localhost/1/x", headers)).status).toBe(502);
+  expect((await request(connection, HEALTH_PATH)).status).toBe(200);
   local.closeAllConnections();
   await new Promise<void>((resolve) => local.close(() => resolve()));
 });

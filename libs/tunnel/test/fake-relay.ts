@@ -21,7 +21,7 @@ export class FakeRelay implements AsyncDisposable {
   readonly #close: () => Promise<void>;
   readonly #connections: FakeConnection[] = [];
   readonly #waiting: ((connection: FakeConnection) => void)[] = [];
-  #taken = 0;
+  #acceptedCount = 0;
 
   private constructor(url: string, close: () => Promise<void>) {
     this.url = url;
@@ -29,7 +29,7 @@ export class FakeRelay implements AsyncDisposable {
   }
 
   /** `verdict`: what it says to each; undefined lets the handshake hang. */
-  static async open(verdict: (hello: FakeConnection["hello"]) => TunnelWelcome | undefined): Promise<FakeRelay> {
+  static async open(decide: (hello: FakeConnection["hello"]) => TunnelWelcome | undefined): Promise<FakeRelay> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
       sockets.add(socket);
@@ -42,18 +42,18 @@ export class FakeRelay implements AsyncDisposable {
         { endStream: false, waitForTrailers: true },
       );
       let answer: TunnelWelcome | undefined;
-      let wants = false;
+      let canSendTrailers = false;
       const finish = (): void => {
-        if (wants && answer !== undefined && !stream.destroyed) stream.sendTrailers(welcomeTrailers(answer));
+        if (canSendTrailers && answer !== undefined && !stream.destroyed) stream.sendTrailers(welcomeTrailers(answer));
       };
       stream.on("response", (hello) => {
-        answer = verdict(hello as FakeConnection["hello"]);
+        answer = decide(hello as FakeConnection["hello"]);
         finish();
         if (answer?.status === "ok")
           stream.on("close", () => relay.#opened({ session, socket, hello: hello as FakeConnection["hello"] }));
       });
       stream.on("wantTrailers", () => {
-        wants = true;
+        canSendTrailers = true;
         finish();
       });
       stream.on("error", () => socket.destroy());
@@ -70,10 +70,10 @@ export class FakeRelay implements AsyncDisposable {
 
   /** The next connection that was let in. */
   next(): Promise<FakeConnection> {
-    const known = this.#connections[this.#taken];
-    if (known !== undefined) {
-      this.#taken++;
-      return Promise.resolve(known);
+    const pending = this.#connections[this.#acceptedCount];
+    if (pending !== undefined) {
+      this.#acceptedCount++;
+      return Promise.resolve(pending);
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -86,13 +86,13 @@ export class FakeRelay implements AsyncDisposable {
     this.#connections.push(connection);
     const waiting = this.#waiting.shift();
     if (waiting === undefined) return;
-    this.#taken++;
+    this.#acceptedCount++;
     waiting(connection);
   }
 }
 
 /** One request over a tunnel, and the whole answer. */
-export function ask(
+export function request(
   { session }: Pick<FakeConnection, "session">,
   path: string,
   headers: Readonly<Record<string, string>> = {},

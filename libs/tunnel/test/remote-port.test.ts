@@ -16,9 +16,9 @@ import { openRemotePort, type RemotePortEvent } from "../src/index.js";
 
 /** An ingress that says what it was asked and echoes what it is told. */
 async function aTarget() {
-  const asked: { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders }[] = [];
+  const requests: { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {
-    asked.push({ method: request.method, url: request.url, headers: request.headers });
+    requests.push({ method: request.method, url: request.url, headers: request.headers });
     response.writeHead(201, { "x-of": "target", "content-type": "text/plain" });
     request.pipe(response);
   });
@@ -26,7 +26,7 @@ async function aTarget() {
   let connections = 0;
   server.on("connection", () => connections++);
   return {
-    asked,
+    requests,
     get connections() {
       return connections;
     },
@@ -73,7 +73,7 @@ describe("a remote port", () => {
     await closed;
     clearInterval(drip);
     expect(text).toContain("408");
-    expect(target.asked.map(({ url }) => url)).toEqual(before === "" ? [] : ["/first"]);
+    expect(target.requests.map(({ url }) => url)).toEqual(before === "" ? [] : ["/first"]);
   });
 
   test("does not pass half a request of HTTP/2 on as a whole one when the caller's connection breaks", async () => {
@@ -169,7 +169,7 @@ describe("a remote port", () => {
     await over.promise;
     credential.resolve("key_1");
     expect((await fetch(`${port.url}/x`)).status).toBe(201);
-    expect(target.asked.map(({ url }) => url)).toEqual(["/x"]);
+    expect(target.requests.map(({ url }) => url)).toEqual(["/x"]);
     expect(target.connections).toBe(1);
   });
 
@@ -182,7 +182,7 @@ describe("a remote port", () => {
     socket.write("OST /x HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     socket.resume();
     await once(socket, "close");
-    expect(target.asked.map(({ method, url }) => [method, url])).toEqual([
+    expect(target.requests.map(({ method, url }) => [method, url])).toEqual([
       ["GET", "/y"],
       ["POST", "/x"],
     ]);
@@ -203,10 +203,10 @@ describe("a remote port", () => {
       body: "hello",
     });
     expect([answer.status, await answer.text(), answer.headers.get("x-of")]).toEqual([201, "hello", "target"]);
-    expect(target.asked).toMatchObject([
+    expect(target.requests).toMatchObject([
       { method: "POST", url: "/Svc/handler?q=1", headers: { authorization: "Bearer key_1", "x-a": "b", "idempotency-key": "k" } },
     ]);
-    expect(target.asked[0]?.headers.host).toBe(new URL(target.url).host);
+    expect(target.requests[0]?.headers.host).toBe(new URL(target.url).host);
     expect(JSON.stringify(events)).not.toContain("q=1");
   });
 

@@ -1,5 +1,5 @@
 /** Why: the management API as a door that a process opens. */
-import { createHttpPort, type Door, type Guard, isBeyondLoopback, openDoor } from "@perdure/role/http";
+import { createHttpPort, type BoundListener, type RequestGuard, isBeyondLoopback, openListener } from "@perdure/role/http";
 import { createAdminApi } from "./admin-api.js";
 import type { AdminSettings } from "./config.js";
 import { CONSOLE_DIRECTORY } from "./console/directory.js";
@@ -10,7 +10,7 @@ import type { AdminOptions, AdminPorts } from "./ports.js";
 
 export interface DoorParts {
   /** Asked before the guard against strangers' web pages. */
-  readonly guard?: Guard | undefined;
+  readonly guard?: RequestGuard | undefined;
   /** Whether somebody could look at the console, if the settings let them: not where only a gateway may ask. */
   readonly showsConsole?: boolean | undefined;
 }
@@ -25,7 +25,7 @@ export async function openAdminDoor(
   ports: AdminPorts,
   options: AdminOptions,
   { guard, showsConsole = true }: DoorParts = {},
-): Promise<Door> {
+): Promise<BoundListener> {
   const { clock, logger } = ports;
   if (showsConsole && isBeyondLoopback(settings)) logger.warn({ address: settings.bindAddress }, OPEN_TO_OTHERS);
   const isShown = showsConsole && !settings.disableWebUi;
@@ -39,5 +39,5 @@ export async function openAdminDoor(
       errorForm: (_code, message) => ({ body: { message, restate_code: null } }),
     },
   );
-  return openDoor(settings, port.listen, () => port.close(ADMIN_DRAIN_MS));
+  return openListener(settings, port.listen, () => port.close(ADMIN_DRAIN_MS));
 }

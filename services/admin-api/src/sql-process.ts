@@ -3,7 +3,7 @@
  * It is bundled beside `main.mjs` and started by `@perdure/sql` when a statement comes.
  */
 import { invariant, silentLogger, systemClock } from "@perdure/base";
-import { latePostgresArchive } from "@perdure/driver-postgres";
+import { deferredPostgresArchive } from "@perdure/driver-postgres";
 import { connectRedis, RedisPartitionStore, RedisSnapshot } from "@perdure/driver-redis";
 import type { SourceDescription } from "@perdure/sql";
 import { type OpenStore, runSqlProcess } from "@perdure/sql/process";
@@ -17,7 +17,7 @@ async function openStore({ store }: SourceDescription): Promise<OpenStore> {
   const ports = { clock: systemClock, logger: silentLogger };
   const connections = await connectRedis(redis, ports);
   const partitions = new RedisPartitionStore(connections, { environment });
-  const archive = latePostgresArchive({ url: postgresUrl, environment }, ports);
+  const archive = deferredPostgresArchive({ url: postgresUrl, environment }, ports);
   return {
     isOneMoment: false, // Redis has no view of one moment.
     snapshot: () => new ArchivedSnapshot(new RedisSnapshot(partitions), archive, () => systemClock.nowMs()),

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { eventually, programBundle, World } from "@perdure/conformance";
+import { eventually, programBundle, TestWorld } from "@perdure/conformance";
 import * as restate from "@restatedev/restate-sdk";
 import { Home } from "./home.js";
 
@@ -24,14 +24,14 @@ const cart = restate.object({
 });
 const signup = restate.workflow({ name: "Signup", handlers: { run: async () => "done", approve: async () => "yes" } });
 
-let world: World;
+let world: TestWorld;
 let home: Home;
 let script: string;
 let silent: Server;
 let deployment: string;
 
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
   deployment = (await world.deploy({ services: [desk, cart, signup] })).id;
   script = (await home.run(["completion", "bash"])).stdout;

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { eventually, HttpClient, Listener, ROOT, SdkEndpoint } from "@perdure/conformance";
+import { eventually, HttpClient, TestListener, ROOT, SdkEndpoint } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
 import { templateOf } from "../src/commands/dev/template.js";
@@ -102,7 +102,7 @@ await restate.serve({ services: [greeter], port: Number(process.env.PORT) });
 
 async function expectSilence(...ports: readonly unknown[]): Promise<void> {
   for (const port of ports) {
-    const listener = await Listener.open(createServer(), Number(port));
+    const listener = await TestListener.open(createServer(), Number(port));
     await listener.close();
   }
 }
@@ -384,7 +384,7 @@ test(
   "a port that is taken is told with who has it and what to do",
   async () => {
     mkdirSync(join(home.path, "empty"));
-    const listener = await Listener.open(createServer(), 0);
+    const listener = await TestListener.open(createServer(), 0);
     try {
       const refused = await home.run(["dev", "--ingress-port", String(listener.port), "--admin-port", "0"], { folder: "empty" });
       expect(refused.exitCode).toBe(1);

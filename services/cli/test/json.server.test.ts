@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
-import { eventually, World } from "@perdure/conformance";
+import { eventually, TestWorld } from "@perdure/conformance";
 import * as restate from "@restatedev/restate-sdk";
 import type { Command } from "commander";
 import type { ContextPorts } from "../src/context.js";
@@ -143,7 +143,7 @@ function words(group: string, rest: string): [string, ...string[]] {
   return [`${group} ${verb}`, ...args];
 }
 
-let world: World;
+let world: TestWorld;
 let home: string;
 let facts: Facts;
 
@@ -206,7 +206,7 @@ const someOf = (handler: string, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => sent(handler)));
 
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   home = mkdtempSync(join(tmpdir(), "perdure-json-"));
   const { endpoint, id } = await world.deploy({ services: [desk, cart, signup], inactivityMs: 200 });
   const [done, waiting] = [await someOf("echo", 3), await someOf("wait", 2)];

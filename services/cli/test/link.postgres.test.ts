@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SdkEndpoint } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
-import { Visitor } from "@perdure/tenancy/testing";
+import { BrowserClient } from "@perdure/tenancy/testing";
 import { type Context, handlers, serde, service } from "@restatedev/restate-sdk";
 import { Home, type Running } from "./home.js";
 import { approve, PASSWORD } from "./small-cloud.js";
@@ -57,7 +57,7 @@ describe("perdure link", () => {
   test(
     "logs in, makes an environment, opens a tunnel, registers, and prints a call that works",
     async () => {
-      const browser = new Visitor(cloud.apiUrl);
+      const browser = new BrowserClient(cloud.apiUrl);
       expect((await browser.submit("/sign-up", "/sign-up", { email: "a@perdure.test", password: PASSWORD })).status).toBe(303);
       const startedMs = performance.now();
       const linked = home.start([

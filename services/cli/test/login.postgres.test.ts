@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Visitor } from "@perdure/tenancy/testing";
+import type { BrowserClient } from "@perdure/tenancy/testing";
 import { Home, modeOf } from "./home.js";
 import { Door, SmallCloud } from "./small-cloud.js";
 
@@ -30,7 +30,7 @@ interface Stored {
 }
 
 let cloud: SmallCloud;
-let browser: Visitor;
+let browser: BrowserClient;
 let email: string;
 /** Logged in, with a profile `dev`. */
 let settled: Home;

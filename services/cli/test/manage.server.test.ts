@@ -1,7 +1,7 @@
 /** What the management plane offers, from the command line: as a process, against the released server and the published SDK. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
-import { eventually, SdkEndpoint, World } from "@perdure/conformance";
+import { eventually, SdkEndpoint, TestWorld } from "@perdure/conformance";
 import { VERSION } from "@perdure/role/version";
 import * as restate from "@restatedev/restate-sdk";
 import { Home, type Said } from "./home.js";
@@ -61,7 +61,7 @@ const signup = restate.workflow({
   },
 });
 
-let world: World;
+let world: TestWorld;
 let home: Home;
 let address: string;
 
@@ -79,7 +79,7 @@ function expectFailure({ exitCode, stderr }: Said, code: number, ...words: reado
 }
 
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
   const { endpoint } = await world.deploy({ services: [desk, cart, signup], inactivityMs: 200 });
   address = endpoint.url;

@@ -5,9 +5,9 @@
 import { createServer, type Server } from "node:http";
 import { Secret } from "@perdure/base";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
-import { type Database, freePorts, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { createReconciler } from "@perdure/tenancy";
-import { openTestTenancy, type TestTenancy, Visitor } from "@perdure/tenancy/testing";
+import { openTestTenancy, type TestTenancy, BrowserClient } from "@perdure/tenancy/testing";
 import type { Home, Running } from "./home.js";
 
 export const PASSWORD = "correct horse battery";
@@ -21,7 +21,7 @@ export interface Knock {
 export class SmallCloud implements AsyncDisposable {
   readonly tenancy: TestTenancy;
   readonly provisioner: MemoryProvisioner;
-  readonly #database: Database;
+  readonly #database: EmptyDatabase;
   readonly #reconciler: AsyncDisposable;
   readonly #doors: Door[] = [];
   #people = 0;
@@ -29,7 +29,7 @@ export class SmallCloud implements AsyncDisposable {
   private constructor(parts: {
     tenancy: TestTenancy;
     provisioner: MemoryProvisioner;
-    database: Database;
+    database: EmptyDatabase;
     reconciler: AsyncDisposable;
   }) {
     this.tenancy = parts.tenancy;
@@ -59,16 +59,16 @@ export class SmallCloud implements AsyncDisposable {
   }
 
   /** Signs somebody new up, in a browser. */
-  async person(name = "Ada"): Promise<{ readonly browser: Visitor; readonly email: string }> {
+  async person(name = "Ada"): Promise<{ readonly browser: BrowserClient; readonly email: string }> {
     await this.#forgetAttempts();
     const email = `cli${this.#people++}@perdure.test`;
-    const browser = new Visitor(this.origin);
+    const browser = new BrowserClient(this.origin);
     const { status } = await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name });
     if (status !== 303) throw new Error(`signing up answered ${status}`);
     return { browser, email };
   }
 
-  async approve(browser: Visitor, running: Running, decision?: string): Promise<void> {
+  async approve(browser: BrowserClient, running: Running, decision?: string): Promise<void> {
     await this.#forgetAttempts();
     await approve(browser, running, decision);
   }
@@ -79,7 +79,7 @@ export class SmallCloud implements AsyncDisposable {
   }
 
   /** `perdure login` to its end in all these homes, which wait for their turn to ask together. */
-  async logIn(browser: Visitor, ...homes: readonly Home[]): Promise<readonly Running[]> {
+  async logIn(browser: BrowserClient, ...homes: readonly Home[]): Promise<readonly Running[]> {
     const all = homes.map((home) => home.start(["login", "--no-browser"]));
     for (const running of all) await this.approve(browser, running);
     for (const running of all) {
@@ -106,7 +106,7 @@ export class SmallCloud implements AsyncDisposable {
 }
 
 /** Approves the code that a command shows. */
-export async function approve(browser: Visitor, running: Running, decision = "approve"): Promise<void> {
+export async function approve(browser: BrowserClient, running: Running, decision = "approve"): Promise<void> {
   const [, code = ""] = await running.until(/\b([B-Z]{4}-[B-Z]{4})\b/);
   const answer = await browser.submit(`/device?user_code=${code}`, "/device/decide", { user_code: code, decision });
   if (answer.status !== 200) throw new Error(`deciding answered ${answer.status}: ${answer.text}`);

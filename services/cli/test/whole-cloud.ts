@@ -9,7 +9,7 @@ import {
   tenancySettings,
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
-import { Program, programBundle } from "@perdure/conformance";
+import { ServiceProgram, programBundle } from "@perdure/conformance";
 import { freePorts, startDatabase } from "@perdure/servers";
 
 /** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
@@ -18,10 +18,10 @@ const RUNTIME_PORTS = 24_000 + (process.pid % 80) * 20;
 
 export class WholeCloud implements AsyncDisposable {
   readonly apiUrl: string;
-  readonly relay: Program;
+  readonly relay: ServiceProgram;
   readonly #close: AsyncDisposableStack;
 
-  private constructor(apiUrl: string, relay: Program, close: AsyncDisposableStack) {
+  private constructor(apiUrl: string, relay: ServiceProgram, close: AsyncDisposableStack) {
     this.apiUrl = apiUrl;
     this.relay = relay;
     this.#close = close;
@@ -48,8 +48,8 @@ export class WholeCloud implements AsyncDisposable {
       keyFile,
       serverProgram: await programBundle("services/standalone"),
     };
-    const launch = async (service: string, settings: Parameters<typeof Program.launch>[0]["settings"]): Promise<Program> => {
-      const program = close.use(await Program.launch({ service, settings }));
+    const launch = async (service: string, settings: Parameters<typeof ServiceProgram.launch>[0]["settings"]): Promise<ServiceProgram> => {
+      const program = close.use(await ServiceProgram.launch({ service, settings }));
       // Told to stop rather than killed: tenancy ends the runtimes it has made.
       close.defer(async () => void (await program.stop()));
       return program;

@@ -10,7 +10,7 @@ import { setPriority } from "node:os";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing/tenancy";
-import { Addresses } from "../src/addresses.js";
+import { ClientAddresses } from "../src/addresses.js";
 import { Callers } from "../src/callers.js";
 import { createCloudGateway } from "../src/index.js";
 
@@ -57,8 +57,8 @@ async function serveGateway(origins: string): Promise<void> {
     const facts = tenancy.put(exampleEnvironment({ upstream: { ingress: origin, admin: origin }, limits }));
     return { host: `${bareOf(facts.id)}.env.us.${DOMAIN}`, key: tenancy.addKey(facts.id, "rst:role::FullAccess") };
   };
-  const { address } = await gateway.listen({ door: "ingress", host: "127.0.0.1", port: 0 });
-  const told: GatewayFacts = {
+  const { address } = await gateway.listen({ endpoint: "ingress", host: "127.0.0.1", port: 0 });
+  const facts: GatewayFacts = {
     port: address.port,
     wide: place({ perSecond: 1e6, burst: 1e6 }),
     flooding: place({ perSecond: 20, burst: 50 }, other),
@@ -66,12 +66,12 @@ async function serveGateway(origins: string): Promise<void> {
     quiet: place({ perSecond: 500, burst: 1_500 }),
   };
   process.on("message", () => process.send?.(process.cpuUsage()));
-  process.send?.(told);
+  process.send?.(facts);
 }
 
-function start(name: string, value = ""): { child: ChildProcess; told: Promise<unknown> } {
+function start(name: string, value = ""): { child: ChildProcess; message: Promise<unknown> } {
   const child = fork(process.argv[1] as string, [name, value]);
-  return { child, told: nextMessage(child) };
+  return { child, message: nextMessage(child) };
 }
 
 function nextMessage(child: ChildProcess): Promise<unknown> {
@@ -79,9 +79,9 @@ function nextMessage(child: ChildProcess): Promise<unknown> {
 }
 
 async function cpuMicros(child: ChildProcess): Promise<number> {
-  const told = nextMessage(child);
+  const message = nextMessage(child);
   child.send("cpu");
-  const { user, system } = (await told) as NodeJS.CpuUsage;
+  const { user, system } = (await message) as NodeJS.CpuUsage;
   return user + system;
 }
 
@@ -112,15 +112,15 @@ function exchange(socket: Socket, bytes: Buffer): Promise<number> {
 /** Latencies in milliseconds. */
 async function load(port: number, bytes: Buffer, connections: number, requests: number): Promise<number[]> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
-  const taken: number[] = [];
+  const samples: number[] = [];
   let left = requests;
   await Promise.all(
     sockets.map(async (socket) => {
-      while (left-- > 0) taken.push(await exchange(socket, bytes));
+      while (left-- > 0) samples.push(await exchange(socket, bytes));
       socket.destroy();
     }),
   );
-  return taken;
+  return samples;
 }
 
 interface FloodOptions {
@@ -139,7 +139,7 @@ function flood({ port, place, perSecond }: FloodOptions): void {
   const bytes = requestTo(place);
   const free: Socket[] = [];
   let sockets = 0;
-  let owed = 0;
+  let pendingCount = 0;
   const dial = (): void => {
     sockets++;
     const socket = connect({ port, host: "127.0.0.1", noDelay: true }, () => socket.write(bytes));
@@ -152,7 +152,7 @@ function flood({ port, place, perSecond }: FloodOptions): void {
     });
   };
   setInterval(() => {
-    for (owed += (perSecond * FLOOD_TICK_MS) / 1_000; owed >= 1; owed--) {
+    for (pendingCount += (perSecond * FLOOD_TICK_MS) / 1_000; pendingCount >= 1; pendingCount--) {
       const socket = free.pop();
       if (socket !== undefined) socket.write(bytes);
       else if (sockets < FLOOD_CONNECTIONS_MAX) dial();
@@ -174,7 +174,7 @@ async function measureHit(): Promise<void> {
   const tenancy = new MemoryTenancy();
   const facts = tenancy.put(exampleEnvironment());
   const callers = new Callers(tenancy, systemClock);
-  const address = new Addresses(systemClock).of("127.0.0.1");
+  const address = new ClientAddresses(systemClock).of("127.0.0.1");
   const keys = Array.from({ length: 1_000 }, () => tenancy.addKey(facts.id, "rst:role::FullAccess"));
   for (const key of keys) await callers.check(key, facts.id, address);
   const rounds = 200_000;
@@ -188,9 +188,9 @@ async function measureHit(): Promise<void> {
 
 async function measureHop(): Promise<void> {
   const runtime = start("runtime");
-  const origin = (await runtime.told) as string;
+  const origin = (await runtime.message) as string;
   const gateway = start("gateway", origin);
-  const { port, wide } = (await gateway.told) as GatewayFacts;
+  const { port, wide } = (await gateway.message) as GatewayFacts;
   const direct = Number(new URL(origin).port);
   await load(port, requestTo(wide), 16, 5_000);
   await load(direct, requestTo(undefined), 16, 5_000);
@@ -227,10 +227,10 @@ async function measureHop(): Promise<void> {
  */
 async function measureFairness(): Promise<void> {
   const runtimes = [start("runtime"), start("runtime"), start("runtime")];
-  const [own, other, calm] = await Promise.all(runtimes.map(({ told }) => told));
+  const [own, other, calm] = await Promise.all(runtimes.map(({ message }) => message));
   const flooded = start("gateway", `${own} ${other}`);
   const spared = start("gateway", `${calm} ${calm}`);
-  const [here, there] = (await Promise.all([flooded.told, spared.told])) as [GatewayFacts, GatewayFacts];
+  const [here, there] = (await Promise.all([flooded.message, spared.message])) as [GatewayFacts, GatewayFacts];
   const both = (forMs: number): Promise<[number[], number[]]> =>
     Promise.all([steadily(here.port, here.quiet, forMs), steadily(there.port, there.quiet, forMs)]);
   await both(2_000);
@@ -262,7 +262,7 @@ async function steadily(port: number, place: Place, forMs: number): Promise<numb
   const bytes = requestTo(place);
   const free: Socket[] = [];
   const all: Socket[] = [];
-  const taken: Promise<number>[] = [];
+  const samples: Promise<number>[] = [];
   const endsAt = performance.now() + forMs;
   while (performance.now() < endsAt) {
     // One answer at a time on each connection, however slow it gets.
@@ -272,10 +272,10 @@ async function steadily(port: number, place: Place, forMs: number): Promise<numb
       all.push(socket);
     }
     const own = socket;
-    taken.push(exchange(own, bytes).finally(() => free.push(own)));
+    samples.push(exchange(own, bytes).finally(() => free.push(own)));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  const latencies = await Promise.all(taken);
+  const latencies = await Promise.all(samples);
   for (const socket of all) socket.destroy();
   return latencies;
 }

@@ -6,17 +6,17 @@
 import type { Clock } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import { ADDRESSES_MAX, NETWORK_LIMITS, type NetworkLimits } from "./limits.js";
-import { Pace } from "./pace.js";
+import { RefusalPace } from "./pace.js";
 import { TokenBucket } from "./token-bucket.js";
 
-export class Address {
+export class ClientAddress {
   /**
    * Spent by answers 401, and by each look-up that found nobody: those that were under way when it ran out are owed, so that in the long
    * run no more are made than this allows, however many come at once.
    */
   readonly unauthorized: TokenBucket;
   readonly anonymous: TokenBucket;
-  readonly pace: Pace;
+  readonly pace: RefusalPace;
   /** Look-ups under way. */
   lookups = 0;
   readonly #lookupsMax: number;
@@ -25,7 +25,7 @@ export class Address {
     this.#lookupsMax = lookupsMax;
     this.unauthorized = new TokenBucket(unauthorizedPerMinute / 60, unauthorizedPerMinute, nowMs);
     this.anonymous = new TokenBucket(anonymousPerSecond, anonymousBurst, nowMs);
-    this.pace = new Pace(nowMs);
+    this.pace = new RefusalPace(nowMs);
   }
 
   /** Whether a credential of this address may be looked up. */
@@ -34,10 +34,10 @@ export class Address {
   }
 }
 
-export class Addresses {
+export class ClientAddresses {
   readonly #clock: Clock;
   readonly #limits: NetworkLimits;
-  readonly #known = new Map<string, Address>();
+  readonly #byNetwork = new Map<string, ClientAddress>();
 
   constructor(clock: Clock, limits: NetworkLimits = NETWORK_LIMITS) {
     this.#clock = clock;
@@ -45,17 +45,17 @@ export class Addresses {
   }
 
   /** `remote` as a socket tells it. */
-  of(remote: string | undefined): Address {
+  of(remote: string | undefined): ClientAddress {
     const name = networkOf(remote);
-    const known = this.#known.get(name);
-    if (known !== undefined) {
-      this.#known.delete(name);
-      this.#known.set(name, known);
-      return known;
+    const existing = this.#byNetwork.get(name);
+    if (existing !== undefined) {
+      this.#byNetwork.delete(name);
+      this.#byNetwork.set(name, existing);
+      return existing;
     }
-    if (this.#known.size >= ADDRESSES_MAX) this.#known.delete(this.#known.keys().next().value as string);
-    const address = new Address(this.#clock.monotonicMs(), this.#limits);
-    this.#known.set(name, address);
+    if (this.#byNetwork.size >= ADDRESSES_MAX) this.#byNetwork.delete(this.#byNetwork.keys().next().value as string);
+    const address = new ClientAddress(this.#clock.monotonicMs(), this.#limits);
+    this.#byNetwork.set(name, address);
     return address;
   }
 }

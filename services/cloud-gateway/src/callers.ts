@@ -4,105 +4,105 @@
  */
 import { hash } from "node:crypto";
 import { type Clock, PerdureError } from "@perdure/base";
-import { type Authentication, type EnvironmentId, parseApiKey, type Tenancy, type TenancyNews } from "@perdure/cloud";
-import type { Address } from "./addresses.js";
+import { type Authentication, type EnvironmentId, parseApiKey, type Tenancy, type TenancyChange } from "@perdure/cloud";
+import type { ClientAddress } from "./addresses.js";
 import { FreshCache } from "./fresh-cache.js";
-import { CALLERS_MAX, LOOKUPS_MAX, NEGATIVE_TTL_MS, POSITIVE_TTL_MS, STALE_MS, STRANGERS_MAX } from "./limits.js";
+import { CALLERS_MAX, LOOKUPS_MAX, NEGATIVE_TTL_MS, POSITIVE_TTL_MS, STALE_MS, UNKNOWN_ENTRIES_MAX } from "./limits.js";
 
 /** `unknown` is counted against the address already. `throttled`: too much that was wrong came from it, and it is not told more. */
-export type Verdict = Authentication | { readonly kind: "throttled" };
+export type CallerCheck = Authentication | { readonly kind: "throttled" };
 
-const UNKNOWN: Verdict = { kind: "unknown" };
-const THROTTLED: Verdict = { kind: "throttled" };
+const UNKNOWN: CallerCheck = { kind: "unknown" };
+const THROTTLED: CallerCheck = { kind: "throttled" };
 const KEPT = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
 const NOT_KEPT = { ttlMs: 0, staleMs: 0 };
 
-interface Stranger {
-  readonly verdict: Verdict;
+interface UnknownCredential {
+  readonly check: CallerCheck;
   readonly untilMs: number;
 }
 
 export class Callers {
   readonly #tenancy: Tenancy;
   readonly #clock: Clock;
-  readonly #known: FreshCache<string, Authentication>;
-  readonly #strangers = new Map<string, Stranger>();
+  readonly #cache: FreshCache<string, Authentication>;
+  readonly #unknownCredentials = new Map<string, UnknownCredential>();
   /** Rises with news about credentials: what was asked before may be older than them. */
-  #newsCount = 0;
+  #changeCount = 0;
 
   constructor(tenancy: Tenancy, clock: Clock) {
     this.#tenancy = tenancy;
     this.#clock = clock;
-    this.#known = new FreshCache<string, Authentication>({
+    this.#cache = new FreshCache<string, Authentication>({
       clock,
       entriesMax: CALLERS_MAX,
       loadsMax: LOOKUPS_MAX,
-      freshness: (found) => (found.kind === "caller" ? KEPT : NOT_KEPT),
+      freshness: (authentication) => (authentication.kind === "caller" ? KEPT : NOT_KEPT),
       overloaded: () => new PerdureError("TEN0001", "too many credentials are being checked"),
     });
   }
 
   get stats(): { readonly hits: number; readonly misses: number; readonly staleHits: number; readonly entries: number } {
-    return { hits: this.#known.hits, misses: this.#known.misses, staleHits: this.#known.staleHits, entries: this.#known.size };
+    return { hits: this.#cache.hits, misses: this.#cache.misses, staleHits: this.#cache.staleHits, entries: this.#cache.size };
   }
 
   /** At once for what is known. Rejects with TEN0001 when tenancy cannot be reached and nothing recent is known. */
-  check(credential: string, environmentId: EnvironmentId, address: Address): Verdict | Promise<Verdict> {
+  check(credential: string, environmentId: EnvironmentId, address: ClientAddress): CallerCheck | Promise<CallerCheck> {
     const digest = hash("sha256", `${credential}\n${environmentId}`, "binary");
-    const ask = (): Promise<Authentication> => this.#tenancy.authenticate(credential, environmentId);
-    const known = this.#known.fresh(digest, ask);
-    if (known !== undefined) return this.#unlessExpired(known, address);
+    const load = (): Promise<Authentication> => this.#tenancy.authenticate(credential, environmentId);
+    const cached = this.#cache.fresh(digest, load);
+    if (cached !== undefined) return this.#unlessExpired(cached, address);
     const nowMs = this.#clock.monotonicMs();
     // Whoever was let in lately is no guesser, whatever else comes from there.
-    if (!this.#known.remembers(digest) && !address.mayLookUp(nowMs)) return THROTTLED;
-    const stranger = this.#strangers.get(digest);
-    if (stranger !== undefined && nowMs < stranger.untilMs) return counted(stranger.verdict, address, nowMs);
+    if (!this.#cache.remembers(digest) && !address.mayLookUp(nowMs)) return THROTTLED;
+    const entry = this.#unknownCredentials.get(digest);
+    if (entry !== undefined && nowMs < entry.untilMs) return counted(entry.check, address, nowMs);
     if (credential.startsWith("key_") && parseApiKey(credential) === undefined) return counted(UNKNOWN, address, nowMs);
-    return this.#lookUp(digest, address, ask);
+    return this.#lookUp(digest, address, load);
   }
 
-  heard(news: TenancyNews): void {
-    switch (news.kind) {
+  applyChange(change: TenancyChange): void {
+    switch (change.kind) {
       case "everything":
-        this.#newsCount++;
-        this.#strangers.clear();
-        return this.#known.outdateAll();
+        this.#changeCount++;
+        this.#unknownCredentials.clear();
+        return this.#cache.outdateAll();
       case "key":
       case "member":
-        this.#newsCount++;
-        this.#strangers.clear();
-        return this.#known.forgetWhere((found) => found.kind === "caller" && found.caller.id === news.id);
+        this.#changeCount++;
+        this.#unknownCredentials.clear();
+        return this.#cache.evictWhere((authentication) => authentication.kind === "caller" && authentication.caller.id === change.id);
       default:
         return; // Not about credentials.
     }
   }
 
-  async #lookUp(digest: string, address: Address, ask: () => Promise<Authentication>): Promise<Verdict> {
-    const newsCount = this.#newsCount;
+  async #lookUp(digest: string, address: ClientAddress, load: () => Promise<Authentication>): Promise<CallerCheck> {
+    const changeCount = this.#changeCount;
     address.lookups++;
     try {
-      const found = await this.#known.load(digest, ask);
-      if (found.kind !== "caller" && newsCount === this.#newsCount) this.#rememberStranger(digest, found);
-      if (found.kind === "unknown") return address.unauthorized.owe(this.#clock.monotonicMs()) ? UNKNOWN : THROTTLED;
-      return this.#unlessExpired(found, address);
+      const authentication = await this.#cache.load(digest, load);
+      if (authentication.kind !== "caller" && changeCount === this.#changeCount) this.#rememberUnknown(digest, authentication);
+      if (authentication.kind === "unknown") return address.unauthorized.overdraw(this.#clock.monotonicMs()) ? UNKNOWN : THROTTLED;
+      return this.#unlessExpired(authentication, address);
     } finally {
       address.lookups--;
     }
   }
 
   /** Against the wall clock, with each request: no news comes of a key that runs out (cloud.md §4.5). */
-  #unlessExpired(found: Authentication, address: Address): Verdict {
-    if (found.kind !== "caller" || found.caller.expiresAtMs === undefined) return found;
-    return found.caller.expiresAtMs > this.#clock.nowMs() ? found : counted(UNKNOWN, address, this.#clock.monotonicMs());
+  #unlessExpired(authentication: Authentication, address: ClientAddress): CallerCheck {
+    if (authentication.kind !== "caller" || authentication.caller.expiresAtMs === undefined) return authentication;
+    return authentication.caller.expiresAtMs > this.#clock.nowMs() ? authentication : counted(UNKNOWN, address, this.#clock.monotonicMs());
   }
 
-  #rememberStranger(digest: string, verdict: Verdict): void {
-    if (this.#strangers.size >= STRANGERS_MAX) this.#strangers.delete(this.#strangers.keys().next().value as string);
-    this.#strangers.set(digest, { verdict, untilMs: this.#clock.monotonicMs() + NEGATIVE_TTL_MS });
+  #rememberUnknown(digest: string, check: CallerCheck): void {
+    if (this.#unknownCredentials.size >= UNKNOWN_ENTRIES_MAX) this.#unknownCredentials.delete(this.#unknownCredentials.keys().next().value as string);
+    this.#unknownCredentials.set(digest, { check, untilMs: this.#clock.monotonicMs() + NEGATIVE_TTL_MS });
   }
 }
 
 /** Of one that is unknown without a look-up. */
-function counted(verdict: Verdict, address: Address, nowMs: number): Verdict {
-  return verdict.kind !== "unknown" || address.unauthorized.take(nowMs) ? verdict : THROTTLED;
+function counted(check: CallerCheck, address: ClientAddress, nowMs: number): CallerCheck {
+  return check.kind !== "unknown" || address.unauthorized.take(nowMs) ? check : THROTTLED;
 }

@@ -4,7 +4,7 @@
  */
 import type { Logger } from "@perdure/base";
 import { bareOf, type EnvironmentFacts, type Tenancy } from "@perdure/cloud";
-import type { GatewayDoor } from "./environments.js";
+import type { GatewayEndpoint } from "./environments.js";
 import type { CloudGateway, OpenListener } from "./ports.js";
 
 export interface EnvironmentPortsSettings {
@@ -12,7 +12,7 @@ export interface EnvironmentPortsSettings {
   readonly host: string;
 }
 
-export class EnvironmentPorts implements AsyncDisposable {
+export class EnvironmentPortListeners implements AsyncDisposable {
   readonly #gateway: CloudGateway;
   readonly #tenancy: Tenancy;
   readonly #logger: Logger;
@@ -29,15 +29,15 @@ export class EnvironmentPorts implements AsyncDisposable {
     this.#logger = logger;
     this.#host = host;
     tenancy.watch(
-      (news) => {
-        if (news.kind === "everything" || news.kind === "environment") this.#follow();
+      (change) => {
+        if (change.kind === "everything" || change.kind === "environment") this.#follow();
       },
       { signal: this.#stop.signal },
     );
   }
 
   /** Resolves when all that was known when it was called is done. */
-  get settled(): Promise<void> {
+  get idle(): Promise<void> {
     return this.#following;
   }
 
@@ -64,22 +64,22 @@ export class EnvironmentPorts implements AsyncDisposable {
   }
 
   async #arrange(all: readonly EnvironmentFacts[]): Promise<void> {
-    const wanted = new Map<string, { door: GatewayDoor; port: number; facts: EnvironmentFacts }>();
+    const desired = new Map<string, { endpoint: GatewayEndpoint; port: number; facts: EnvironmentFacts }>();
     for (const facts of all) {
-      for (const door of ["ingress", "admin"] as const) {
-        const port = Number(new URL(door === "ingress" ? facts.ingressUrl : facts.adminUrl).port);
-        if (port > 0) wanted.set(`${door} ${port} ${facts.id}`, { door, port, facts });
+      for (const endpoint of ["ingress", "admin"] as const) {
+        const port = Number(new URL(endpoint === "ingress" ? facts.ingressUrl : facts.adminUrl).port);
+        if (port > 0) desired.set(`${endpoint} ${port} ${facts.id}`, { endpoint, port, facts });
       }
     }
     for (const [name, listener] of this.#open) {
-      if (wanted.has(name)) continue;
+      if (desired.has(name)) continue;
       this.#open.delete(name);
       await listener[Symbol.asyncDispose]();
     }
-    for (const [name, { door, port, facts }] of wanted) {
+    for (const [name, { endpoint, port, facts }] of desired) {
       if (this.#open.has(name)) continue;
       try {
-        this.#open.set(name, await this.#gateway.listen({ door, host: this.#host, port, environment: bareOf(facts.id) }));
+        this.#open.set(name, await this.#gateway.listen({ endpoint, host: this.#host, port, environment: bareOf(facts.id) }));
       } catch (cause) {
         this.#logger.warn({ cause, port, environmentId: facts.id }, "an environment's port cannot be opened");
       }

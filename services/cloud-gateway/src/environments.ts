@@ -7,10 +7,10 @@ import {
   type EnvironmentId,
   type Rate,
   type Tenancy,
-  type TenancyNews,
+  type TenancyChange,
 } from "@perdure/cloud";
-import type { Address } from "./addresses.js";
-import { Line } from "./fair-queue.js";
+import type { ClientAddress } from "./addresses.js";
+import { FairQueueLine } from "./fair-queue.js";
 import { FreshCache, type Freshness } from "./fresh-cache.js";
 import {
   ENVIRONMENTS_MAX,
@@ -22,54 +22,54 @@ import {
   POSITIVE_TTL_MS,
   SLEEP_TTL_MS,
   STALE_MS,
-  STRANGERS_MAX,
+  UNKNOWN_ENTRIES_MAX,
 } from "./limits.js";
-import { Pace } from "./pace.js";
+import { RefusalPace } from "./pace.js";
 import { RateMeter } from "./rate-shares.js";
 import { TokenBucket } from "./token-bucket.js";
 import type { Totals, UsageBook } from "./usage.js";
-import type { Visit } from "./visit.js";
+import type { GatewayRequest } from "./visit.js";
 
 /** The doors of the gateway. */
-export type GatewayDoor = "ingress" | "admin";
+export type GatewayEndpoint = "ingress" | "admin";
 
 /** What is counted for one door of an environment. */
-export interface DoorState {
+export interface EndpointState {
   readonly bucket: TokenBucket;
   readonly meter: RateMeter;
-  readonly pace: Pace;
+  readonly pace: RefusalPace;
 }
 
 /** What stays when the facts change. */
 export class EnvironmentState {
-  readonly ingress: DoorState;
-  readonly admin: DoorState;
+  readonly ingress: EndpointState;
+  readonly admin: EndpointState;
   readonly totals: Totals;
   /** Admitted requests, until they are answered. */
   inFlight = 0;
   /** Those that wait for their turn to be forwarded. */
-  readonly line = new Line<Visit>();
+  readonly line = new FairQueueLine<GatewayRequest>();
 
   constructor({ id, limits }: EnvironmentFacts, totals: Totals, nowMs: number) {
-    const door = (name: GatewayDoor, { perSecond, burst }: Rate): DoorState => ({
+    const stateOf = (name: GatewayEndpoint, { perSecond, burst }: Rate): EndpointState => ({
       bucket: new TokenBucket(perSecond, burst, nowMs),
       meter: new RateMeter(id, name),
-      pace: new Pace(nowMs),
+      pace: new RefusalPace(nowMs),
     });
-    this.ingress = door("ingress", limits.ingressRate);
-    this.admin = door("admin", limits.adminRate);
+    this.ingress = stateOf("ingress", limits.ingressRate);
+    this.admin = stateOf("admin", limits.adminRate);
     this.totals = totals;
   }
 }
 
-export interface Environment {
+export interface GatewayEnvironment {
   readonly facts: EnvironmentFacts;
   readonly state: EnvironmentState;
 }
 
 /** `nobody`: it was never there, or is deleted. `throttled`: nothing was looked up, because too much that was wrong came from this address. */
-export type Found = Environment | "nobody" | "throttled";
-type Known = Environment | "nobody";
+export type EnvironmentLookup = GatewayEnvironment | "nobody" | "throttled";
+type CachedEnvironment = GatewayEnvironment | "nobody";
 
 const ACTIVE = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
 /** About to change, and news may be lost. */
@@ -77,20 +77,20 @@ const BRIEF = { ttlMs: NEGATIVE_TTL_MS, staleMs: STALE_MS };
 const SLEEPING = { ttlMs: SLEEP_TTL_MS, staleMs: STALE_MS };
 const NOT_KEPT = { ttlMs: 0, staleMs: 0 };
 
-export class Environments {
+export class GatewayEnvironments {
   readonly #tenancy: Tenancy;
   readonly #clock: Clock;
   readonly #usage: UsageBook;
-  readonly #known: FreshCache<BareEnvironmentId, Known>;
+  readonly #cache: FreshCache<BareEnvironmentId, CachedEnvironment>;
   readonly #states = new Map<EnvironmentId, EnvironmentState>();
   /** Names that are nobody's, and until when that is believed. */
-  readonly #nobodies = new Map<BareEnvironmentId, number>();
+  readonly #absentUntilMs = new Map<BareEnvironmentId, number>();
 
   constructor(tenancy: Tenancy, clock: Clock, usage: UsageBook) {
     this.#tenancy = tenancy;
     this.#clock = clock;
     this.#usage = usage;
-    this.#known = new FreshCache<BareEnvironmentId, Known>({
+    this.#cache = new FreshCache<BareEnvironmentId, CachedEnvironment>({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
       loadsMax: LOOKUPS_MAX,
@@ -100,16 +100,16 @@ export class Environments {
   }
 
   get stats(): { readonly hits: number; readonly misses: number; readonly staleHits: number; readonly entries: number } {
-    return { hits: this.#known.hits, misses: this.#known.misses, staleHits: this.#known.staleHits, entries: this.#known.size };
+    return { hits: this.#cache.hits, misses: this.#cache.misses, staleHits: this.#cache.staleHits, entries: this.#cache.size };
   }
 
   /** At once for what is known. Rejects with TEN0001 when tenancy cannot be reached and nothing recent is known. */
-  find(bare: BareEnvironmentId, address: Address): Found | Promise<Found> {
-    const load = (): Promise<Known> => this.#load(bare);
-    const known = this.#known.fresh(bare, load);
-    if (known !== undefined) return known;
+  find(bare: BareEnvironmentId, address: ClientAddress): EnvironmentLookup | Promise<EnvironmentLookup> {
+    const load = (): Promise<CachedEnvironment> => this.#load(bare);
+    const cached = this.#cache.fresh(bare, load);
+    if (cached !== undefined) return cached;
     const nowMs = this.#clock.monotonicMs();
-    if ((this.#nobodies.get(bare) ?? 0) > nowMs) {
+    if ((this.#absentUntilMs.get(bare) ?? 0) > nowMs) {
       address.unauthorized.take(nowMs); // Names are guessed like keys are.
       return "nobody";
     }
@@ -117,37 +117,37 @@ export class Environments {
   }
 
   /** Of one that was there a moment ago, for whoever was let in: nobody's allowance is taken. Rejects as `find` does. */
-  async again(bare: BareEnvironmentId): Promise<Known> {
-    const load = (): Promise<Known> => this.#load(bare);
-    return this.#known.fresh(bare, load) ?? this.#known.load(bare, load);
+  async again(bare: BareEnvironmentId): Promise<CachedEnvironment> {
+    const load = (): Promise<CachedEnvironment> => this.#load(bare);
+    return this.#cache.fresh(bare, load) ?? this.#cache.load(bare, load);
   }
 
-  heard(news: TenancyNews): void {
-    if (news.kind === "everything") {
-      this.#nobodies.clear();
-      this.#known.outdateAll();
-    } else if (news.kind === "environment") {
-      this.#nobodies.delete(bareOf(news.id));
-      this.#known.forget(bareOf(news.id));
+  applyChange(change: TenancyChange): void {
+    if (change.kind === "everything") {
+      this.#absentUntilMs.clear();
+      this.#cache.outdateAll();
+    } else if (change.kind === "environment") {
+      this.#absentUntilMs.delete(bareOf(change.id));
+      this.#cache.evict(bareOf(change.id));
     }
   }
 
-  async #lookUp(bare: BareEnvironmentId, address: Address, load: () => Promise<Known>): Promise<Known> {
+  async #lookUp(bare: BareEnvironmentId, address: ClientAddress, load: () => Promise<CachedEnvironment>): Promise<CachedEnvironment> {
     address.lookups++;
     try {
-      const found = await this.#known.load(bare, load);
-      if (found === "nobody") address.unauthorized.owe(this.#clock.monotonicMs());
-      return found;
+      const loaded = await this.#cache.load(bare, load);
+      if (loaded === "nobody") address.unauthorized.overdraw(this.#clock.monotonicMs());
+      return loaded;
     } finally {
       address.lookups--;
     }
   }
 
-  async #load(bare: BareEnvironmentId): Promise<Known> {
+  async #load(bare: BareEnvironmentId): Promise<CachedEnvironment> {
     const facts = await this.#tenancy.environment(bare);
     if (facts !== undefined) return { facts, state: this.#stateOf(facts) };
-    if (this.#nobodies.size >= STRANGERS_MAX) this.#nobodies.delete(this.#nobodies.keys().next().value as BareEnvironmentId);
-    this.#nobodies.set(bare, this.#clock.monotonicMs() + NEGATIVE_TTL_MS);
+    if (this.#absentUntilMs.size >= UNKNOWN_ENTRIES_MAX) this.#absentUntilMs.delete(this.#absentUntilMs.keys().next().value as BareEnvironmentId);
+    this.#absentUntilMs.set(bare, this.#clock.monotonicMs() + NEGATIVE_TTL_MS);
     return "nobody";
   }
 
@@ -162,10 +162,10 @@ export class Environments {
   }
 }
 
-function freshnessOf(found: Known): Freshness {
-  if (found === "nobody") return NOT_KEPT;
-  if (found.facts.sleep !== undefined) return SLEEPING;
-  return found.facts.status === "ACTIVE" ? ACTIVE : BRIEF;
+function freshnessOf(cached: CachedEnvironment): Freshness {
+  if (cached === "nobody") return NOT_KEPT;
+  if (cached.facts.sleep !== undefined) return SLEEPING;
+  return cached.facts.status === "ACTIVE" ? ACTIVE : BRIEF;
 }
 
 /** How many requests of an environment may wait for its runtime here. */

@@ -1,7 +1,7 @@
 /** T20: who comes alone does not wait for the lines of others. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { FairQueue, Line } from "./fair-queue.js";
+import { FairQueue, FairQueueLine } from "./fair-queue.js";
 import { FORWARDS_PER_TURN } from "./limits.js";
 
 function aQueue(lineMax = 1_000) {
@@ -16,7 +16,7 @@ function aQueue(lineMax = 1_000) {
 
 test("without a crowd everybody is served at once", () => {
   const { queue, served, turn, turns } = aQueue();
-  const line = new Line<string>();
+  const line = new FairQueueLine<string>();
   for (let n = 0; n < 3; n++) {
     expect(queue.enter(line, `${n}`, 1)).toBe("served");
     turn();
@@ -28,7 +28,7 @@ test("without a crowd everybody is served at once", () => {
 
 test("T20: one request beside a flood that came before it is served in the next turn", () => {
   const { queue, served, turn } = aQueue();
-  const [flood, quiet] = [new Line<string>(), new Line<string>()];
+  const [flood, quiet] = [new FairQueueLine<string>(), new FairQueueLine<string>()];
   for (let n = 0; n < 500; n++) queue.enter(flood, "flood", 1);
   expect(queue.enter(quiet, "quiet", 1)).toBe("waits");
   expect(served).toHaveLength(FORWARDS_PER_TURN);
@@ -40,7 +40,7 @@ test("T20: one request beside a flood that came before it is served in the next 
 
 test("T20: a line has an end; beyond it nothing is kept", () => {
   const { queue, served, turn } = aQueue(10);
-  const line = new Line<string>();
+  const line = new FairQueueLine<string>();
   const entered = Array.from({ length: FORWARDS_PER_TURN + 11 }, () => queue.enter(line, "x", 1));
   expect(entered.filter((each) => each === "waits")).toHaveLength(10);
   expect(entered.at(-1)).toBe("full");
@@ -61,9 +61,9 @@ test("whatever comes, each is served once, in the order of its line, and lines t
         serve: (item) => served.push(item),
         nextTurn: (turn) => turns.push(turn),
       });
-      const lines = Array.from({ length: 4 }, () => new Line<(typeof served)[number]>());
+      const lines = Array.from({ length: 4 }, () => new FairQueueLine<(typeof served)[number]>());
       all.forEach(({ line, cost, turn }, n) => {
-        queue.enter(lines[line] as Line<(typeof served)[number]>, { line, n, cost }, cost);
+        queue.enter(lines[line] as FairQueueLine<(typeof served)[number]>, { line, n, cost }, cost);
         if (turn) for (const next of turns.splice(0)) next();
       });
       while (turns.length > 0) for (const next of turns.splice(0)) next();
@@ -75,7 +75,7 @@ test("whatever comes, each is served once, in the order of its line, and lines t
     }),
   );
   const { queue, served, turn } = aQueue();
-  const [heavy, light] = [new Line<string>(), new Line<string>()];
+  const [heavy, light] = [new FairQueueLine<string>(), new FairQueueLine<string>()];
   for (let n = 0; n < 200; n++) queue.enter(heavy, "heavy", 4);
   for (let n = 0; n < 200; n++) queue.enter(light, "light", 1);
   const before = served.length;

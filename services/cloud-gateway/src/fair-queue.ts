@@ -8,14 +8,14 @@
 import { Ring } from "@perdure/base";
 import { FORWARDS_PER_TURN, LINE_MAX } from "./limits.js";
 
-interface Waiting<T> {
+interface QueuedItem<T> {
   readonly item: T;
   readonly cost: number;
 }
 
 /** Of one environment. */
-export class Line<T> {
-  readonly waiting = new Ring<Waiting<T>>();
+export class FairQueueLine<T> {
+  readonly waiting = new Ring<QueuedItem<T>>();
   /** What it may still spend in this round. */
   credit = 0;
   isInRound = false;
@@ -34,7 +34,7 @@ export class FairQueue<T> {
   readonly #nextTurn: (turn: () => void) => void;
   readonly #lineMax: number;
   /** Lines in which somebody waits, in the order of their turns. */
-  readonly #round = new Ring<Line<T>>();
+  readonly #round = new Ring<FairQueueLine<T>>();
   #left = FORWARDS_PER_TURN;
   #isArmed = false;
   #waiting = 0;
@@ -50,7 +50,7 @@ export class FairQueue<T> {
   }
 
   /** `cost`: 1 to FORWARDS_PER_TURN. `served` means that it was, before this returns; of `full` nothing is kept. */
-  enter(line: Line<T>, item: T, cost: number): Entered {
+  enter(line: FairQueueLine<T>, item: T, cost: number): Entered {
     if (this.#round.length === 0 && this.#left >= cost) {
       this.#left -= cost;
       this.#arm();
@@ -77,11 +77,11 @@ export class FairQueue<T> {
   readonly #turn = (): void => {
     this.#isArmed = false;
     this.#left = FORWARDS_PER_TURN;
-    while (this.#left > 0 && this.#round.length > 0) this.#serveLine(this.#round.shift() as Line<T>);
+    while (this.#left > 0 && this.#round.length > 0) this.#serveLine(this.#round.shift() as FairQueueLine<T>);
     if (this.#round.length > 0 || this.#left < FORWARDS_PER_TURN) this.#arm();
   };
 
-  #serveLine(line: Line<T>): void {
+  #serveLine(line: FairQueueLine<T>): void {
     line.credit++;
     for (let next = line.waiting.peek(); next !== undefined && next.cost <= line.credit; next = line.waiting.peek()) {
       line.waiting.shift();

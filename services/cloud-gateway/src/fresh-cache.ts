@@ -23,7 +23,7 @@ export interface FreshCacheOptions<V> {
   readonly overloaded: () => Error;
 }
 
-interface Entry<V> {
+interface FreshEntry<V> {
   value: V;
   freshUntilMs: number;
   refreshAtMs: number;
@@ -32,7 +32,7 @@ interface Entry<V> {
   generation: number;
 }
 
-interface Load<V> {
+interface FreshLoad<V> {
   readonly promise: Promise<V>;
   /** Set when news came meanwhile: the answer may be older than the news. */
   outdated: boolean;
@@ -41,8 +41,8 @@ interface Load<V> {
 export class FreshCache<K, V> {
   readonly #options: FreshCacheOptions<V>;
   /** In the order of use. */
-  readonly #entries = new Map<K, Entry<V>>();
-  readonly #loads = new Map<K, Load<V>>();
+  readonly #entries = new Map<K, FreshEntry<V>>();
+  readonly #loads = new Map<K, FreshLoad<V>>();
   #generation = 0;
   /** For metrics. */
   hits = 0;
@@ -82,14 +82,14 @@ export class FreshCache<K, V> {
   }
 
   /** It changed or is gone; what is being looked up for it now is not kept. */
-  forget(key: K): void {
+  evict(key: K): void {
     this.#entries.delete(key);
     const load = this.#loads.get(key);
     if (load !== undefined) load.outdated = true;
   }
 
   /** Forgets all that match. What is being looked up is not kept, since it may be one of them. */
-  forgetWhere(matches: (value: V) => boolean): void {
+  evictWhere(matches: (value: V) => boolean): void {
     for (const [key, { value }] of this.#entries) if (matches(value)) this.#entries.delete(key);
     for (const load of this.#loads.values()) load.outdated = true;
   }
@@ -100,13 +100,13 @@ export class FreshCache<K, V> {
     for (const load of this.#loads.values()) load.outdated = true;
   }
 
-  #refresh(key: K, entry: Entry<V>, nowMs: number, load: () => Promise<V>): void {
+  #refresh(key: K, entry: FreshEntry<V>, nowMs: number, load: () => Promise<V>): void {
     if (this.#loads.size >= this.#options.loadsMax || this.#loads.has(key)) return;
     entry.refreshAtMs = nowMs + RETRY_MS;
     this.#start(key, load).promise.catch(() => undefined); // Whoever needs it once it is no longer fresh hears why it failed.
   }
 
-  async #load(key: K, entry: Entry<V> | undefined, load: () => Promise<V>): Promise<V> {
+  async #load(key: K, entry: FreshEntry<V> | undefined, load: () => Promise<V>): Promise<V> {
     const { clock, loadsMax, overloaded } = this.#options;
     try {
       const running = this.#loads.get(key);
@@ -124,16 +124,16 @@ export class FreshCache<K, V> {
     }
   }
 
-  #start(key: K, load: () => Promise<V>): Load<V> {
-    const running: Load<V> = { promise: load(), outdated: false };
+  #start(key: K, load: () => Promise<V>): FreshLoad<V> {
+    const running: FreshLoad<V> = { promise: load(), outdated: false };
     this.#loads.set(key, running);
-    const settle = (): void => {
+    const removeLoad = (): void => {
       if (this.#loads.get(key) === running) this.#loads.delete(key);
     };
     running.promise.then((value) => {
-      settle();
+      removeLoad();
       if (!running.outdated) this.#keep(key, value);
-    }, settle);
+    }, removeLoad);
     return running;
   }
 

@@ -6,47 +6,47 @@
  *                     └─────────────┴─▸ answers (what the gateway itself says)          settlement: counted, measured, told of
  */
 import type { TimerHandle } from "@perdure/base";
-import type { TenancyNews } from "@perdure/cloud";
-import { Addresses } from "./addresses.js";
-import { Admission } from "./admission.js";
+import type { TenancyChange } from "@perdure/cloud";
+import { ClientAddresses } from "./addresses.js";
+import { GatewayAdmission } from "./admission.js";
 import { Answers } from "./answers.js";
 import { Callers } from "./callers.js";
 import { ConnectionCount } from "./connection-count.js";
-import { Environments } from "./environments.js";
+import { GatewayEnvironments } from "./environments.js";
 import { HostNames } from "./host.js";
 import { CONNECTIONS_PER_NETWORK_MAX, DRAIN_MS, SWEEP_MS } from "./limits.js";
-import { createListener, type Listener } from "./listener.js";
+import { createListener, type HttpListener } from "./listener.js";
 import type { CloudGateway, GatewayOptions, GatewayPorts, ListenOptions, OpenListener } from "./ports.js";
 import { PublicAnswers } from "./public-answers.js";
 import { RateSharing } from "./rate-shares.js";
 import { type Entrance, Reception } from "./reception.js";
 import { malformed } from "./refusal.js";
 import { RequestIds } from "./request-id.js";
-import { type Outcome, Settlement } from "./settlement.js";
+import { type RequestOutcome, Settlement } from "./settlement.js";
 import { errorBody } from "./tell.js";
 import { Upstreams } from "./upstreams.js";
 import { UsageBook } from "./usage.js";
-import type { Visit, VisitOwner } from "./visit.js";
+import type { GatewayRequest, RequestOwner } from "./visit.js";
 
 export function createCloudGateway(ports: GatewayPorts, options: GatewayOptions): CloudGateway {
   return new Gateway(ports, options);
 }
 
-class Gateway implements CloudGateway, VisitOwner {
+class Gateway implements CloudGateway, RequestOwner {
   readonly #ports: GatewayPorts;
   readonly #options: GatewayOptions;
   readonly #ids: RequestIds;
   readonly #usage: UsageBook;
   readonly #rates: RateSharing;
-  readonly #environments: Environments;
+  readonly #environments: GatewayEnvironments;
   readonly #callers: Callers;
   readonly #upstreams: Upstreams;
   readonly #answers: Answers;
-  readonly #admission: Admission;
+  readonly #admission: GatewayAdmission;
   readonly #reception: Reception;
   readonly #settlement: Settlement;
   readonly #connections: ConnectionCount;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<HttpListener>();
   readonly #watch = new AbortController();
   #sweep: TimerHandle;
   #inFlight = 0;
@@ -64,7 +64,7 @@ class Gateway implements CloudGateway, VisitOwner {
     const name = `gateway-${this.#ids.next()}`;
     this.#usage = new UsageBook({ tenancy, clock, logger }, name);
     this.#rates = new RateSharing({ tenancy, clock, logger }, name, options.region);
-    this.#environments = new Environments(tenancy, clock, this.#usage);
+    this.#environments = new GatewayEnvironments(tenancy, clock, this.#usage);
     this.#callers = new Callers(tenancy, clock);
     this.#upstreams = new Upstreams(clock);
     const publicAnswers = new PublicAnswers(this.#upstreams, clock);
@@ -72,14 +72,14 @@ class Gateway implements CloudGateway, VisitOwner {
     const nextTurn = (turn: () => void): void => void setImmediate(turn);
     const parts = { answers: this.#answers, upstreams: this.#upstreams, rates: this.#rates };
     const environments = this.#environments;
-    this.#admission = new Admission({ tenancy, environments, clock, metrics, edge, nextTurn, ...parts }, options.issuer);
+    this.#admission = new GatewayAdmission({ tenancy, environments, clock, metrics, edge, nextTurn, ...parts }, options.issuer);
     this.#settlement = new Settlement({ logger, metrics }, options.logsRequests !== false);
     this.#reception = new Reception(
       {
         clock,
         hosts: new HostNames(options.domain),
         ids: this.#ids,
-        addresses: new Addresses(clock, options.networkLimits),
+        addresses: new ClientAddresses(clock, options.networkLimits),
         environments: this.#environments,
         callers: this.#callers,
         answers: this.#answers,
@@ -88,7 +88,7 @@ class Gateway implements CloudGateway, VisitOwner {
       options,
     );
     this.#sweep = clock.setTimer(SWEEP_MS, () => this.#sweepAll());
-    tenancy.watch((news) => this.#heard(news), { signal: this.#watch.signal });
+    tenancy.watch((change) => this.#applyChange(change), { signal: this.#watch.signal });
   }
 
   get inFlight(): number {
@@ -106,8 +106,8 @@ class Gateway implements CloudGateway, VisitOwner {
     };
   }
 
-  async listen({ door, host, port, certificates, environment }: ListenOptions): Promise<OpenListener> {
-    const entrance: Entrance = { door, environment };
+  async listen({ endpoint, host, port, certificates, environment }: ListenOptions): Promise<OpenListener> {
+    const entrance: Entrance = { endpoint, environment };
     const listener = createListener(
       {
         request: (exchange, line) => {
@@ -160,19 +160,19 @@ class Gateway implements CloudGateway, VisitOwner {
     await this.#usage.close();
   }
 
-  settled(visit: Visit, outcome: Outcome): void {
+  completed(request: GatewayRequest, outcome: RequestOutcome): void {
     this.#inFlight--;
-    this.#admission.left(visit);
-    this.#settlement.settle(visit, outcome, this.#ports.clock.monotonicMs());
+    this.#admission.left(request);
+    this.#settlement.record(request, outcome, this.#ports.clock.monotonicMs());
   }
 
-  unreadable(visit: Visit): void {
-    this.#answers.refuse(visit, UNREADABLE_BODY);
+  unreadable(request: GatewayRequest): void {
+    this.#answers.refuse(request, UNREADABLE_BODY);
   }
 
-  #heard(news: TenancyNews): void {
-    this.#environments.heard(news);
-    this.#callers.heard(news);
+  #applyChange(change: TenancyChange): void {
+    this.#environments.applyChange(change);
+    this.#callers.applyChange(change);
   }
 
   #sweepAll(): void {

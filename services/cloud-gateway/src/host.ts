@@ -26,22 +26,22 @@ export function hostOf(authority: string): string | undefined {
 /** Names of the form `<bare>.env.<region>.<domain>`; parsed ones are remembered, since few names make most of the requests. */
 export class HostNames {
   readonly #suffix: string;
-  readonly #known = new Map<string, NamedHost>();
-  readonly #knownMax: number;
+  readonly #cache = new Map<string, NamedHost>();
+  readonly #cacheMax: number;
 
-  constructor(domain: string, knownMax = 10_000) {
+  constructor(domain: string, cacheMax = 10_000) {
     this.#suffix = `.${domain.toLowerCase()}`;
-    this.#knownMax = knownMax;
+    this.#cacheMax = cacheMax;
   }
 
   /** `host` as `hostOf` gives it. */
   parse(host: string): NamedHost {
-    const known = this.#known.get(host);
-    if (known !== undefined) return known;
+    const cached = this.#cache.get(host);
+    if (cached !== undefined) return cached;
     const named = this.#parse(host);
     if (named.kind === "unknown") return named; // Anybody can invent those: they are not worth remembering.
-    if (this.#known.size >= this.#knownMax) this.#known.clear();
-    this.#known.set(host, named);
+    if (this.#cache.size >= this.#cacheMax) this.#cache.clear();
+    this.#cache.set(host, named);
     return named;
   }
 

@@ -87,7 +87,7 @@ export class Http2Exchange extends Exchange {
 
 /** Headers that come more than once (`set-cookie`) become a list. */
 function add(fields: OutgoingHttpHeaders, name: string, value: string): void {
-  const known = fields[name];
-  if (known === undefined) fields[name] = value;
-  else fields[name] = Array.isArray(known) ? [...known, value] : [String(known), value];
+  const existing = fields[name];
+  if (existing === undefined) fields[name] = value;
+  else fields[name] = Array.isArray(existing) ? [...existing, value] : [String(existing), value];
 }

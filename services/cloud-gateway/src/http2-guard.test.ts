@@ -10,10 +10,10 @@ class Session extends EventEmitter {
   destroyed = false;
   readonly goaways: number[] = [];
   /** Answers of the peer, in the order in which it was asked. */
-  readonly asked: (() => void)[] = [];
+  readonly pendingAnswers: (() => void)[] = [];
 
   ping(answered: () => void): void {
-    this.asked.push(answered);
+    this.pendingAnswers.push(answered);
   }
   goaway(code: number): void {
     this.goaways.push(code);
@@ -45,11 +45,11 @@ test("whoever waits on a silent connection is asked whether they are there, agai
   const { session, open, pass } = guarded();
   open();
   pass(KEEP_ALIVE_MS - 1);
-  expect(session.asked).toHaveLength(0);
+  expect(session.pendingAnswers).toHaveLength(0);
   for (let n = 1; n <= 3; n++) {
     pass(KEEP_ALIVE_MS);
-    expect(session.asked).toHaveLength(n);
-    session.asked[n - 1]?.();
+    expect(session.pendingAnswers).toHaveLength(n);
+    session.pendingAnswers[n - 1]?.();
     pass(PING_TIMEOUT_MS + 1);
     expect(session.destroyed).toBe(false);
   }
@@ -58,10 +58,10 @@ test("whoever waits on a silent connection is asked whether they are there, agai
 test("one that does not answer is given up; one without requests is not asked", () => {
   const { session, open, pass, guard } = guarded();
   pass(10 * KEEP_ALIVE_MS);
-  expect([session.asked.length, guard.isIdle]).toEqual([0, true]);
+  expect([session.pendingAnswers.length, guard.isIdle]).toEqual([0, true]);
   const stream = open();
   pass(1);
-  expect(session.asked).toHaveLength(1);
+  expect(session.pendingAnswers).toHaveLength(1);
   pass(PING_TIMEOUT_MS);
   expect(session.destroyed).toBe(false);
   pass(1);
@@ -69,7 +69,7 @@ test("one that does not answer is given up; one without requests is not asked", 
   stream.emit("close");
   expect(guard.isIdle).toBe(true);
   pass(10 * KEEP_ALIVE_MS);
-  expect(session.asked).toHaveLength(1);
+  expect(session.pendingAnswers).toHaveLength(1);
 });
 
 test("T21: as many free frames as any program needs are counted anew in each window; one more and it is told to calm down", () => {

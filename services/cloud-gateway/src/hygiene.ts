@@ -3,7 +3,7 @@
  * not reach it (cloud.md §6.4); and its answers must not tell tenants how things are named inside.
  */
 import { foreignCookies } from "@perdure/cloud";
-import type { GatewayDoor } from "./environments.js";
+import type { GatewayEndpoint } from "./environments.js";
 import type { RequestHead } from "./request-head.js";
 
 /** Lower case. About one connection (RFC 9110 §7.6.1), ours to say, or credentials. */
@@ -41,7 +41,7 @@ const OF_BROWSERS: ReadonlySet<string> = new Set(["origin", "referer", "cookie",
 
 /** What the gateway adds. */
 export interface Provenance {
-  readonly door: GatewayDoor;
+  readonly endpoint: GatewayEndpoint;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   readonly requestId: string;
@@ -56,14 +56,14 @@ export interface Provenance {
 /** Names and values in turn, without a length: whoever sends the body knows it. */
 export function headersForRuntime(
   head: RequestHead,
-  { door, remoteAddress, isSecure, requestId, ...rest }: Provenance,
+  { endpoint, remoteAddress, isSecure, requestId, ...rest }: Provenance,
 ): string[] {
   const raw = head.rawHeaders;
   const listed = head.connection === undefined ? undefined : listedIn(head.connection);
   const headers: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] as string).toLowerCase();
-    if (!mayPass(name) || listed?.has(name) === true || (door === "admin" && isOfBrowsers(name))) continue;
+    if (!mayPass(name) || listed?.has(name) === true || (endpoint === "admin" && isOfBrowsers(name))) continue;
     if (rest.isRewritten && name === "accept-encoding") continue;
     if (rest.traceparent !== undefined && name === "traceparent") continue;
     const passed = name === "cookie" ? foreignCookies(raw[i + 1] as string) : raw[i + 1];

@@ -1,6 +1,6 @@
 /** Why: a key may have a rate of its own below its environment's, so that one program's mistake leaves the others their part (cloud.md §6.5). */
-import type { ApiKeyId, Caller } from "@perdure/cloud";
-import type { GatewayDoor } from "./environments.js";
+import type { ApiKeyId, AuthenticatedCaller } from "@perdure/cloud";
+import type { GatewayEndpoint } from "./environments.js";
 import { KEY_BUCKETS_MAX } from "./limits.js";
 import { TokenBucket } from "./token-bucket.js";
 
@@ -9,15 +9,15 @@ export class KeyRates {
   readonly #buckets = new Map<string, TokenBucket>();
 
   /** Undefined when it may; otherwise the bucket that has nothing left. `share`: of this gateway. */
-  refusedBy(caller: Caller, door: GatewayDoor, share: number, nowMs: number): TokenBucket | undefined {
+  refusedBy(caller: AuthenticatedCaller, endpoint: GatewayEndpoint, share: number, nowMs: number): TokenBucket | undefined {
     if (caller.kind !== "key" || caller.ratePerSecond === undefined) return undefined;
-    const bucket = this.#bucketOf(caller.id, door, caller.ratePerSecond, nowMs);
+    const bucket = this.#bucketOf(caller.id, endpoint, caller.ratePerSecond, nowMs);
     bucket.divide(share, nowMs);
     return bucket.take(nowMs) ? undefined : bucket;
   }
 
-  #bucketOf(id: ApiKeyId, door: GatewayDoor, perSecond: number, nowMs: number): TokenBucket {
-    const name = `${id} ${door}`;
+  #bucketOf(id: ApiKeyId, endpoint: GatewayEndpoint, perSecond: number, nowMs: number): TokenBucket {
+    const name = `${id} ${endpoint}`;
     let bucket = this.#buckets.get(name);
     if (bucket !== undefined) {
       this.#buckets.delete(name);

@@ -72,7 +72,7 @@ export const PING_TIMEOUT_MS = 20_000;
 /** Idle connections to a runtime are closed before the runtime does it (75 s): no request may meet a connection that is closing. */
 export const UPSTREAM_IDLE_MS = 30_000;
 /** Connections to a runtime that nobody calls are forgotten after this long. */
-export const UPSTREAM_FORGET_MS = 300_000;
+export const UPSTREAM_EVICT_MS = 300_000;
 /** Header section of an answer. */
 export const UPSTREAM_HEADER_BYTES_MAX = 64 * 1024;
 /** Answers that must be read whole to be changed: lists of deployments for those who may not see their headers. */
@@ -96,7 +96,7 @@ export const RETRY_MS = 1_000;
 export const CALLERS_MAX = 100_000;
 export const ENVIRONMENTS_MAX = 100_000;
 /** Of those that are nobody's: fewer, so that guesses never push out what is known. */
-export const STRANGERS_MAX = 10_000;
+export const UNKNOWN_ENTRIES_MAX = 10_000;
 /** Questions to tenancy at one time; beyond them the door is overloaded, not tenancy. */
 export const LOOKUPS_MAX = 1_000;
 
@@ -164,12 +164,12 @@ export const WAKE_HELD_MS = 10_000;
 /** …after this long, in seconds: most are up by then. */
 export const WAKE_RETRY_SECONDS = 5;
 /** How often it is looked whether a sleeper is up; tenancy is asked only when it said so, or the last answer is older than `SLEEP_TTL_MS`. */
-export const WAKE_LOOK_MS = 100;
+export const WAKE_POLL_MS = 100;
 export const SLEEP_TTL_MS = 1_000;
 /** One that still sleeps is asked for again: what was said before may be lost. */
 export const WAKE_AGAIN_MS = 2_000;
 /** Held requests of one environment: a crowd that all waited would meet a runtime that has just begun. */
-export const HELD_PER_SLEEPER_MAX = 100;
+export const HELD_PER_ENVIRONMENT_MAX = 100;
 /** …of all: each holds a connection or a stream, and what arrived of its body with the headers. */
 export const HELD_TOTAL_MAX = 2_000;
 

@@ -28,14 +28,14 @@ import { Http1Exchange } from "./http1-exchange.js";
 import { Http2Exchange } from "./http2-exchange.js";
 import { Http2Guard } from "./http2-guard.js";
 import * as limits from "./limits.js";
-import { headersTooLarge, malformed, type Refusal, slowRequest } from "./refusal.js";
+import { headersTooLarge, malformed, type GatewayRefusal, slowRequest } from "./refusal.js";
 import type { RequestLine } from "./request-head.js";
 
 export interface ListenerHandlers {
   /** A request. Must not throw. */
   request(exchange: Exchange, line: RequestLine): void;
   /** Something that is no request: the body to say so, JSON. */
-  unreadable(refused: Refusal): string;
+  unreadable(refused: GatewayRefusal): string;
   /** An HTTP/2 connection was closed for what it did. */
   flooded(): void;
 }
@@ -47,7 +47,7 @@ export interface ListenerPorts {
   readonly connections: ConnectionCount;
 }
 
-export interface Listener {
+export interface HttpListener {
   /** Rejects with RT0004 when the address cannot be bound. `port` 0 takes a free one. */
   listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
   /** No new connections; running requests may finish for `graceMs`, then everything is cut. Idempotent. */
@@ -65,7 +65,7 @@ export function createListener(
   handlers: ListenerHandlers,
   certificates: CertificateSource | undefined,
   { clock, logger, connections }: ListenerPorts,
-): Listener {
+): HttpListener {
   const isSecure = certificates !== undefined;
   const http1 = isSecure ? secureServer(certificates, clock) : createHttp1Server(http1Options);
   const http2 = createHttp2Server(http2Options);
@@ -77,7 +77,7 @@ export function createListener(
   let handedOver: Socket | undefined;
   const sessions = new Map<ServerHttp2Session, Http2Guard>();
   /** Requests of a connection that are not answered yet. */
-  const pipelines = new WeakMap<Socket, Pipeline>();
+  const pipelines = new WeakMap<Socket, Http1Pipeline>();
   let closed: Promise<void> | undefined;
 
   // ── connections ────────────────────────────────────────────────────────────────────────────────
@@ -174,7 +174,7 @@ export function createListener(
     sayUnreadable(socket, malformed("This is not a request that can be read in one way only"));
   });
 
-  function sayUnreadable(socket: Duplex, refused: Refusal): void {
+  function sayUnreadable(socket: Duplex, refused: GatewayRefusal): void {
     const body = handlers.unreadable(refused);
     const head = [
       `HTTP/1.1 ${refused.status} Refused`,
@@ -281,7 +281,7 @@ export function createListener(
 }
 
 /** Requests of one connection. */
-interface Pipeline {
+interface Http1Pipeline {
   /** Not answered yet. */
   waiting: number;
   last: Http1Exchange | undefined;

@@ -4,20 +4,20 @@
  */
 import type { EnvironmentId } from "@perdure/cloud";
 import type { Metrics, ObservedValue } from "@perdure/role";
-import type { GatewayDoor } from "./environments.js";
+import type { GatewayEndpoint } from "./environments.js";
 import { ENVIRONMENTS_COUNTED_MAX } from "./limits.js";
-import { type RefusalReason, refusalReasons } from "./refusal.js";
+import { type GatewayRefusalReason, refusalReasons } from "./refusal.js";
 import { type WakeResult, wakeResults } from "./waking.js";
 
 /** Told about visits; must not throw. */
 export interface GatewayMetrics {
   /** `reason` when the gateway answered instead of a runtime. */
-  answered(door: GatewayDoor, status: number, reason: RefusalReason | undefined, durationMs: number): void;
+  answered(endpoint: GatewayEndpoint, status: number, reason: GatewayRefusalReason | undefined, durationMs: number): void;
   /** The client left, or the answer broke off. */
-  abandoned(door: GatewayDoor, durationMs: number): void;
+  abandoned(endpoint: GatewayEndpoint, durationMs: number): void;
   /** A request at the ingress of an environment is over. */
   ofEnvironment(id: EnvironmentId, outcome: EnvironmentOutcome): void;
-  bytes(door: GatewayDoor, bytesIn: number, bytesOut: number): void;
+  bytes(endpoint: GatewayEndpoint, bytesIn: number, bytesOut: number): void;
   retried(): void;
   flooded(): void;
   /** Nobody waits for a sleeper any more. */
@@ -27,10 +27,10 @@ export interface GatewayMetrics {
 /** `failed`: the gateway answered with an error of the platform's, or the runtime broke off its answer. `abandoned`: the client left. */
 export type EnvironmentOutcome = "answered" | "failed" | "abandoned";
 
-const DOORS = ["ingress", "admin"];
+const ENDPOINTS = ["ingress", "admin"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-export interface Gauges {
+export interface GatewayGauges {
   readonly inFlight: () => number;
   readonly heldRefusals: () => number;
   readonly waiting: () => number;
@@ -53,7 +53,7 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
   const requests = metrics.counter({
     name: "perdure_cloud_gateway_requests_total",
     help: "Requests by listener, class of status and component that answered",
-    labels: { door: DOORS, code: STATUS_CLASSES, outcome: ["runtime", "gateway", "abandoned"] },
+    labels: { door: ENDPOINTS, code: STATUS_CLASSES, outcome: ["runtime", "gateway", "abandoned"] },
   });
   const byEnvironment = new EnvironmentCounts();
   metrics.observedEach(
@@ -69,17 +69,17 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
   const refusals = metrics.counter({
     name: "perdure_cloud_gateway_refusals_total",
     help: "Requests that the gateway answered instead of a runtime",
-    labels: { door: DOORS, reason: [...refusalReasons] },
+    labels: { door: ENDPOINTS, reason: [...refusalReasons] },
   });
   const durations = metrics.histogram({
     name: "perdure_cloud_gateway_request_duration_seconds",
     help: "Time from a request's headers to the end of its answer, handlers included",
-    labels: { door: DOORS },
+    labels: { door: ENDPOINTS },
   });
   const bytes = metrics.counter({
     name: "perdure_cloud_gateway_body_bytes_total",
     help: "Bytes of bodies that passed",
-    labels: { door: DOORS, direction: ["in", "out"] },
+    labels: { door: ENDPOINTS, direction: ["in", "out"] },
   });
   const retries = metrics.counter({
     name: "perdure_cloud_gateway_upstream_retries_total",
@@ -100,20 +100,20 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
     labels: { result: [...wakeResults] },
   });
   return {
-    answered(door, status, reason, durationMs) {
+    answered(endpoint, status, reason, durationMs) {
       const code = STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "other";
-      requests.inc(door, code, reason === undefined ? "runtime" : "gateway");
-      if (reason !== undefined) refusals.inc(door, reason);
-      durations.observe(durationMs / 1000, door);
+      requests.inc(endpoint, code, reason === undefined ? "runtime" : "gateway");
+      if (reason !== undefined) refusals.inc(endpoint, reason);
+      durations.observe(durationMs / 1000, endpoint);
     },
-    abandoned(door, durationMs) {
-      requests.inc(door, "other", "abandoned");
-      durations.observe(durationMs / 1000, door);
+    abandoned(endpoint, durationMs) {
+      requests.inc(endpoint, "other", "abandoned");
+      durations.observe(durationMs / 1000, endpoint);
     },
     ofEnvironment: (id, outcome) => byEnvironment.count(id, outcome),
-    bytes(door, bytesIn, bytesOut) {
-      bytes.add(bytesIn, door, "in");
-      bytes.add(bytesOut, door, "out");
+    bytes(endpoint, bytesIn, bytesOut) {
+      bytes.add(bytesIn, endpoint, "in");
+      bytes.add(bytesOut, endpoint, "out");
     },
     retried: () => retries.inc(),
     flooded: () => floods.inc(),
@@ -150,7 +150,7 @@ const OUTCOMES: readonly EnvironmentOutcome[] = ["answered", "failed", "abandone
 /** What is asked for when somebody looks. */
 export function observeGateway(
   metrics: Metrics,
-  { inFlight, heldRefusals, waiting, gateways, callers, environments }: Gauges,
+  { inFlight, heldRefusals, waiting, gateways, callers, environments }: GatewayGauges,
 ): void {
   const observed = (type: "gauge" | "counter", name: string, help: string, read: () => number): void =>
     metrics.observed({ name: `perdure_cloud_gateway_${name}`, help, type }, read);

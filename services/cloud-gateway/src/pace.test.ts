@@ -2,12 +2,12 @@
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { HELD_REFUSALS_MAX, PROMPT_REFUSALS_BURST, REFUSAL_SPACING_MS } from "./limits.js";
-import { Pace, Pacer } from "./pace.js";
+import { RefusalPace, Pacer } from "./pace.js";
 
 test("T20: refusals beyond the prompt ones come one by one, in order, and no more than wait are kept", () => {
   const clock = new VirtualClock();
   const pacer = new Pacer(clock);
-  const pace = new Pace(clock.monotonicMs());
+  const pace = new RefusalPace(clock.monotonicMs());
   const answered: number[] = [];
   const outcomes = Array.from({ length: PROMPT_REFUSALS_BURST + HELD_REFUSALS_MAX + 3 }, (_, n) =>
     pacer.pace(pace, () => answered.push(n)),
@@ -21,7 +21,7 @@ test("T20: refusals beyond the prompt ones come one by one, in order, and no mor
   expect(answered).toEqual([PROMPT_REFUSALS_BURST]);
   clock.advanceBy(REFUSAL_SPACING_MS);
   expect(answered).toHaveLength(2);
-  expect(pacer.pace(new Pace(clock.monotonicMs()), () => undefined)).toBe("now"); // Nobody else waits.
+  expect(pacer.pace(new RefusalPace(clock.monotonicMs()), () => undefined)).toBe("now"); // Nobody else waits.
   clock.advanceBy(REFUSAL_SPACING_MS * HELD_REFUSALS_MAX);
   expect([answered.length, pacer.waiting]).toEqual([HELD_REFUSALS_MAX, 0]);
   expect(answered).toEqual(answered.toSorted((one, other) => one - other));
@@ -30,7 +30,7 @@ test("T20: refusals beyond the prompt ones come one by one, in order, and no mor
 test("a gateway that closes answers whatever waits", () => {
   const clock = new VirtualClock();
   const pacer = new Pacer(clock);
-  const paces = [new Pace(0), new Pace(0)];
+  const paces = [new RefusalPace(0), new RefusalPace(0)];
   let answered = 0;
   for (const pace of paces) for (let n = 0; n < PROMPT_REFUSALS_BURST + 2; n++) pacer.pace(pace, () => answered++);
   pacer.close();

@@ -16,16 +16,16 @@ import {
 } from "./limits.js";
 import { TokenBucket } from "./token-bucket.js";
 
-interface Held {
+interface HeldRefusal {
   readonly dueMs: number;
   readonly answer: () => void;
 }
 
 /** Of one environment's door, or of one address. */
-export class Pace {
+export class RefusalPace {
   readonly prompt: TokenBucket;
   /** Refusals that wait, in order. */
-  readonly held = new Ring<Held>();
+  readonly held = new Ring<HeldRefusal>();
   lastDueMs = 0;
   timer: TimerHandle | undefined = undefined;
 
@@ -40,7 +40,7 @@ export type Pacing = "now" | "later" | "drop";
 export class Pacer {
   readonly #clock: Clock;
   /** Those in which refusals wait. */
-  readonly #holding = new Set<Pace>();
+  readonly #holding = new Set<RefusalPace>();
   #waiting = 0;
 
   constructor(clock: Clock) {
@@ -53,7 +53,7 @@ export class Pacer {
   }
 
   /** `answer` is called later only when the outcome is `later`. */
-  pace(pace: Pace, answer: () => void): Pacing {
+  pace(pace: RefusalPace, answer: () => void): Pacing {
     const nowMs = this.#clock.monotonicMs();
     if (pace.prompt.take(nowMs)) return "now";
     if (pace.held.length >= HELD_REFUSALS_MAX || this.#waiting >= HELD_REFUSALS_TOTAL_MAX) return "drop";
@@ -75,13 +75,13 @@ export class Pacer {
     this.#holding.clear();
   }
 
-  #arm(pace: Pace, nowMs: number): void {
+  #arm(pace: RefusalPace, nowMs: number): void {
     const first = pace.held.peek();
     if (first === undefined) this.#holding.delete(pace);
     else pace.timer ??= this.#clock.setTimer(Math.max(0, first.dueMs - nowMs), () => this.#release(pace));
   }
 
-  #release(pace: Pace): void {
+  #release(pace: RefusalPace): void {
     pace.timer = undefined;
     const nowMs = this.#clock.monotonicMs();
     for (let first = pace.held.peek(); first !== undefined && first.dueMs <= nowMs; first = pace.held.peek()) {
@@ -90,7 +90,7 @@ export class Pacer {
     this.#arm(pace, nowMs);
   }
 
-  #answerFirst(pace: Pace): void {
+  #answerFirst(pace: RefusalPace): void {
     const first = pace.held.shift();
     if (first === undefined) return;
     this.#waiting--;

@@ -22,18 +22,18 @@ import {
 import { maskSecrets } from "./mask.js";
 import * as refusal from "./refusal.js";
 import { isQuery } from "./route.js";
-import type { Upstream } from "./upstreams.js";
-import type { Forwarding, Visit } from "./visit.js";
+import type { UpstreamPool } from "./upstreams.js";
+import type { Forwarding, GatewayRequest } from "./visit.js";
 
-export interface PassagePorts {
+export interface ProxiedRequestPorts {
   readonly clock: Clock;
   /** Answers instead of the runtime. */
-  refuse(visit: Visit, refused: refusal.Refusal): void;
+  refuse(request: GatewayRequest, refused: refusal.GatewayRefusal): void;
   /** A connection could not be made and is tried once more. */
   retried(): void;
 }
 
-type Answer =
+type AnswerState =
   | { readonly kind: "none" | "streaming" | "ended" }
   | {
       readonly kind: "masking";
@@ -43,11 +43,11 @@ type Answer =
       bytes: number;
     };
 
-export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwarding {
-  readonly #ports: PassagePorts;
-  readonly #visit: Visit;
+export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver, Forwarding {
+  readonly #ports: ProxiedRequestPorts;
+  readonly #request: GatewayRequest;
   readonly #facts: EnvironmentFacts;
-  readonly #upstream: Upstream;
+  readonly #upstream: UpstreamPool;
   readonly #bodyBytesMax: number;
   readonly #startedAtMs: number;
   #controller: Dispatcher.DispatchController | undefined;
@@ -57,7 +57,7 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
   /** Nothing more is to be said to either side. */
   #over = false;
   #released = false;
-  #answer: Answer = { kind: "none" };
+  #answer: AnswerState = { kind: "none" };
 
   /** The request's body: chunks until it is decided how it goes on, then a stream or one buffer. */
   #gathered: Uint8Array[] | undefined;
@@ -67,9 +67,9 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
   /** Since when the client takes nothing; undefined while it does. */
   #stalledAtMs: number | undefined;
 
-  constructor(ports: PassagePorts, visit: Visit, facts: EnvironmentFacts, upstream: Upstream) {
+  constructor(ports: ProxiedRequestPorts, request: GatewayRequest, facts: EnvironmentFacts, upstream: UpstreamPool) {
     this.#ports = ports;
-    this.#visit = visit;
+    this.#request = request;
     this.#facts = facts;
     this.#upstream = upstream;
     this.#bodyBytesMax = Math.min(BODY_BYTES_MAX, facts.limits.bodyBytesMax);
@@ -78,7 +78,7 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
   }
 
   start(): void {
-    const { head, exchange } = this.#visit;
+    const { head, exchange } = this.#request;
     if (exchange.bodyIsComplete && !head.isChunked && (head.contentLength ?? 0) === 0) return this.#dispatch();
     this.#gathered = [];
     this.#meter = new BodyMeter(this.#startedAtMs);
@@ -92,9 +92,9 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
 
   data(chunk: Uint8Array): void {
     if (this.#over || this.#answer.kind === "ended") return;
-    this.#visit.bytesIn += chunk.length;
+    this.#request.bytesIn += chunk.length;
     this.#meter?.count(chunk.length);
-    if (this.#visit.bytesIn > this.#bodyBytesMax) return this.#refuse(refusal.bodyTooLarge(this.#bodyBytesMax));
+    if (this.#request.bytesIn > this.#bodyBytesMax) return this.#refuse(refusal.bodyTooLarge(this.#bodyBytesMax));
     if (this.#gathered !== undefined) this.#gathered.push(chunk);
     else if (this.#body instanceof BodyStream) this.#body.feed(chunk);
   }
@@ -115,11 +115,11 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
     const body = new BodyStream({
       pauseBody: () => {
         this.#meter?.pause();
-        this.#visit.exchange.pauseBody();
+        this.#request.exchange.pauseBody();
       },
       resumeBody: () => {
         if (this.#meter !== undefined) this.#meter.paused = false;
-        this.#visit.exchange.resumeBody();
+        this.#request.exchange.resumeBody();
       },
     });
     // Its errors are those of the request to the runtime, which are heard there.
@@ -133,13 +133,13 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
   // ── the runtime ──────────────────────────────────────────────────────────────────────────────────
 
   #dispatch(): void {
-    const { door, head, exchange, remoteAddress, requestId, foreignAuthorization } = this.#visit;
+    const { endpoint, head, exchange, remoteAddress, requestId, foreignAuthorization } = this.#request;
     this.#attempts++;
     const { isSecure } = exchange;
-    const traceparent = this.#visit.span?.traceparent;
+    const traceparent = this.#request.span?.traceparent;
     const isRewritten = this.#mayMask();
     const headers = headersForRuntime(head, {
-      door,
+      endpoint,
       remoteAddress,
       isSecure,
       requestId,
@@ -161,23 +161,23 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#sent = true;
     this.#controller = controller;
-    if (this.#over) controller.abort(NOBODY_WAITS);
+    if (this.#over) controller.abort(CLIENT_GONE);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
     if (this.#over || status < 200) return;
-    const { door, exchange } = this.#visit;
+    const { endpoint, exchange } = this.#request;
     const isJson = /\bjson\b/i.test(String(headers["content-type"] ?? ""));
-    if (door === "admin" && status >= 400 && !isJson && this.#visit.head.method !== "HEAD") {
+    if (endpoint === "admin" && status >= 400 && !isJson && this.#request.head.method !== "HEAD") {
       return this.#refuse(refusal.ofStatus(status));
     }
     const masks = isJson && this.#mayMask();
     const list = headersForCaller(headers, {
-      requestId: this.#visit.requestId,
+      requestId: this.#request.requestId,
       isSecure: exchange.isSecure,
-      cors: this.#visit.cors,
+      cors: this.#request.cors,
       inside: this.#insideOrigins(),
-      outside: door === "ingress" ? this.#facts.ingressUrl : this.#facts.adminUrl,
+      outside: endpoint === "ingress" ? this.#facts.ingressUrl : this.#facts.adminUrl,
       isRewritten: masks,
     });
     if (masks) {
@@ -185,14 +185,14 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
       return;
     }
     this.#answer = STREAMING;
-    this.#visit.status = status;
+    this.#request.status = status;
     exchange.start(status, list);
   }
 
   /** Rows of statements have no secrets, and may be many. */
   #mayMask(): boolean {
-    const { caller, door, head } = this.#visit;
-    return caller !== undefined && seesMasked(caller) && !isQuery(door, head.path);
+    const { caller, endpoint, head } = this.#request;
+    return caller !== undefined && seesMasked(caller) && !isQuery(endpoint, head.path);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
@@ -204,8 +204,8 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
       return;
     }
     if (this.#answer.kind !== "streaming") return;
-    this.#visit.bytesOut += chunk.length;
-    if (this.#visit.exchange.write(chunk)) return;
+    this.#request.bytesOut += chunk.length;
+    if (this.#request.exchange.write(chunk)) return;
     this.#stalledAtMs = this.#ports.clock.monotonicMs();
     controller.pause();
   }
@@ -214,7 +214,7 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
     this.#release();
     if (this.#over) return;
     this.#over = true;
-    this.#answer.kind === "masking" ? this.#sendMasked(this.#answer) : this.#visit.exchange.end();
+    this.#answer.kind === "masking" ? this.#sendMasked(this.#answer) : this.#request.exchange.end();
     this.#answer = ENDED;
   }
 
@@ -223,7 +223,7 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
     if (this.#answer.kind === "streaming") {
       this.#over = true;
       this.#release();
-      return this.#visit.abort();
+      return this.#request.abort();
     }
     const code = "code" in cause ? cause.code : undefined;
     if (code === "UND_ERR_INVALID_ARG") return this.#refuse(refusal.malformed("A header or the path is malformed"));
@@ -252,23 +252,23 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
   sweep(nowMs: number): void {
     if (this.#over) return;
     if (this.#meter?.isTooSlow(nowMs) === true) return this.#refuse(refusal.slowRequest);
-    if (this.#stalledAtMs !== undefined && nowMs - this.#stalledAtMs > STALLED_ANSWER_MS) return this.#refuse(refusal.lateAnswer);
-    const { door, head } = this.#visit;
-    const patienceMs = door === "ingress" ? INGRESS_ANSWER_MS_MAX : ADMIN_HEADERS_MS_MAX;
-    const waits = this.#answer.kind === "none" || door === "ingress";
-    if (waits && nowMs - this.#startedAtMs > patienceMs && !(door === "admin" && isQuery(door, head.path))) {
-      this.#refuse(refusal.lateAnswer);
+    if (this.#stalledAtMs !== undefined && nowMs - this.#stalledAtMs > STALLED_ANSWER_MS) return this.#refuse(refusal.answerTimeout);
+    const { endpoint, head } = this.#request;
+    const timeoutMs = endpoint === "ingress" ? INGRESS_ANSWER_MS_MAX : ADMIN_HEADERS_MS_MAX;
+    const waits = this.#answer.kind === "none" || endpoint === "ingress";
+    if (waits && nowMs - this.#startedAtMs > timeoutMs && !(endpoint === "admin" && isQuery(endpoint, head.path))) {
+      this.#refuse(refusal.answerTimeout);
     }
   }
 
   // ── ends ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Instead of the runtime's answer; when that has begun, it breaks off. */
-  #refuse(refused: refusal.Refusal): void {
+  #refuse(refused: refusal.GatewayRefusal): void {
     if (this.#over) return;
     this.#over = true;
-    if (this.#visit.exchange.headersSent) this.#visit.abort();
-    else this.#ports.refuse(this.#visit, refused);
+    if (this.#request.exchange.headersSent) this.#request.abort();
+    else this.#ports.refuse(this.#request, refused);
     this.#stop();
   }
 
@@ -276,7 +276,7 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
     this.#gathered = undefined;
     this.#meter = undefined;
     if (this.#body instanceof BodyStream) this.#body.destroy();
-    this.#controller?.abort(NOBODY_WAITS);
+    this.#controller?.abort(CLIENT_GONE);
     this.#release();
   }
 
@@ -286,12 +286,12 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
     this.#upstream.active--;
   }
 
-  #sendMasked({ status, headers, chunks }: Answer & { readonly kind: "masking" }): void {
+  #sendMasked({ status, headers, chunks }: AnswerState & { readonly kind: "masking" }): void {
     const masked = maskSecrets(Buffer.concat(chunks).toString("utf8"));
-    if (masked === undefined && this.#visit.head.method !== "HEAD") return this.#ports.refuse(this.#visit, refusal.brokenAnswer);
-    this.#visit.status = status;
-    this.#visit.bytesOut += masked?.length ?? 0;
-    this.#visit.exchange.send(status, headers, masked ?? "");
+    if (masked === undefined && this.#request.head.method !== "HEAD") return this.#ports.refuse(this.#request, refusal.brokenAnswer);
+    this.#request.status = status;
+    this.#request.bytesOut += masked?.length ?? 0;
+    this.#request.exchange.send(status, headers, masked ?? "");
   }
 
   #insideOrigins(): readonly string[] {
@@ -302,9 +302,9 @@ export class Passage implements Dispatcher.DispatchHandler, BodyReceiver, Forwar
 
 type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const STREAMING: Answer = { kind: "streaming" };
-const ENDED: Answer = { kind: "ended" };
-const NOBODY_WAITS = new Error("nobody waits for the answer any more");
+const STREAMING: AnswerState = { kind: "streaming" };
+const ENDED: AnswerState = { kind: "ended" };
+const CLIENT_GONE = new Error("nobody waits for the answer any more");
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

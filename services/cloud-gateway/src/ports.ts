@@ -7,7 +7,7 @@ import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { Edge } from "@perdure/role";
 import type { CertificateSource } from "@perdure/role/http";
 import type { Callers } from "./callers.js";
-import type { Environments, GatewayDoor } from "./environments.js";
+import type { GatewayEnvironments, GatewayEndpoint } from "./environments.js";
 import type { NetworkLimits } from "./limits.js";
 import type { GatewayMetrics } from "./metrics.js";
 
@@ -44,7 +44,7 @@ export interface GatewayOptions {
 }
 
 export interface ListenOptions {
-  readonly door: GatewayDoor;
+  readonly endpoint: GatewayEndpoint;
   readonly host?: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -77,6 +77,6 @@ export interface CloudGateway extends AsyncDisposable {
     /** Living gateways of the region, among which rates are divided. */
     readonly gateways: number;
     readonly callers: Callers["stats"];
-    readonly environments: Environments["stats"];
+    readonly environments: GatewayEnvironments["stats"];
   };
 }

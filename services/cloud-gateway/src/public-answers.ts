@@ -16,17 +16,17 @@ export type PublicAnswer =
 
 const UNAVAILABLE: PublicAnswer = { kind: "unavailable" };
 /** How long a runtime may take for what it has at hand. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 export class PublicAnswers {
   readonly #upstreams: Upstreams;
   readonly #clock: Clock;
-  readonly #known: FreshCache<string, PublicAnswer>;
+  readonly #cache: FreshCache<string, PublicAnswer>;
 
   constructor(upstreams: Upstreams, clock: Clock) {
     this.#upstreams = upstreams;
     this.#clock = clock;
-    this.#known = new FreshCache<string, PublicAnswer>({
+    this.#cache = new FreshCache<string, PublicAnswer>({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
       loadsMax: LOOKUPS_MAX,
@@ -37,9 +37,9 @@ export class PublicAnswers {
 
   /** `/version` with the public address of the ingress. Rejects when the runtime cannot be asked. */
   version(facts: EnvironmentFacts): PublicAnswer | Promise<PublicAnswer> {
-    return this.#ask(facts, facts.upstream?.admin, "/version", (text) => {
-      const told: unknown = JSON.parse(text);
-      const fields = typeof told === "object" && told !== null ? told : {};
+    return this.#request(facts, facts.upstream?.admin, "/version", (text) => {
+      const parsed: unknown = JSON.parse(text);
+      const fields = typeof parsed === "object" && parsed !== null ? parsed : {};
       const body = JSON.stringify({ ...fields, ingress_endpoint: `${facts.ingressUrl}/` });
       return { kind: "json", body, ttlMs: VERSION_TTL_MS };
     });
@@ -47,27 +47,27 @@ export class PublicAnswers {
 
   /** Whether the ingress answers, and nothing else. Rejects when the runtime cannot be asked. */
   health(facts: EnvironmentFacts): PublicAnswer | Promise<PublicAnswer> {
-    return this.#ask(facts, facts.upstream?.ingress, "/restate/health", () => ({
+    return this.#request(facts, facts.upstream?.ingress, "/restate/health", () => ({
       kind: "json",
       body: "{}",
       ttlMs: HEALTH_TTL_MS,
     }));
   }
 
-  #ask(
+  #request(
     facts: EnvironmentFacts,
     origin: string | undefined,
     path: string,
-    tell: (text: string) => PublicAnswer,
+    parse: (text: string) => PublicAnswer,
   ): PublicAnswer | Promise<PublicAnswer> {
     if (origin === undefined) return UNAVAILABLE;
     // Another runtime, or another public address, is another question.
     const key = `${facts.id} ${origin} ${facts.ingressUrl} ${path}`;
     const load = async (): Promise<PublicAnswer> => {
       const { status, text } = await this.#fetch(facts, origin, path);
-      return status === 200 ? tell(text) : UNAVAILABLE;
+      return status === 200 ? parse(text) : UNAVAILABLE;
     };
-    return this.#known.fresh(key, load) ?? this.#known.load(key, load);
+    return this.#cache.fresh(key, load) ?? this.#cache.load(key, load);
   }
 
   #fetch({ id, upstream }: EnvironmentFacts, origin: string, path: string): Promise<{ status: number; text: string }> {
@@ -76,11 +76,11 @@ export class PublicAnswers {
     let status = 0;
     let bytes = 0;
     let running: Dispatcher.DispatchController | undefined;
-    const timer = this.#clock.setTimer(PATIENCE_MS, () => {
+    const timer = this.#clock.setTimer(TIMEOUT_MS, () => {
       reject(new Error("the runtime did not answer in time"));
       running?.abort(new Error("too late"));
     });
-    const settled = promise.finally(() => timer.cancel());
+    const completed = promise.finally(() => timer.cancel());
     const secret = upstream?.secret;
     const headers = secret === undefined ? [] : [RUNTIME_SECRET_HEADER, secret.reveal()];
     this.#upstreams.of(id, origin).pool.dispatch(
@@ -101,6 +101,6 @@ export class PublicAnswers {
         onResponseError: (_controller, cause) => reject(cause),
       },
     );
-    return settled;
+    return completed;
   }
 }

@@ -16,8 +16,8 @@ function aGateway(tenancy: MemoryTenancy, clock: VirtualClock, name: string) {
   return {
     sharing,
     meter,
-    ask(): boolean {
-      const share = sharing.ask(meter, RATE.perSecond);
+    request(): boolean {
+      const share = sharing.requestShare(meter, RATE.perSecond);
       bucket.divide(share, clock.monotonicMs());
       return bucket.take(clock.monotonicMs());
     },
@@ -35,7 +35,7 @@ async function flood(perSecond: readonly (readonly number[])[]): Promise<number[
     for (let step = 0; step < 10; step++) {
       clock.advanceBy(100);
       gateways.forEach((gateway, n) => {
-        for (let i = 0; i < (second[n] ?? 0) / 10; i++) if (gateway.ask()) passed[n] = (passed[n] ?? 0) + 1;
+        for (let i = 0; i < (second[n] ?? 0) / 10; i++) if (gateway.request()) passed[n] = (passed[n] ?? 0) + 1;
       });
     }
     for (const { sharing } of gateways) await sharing.sync();
@@ -55,8 +55,8 @@ test.each([
   ["unevenly", steadily(100, 50, 10)],
   ["now more here, now more there", Array.from({ length: SECONDS }, (_, n) => (n % 2 < 1 ? [120, 60, 0] : [60, 120, 30]))],
   ["from one to the next and back", Array.from({ length: SECONDS }, (_, n) => (n % 10 < 5 ? [200, 0, 0] : [0, 200, 0]))],
-])("%s: at most a tenth too much passes in half a minute, and most of what may", async (_name, asked) => {
-  const passed = sum(await flood(asked));
+])("%s: at most a tenth too much passes in half a minute, and most of what may", async (_name, demand) => {
+  const passed = sum(await flood(demand));
   expect(passed).toBeLessThanOrEqual(WHOLE * 1.1);
   expect(passed).toBeGreaterThanOrEqual(RATE.perSecond * SECONDS * 0.7);
 });
@@ -68,7 +68,7 @@ test("whoever stays far below the rate is never told of, and never refused", asy
   for (const { sharing } of [one, two, one]) await sharing.sync();
   for (let second = 0; second < 10; second++) {
     clock.advanceBy(1_000);
-    expect([one.ask(), one.ask(), two.ask()]).toEqual([true, true, true]);
+    expect([one.request(), one.request(), two.request()]).toEqual([true, true, true]);
     for (const { sharing } of [one, two]) await sharing.sync();
     expect([...tenancy.gateways.values()].flatMap(({ demands }) => demands)).toEqual([]);
   }

@@ -5,21 +5,21 @@
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import type { EnvironmentId, RateDemand, RateShares, Tenancy } from "@perdure/cloud";
-import type { GatewayDoor } from "./environments.js";
+import type { GatewayEndpoint } from "./environments.js";
 import { DEMANDS_MAX, RATE_SYNC_MS } from "./limits.js";
 
 /** Of one door of an environment at this gateway. */
 export class RateMeter {
   readonly environmentId: EnvironmentId;
-  readonly door: GatewayDoor;
+  readonly door: GatewayEndpoint;
   /** Requests that asked for a token since the last report. */
-  asked = 0;
+  requestCount = 0;
   /** Of the whole rate, when the last one asked. */
   perSecond = 0;
   /** Undefined: an equal part. */
   share: number | undefined = undefined;
 
-  constructor(environmentId: EnvironmentId, door: GatewayDoor) {
+  constructor(environmentId: EnvironmentId, door: GatewayEndpoint) {
     this.environmentId = environmentId;
     this.door = door;
   }
@@ -36,7 +36,7 @@ export class RateSharing implements AsyncDisposable {
   readonly #gateway: string;
   readonly #region: string;
   /** Those that were asked since the last report. */
-  #asked = new Set<RateMeter>();
+  #activeMeters = new Set<RateMeter>();
   /** Those whose share is not an equal one, by environment and door. */
   #uneven = new Map<string, RateMeter>();
   #lastAtMs: number;
@@ -57,8 +57,8 @@ export class RateSharing implements AsyncDisposable {
   }
 
   /** Counts one that asks, and answers the part of the rate that is this gateway's. */
-  ask(meter: RateMeter, perSecond: number): number {
-    if (meter.asked++ === 0) this.#asked.add(meter);
+  requestShare(meter: RateMeter, perSecond: number): number {
+    if (meter.requestCount++ === 0) this.#activeMeters.add(meter);
     meter.perSecond = perSecond;
     return meter.share ?? 1 / this.gateways;
   }
@@ -90,12 +90,12 @@ export class RateSharing implements AsyncDisposable {
     const nowMs = clock.monotonicMs();
     const seconds = Math.max(RATE_SYNC_MS, nowMs - this.#lastAtMs) / 1_000;
     this.#lastAtMs = nowMs;
-    const asked = this.#asked;
-    this.#asked = new Set();
-    const demands = this.#demandsOf(asked, seconds);
+    const activeMeters = this.#activeMeters;
+    this.#activeMeters = new Set();
+    const demands = this.#demandsOf(activeMeters, seconds);
     try {
       const shares = await tenancy.shareRates({ gateway: this.#gateway, region: this.#region, demands });
-      this.#take(shares, asked);
+      this.#take(shares, activeMeters);
       if (this.#isAway) logger.info({ gateways: this.gateways }, "rates are shared with other gateways again");
       this.#isAway = false;
     } catch (cause) {
@@ -105,11 +105,11 @@ export class RateSharing implements AsyncDisposable {
   }
 
   /** Only what may not have enough with an equal part, here or elsewhere: of most environments nothing needs to be said. */
-  #demandsOf(asked: ReadonlySet<RateMeter>, seconds: number): RateDemand[] {
+  #demandsOf(activeMeters: ReadonlySet<RateMeter>, seconds: number): RateDemand[] {
     const demands: RateDemand[] = [];
-    for (const meter of asked) {
-      const perSecond = meter.asked / seconds;
-      meter.asked = 0;
+    for (const meter of activeMeters) {
+      const perSecond = meter.requestCount / seconds;
+      meter.requestCount = 0;
       const isMuch = this.gateways > 1 && perSecond > meter.perSecond / this.gateways / 2;
       if ((isMuch || meter.share !== undefined) && demands.length < DEMANDS_MAX) {
         demands.push({ environmentId: meter.environmentId, door: meter.door, perSecond });
@@ -118,18 +118,18 @@ export class RateSharing implements AsyncDisposable {
     return demands;
   }
 
-  #take({ gateways, shares }: RateShares, asked: ReadonlySet<RateMeter>): void {
+  #take({ gateways, shares }: RateShares, activeMeters: ReadonlySet<RateMeter>): void {
     this.gateways = gateways;
     const meters = new Map(this.#uneven);
-    for (const meter of asked) meters.set(nameOf(meter), meter);
-    for (const meter of this.#asked) meters.set(nameOf(meter), meter);
+    for (const meter of activeMeters) meters.set(nameOf(meter), meter);
+    for (const meter of this.#activeMeters) meters.set(nameOf(meter), meter);
     for (const meter of this.#uneven.values()) meter.share = undefined;
     this.#uneven = new Map();
-    for (const told of shares) {
-      const name = nameOf(told);
+    for (const share of shares) {
+      const name = nameOf(share);
       const meter = meters.get(name);
       if (meter === undefined) continue; // Nobody asks for it here; who does next begins with an equal part and is told of at once.
-      meter.share = told.share;
+      meter.share = share.share;
       this.#uneven.set(name, meter);
     }
   }

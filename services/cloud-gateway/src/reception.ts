@@ -9,22 +9,22 @@ import type { Clock } from "@perdure/base";
 import { type BareEnvironmentId, type Credentials, credentialsOf } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
-import type { Addresses } from "./addresses.js";
-import type { Admission } from "./admission.js";
+import type { ClientAddresses } from "./addresses.js";
+import type { GatewayAdmission } from "./admission.js";
 import type { Answers } from "./answers.js";
-import type { Callers, Verdict } from "./callers.js";
+import type { Callers, CallerCheck } from "./callers.js";
 import { adminCors, ingressCors } from "./cors.js";
-import type { Environment, Environments, Found, GatewayDoor } from "./environments.js";
+import type { GatewayEnvironment, GatewayEnvironments, EnvironmentLookup, GatewayEndpoint } from "./environments.js";
 import type { Exchange } from "./exchange.js";
 import type { HostNames } from "./host.js";
 import * as refusal from "./refusal.js";
 import { type RequestHead, type RequestLine, readHead } from "./request-head.js";
 import type { RequestIds } from "./request-id.js";
-import { Visit, type VisitOwner } from "./visit.js";
+import { GatewayRequest, type RequestOwner } from "./visit.js";
 
 /** Where a visit came in. */
 export interface Entrance {
-  readonly door: GatewayDoor;
+  readonly endpoint: GatewayEndpoint;
   /** Whose port it is, whatever host is named. */
   readonly environment: BareEnvironmentId | undefined;
 }
@@ -33,11 +33,11 @@ export interface ReceptionPorts {
   readonly clock: Clock;
   readonly hosts: HostNames;
   readonly ids: RequestIds;
-  readonly addresses: Addresses;
-  readonly environments: Environments;
+  readonly addresses: ClientAddresses;
+  readonly environments: GatewayEnvironments;
   readonly callers: Callers;
   readonly answers: Answers;
-  readonly admission: Admission;
+  readonly admission: GatewayAdmission;
 }
 
 export interface ReceptionOptions {
@@ -59,13 +59,13 @@ export class Reception {
   }
 
   /** Never throws. `owner` hears once when the visit is over. */
-  enter(owner: VisitOwner, entrance: Entrance, exchange: Exchange, line: RequestLine): void {
+  enter(owner: RequestOwner, entrance: Entrance, exchange: Exchange, line: RequestLine): void {
     const { ids, addresses, clock, answers } = this.#ports;
     const read = readHead(line);
     const isHead = "target" in read;
     const remoteAddress = (isHead ? this.#forwardedFor(read) : undefined) ?? this.#clientOf(exchange, line);
-    const visit = new Visit(owner, exchange, {
-      door: entrance.door,
+    const request = new GatewayRequest(owner, exchange, {
+      endpoint: entrance.endpoint,
       head: isHead ? read : unread(line),
       address: addresses.of(remoteAddress),
       remoteAddress,
@@ -73,10 +73,10 @@ export class Reception {
       startedAtMs: clock.monotonicMs(),
     });
     try {
-      if (isHead) this.#findEnvironment(entrance, visit);
-      else answers.refuse(visit, read);
+      if (isHead) this.#findEnvironment(entrance, request);
+      else answers.refuse(request, read);
     } catch (cause) {
-      answers.crash(visit, cause);
+      answers.crash(request, cause);
     }
   }
 
@@ -91,78 +91,78 @@ export class Reception {
     return this.#options.trustedProxies?.clientOf(remoteAddress, rawHeaders) ?? remoteAddress;
   }
 
-  #findEnvironment(entrance: Entrance, visit: Visit): void {
+  #findEnvironment(entrance: Entrance, request: GatewayRequest): void {
     const { answers, hosts, environments } = this.#ports;
-    const { head, exchange, address } = visit;
+    const { head, exchange, address } = request;
     let bare = entrance.environment;
     let region: string | undefined;
     if (bare === undefined) {
-      if (head.host === undefined) return answers.refuse(visit, head.authority === undefined ? NO_HOST : BAD_HOST);
-      if (exchange.serverName !== undefined && exchange.serverName !== head.host) return answers.refuse(visit, OTHER_NAME);
+      if (head.host === undefined) return answers.refuse(request, head.authority === undefined ? NO_HOST : BAD_HOST);
+      if (exchange.serverName !== undefined && exchange.serverName !== head.host) return answers.refuse(request, OTHER_NAME);
       const named = hosts.parse(head.host);
-      if (named.kind === "unknown") return answers.refuse(visit, refusal.unknownEnvironment);
+      if (named.kind === "unknown") return answers.refuse(request, refusal.unknownEnvironment);
       ({ bare, region } = named);
     }
-    const found = environments.find(bare, address);
-    if (!(found instanceof Promise)) return this.#foundEnvironment(visit, found, region);
-    found.then(
-      (late) => answers.resume(visit, () => this.#foundEnvironment(visit, late, region)),
-      (cause: unknown) => answers.resume(visit, () => answers.tenancyFailed(visit, cause)),
+    const lookup = environments.find(bare, address);
+    if (!(lookup instanceof Promise)) return this.#applyLookup(request, lookup, region);
+    lookup.then(
+      (result) => answers.resume(request, () => this.#applyLookup(request, result, region)),
+      (cause: unknown) => answers.resume(request, () => answers.tenancyFailed(request, cause)),
     );
   }
 
-  #foundEnvironment(visit: Visit, found: Found, region: string | undefined): void {
+  #applyLookup(request: GatewayRequest, lookup: EnvironmentLookup, region: string | undefined): void {
     const { answers } = this.#ports;
-    if (found === "throttled") return answers.refuseAddress(visit);
-    if (found === "nobody") return answers.refuse(visit, refusal.unknownEnvironment);
-    const { facts } = found;
-    if (facts.status === "DELETING" || facts.status === "DELETED") return answers.refuse(visit, refusal.unknownEnvironment);
+    if (lookup === "throttled") return answers.refuseAddress(request);
+    if (lookup === "nobody") return answers.refuse(request, refusal.unknownEnvironment);
+    const { facts } = lookup;
+    if (facts.status === "DELETING" || facts.status === "DELETED") return answers.refuse(request, refusal.unknownEnvironment);
     // By port there is no name that could be of another region.
     if (region !== undefined && (region !== facts.region || region !== this.#options.region)) {
-      const right = new URL(visit.door === "ingress" ? facts.ingressUrl : facts.adminUrl).host;
-      return answers.refuse(visit, refusal.misdirected(`This environment is served elsewhere: call ${right}`));
+      const right = new URL(request.endpoint === "ingress" ? facts.ingressUrl : facts.adminUrl).host;
+      return answers.refuse(request, refusal.misdirected(`This environment is served elsewhere: call ${right}`));
     }
-    visit.environment = found;
-    visit.cors =
-      visit.door === "ingress"
-        ? ingressCors(visit.head.origin, facts.corsOrigins)
-        : adminCors(visit.head.origin, answers.consoleOrigin);
-    if (facts.status === "PENDING") return answers.refuse(visit, refusal.pending);
-    if (facts.status === "FAILED") return answers.refuse(visit, refusal.failed);
-    if (answers.answersAnybody(visit, found)) return;
-    this.#authenticate(visit, found);
+    request.environment = lookup;
+    request.cors =
+      request.endpoint === "ingress"
+        ? ingressCors(request.head.origin, facts.corsOrigins)
+        : adminCors(request.head.origin, answers.consoleOrigin);
+    if (facts.status === "PENDING") return answers.refuse(request, refusal.pending);
+    if (facts.status === "FAILED") return answers.refuse(request, refusal.failed);
+    if (answers.answersPublic(request, lookup)) return;
+    this.#authenticate(request, lookup);
   }
 
-  #authenticate(visit: Visit, environment: Environment): void {
+  #authenticate(request: GatewayRequest, environment: GatewayEnvironment): void {
     const { answers, callers } = this.#ports;
-    const { head, address } = visit;
+    const { head, address } = request;
     const shown = head.hasAuthorization ? credentialsOf(head.rawHeaders, this.#options.issuer) : NOTHING_SHOWN;
     if (shown.credential === undefined) {
-      return answers.refuseStranger(visit, shown.foreign.length === 0 ? refusal.noCredential : refusal.badCredential);
+      return answers.refuseUnauthenticated(request, shown.foreign.length === 0 ? refusal.noCredential : refusal.badCredential);
     }
     if (environment.facts.forwardsForeignAuthorization && shown.foreign.length === 1) {
-      visit.foreignAuthorization = shown.foreign[0];
+      request.foreignAuthorization = shown.foreign[0];
     }
-    const verdict = callers.check(shown.credential, environment.facts.id, address);
-    if (!(verdict instanceof Promise)) return this.#judged(visit, environment, verdict);
-    verdict.then(
-      (late) => answers.resume(visit, () => this.#judged(visit, environment, late)),
-      (cause: unknown) => answers.resume(visit, () => answers.tenancyFailed(visit, cause)),
+    const check = callers.check(shown.credential, environment.facts.id, address);
+    if (!(check instanceof Promise)) return this.#applyCheck(request, environment, check);
+    check.then(
+      (result) => answers.resume(request, () => this.#applyCheck(request, environment, result)),
+      (cause: unknown) => answers.resume(request, () => answers.tenancyFailed(request, cause)),
     );
   }
 
-  #judged(visit: Visit, environment: Environment, verdict: Verdict): void {
+  #applyCheck(request: GatewayRequest, environment: GatewayEnvironment, check: CallerCheck): void {
     const { answers, admission } = this.#ports;
-    switch (verdict.kind) {
+    switch (check.kind) {
       case "throttled":
-        return answers.refuseAddress(visit);
+        return answers.refuseAddress(request);
       case "unknown":
-        return answers.refuse(visit, refusal.badCredential);
+        return answers.refuse(request, refusal.badCredential);
       case "elsewhere":
-        return answers.refuse(visit, refusal.notAllowed, environment.state[visit.door].pace);
+        return answers.refuse(request, refusal.notAllowed, environment.state[request.endpoint].pace);
       case "caller":
-        visit.caller = verdict.caller;
-        return admission.admit(visit, environment, verdict.caller);
+        request.caller = check.caller;
+        return admission.admit(request, environment, check.caller);
     }
   }
 }
@@ -188,7 +188,7 @@ function unread({ method, rawHeaders, isHttp2 }: RequestLine): RequestHead {
     requestedMethod: undefined,
     requestedHeaders: undefined,
     traceparent: undefined,
-    wantsTrace: false,
+    isTraceRequested: false,
     userAgent: undefined,
     isHttp2,
     forwardedFor: undefined,

@@ -3,7 +3,7 @@
 import { WAKE_RETRY_SECONDS } from "./limits.js";
 
 /** What a caller is told. `code` is the `restate_code` of the body, which command lines print. */
-export interface Refusal {
+export interface GatewayRefusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -12,7 +12,7 @@ export interface Refusal {
   /** `WWW-Authenticate`. */
   readonly challenge: string | undefined;
   /** Word for metrics. */
-  readonly reason: RefusalReason;
+  readonly reason: GatewayRefusalReason;
 }
 
 export const refusalReasons = [
@@ -30,14 +30,14 @@ export const refusalReasons = [
   "waking",
   "internal",
 ] as const;
-export type RefusalReason = (typeof refusalReasons)[number];
+export type GatewayRefusalReason = (typeof refusalReasons)[number];
 
 function refusal(
   status: number,
   message: string,
-  reason: RefusalReason,
+  reason: GatewayRefusalReason,
   more: { readonly code?: string; readonly retryAfterSeconds?: number; readonly challenge?: string } = {},
-): Refusal {
+): GatewayRefusal {
   return {
     status,
     code: more.code ?? `PERD0${status}`,
@@ -48,19 +48,19 @@ function refusal(
   };
 }
 
-export const malformed = (what: string): Refusal => refusal(400, what, "malformed");
+export const malformed = (what: string): GatewayRefusal => refusal(400, what, "malformed");
 export const forbiddenOrigin = refusal(403, "This origin may not use the management API from a browser", "forbidden");
 export const notFound = refusal(404, "Unknown path", "malformed");
 export const unknownEnvironment = refusal(404, "Unknown environment", "unknown_environment");
 export const slowRequest = refusal(408, "The request came too slowly", "timeout");
-export const bodyTooLarge = (bytesMax: number): Refusal =>
+export const bodyTooLarge = (bytesMax: number): GatewayRefusal =>
   refusal(
     413,
     `The request body is larger than ${bytesMax} bytes, which is what the plan of this environment allows`,
     "too_large",
   );
 export const targetTooLong = refusal(414, "The path is too long", "too_large");
-export const misdirected = (message: string): Refusal => refusal(421, message, "misdirected");
+export const misdirected = (message: string): GatewayRefusal => refusal(421, message, "misdirected");
 export const noUpgrades = refusal(426, "Protocol upgrades, WebSocket among them, are not offered", "malformed");
 export const headersTooLarge = refusal(
   431,
@@ -79,12 +79,12 @@ export const badCredential = refusal(401, "The credential is not valid, or no lo
 export const notAllowed = refusal(403, "This credential does not allow this request", "forbidden");
 export const suspended = refusal(403, "The environment is suspended; resume it first", "suspended", { code: "PERD0110" });
 
-export const tooManyRequests = (retryAfterSeconds: number): Refusal =>
+export const tooManyRequests = (retryAfterSeconds: number): GatewayRefusal =>
   refusal(429, "Too many requests for this environment's plan", "rate_limited", { retryAfterSeconds });
 export const tooManyInFlight = refusal(429, "Too many requests of this environment wait for an answer", "rate_limited", {
   retryAfterSeconds: 1,
 });
-export const tooManyFailures = (retryAfterSeconds: number): Refusal =>
+export const tooManyFailures = (retryAfterSeconds: number): GatewayRefusal =>
   refusal(429, "Too many requests without a valid credential came from this address", "rate_limited", { retryAfterSeconds });
 
 export const pending = refusal(503, "The environment is being set up", "not_ready", { code: "PERD0101", retryAfterSeconds: 5 });
@@ -100,12 +100,12 @@ export const asleep = refusal(503, "The environment is asleep; a request with a 
 });
 export const tenancyAway = refusal(503, "Credentials cannot be checked right now", "not_ready", { retryAfterSeconds: 2 });
 export const brokenAnswer = refusal(502, "The environment's runtime broke off before it answered", "upstream");
-export const lateAnswer = refusal(504, "The environment's runtime took too long to answer", "timeout");
+export const answerTimeout = refusal(504, "The environment's runtime took too long to answer", "timeout");
 export const internalError = refusal(500, "Something went wrong in the gateway", "internal");
 
 /** For an answer of the runtime that is an error but not JSON: command lines need a message (cloud.md §1.4). */
-export const ofStatus = (status: number): Refusal => {
-  const words: Readonly<Record<number, string>> = {
+export const ofStatus = (status: number): GatewayRefusal => {
+  const texts: Readonly<Record<number, string>> = {
     404: "Not found",
     405: "Method not allowed",
     408: "The request came too slowly",
@@ -113,5 +113,5 @@ export const ofStatus = (status: number): Refusal => {
     415: "This content type is not taken",
     429: "Too many requests",
   };
-  return refusal(status, words[status] ?? (status >= 500 ? "The runtime failed" : "The runtime refused the request"), "upstream");
+  return refusal(status, texts[status] ?? (status >= 500 ? "The runtime failed" : "The runtime refused the request"), "upstream");
 };

@@ -2,7 +2,7 @@
 import { FORWARDED_FOR_HEADER } from "@perdure/cloud/forwarding";
 import { hostOf } from "./host.js";
 import { HEADER_BYTES_MAX, HEADER_LINES_MAX, TARGET_CHARS_MAX } from "./limits.js";
-import { headersTooLarge, malformed, noUpgrades, type Refusal, targetTooLong } from "./refusal.js";
+import { headersTooLarge, malformed, noUpgrades, type GatewayRefusal, targetTooLong } from "./refusal.js";
 
 export interface RequestHead {
   readonly method: string;
@@ -27,7 +27,7 @@ export interface RequestHead {
   readonly forwardedFor: string | undefined;
   readonly traceparent: string | undefined;
   /** Whether its sender asks for its trace. */
-  readonly wantsTrace: boolean;
+  readonly isTraceRequested: boolean;
   readonly userAgent: string | undefined;
   readonly isHttp2: boolean;
   /** Values of `connection`: names of headers that go no further. */
@@ -52,7 +52,7 @@ const NOT_IN_TARGETS = /[^\x21-\x7e]|#/;
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(\/[^#]*)?$/i;
 
 /** A refusal has a `status`, a head has not. */
-export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): RequestHead | Refusal {
+export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): RequestHead | GatewayRefusal {
   let bytes = 0;
   let lines = 0;
   let hosts = 0;
@@ -67,7 +67,7 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
   let forwardedFor: string | undefined;
   let connection: string | undefined;
   let traceparent: string | undefined;
-  let wantsTrace = false;
+  let isTraceRequested = false;
   let userAgent: string | undefined;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
@@ -100,7 +100,7 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
         if (name.toLowerCase() === "traceparent") traceparent ??= value;
         break;
       case 15:
-        if (name.toLowerCase() === "x-perdure-trace") wantsTrace = value === "1";
+        if (name.toLowerCase() === "x-perdure-trace") isTraceRequested = value === "1";
         break;
       case 13:
         if (name.toLowerCase() === "authorization") hasAuthorization = true;
@@ -162,7 +162,7 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
     forwardedFor,
     connection,
     traceparent,
-    wantsTrace,
+    isTraceRequested,
     userAgent,
     isHttp2,
   };

@@ -5,30 +5,30 @@
 import type { Clock } from "@perdure/base";
 import { type Edge, httpServerSpan, spanTimeMs } from "@perdure/role";
 import { routeTemplate } from "./route.js";
-import type { Outcome } from "./settlement.js";
-import type { Visit } from "./visit.js";
+import type { RequestOutcome } from "./settlement.js";
+import type { GatewayRequest } from "./visit.js";
 
-export function beginSpan(visit: Visit, edge: Edge, clock: Clock): void {
-  if (visit.span !== undefined) return;
-  const { head, caller, startedAtMs } = visit;
+export function beginSpan(request: GatewayRequest, edge: Edge, clock: Clock): void {
+  if (request.span !== undefined) return;
+  const { head, caller, startedAtMs } = request;
   const sinceMs = spanTimeMs(clock) - (clock.monotonicMs() - startedAtMs);
-  visit.span = edge.begin(head.traceparent, head.wantsTrace && caller !== undefined, sinceMs);
+  request.span = edge.begin(head.traceparent, head.isTraceRequested && caller !== undefined, sinceMs);
 }
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
 
-export function endSpan({ span, head, door, exchange, environment, status, reason, isBroken }: Visit, outcome: Outcome): void {
+export function endSpan({ span, head, endpoint, exchange, environment, status, reason, isBroken }: GatewayRequest, outcome: RequestOutcome): void {
   if (span === undefined) return;
   const shape = httpServerSpan({
     method: METHODS.has(head.method) ? head.method : "_OTHER",
-    route: routeTemplate(door, head.path),
+    route: routeTemplate(endpoint, head.path),
     scheme: exchange.isSecure ? "https" : "http",
     httpVersion: head.isHttp2 ? "2" : "1.1",
     host: head.authority,
     userAgent: head.userAgent,
     status: outcome === "answered" ? status : undefined,
   });
-  const ours = { "perdure.api": door, ...(environment === undefined ? {} : { "perdure.environment.id": environment.facts.id }) };
+  const ours = { "perdure.api": endpoint, ...(environment === undefined ? {} : { "perdure.environment.id": environment.facts.id }) };
   span.note({ ...shape, attributes: { ...shape.attributes, ...ours } });
   // What a handler answers is no failure of the request; what the gateway could not do is.
   const refused = reason !== undefined && status >= 500 ? reason : undefined;

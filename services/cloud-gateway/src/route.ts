@@ -1,11 +1,11 @@
 /** Why: what a path means to the gateway itself, and what the access log calls it: a few patterns, never the path of a tenant. */
-import type { GatewayDoor } from "./environments.js";
+import type { GatewayEndpoint } from "./environments.js";
 
 /** Paths with a meaning of their own at a door; everything else goes to the runtime. */
 export type Special = "version" | "health" | "ui" | "internal" | "none";
 
-export function specialOf(door: GatewayDoor, path: string): Special {
-  if (door === "ingress") return path === "/restate/health" ? "health" : "none";
+export function specialOf(endpoint: GatewayEndpoint, path: string): Special {
+  if (endpoint === "ingress") return path === "/restate/health" ? "health" : "none";
   if (path === "/version") return "version";
   if (path === "/ui" || path.startsWith("/ui/")) return "ui";
   // Compared as routers might read it: any case, any number of slashes, encoded letters.
@@ -17,11 +17,11 @@ const ENCODED_START = /^\/+[^/]*%/;
 const QUERY = /^(?:\/v\d+)?\/query$/;
 
 /** Statements may take their time, and their answers come as streams. */
-export function isQuery(door: GatewayDoor, path: string): boolean {
-  return door === "admin" && QUERY.test(path);
+export function isQuery(endpoint: GatewayEndpoint, path: string): boolean {
+  return endpoint === "admin" && QUERY.test(path);
 }
 
-const ADMIN_WORDS: ReadonlySet<string> = new Set([
+const ADMIN_LITERALS: ReadonlySet<string> = new Set([
   ...["version", "health", "query", "openapi", "cluster-health", "deployments", "services", "handlers", "invocations"],
   ...["subscriptions", "schedules", "state", "verify", "explain", "timeline", "batch", "cancel", "kill", "pause", "resume"],
   ...[
@@ -39,7 +39,7 @@ const ADMIN_WORDS: ReadonlySet<string> = new Set([
     "skip",
   ],
 ]);
-const RESTATE_WORDS: ReadonlySet<string> = new Set([
+const RESTATE_LITERALS: ReadonlySet<string> = new Set([
   ...[
     "restate",
     "health",
@@ -59,15 +59,15 @@ const RESTATE_WORDS: ReadonlySet<string> = new Set([
 const SEGMENTS_MAX = 8;
 
 /** E.g. `/deployments/{}`, `/restate/awakeables/{}/resolve`, `/{}/{}/send`: words of ours stay, names of tenants do not. */
-export function routeTemplate(door: GatewayDoor, path: string): string {
+export function routeTemplate(endpoint: GatewayEndpoint, path: string): string {
   const segments = path.split("/", SEGMENTS_MAX + 2);
   if (segments.length > SEGMENTS_MAX + 1) return "/…";
-  const words = door === "admin" ? ADMIN_WORDS : segments[1] === "restate" ? RESTATE_WORDS : undefined;
+  const literals = endpoint === "admin" ? ADMIN_LITERALS : segments[1] === "restate" ? RESTATE_LITERALS : undefined;
   let template = "";
   for (let i = 1; i < segments.length; i++) {
     const segment = segments[i] as string;
-    const isOurs = words?.has(segment) === true || (door === "admin" && i === 1 && /^v\d$/.test(segment));
-    const isSend = words === undefined && i === segments.length - 1 && i > 2 && segment === "send";
+    const isOurs = literals?.has(segment) === true || (endpoint === "admin" && i === 1 && /^v\d$/.test(segment));
+    const isSend = literals === undefined && i === segments.length - 1 && i > 2 && segment === "send";
     template += isOurs || isSend ? `/${segment}` : "/{}";
   }
   return template;

@@ -3,9 +3,9 @@ import type { Logger } from "@perdure/base";
 import type { EnvironmentOutcome, GatewayMetrics } from "./metrics.js";
 import { endSpan } from "./request-span.js";
 import { routeTemplate } from "./route.js";
-import type { Visit } from "./visit.js";
+import type { GatewayRequest } from "./visit.js";
 
-export type Outcome = "answered" | "abandoned";
+export type RequestOutcome = "answered" | "abandoned";
 
 export interface SettlementPorts {
   readonly logger: Logger;
@@ -21,34 +21,34 @@ export class Settlement {
     this.#logsRequests = logsRequests;
   }
 
-  settle(visit: Visit, outcome: Outcome, nowMs: number): void {
-    const { door, environment, bytesIn, bytesOut, status, reason } = visit;
+  record(request: GatewayRequest, outcome: RequestOutcome, nowMs: number): void {
+    const { endpoint, environment, bytesIn, bytesOut, status, reason } = request;
     if (environment !== undefined) {
       environment.state.totals.bytesIn += bytesIn;
       environment.state.totals.bytesOut += bytesOut;
     }
-    const durationMs = nowMs - visit.startedAtMs;
+    const durationMs = nowMs - request.startedAtMs;
     const { metrics } = this.#ports;
     if (metrics !== undefined) {
-      if (outcome === "answered") metrics.answered(door, status, reason, durationMs);
-      else metrics.abandoned(door, durationMs);
-      if (environment !== undefined && door === "ingress") metrics.ofEnvironment(environment.facts.id, outcomeOf(visit, outcome));
-      metrics.bytes(door, bytesIn, bytesOut);
+      if (outcome === "answered") metrics.answered(endpoint, status, reason, durationMs);
+      else metrics.abandoned(endpoint, durationMs);
+      if (environment !== undefined && endpoint === "ingress") metrics.ofEnvironment(environment.facts.id, outcomeOf(request, outcome));
+      metrics.bytes(endpoint, bytesIn, bytesOut);
     }
-    endSpan(visit, outcome);
-    if (this.#logsRequests) this.#log(visit, outcome, durationMs);
+    endSpan(request, outcome);
+    if (this.#logsRequests) this.#log(request, outcome, durationMs);
   }
 
   /** No query, no body, no token; of the path only what is ours (cloud.md §6.5). */
-  #log(visit: Visit, outcome: Outcome, durationMs: number): void {
-    const { door, environment, caller, head, status, reason, bytesIn, bytesOut, requestId } = visit;
+  #log(request: GatewayRequest, outcome: RequestOutcome, durationMs: number): void {
+    const { endpoint, environment, caller, head, status, reason, bytesIn, bytesOut, requestId } = request;
     this.#ports.logger.info(
       {
         environmentId: environment?.facts.id,
         caller: caller?.id,
-        door,
+        endpoint,
         method: head.method,
-        route: routeTemplate(door, head.path),
+        route: routeTemplate(endpoint, head.path),
         status: outcome === "answered" ? status : undefined,
         reason,
         bytesIn,
@@ -62,7 +62,7 @@ export class Settlement {
 }
 
 /** Who was told to come again is no failure: the environment is being woken as it should be. */
-function outcomeOf({ reason, status, isBroken }: Visit, outcome: Outcome): EnvironmentOutcome {
+function outcomeOf({ reason, status, isBroken }: GatewayRequest, outcome: RequestOutcome): EnvironmentOutcome {
   if (outcome === "abandoned") return isBroken ? "failed" : "abandoned";
   return reason !== undefined && reason !== "waking" && status >= 500 ? "failed" : "answered";
 }

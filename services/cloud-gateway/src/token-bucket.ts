@@ -41,7 +41,7 @@ export class TokenBucket {
   }
 
   /** Takes one even when there is none: what is owed comes off later ones. Whether there was one. */
-  owe(nowMs: number): boolean {
+  overdraw(nowMs: number): boolean {
     this.#refill(nowMs);
     this.#tokens -= 1;
     return this.#tokens >= 0;

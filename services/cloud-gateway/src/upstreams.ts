@@ -6,9 +6,9 @@
 import type { Clock } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 import { Pool } from "undici";
-import { CONNECT_TIMEOUT_MS, IN_FLIGHT_MAX, UPSTREAM_FORGET_MS, UPSTREAM_HEADER_BYTES_MAX, UPSTREAM_IDLE_MS } from "./limits.js";
+import { CONNECT_TIMEOUT_MS, IN_FLIGHT_MAX, UPSTREAM_EVICT_MS, UPSTREAM_HEADER_BYTES_MAX, UPSTREAM_IDLE_MS } from "./limits.js";
 
-export class Upstream {
+export class UpstreamPool {
   readonly pool: Pool;
   /** Requests under way. */
   active = 0;
@@ -33,7 +33,7 @@ export class Upstream {
 export class Upstreams implements AsyncDisposable {
   readonly #clock: Clock;
   /** By environment and origin: a port that was one tenant's yesterday may be another's today. */
-  readonly #all = new Map<string, Upstream>();
+  readonly #all = new Map<string, UpstreamPool>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -43,12 +43,12 @@ export class Upstreams implements AsyncDisposable {
     return this.#all.size;
   }
 
-  of(id: EnvironmentId, origin: string): Upstream {
+  of(id: EnvironmentId, origin: string): UpstreamPool {
     const name = `${id} ${origin}`;
     const nowMs = this.#clock.monotonicMs();
     let upstream = this.#all.get(name);
     if (upstream === undefined) {
-      upstream = new Upstream(origin, nowMs);
+      upstream = new UpstreamPool(origin, nowMs);
       this.#all.set(name, upstream);
     }
     upstream.usedAtMs = nowMs;
@@ -58,7 +58,7 @@ export class Upstreams implements AsyncDisposable {
   /** Lets go of runtimes that nobody calls any more. */
   sweep(nowMs: number): void {
     for (const [name, { active, usedAtMs, pool }] of this.#all) {
-      if (active > 0 || nowMs - usedAtMs < UPSTREAM_FORGET_MS) continue;
+      if (active > 0 || nowMs - usedAtMs < UPSTREAM_EVICT_MS) continue;
       this.#all.delete(name);
       void pool.destroy(); // Nothing is under way on it; it only closes sockets.
     }

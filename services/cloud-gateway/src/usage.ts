@@ -14,7 +14,7 @@ export class Totals {
   bytesIn = 0;
   bytesOut = 0;
   /** Sum of the above when tenancy last took a report. */
-  told = 0;
+  reportedSum = 0;
 
   constructor(environmentId: EnvironmentId) {
     this.environmentId = environmentId;
@@ -78,13 +78,13 @@ export class UsageBook {
 
   async #report(): Promise<void> {
     const { tenancy, clock, logger } = this.#ports;
-    const due = [...this.#totals.values()].filter((totals) => totals.sum !== totals.told);
+    const due = [...this.#totals.values()].filter((totals) => totals.sum !== totals.reportedSum);
     for (let at = 0; at < due.length; at += REPORTS_PER_MESSAGE) {
       const some = due.slice(at, at + REPORTS_PER_MESSAGE).map((totals) => ({ totals, sum: totals.sum }));
       const atMs = clock.nowMs();
       try {
         await tenancy.report(some.map(({ totals }) => this.#reportOf(totals, atMs)));
-        for (const { totals, sum } of some) totals.told = sum;
+        for (const { totals, sum } of some) totals.reportedSum = sum;
       } catch (cause) {
         return logger.warn({ cause, environments: due.length - at }, "usage could not be reported; it will be reported later");
       }

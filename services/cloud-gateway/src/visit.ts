@@ -1,10 +1,10 @@
 /** Why: one request on its way through the gateway, from its first header to its settlement: what was found out, what was counted. */
-import type { Caller } from "@perdure/cloud";
+import type { AuthenticatedCaller } from "@perdure/cloud";
 import type { EdgeOperation } from "@perdure/role";
-import type { Address } from "./addresses.js";
-import type { Environment, GatewayDoor } from "./environments.js";
+import type { ClientAddress } from "./addresses.js";
+import type { GatewayEnvironment, GatewayEndpoint } from "./environments.js";
 import type { AnswerObserver, Exchange } from "./exchange.js";
-import type { RefusalReason } from "./refusal.js";
+import type { GatewayRefusalReason } from "./refusal.js";
 import type { RequestHead } from "./request-head.js";
 
 /** Whoever forwards a visit; told what the client does. */
@@ -14,26 +14,26 @@ export interface Forwarding {
   abandoned(): void;
 }
 
-export interface VisitOwner {
+export interface RequestOwner {
   /** Answered (`status`), or abandoned by the client before the answer was complete. Exactly once. */
-  settled(visit: Visit, outcome: "answered" | "abandoned"): void;
+  completed(request: GatewayRequest, outcome: "answered" | "abandoned"): void;
   /** Its body is no HTTP any more. */
-  unreadable(visit: Visit): void;
+  unreadable(request: GatewayRequest): void;
 }
 
-export class Visit implements AnswerObserver {
-  readonly #owner: VisitOwner;
+export class GatewayRequest implements AnswerObserver {
+  readonly #owner: RequestOwner;
   readonly exchange: Exchange;
-  readonly door: GatewayDoor;
+  readonly endpoint: GatewayEndpoint;
   readonly head: RequestHead;
-  readonly address: Address;
+  readonly address: ClientAddress;
   /** Of the client, or of the browser for which tenancy asks. */
   readonly remoteAddress: string;
   readonly requestId: string;
   /** Of the monotonic clock. */
   readonly startedAtMs: number;
-  environment: Environment | undefined = undefined;
-  caller: Caller | undefined = undefined;
+  environment: GatewayEnvironment | undefined = undefined;
+  caller: AuthenticatedCaller | undefined = undefined;
   foreignAuthorization: string | undefined = undefined;
   /** Headers about other origins for the answer. */
   cors: readonly string[] | undefined = undefined;
@@ -43,19 +43,19 @@ export class Visit implements AnswerObserver {
   /** Of the answer, once it has begun. */
   status = 0;
   /** Why the gateway itself answered. */
-  reason: RefusalReason | undefined = undefined;
+  reason: GatewayRefusalReason | undefined = undefined;
   /** The answer broke off on our side, or on the runtime's. */
   isBroken = false;
   bytesIn = 0;
   bytesOut = 0;
 
   constructor(
-    owner: VisitOwner,
+    owner: RequestOwner,
     exchange: Exchange,
     facts: {
-      readonly door: GatewayDoor;
+      readonly endpoint: GatewayEndpoint;
       readonly head: RequestHead;
-      readonly address: Address;
+      readonly address: ClientAddress;
       readonly remoteAddress: string;
       readonly requestId: string;
       readonly startedAtMs: number;
@@ -63,7 +63,7 @@ export class Visit implements AnswerObserver {
   ) {
     this.#owner = owner;
     this.exchange = exchange;
-    this.door = facts.door;
+    this.endpoint = facts.endpoint;
     this.head = facts.head;
     this.address = facts.address;
     this.remoteAddress = facts.remoteAddress;
@@ -78,11 +78,11 @@ export class Visit implements AnswerObserver {
 
   gone(): void {
     this.forwarding?.abandoned();
-    this.#owner.settled(this, "abandoned");
+    this.#owner.completed(this, "abandoned");
   }
 
   finished(): void {
-    this.#owner.settled(this, "answered");
+    this.#owner.completed(this, "answered");
   }
 
   unreadable(): void {
@@ -95,13 +95,13 @@ export class Visit implements AnswerObserver {
     if (this.exchange.over) return;
     this.isBroken = true;
     this.exchange.abort();
-    this.#owner.settled(this, "abandoned");
+    this.#owner.completed(this, "abandoned");
   }
 
   /** Not worth an answer: the connection goes. */
   drop(): void {
     if (this.exchange.over) return;
     this.exchange.drop();
-    this.#owner.settled(this, "abandoned");
+    this.#owner.completed(this, "abandoned");
   }
 }

@@ -7,21 +7,21 @@
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import { bareOf, credentialsOf, type EnvironmentId, type Tenancy } from "@perdure/cloud";
-import type { Environment, Environments } from "./environments.js";
-import { HELD_PER_SLEEPER_MAX, HELD_TOTAL_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_LOOK_MS } from "./limits.js";
+import type { GatewayEnvironment, GatewayEnvironments } from "./environments.js";
+import { HELD_PER_ENVIRONMENT_MAX, HELD_TOTAL_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_POLL_MS } from "./limits.js";
 import type { GatewayMetrics } from "./metrics.js";
 import * as refusal from "./refusal.js";
-import type { Forwarding, Visit } from "./visit.js";
+import type { Forwarding, GatewayRequest } from "./visit.js";
 
 export interface WakingPorts {
   readonly tenancy: Pick<Tenancy, "authenticate">;
   readonly clock: Clock;
-  readonly environments: Pick<Environments, "again">;
+  readonly environments: Pick<GatewayEnvironments, "again">;
   readonly metrics: GatewayMetrics | undefined;
   /** Answers instead of the runtime. */
-  refuse(visit: Visit, refused: refusal.Refusal): void;
+  refuse(request: GatewayRequest, refused: refusal.GatewayRefusal): void;
   /** The environment is up, as far as tenancy knows. */
-  goOn(visit: Visit, environment: Environment): void;
+  goOn(request: GatewayRequest, environment: GatewayEnvironment): void;
 }
 
 /** One environment, from the first caller who is held until it is up or nobody waits for it any more. */
@@ -29,20 +29,20 @@ interface Wake {
   readonly id: EnvironmentId;
   readonly sinceMs: number;
   /** In the order of coming, which is that of giving up. */
-  readonly held: Set<Held>;
+  readonly held: Set<HeldRequest>;
   /** Callers for whom tenancy was asked, so that it knows who wants the environment. */
-  readonly asked: Set<string>;
-  askAgainAtMs: number;
+  readonly queriedCallerIds: Set<string>;
+  nextQueryAtMs: number;
   timer: TimerHandle | undefined;
 }
 
-class Held implements Forwarding {
-  readonly visit: Visit;
+class HeldRequest implements Forwarding {
+  readonly request: GatewayRequest;
   readonly untilMs: number;
-  readonly #leave: (held: Held) => void;
+  readonly #leave: (held: HeldRequest) => void;
 
-  constructor(visit: Visit, untilMs: number, leave: (held: Held) => void) {
-    this.visit = visit;
+  constructor(request: GatewayRequest, untilMs: number, leave: (held: HeldRequest) => void) {
+    this.request = request;
     this.untilMs = untilMs;
     this.#leave = leave;
   }
@@ -72,21 +72,21 @@ export class Waking {
   }
 
   /** Takes an admitted visit; sooner or later it goes on, is refused, or its client leaves. */
-  hold(visit: Visit, { facts }: Environment): void {
+  hold(request: GatewayRequest, { facts }: GatewayEnvironment): void {
     const nowMs = this.#ports.clock.monotonicMs();
-    const known = this.#wakes.get(facts.id);
-    if (this.#held >= HELD_TOTAL_MAX || (known?.held.size ?? 0) >= HELD_PER_SLEEPER_MAX) return this.#giveUp(visit);
-    const wake = known ?? this.#begin(facts.id, nowMs);
-    const held = new Held(visit, nowMs + WAKE_HELD_MS, (left) => this.#left(wake, left));
+    const existing = this.#wakes.get(facts.id);
+    if (this.#held >= HELD_TOTAL_MAX || (existing?.held.size ?? 0) >= HELD_PER_ENVIRONMENT_MAX) return this.#giveUp(request);
+    const wake = existing ?? this.#begin(facts.id, nowMs);
+    const held = new HeldRequest(request, nowMs + WAKE_HELD_MS, (left) => this.#left(wake, left));
     wake.held.add(held);
     this.#held++;
-    visit.forwarding = held;
-    this.#askFor(wake, visit);
+    request.forwarding = held;
+    this.#requestWake(wake, request);
   }
 
   /** Whoever is still held hears that it took too long. */
   close(): void {
-    for (const wake of [...this.#wakes.values()]) this.#letGo(wake, "late", (visit) => this.#giveUp(visit));
+    for (const wake of [...this.#wakes.values()]) this.#letGo(wake, "late", (request) => this.#giveUp(request));
   }
 
   #begin(id: EnvironmentId, nowMs: number): Wake {
@@ -94,8 +94,8 @@ export class Waking {
       id,
       sinceMs: nowMs,
       held: new Set(),
-      asked: new Set(),
-      askAgainAtMs: nowMs + WAKE_AGAIN_MS,
+      queriedCallerIds: new Set(),
+      nextQueryAtMs: nowMs + WAKE_AGAIN_MS,
       timer: undefined,
     };
     this.#wakes.set(id, wake);
@@ -104,59 +104,59 @@ export class Waking {
   }
 
   #arm(wake: Wake): void {
-    wake.timer = this.#ports.clock.setTimer(WAKE_LOOK_MS, () => this.#look(wake));
+    wake.timer = this.#ports.clock.setTimer(WAKE_POLL_MS, () => this.#check(wake));
   }
 
-  #look(wake: Wake): void {
+  #check(wake: Wake): void {
     const { clock, environments } = this.#ports;
     const nowMs = clock.monotonicMs();
     for (const held of wake.held) {
       if (held.untilMs > nowMs) break;
-      if (wake.held.size === 1) return this.#letGo(wake, "late", (visit) => this.#giveUp(visit));
+      if (wake.held.size === 1) return this.#letGo(wake, "late", (request) => this.#giveUp(request));
       wake.held.delete(held);
       this.#held--;
-      this.#giveUp(held.visit);
+      this.#giveUp(held.request);
     }
     this.#arm(wake);
     environments.again(bareOf(wake.id)).then(
-      (found) => this.#found(wake, found),
+      (environment) => this.#update(wake, environment),
       () => undefined, // Tenancy is away: the next look asks again, and whoever waits too long is told.
     );
   }
 
-  #found(wake: Wake, found: Environment | "nobody"): void {
+  #update(wake: Wake, update: GatewayEnvironment | "nobody"): void {
     if (this.#wakes.get(wake.id) !== wake) return;
     const { goOn, refuse, clock } = this.#ports;
-    if (found === "nobody") return this.#letGo(wake, "gone", (visit) => refuse(visit, refusal.unknownEnvironment));
-    if (found.facts.sleep === undefined) return this.#letGo(wake, "awake", (visit) => goOn(visit, found));
+    if (update === "nobody") return this.#letGo(wake, "gone", (request) => refuse(request, refusal.unknownEnvironment));
+    if (update.facts.sleep === undefined) return this.#letGo(wake, "awake", (request) => goOn(request, update));
     const nowMs = clock.monotonicMs();
-    if (found.facts.sleep === "waking" || nowMs < wake.askAgainAtMs) return;
-    wake.askAgainAtMs = nowMs + WAKE_AGAIN_MS; // It did not hear us, or fell asleep again.
-    wake.asked.clear();
-    for (const { visit } of wake.held) this.#askFor(wake, visit);
+    if (update.facts.sleep === "waking" || nowMs < wake.nextQueryAtMs) return;
+    wake.nextQueryAtMs = nowMs + WAKE_AGAIN_MS; // It did not hear us, or fell asleep again.
+    wake.queriedCallerIds.clear();
+    for (const { request } of wake.held) this.#requestWake(wake, request);
   }
 
   /** Tenancy wakes those whose callers it is asked about; which callers may wake is its business. */
-  #askFor(wake: Wake, { caller, head }: Visit): void {
-    if (caller === undefined || wake.asked.has(caller.id)) return;
-    wake.asked.add(caller.id);
+  #requestWake(wake: Wake, { caller, head }: GatewayRequest): void {
+    if (caller === undefined || wake.queriedCallerIds.has(caller.id)) return;
+    wake.queriedCallerIds.add(caller.id);
     const { credential } = credentialsOf(head.rawHeaders, this.#issuer);
     if (credential === undefined) return;
     this.#ports.tenancy.authenticate(credential, wake.id).catch(() => undefined); // It is asked again.
   }
 
-  #left(wake: Wake, held: Held): void {
+  #left(wake: Wake, held: HeldRequest): void {
     if (!wake.held.delete(held)) return;
     this.#held--;
     if (wake.held.size === 0) this.#end(wake, "abandoned");
   }
 
-  #letGo(wake: Wake, result: "awake" | "late" | "gone", then: (visit: Visit) => void): void {
-    const visits = Array.from(wake.held, ({ visit }) => visit);
+  #letGo(wake: Wake, result: "awake" | "late" | "gone", then: (request: GatewayRequest) => void): void {
+    const requests = Array.from(wake.held, ({ request }) => request);
     this.#held -= wake.held.size;
     wake.held.clear();
     this.#end(wake, result);
-    for (const visit of visits) then(visit);
+    for (const request of requests) then(request);
   }
 
   #end(wake: Wake, result: WakeResult): void {
@@ -167,10 +167,10 @@ export class Waking {
   }
 
   /** It came by although it was not forwarded: tenancy hears so with the next report, and wakes for whoever may only read, too. */
-  #giveUp(visit: Visit): void {
-    const totals = visit.environment?.state.totals;
-    if (totals !== undefined) totals[visit.door === "ingress" ? "ingressRequests" : "adminRequests"]++;
-    this.#ports.refuse(visit, refusal.waking);
+  #giveUp(request: GatewayRequest): void {
+    const totals = request.environment?.state.totals;
+    if (totals !== undefined) totals[request.endpoint === "ingress" ? "ingressRequests" : "adminRequests"]++;
+    this.#ports.refuse(request, refusal.waking);
   }
 }
 

@@ -58,7 +58,7 @@ async function untilClosed(chunks: readonly Buffer[]): Promise<number> {
 }
 
 async function othersAreServed(): Promise<void> {
-  expect((await fixture.ask("h2", "ingress", facts, { path: "/S/h", headers: bearer(key) })).status).toBe(200);
+  expect((await fixture.call("h2", "ingress", facts, { path: "/S/h", headers: bearer(key) })).status).toBe(200);
 }
 
 test("T21: rapid resets end the connection, and few of them reach a runtime", async () => {
@@ -128,15 +128,15 @@ test("T22: connections that say nothing have an end, for each network; when they
       socket.once("error", reject);
     });
   const silent = [await dial(), await dial(), await dial()];
-  const late = await dial();
-  const ended = new Promise((resolve) => late.once("close", resolve));
-  late.on("error", () => undefined);
+  const extraSocket = await dial();
+  const ended = new Promise((resolve) => extraSocket.once("close", resolve));
+  extraSocket.on("error", () => undefined);
   await ended;
   for (const socket of silent) socket.destroy();
   const place = narrow.environment(runtime);
   const headers = bearer(narrow.tenancy.addKey(place.id, "rst:role::FullAccess"));
   const isServed = (): Promise<boolean> =>
-    narrow.ask("http/1.1", "ingress", place, { path: "/S/h", headers }).then(
+    narrow.call("http/1.1", "ingress", place, { path: "/S/h", headers }).then(
       ({ status }) => status === 200,
       () => false, // Its neighbours are just closing.
     );

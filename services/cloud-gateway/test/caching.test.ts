@@ -20,21 +20,21 @@ beforeEach(async () => {
 afterEach(async () => await fixture[Symbol.asyncDispose]());
 
 const statusOf = async (credential: string, place = facts): Promise<number> =>
-  (await fixture.ask("http/1.1", "ingress", place, { path: "/S/h", headers: bearer(credential) })).status;
+  (await fixture.call("http/1.1", "ingress", place, { path: "/S/h", headers: bearer(credential) })).status;
 
 /** Tells nobody: as if the news were lost. */
 function revokeSilently(credential: string): void {
-  const { tell } = fixture.tenancy;
-  fixture.tenancy.tell = () => undefined;
+  const { notify } = fixture.tenancy;
+  fixture.tenancy.notify = () => undefined;
   fixture.tenancy.revoke(credential);
-  fixture.tenancy.tell = tell;
+  fixture.tenancy.notify = notify;
 }
 
 test("a credential is asked about once, however often and however many at once it is shown", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await Promise.all(Array.from({ length: 20 }, () => statusOf(key)))).toEqual(new Array(20).fill(200));
   for (let i = 0; i < 10; i++) expect(await statusOf(key)).toBe(200);
-  expect(fixture.tenancy.asked).toEqual({ environment: 1, authenticate: 1 });
+  expect(fixture.tenancy.callCounts).toEqual({ environment: 1, authenticate: 1 });
 });
 
 test("T14: a revoked key is refused at once when the news come", async () => {
@@ -61,14 +61,14 @@ test("a look-up ahead of time lets nobody wait, and finds out earlier", async ()
   clock.advanceBy(21_000);
   expect(await statusOf(key)).toBe(200); // This one starts the look-up.
   expect(await statusOf(key)).toBe(401);
-  expect(fixture.tenancy.asked.authenticate).toBe(3); // The last one waited: of strangers nothing was kept yet.
+  expect(fixture.tenancy.callCounts.authenticate).toBe(3); // The last one waited: of strangers nothing was kept yet.
 });
 
 test("after a gap in the news everything is looked up anew", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   revokeSilently(key);
-  fixture.tenancy.tell({ kind: "everything" });
+  fixture.tenancy.notify({ kind: "everything" });
   expect(await statusOf(key)).toBe(401);
 });
 
@@ -77,18 +77,18 @@ test("news that come while tenancy is asked make its answer count once", async (
   const { authenticate } = fixture.tenancy;
   let answer: () => void = () => undefined;
   fixture.tenancy.authenticate = async (credential, id) => {
-    const found = await authenticate.call(fixture.tenancy, credential, id);
+    const authentication = await authenticate.call(fixture.tenancy, credential, id);
     await new Promise<void>((resolve) => {
       answer = resolve;
     });
-    return found;
+    return authentication;
   };
-  const asked = statusOf(key);
-  while (fixture.tenancy.asked.authenticate === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const response = statusOf(key);
+  while (fixture.tenancy.callCounts.authenticate === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   await new Promise((resolve) => setTimeout(resolve, 5));
   fixture.tenancy.revoke(key);
   answer();
-  expect(await asked).toBe(200); // It was good when it was looked up.
+  expect(await response).toBe(200); // It was good when it was looked up.
   fixture.tenancy.authenticate = authenticate;
   expect(await statusOf(key)).toBe(401);
 });
@@ -100,7 +100,7 @@ test("a key that runs out is refused at that moment, though it is remembered", a
   expect(await statusOf(key)).toBe(200);
   clock.advanceBy(1);
   expect(await statusOf(key)).toBe(401);
-  expect(fixture.tenancy.asked.authenticate).toBe(1);
+  expect(fixture.tenancy.callCounts.authenticate).toBe(1);
 });
 
 test("while tenancy is away, what is known is believed for five minutes, what is not is a 503", async () => {
@@ -108,12 +108,12 @@ test("while tenancy is away, what is known is believed for five minutes, what is
   const unseen = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   fixture.tenancy.isAway = true;
-  fixture.tenancy.tell({ kind: "everything" });
+  fixture.tenancy.notify({ kind: "everything" });
   expect(await statusOf(key)).toBe(200);
-  const asked = fixture.tenancy.asked.authenticate;
+  const callCount = fixture.tenancy.callCounts.authenticate;
   for (let i = 0; i < 5; i++) expect(await statusOf(key)).toBe(200);
-  expect(fixture.tenancy.asked.authenticate).toBe(asked); // Not with each request.
-  const refused = await fixture.ask("h2", "admin", facts, { path: "/services", headers: bearer(unseen) });
+  expect(fixture.tenancy.callCounts.authenticate).toBe(callCount); // Not with each request.
+  const refused = await fixture.call("h2", "admin", facts, { path: "/services", headers: bearer(unseen) });
   expect([refused.status, refused.json["restate_code"], refused.headers["retry-after"]]).toEqual([503, "PERD0503", "2"]);
   clock.advanceBy(299_000);
   expect(await statusOf(key)).toBe(200);
@@ -128,10 +128,10 @@ test("nobody's credential is remembered for five seconds, and a new key works at
   revokeSilently(key);
   expect(await statusOf(key)).toBe(401);
   expect(await statusOf(key)).toBe(401);
-  expect(fixture.tenancy.asked.authenticate).toBe(1);
+  expect(fixture.tenancy.callCounts.authenticate).toBe(1);
   clock.advanceBy(5_000);
   expect(await statusOf(key)).toBe(401);
-  expect(fixture.tenancy.asked.authenticate).toBe(2);
+  expect(fixture.tenancy.callCounts.authenticate).toBe(2);
 });
 
 test("an environment's new facts hold with the next request", async () => {

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export interface CommandResult {
   readonly exitCode: number | null;
@@ -27,7 +27,7 @@ export class CommandLine implements Disposable {
     return new Promise((resolve, reject) => {
       const child = spawn(binary(), args, {
         cwd: this.#home,
-        timeout: PATIENCE_MS,
+        timeout: TIMEOUT_MS,
         stdio: ["ignore", "pipe", "pipe"],
         env: {
           PATH: process.env["PATH"],

@@ -12,7 +12,7 @@ test("requests to a runtime that died are failures of its environment, and refus
   const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const call = async (sent: readonly string[]) => {
     const request = { method: "POST", path: "/Greeter/greet", headers: [...sent], body: "" };
-    return (await fixture.ask("http/1.1", "ingress", facts, request)).status;
+    return (await fixture.call("http/1.1", "ingress", facts, request)).status;
   };
   expect(await call(headers)).toBe(200);
   expect(await call([])).toBe(401);

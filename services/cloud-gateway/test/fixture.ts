@@ -8,7 +8,7 @@ import type { Edge } from "@perdure/role";
 import {
   type CloudGateway,
   createCloudGateway,
-  type GatewayDoor,
+  type GatewayEndpoint,
   type GatewayOptions,
   type ListenOptions,
 } from "../src/index.js";
@@ -20,7 +20,7 @@ export const ISSUER = "https://api.us.perdure.test";
 export const CONSOLE = "https://console.perdure.test";
 
 /** What a runtime heard of a request. */
-export interface Heard {
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly rawHeaders: readonly string[];
@@ -32,7 +32,7 @@ export type Script = (req: IncomingMessage, res: ServerResponse) => void;
 /** An HTTP server of its own for each; by default it answers 200 with what it heard, as JSON. */
 export interface TestRuntime extends AsyncDisposable {
   readonly origin: string;
-  readonly heard: Heard[];
+  readonly requests: ReceivedRequest[];
   /** Requests that began. */
   readonly started: number;
   readonly aborted: number;
@@ -40,7 +40,7 @@ export interface TestRuntime extends AsyncDisposable {
 }
 
 export async function startRuntime(script?: Script): Promise<TestRuntime> {
-  const heard: Heard[] = [];
+  const requests: ReceivedRequest[] = [];
   const state = { started: 0, aborted: 0, script };
   const server = createServer((req, res) => {
     state.started++;
@@ -54,7 +54,7 @@ export async function startRuntime(script?: Script): Promise<TestRuntime> {
     });
     req.on("end", () => {
       const one = { method: req.method ?? "", url: req.url ?? "", rawHeaders: req.rawHeaders, body };
-      heard.push(one);
+      requests.push(one);
       res.writeHead(200, { "content-type": "application/json", "x-restate-id": "inv_1", server: "inside" });
       res.end(JSON.stringify(one));
     });
@@ -62,7 +62,7 @@ export async function startRuntime(script?: Script): Promise<TestRuntime> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    heard,
+    requests,
     get started() {
       return state.started;
     },
@@ -94,12 +94,12 @@ export const generousLimits: EnvironmentFacts["limits"] = {
 export interface GatewayFixture extends AsyncDisposable {
   readonly gateway: CloudGateway;
   readonly tenancy: MemoryTenancy;
-  readonly ports: Readonly<Record<GatewayDoor, number>>;
+  readonly ports: Readonly<Record<GatewayEndpoint, number>>;
   /** Log lines: fields and message. */
   readonly lines: { readonly level: string; readonly fields: Record<string, unknown>; readonly message: string }[];
   /** An active environment in front of a runtime, added to the tenancy. */
   environment(runtime: TestRuntime | undefined, set?: Partial<EnvironmentFacts>): EnvironmentFacts;
-  ask(http: Http, door: GatewayDoor, facts: EnvironmentFacts, request?: TestRequest, tls?: TlsOptions): Promise<TestAnswer>;
+  call(http: Http, endpoint: GatewayEndpoint, facts: EnvironmentFacts, request?: TestRequest, tls?: TlsOptions): Promise<TestAnswer>;
 }
 
 export interface FixtureSettings {
@@ -131,8 +131,8 @@ export async function startGateway({
     { tenancy, clock, random: systemRandom, logger, metrics, edge },
     { region: "us", domain: DOMAIN, issuer: ISSUER, consoleUrl: CONSOLE, drainMs: 500, ...options },
   );
-  const open = async (door: GatewayDoor): Promise<number> =>
-    (await gateway.listen({ host: "127.0.0.1", port: 0, ...listen, door })).address.port;
+  const open = async (endpoint: GatewayEndpoint): Promise<number> =>
+    (await gateway.listen({ host: "127.0.0.1", port: 0, ...listen, endpoint })).address.port;
   const ports = { ingress: await open("ingress"), admin: await open("admin") };
   return {
     gateway,
@@ -143,7 +143,7 @@ export async function startGateway({
       const upstream = runtime === undefined ? undefined : { ingress: runtime.origin, admin: runtime.origin };
       return tenancy.put(exampleEnvironment({ upstream, limits: generousLimits, ...set }));
     },
-    ask: (http, door, facts, request = {}, tls) => send(http, ports[door], { host: hostOf(facts), ...request }, tls),
+    call: (http, endpoint, facts, request = {}, tls) => send(http, ports[endpoint], { host: hostOf(facts), ...request }, tls),
     [Symbol.asyncDispose]: () => gateway.close(),
   };
 }

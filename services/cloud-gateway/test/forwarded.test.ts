@@ -30,9 +30,9 @@ const signed = (address: string, keys = OURS, host = hostOf(facts)): readonly st
   FORWARDED_FOR_HEADER,
   keys.sign(address, host, clock.nowMs()),
 ];
-const ask = (headers: readonly string[], path = "/S/h", door: "ingress" | "admin" = "ingress", http: Http = "http/1.1") =>
-  fixture.ask(http, door, facts, { path, headers });
-const guess = (headers: readonly string[]): Promise<TestAnswer> => ask([...headers, ...bearer("key_nobodys")]);
+const call = (headers: readonly string[], path = "/S/h", endpoint: "ingress" | "admin" = "ingress", http: Http = "http/1.1") =>
+  fixture.call(http, endpoint, facts, { path, headers });
+const guess = (headers: readonly string[]): Promise<TestAnswer> => call([...headers, ...bearer("key_nobodys")]);
 
 /** Answers 401 until this address is not listened to any more. */
 async function exhaust(headers: readonly string[]): Promise<void> {
@@ -44,11 +44,11 @@ test("people behind one tenancy are told apart: who guesses is not listened to, 
   await exhaust(signed(ADA));
   expect([(await guess(signed(BOB))).status, (await guess([])).status]).toEqual([401, 401]);
   const fresh = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  expect((await ask([...signed(BOB), ...fresh])).status).toBe(200);
+  expect((await call([...signed(BOB), ...fresh])).status).toBe(200);
 });
 
 test("one of them who asks what anybody may know leaves it to the others", async () => {
-  const version = async (address: string) => (await ask(signed(address), "/version", "admin")).status;
+  const version = async (address: string) => (await call(signed(address), "/version", "admin")).status;
   for (let n = 0; n < NETWORK_LIMITS.anonymousBurst; n++) expect(await version(ADA)).toBe(200);
   expect([await version(ADA), await version(BOB)]).toEqual([429, 200]);
 });
@@ -57,8 +57,8 @@ test.each<Http>(["http/1.1", "h2"])(
   "runtimes hear the address of the browser, and nothing of its proof, over %s",
   async (http) => {
     const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-    await ask([...signed(BOB), ...key, "x-forwarded-for", "10.0.0.1"], "/S/h", "ingress", http);
-    const { rawHeaders } = runtime.heard.at(-1) ?? { rawHeaders: [] };
+    await call([...signed(BOB), ...key, "x-forwarded-for", "10.0.0.1"], "/S/h", "ingress", http);
+    const { rawHeaders } = runtime.requests.at(-1) ?? { rawHeaders: [] };
     expect([valuesOf(rawHeaders, "x-forwarded-for"), valuesOf(rawHeaders, FORWARDED_FOR_HEADER)]).toEqual([[BOB], []]);
   },
 );
@@ -66,17 +66,17 @@ test.each<Http>(["http/1.1", "h2"])(
 test("T32: nobody else says where they come from: other keys, other hosts, old proofs, plain addresses, and doors without keys", async () => {
   const old = signed(ADA);
   clock.advanceBy((FORWARDED_SECONDS_MAX + 1) * 1_000);
-  const told = [signed(ADA, keysOf(2)), signed(ADA, OURS, "other.env.us.perdure.test"), old, [FORWARDED_FOR_HEADER, ADA]];
+  const forwardedHeaders = [signed(ADA, keysOf(2)), signed(ADA, OURS, "other.env.us.perdure.test"), old, [FORWARDED_FOR_HEADER, ADA]];
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  for (const headers of told) {
-    expect((await ask([...headers, ...key])).status).toBe(200);
-    expect(valuesOf(runtime.heard.at(-1)?.rawHeaders ?? [], "x-forwarded-for")).toEqual(["127.0.0.1"]);
+  for (const headers of forwardedHeaders) {
+    expect((await call([...headers, ...key])).status).toBe(200);
+    expect(valuesOf(runtime.requests.at(-1)?.rawHeaders ?? [], "x-forwarded-for")).toEqual(["127.0.0.1"]);
   }
   await exhaust([]);
-  for (const headers of told) expect((await guess(headers)).status).toBe(429);
+  for (const headers of forwardedHeaders) expect((await guess(headers)).status).toBe(429);
   await using without = await startGateway({ clock });
   const place = without.environment(runtime);
   const theirs = bearer(without.tenancy.addKey(place.id, "rst:role::FullAccess"));
-  await without.ask("http/1.1", "ingress", place, { headers: [...signed(ADA, OURS, hostOf(place)), ...theirs] });
-  expect(valuesOf(runtime.heard.at(-1)?.rawHeaders ?? [], "x-forwarded-for")).toEqual(["127.0.0.1"]);
+  await without.call("http/1.1", "ingress", place, { headers: [...signed(ADA, OURS, hostOf(place)), ...theirs] });
+  expect(valuesOf(runtime.requests.at(-1)?.rawHeaders ?? [], "x-forwarded-for")).toEqual(["127.0.0.1"]);
 });

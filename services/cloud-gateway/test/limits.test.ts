@@ -36,16 +36,16 @@ const limited = (perSecond: number, burst: number): EnvironmentFacts =>
   });
 
 /** One after the other. */
-async function times(count: number, ask: () => Promise<TestAnswer>): Promise<number[]> {
+async function times(count: number, call: () => Promise<TestAnswer>): Promise<number[]> {
   const statuses: number[] = [];
-  for (let i = 0; i < count; i++) statuses.push((await ask()).status);
+  for (let i = 0; i < count; i++) statuses.push((await call()).status);
   return statuses;
 }
 
 test("the 51st request of a burst of 50 is a 429 that says when to come back; doors and environments are apart", async () => {
   const facts = limited(20, 50);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const call = () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
+  const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
   expect(await times(50, call)).toEqual(new Array(50).fill(200));
   const refused = await call();
   expect(refused.status).toBe(429);
@@ -54,10 +54,10 @@ test("the 51st request of a burst of 50 is a 429 that says when to come back; do
   expect(refused.headers["ratelimit-remaining"]).toBe("0");
   expect(refused.headers["ratelimit-reset"]).toBe("3");
   expect(refused.json["restate_code"]).toBe("PERD0429");
-  expect((await fixture.ask("h2", "admin", facts, { path: "/services", headers: key })).status).toBe(200);
+  expect((await fixture.call("h2", "admin", facts, { path: "/services", headers: key })).status).toBe(200);
   const other = limited(20, 50);
   const otherKey = bearer(fixture.tenancy.addKey(other.id, "rst:role::FullAccess"));
-  expect((await fixture.ask("h2", "ingress", other, { path: "/S/h", headers: otherKey })).status).toBe(200);
+  expect((await fixture.call("h2", "ingress", other, { path: "/S/h", headers: otherKey })).status).toBe(200);
   clock.advanceBy(50);
   expect(await times(2, call)).toEqual([200, 429]);
   fixture.tenancy.put({ ...facts, limits: { ...facts.limits, ingressRate: { perSecond: 500, burst: 1_500 } } });
@@ -66,7 +66,7 @@ test("the 51st request of a burst of 50 is a 429 that says when to come back; do
 
 test("a key with a rate of its own is held to it, and leaves its environment's to others", async () => {
   const facts = limited(20, 50);
-  const call = (key: string) => () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(key) });
+  const call = (key: string) => () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(key) });
   const narrow = call(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess", undefined, 5));
   expect(await times(6, narrow)).toEqual([200, 200, 200, 200, 200, 429]);
   const refused = await narrow();
@@ -81,7 +81,7 @@ test("two gateways have half of a rate each, until one is asked more than the ot
   await using other = await startGateway({ clock, tenancy: fixture.tenancy });
   const facts = limited(20, 50);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const at = (one: GatewayFixture) => () => one.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
+  const at = (one: GatewayFixture) => () => one.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
   const sync = async () => {
     clock.advanceBy(1_000);
     for (const one of [fixture, other]) await one.gateway.shareRates();
@@ -104,15 +104,15 @@ test("two gateways have half of a rate each, until one is asked more than the ot
 test("T15: wrong credentials: 20 a minute for each address are looked up, then none, whoever they are for", async () => {
   const facts = limited(1_000, 1_000);
   const guess = () =>
-    fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(apiKeyText(newApiKey(systemRandom))) });
+    fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(apiKeyText(newApiKey(systemRandom))) });
   expect(await times(20, guess)).toEqual(new Array(20).fill(401));
-  const lookups = fixture.tenancy.asked.authenticate;
-  const late = await guess();
-  expect([late.status, late.headers["retry-after"]]).toEqual([429, "3"]);
+  const lookups = fixture.tenancy.callCounts.authenticate;
+  const refused = await guess();
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "3"]);
   expect(await times(70, guess)).toEqual(new Array(70).fill(429));
-  expect(fixture.tenancy.asked.authenticate).toBe(lookups);
-  const nobody = await fixture.ask("http/1.1", "ingress", facts, { path: "/S/h" });
-  expect(nobody.status).toBe(429);
+  expect(fixture.tenancy.callCounts.authenticate).toBe(lookups);
+  const anonymous = await fixture.call("http/1.1", "ingress", facts, { path: "/S/h" });
+  expect(anonymous.status).toBe(429);
   clock.advanceBy(3_000);
   expect(await times(2, guess)).toEqual([401, 429]);
 });
@@ -120,9 +120,9 @@ test("T15: wrong credentials: 20 a minute for each address are looked up, then n
 test("T15: of ten thousand guesses few are looked up, none behind the threshold, and others are served", async () => {
   const facts = limited(1_000, 1_000);
   const good = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const call = () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: good });
+  const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: good });
   expect((await call()).status).toBe(200);
-  const before = fixture.tenancy.asked.authenticate;
+  const before = fixture.tenancy.callCounts.authenticate;
   const statuses = new Map<string, number>();
   const count = (status: string): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1);
   for (let round = 0; round < 40; round++) {
@@ -135,7 +135,7 @@ test("T15: of ten thousand guesses few are looked up, none behind the threshold,
   const allowed = 20 + Math.ceil((clock.monotonicMs() / 60_000) * 20);
   expect(statuses.get("401")).toBeLessThanOrEqual(allowed);
   // Those that were under way when the allowance ran out are owed, once.
-  expect(fixture.tenancy.asked.authenticate - before).toBeLessThanOrEqual(allowed + NETWORK_LIMITS.lookupsMax);
+  expect(fixture.tenancy.callCounts.authenticate - before).toBeLessThanOrEqual(allowed + NETWORK_LIMITS.lookupsMax);
   expect((await call()).status).toBe(200);
 }, 60_000);
 
@@ -160,9 +160,9 @@ async function guessAtOnce(many: number, facts: EnvironmentFacts, count: (status
 test("T15: a credential that is known to be good passes from an address full of guesses", async () => {
   const facts = limited(1_000, 1_000);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const call = () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
+  const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
   expect((await call()).status).toBe(200);
-  await times(25, () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h" }));
+  await times(25, () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h" }));
   expect((await call()).status).toBe(200);
 });
 
@@ -171,7 +171,7 @@ test("T15: many guesses at once get no further than the allowance and what is un
   const statuses = await Promise.all(
     Array.from({ length: 90 }, () =>
       fixture
-        .ask("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(apiKeyText(newApiKey(systemRandom))) })
+        .call("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(apiKeyText(newApiKey(systemRandom))) })
         .then(({ status }) => status),
     ),
   );
@@ -182,7 +182,7 @@ test("T15: many guesses at once get no further than the allowance and what is un
 test("T20: refusals beyond the first hundred wait a second, and hold up their own connections only", async () => {
   const facts = limited(1, 1);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const call = () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
+  const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
   await times(101, call);
   let answered = false;
   const held = call().then(({ status }) => {
@@ -192,7 +192,7 @@ test("T20: refusals beyond the first hundred wait a second, and hold up their ow
   await eventually(() => fixture.gateway.stats.heldRefusals === 1, "a refusal waits");
   const other = limited(10, 10);
   const otherKey = bearer(fixture.tenancy.addKey(other.id, "rst:role::FullAccess"));
-  expect((await fixture.ask("http/1.1", "ingress", other, { path: "/S/h", headers: otherKey })).status).toBe(200);
+  expect((await fixture.call("http/1.1", "ingress", other, { path: "/S/h", headers: otherKey })).status).toBe(200);
   expect(answered).toBe(false);
   clock.advanceBy(1_000);
   expect(await held).toBe(429);
@@ -229,9 +229,9 @@ test("T20: more may not wait for one environment than its plan has room for", as
   await using slow = await startRuntime((_req, res) => void answers.push(() => res.end()));
   const facts = fixture.environment(slow, { limits: { ...generousLimits, concurrentInvocationsMax: 1 } });
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const calls = Array.from({ length: 200 }, () => fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: key }));
+  const calls = Array.from({ length: 200 }, () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key }));
   await eventually(() => answers.length === 200, "all reached the runtime");
-  const refused = await fixture.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
+  const refused = await fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
   expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
   for (const answer of answers) answer();
   expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
@@ -241,9 +241,9 @@ test("T20: more may not wait for one environment than its plan has room for", as
 test("what passed is told as totals, in time and at the end, and refusals are free", async () => {
   const facts = limited(3, 3);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const call = () => fixture.ask("h2", "ingress", facts, { method: "POST", path: "/S/h", headers: key, body: "12345" });
+  const call = () => fixture.call("h2", "ingress", facts, { method: "POST", path: "/S/h", headers: key, body: "12345" });
   expect(await times(4, call)).toEqual([200, 200, 200, 429]);
-  await fixture.ask("http/1.1", "admin", facts, { path: "/services", headers: key });
+  await fixture.call("http/1.1", "admin", facts, { path: "/services", headers: key });
   fixture.tenancy.isAway = true;
   clock.advanceBy(10_000);
   await fixture.gateway.reportUsage();

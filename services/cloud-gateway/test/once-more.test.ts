@@ -29,7 +29,7 @@ afterEach(async () => {
 function call(): Promise<TestAnswer> {
   const place = fixture.environment(runtime);
   const headers = bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess"));
-  return fixture.ask("http/1.1", "ingress", place, { method: "POST", path: "/S/h", headers, body: "1" });
+  return fixture.call("http/1.1", "ingress", place, { method: "POST", path: "/S/h", headers, body: "1" });
 }
 
 test("a runtime that nobody listens for is asked twice, and then it is a 503", async () => {
@@ -42,14 +42,14 @@ test("one that listens a moment later gets the request, once and whole", async (
   const { port } = new URL(runtime.origin);
   await runtime[Symbol.asyncDispose]();
   const bodies: string[] = [];
-  const late = createServer(async (req, res) => {
+  const slowServer = createServer(async (req, res) => {
     bodies.push(Buffer.concat(await req.toArray()).toString());
     res.end();
   });
-  onRetry = () => late.listen(Number(port)); // Without a host it listens at once.
+  onRetry = () => slowServer.listen(Number(port)); // Without a host it listens at once.
   const { status } = await call();
-  late.closeAllConnections();
-  await new Promise((resolve) => late.close(resolve));
+  slowServer.closeAllConnections();
+  await new Promise((resolve) => slowServer.close(resolve));
   expect([status, bodies, retries]).toEqual([200, ["1"], 1]);
 });
 

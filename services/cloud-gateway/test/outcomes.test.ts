@@ -1,7 +1,7 @@
 /** Who is let in and who is not: the table of cloud.md §6.2, door by door, over HTTP/1.1 and HTTP/2. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
-import { type Caller, type EnvironmentFacts, newUserId } from "@perdure/cloud";
+import { type AuthenticatedCaller, type EnvironmentFacts, newUserId } from "@perdure/cloud";
 import { exampleEnvironment } from "@perdure/cloud/testing";
 import { type Http, send } from "./client.js";
 import {
@@ -31,7 +31,7 @@ afterAll(async () => {
 const token = (claims: object): string =>
   `eyJhbGciOiJFZERTQSJ9.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.c2ln`;
 
-function member(role: Extract<Caller, { kind: "member" }>["role"]): string {
+function member(role: Extract<AuthenticatedCaller, { kind: "member" }>["role"]): string {
   const credential = token({ iss: "https://api.us.perdure.test", sub: role });
   const expiresAtMs = Date.now() + 60_000;
   fixture.tenancy.addCaller(credential, [facts.id], {
@@ -46,8 +46,8 @@ function member(role: Extract<Caller, { kind: "member" }>["role"]): string {
 describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   test("a key with full access passes at both doors, and the runtime hears all but the secret", async () => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
-    for (const door of ["ingress", "admin"] as const) {
-      const answer = await fixture.ask(http, door, facts, {
+    for (const endpoint of ["ingress", "admin"] as const) {
+      const answer = await fixture.call(http, endpoint, facts, {
         method: "POST",
         path: "/Greeter/greet?x=1",
         headers: [...bearer(key), "content-type", "application/json", "idempotency-key", "i1"],
@@ -55,20 +55,20 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       });
       expect(answer.status).toBe(200);
       expect(answer.json).toMatchObject({ method: "POST", url: "/Greeter/greet?x=1", body: '"Ann"' });
-      const heard = runtime.heard.at(-1)!;
-      expect(valuesOf(heard.rawHeaders, "authorization")).toEqual([]);
-      expect(valuesOf(heard.rawHeaders, "idempotency-key")).toEqual(["i1"]);
-      expect(valuesOf(heard.rawHeaders, "x-forwarded-for")).toEqual(["127.0.0.1"]);
-      expect(valuesOf(heard.rawHeaders, "x-forwarded-host")).toEqual([hostOf(facts)]);
-      expect(valuesOf(heard.rawHeaders, "x-forwarded-proto")).toEqual(["http"]);
-      expect(valuesOf(heard.rawHeaders, "x-request-id")).toEqual([answer.headers["x-request-id"]]);
+      const received = runtime.requests.at(-1)!;
+      expect(valuesOf(received.rawHeaders, "authorization")).toEqual([]);
+      expect(valuesOf(received.rawHeaders, "idempotency-key")).toEqual(["i1"]);
+      expect(valuesOf(received.rawHeaders, "x-forwarded-for")).toEqual(["127.0.0.1"]);
+      expect(valuesOf(received.rawHeaders, "x-forwarded-host")).toEqual([hostOf(facts)]);
+      expect(valuesOf(received.rawHeaders, "x-forwarded-proto")).toEqual(["http"]);
+      expect(valuesOf(received.rawHeaders, "x-request-id")).toEqual([answer.headers["x-request-id"]]);
       expect(answer.headers["x-restate-id"]).toBe("inv_1");
       expect(answer.headers["server"]).toBeUndefined();
     }
   });
 
   test("no credential: 401 with a challenge, and a body that command lines can print", async () => {
-    const answer = await fixture.ask(http, "admin", facts, { path: "/deployments" });
+    const answer = await fixture.call(http, "admin", facts, { path: "/deployments" });
     expect(answer.status).toBe(401);
     expect(answer.headers["www-authenticate"]).toBe('Bearer realm="perdure"');
     expect(answer.json).toEqual({
@@ -86,7 +86,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   ])("%s: 401, and the text never shows up in the log", async (_name, credential) => {
     await using own = await startGateway();
     const place = own.environment(runtime);
-    const answer = await own.ask(http, "ingress", place, { path: "/S/h", headers: bearer(credential) });
+    const answer = await own.call(http, "ingress", place, { path: "/S/h", headers: bearer(credential) });
     expect(answer.status).toBe(401);
     expect(answer.headers["www-authenticate"]).toContain('error="invalid_token"');
     expect(answer.headers["x-restate-error-source"]).toBe("gateway");
@@ -98,7 +98,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     const other = fixture.environment(runtime);
     const key = fixture.tenancy.addKey(other.id, "rst:role::FullAccess");
     const before = runtime.started;
-    const answer = await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: bearer(key) });
+    const answer = await fixture.call(http, "ingress", facts, { path: "/S/h", headers: bearer(key) });
     expect([answer.status, answer.json["restate_code"]]).toEqual([403, "PERD0403"]);
     expect(runtime.started).toBe(before);
   });
@@ -110,14 +110,14 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     ["perdure:role::AdminReadOnly", 403, 200],
   ] as const)("%s: ingress %i, management %i", async (role, ingress, admin) => {
     const headers = bearer(fixture.tenancy.addKey(facts.id, role));
-    expect((await fixture.ask(http, "ingress", facts, { path: "/S/h", headers })).status).toBe(ingress);
-    expect((await fixture.ask(http, "admin", facts, { path: "/services", headers })).status).toBe(admin);
+    expect((await fixture.call(http, "ingress", facts, { path: "/S/h", headers })).status).toBe(ingress);
+    expect((await fixture.call(http, "admin", facts, { path: "/services", headers })).status).toBe(admin);
   });
 
   test("a key for awakeables resolves and rejects them, nothing else", async () => {
     const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::ResolveAwakeableAccess"));
     const status = async (method: string, path: string) =>
-      (await fixture.ask(http, "ingress", facts, { method, path, headers })).status;
+      (await fixture.call(http, "ingress", facts, { method, path, headers })).status;
     expect(await status("POST", "/restate/awakeables/sign_1a/resolve")).toBe(200);
     expect(await status("POST", "/restate/a/sign_1a/reject")).toBe(200);
     expect(await status("POST", "/restate/awakeables/sign_1a%2f..%2fx/resolve")).toBe(403);
@@ -128,13 +128,13 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   test("members pass by their role", async () => {
     const developer = bearer(member("developer"));
     const viewer = bearer(member("viewer"));
-    expect((await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: developer })).status).toBe(200);
-    expect((await fixture.ask(http, "admin", facts, { path: "/services", headers: developer })).status).toBe(200);
-    expect((await fixture.ask(http, "admin", facts, { path: "/services", headers: viewer })).status).toBe(200);
+    expect((await fixture.call(http, "ingress", facts, { path: "/S/h", headers: developer })).status).toBe(200);
+    expect((await fixture.call(http, "admin", facts, { path: "/services", headers: developer })).status).toBe(200);
+    expect((await fixture.call(http, "admin", facts, { path: "/services", headers: viewer })).status).toBe(200);
     expect(
-      (await fixture.ask(http, "admin", facts, { method: "DELETE", path: "/deployments/dp_1", headers: viewer })).status,
+      (await fixture.call(http, "admin", facts, { method: "DELETE", path: "/deployments/dp_1", headers: viewer })).status,
     ).toBe(403);
-    expect((await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: viewer })).status).toBe(403);
+    expect((await fixture.call(http, "ingress", facts, { path: "/S/h", headers: viewer })).status).toBe(403);
   });
 
   test("T13: two credentials in one request: the foreign one neither lets in nor reaches the handler", async () => {
@@ -142,25 +142,25 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     const revoked = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     fixture.tenancy.revoke(revoked);
     const foreign = ["authorization", "Bearer opaque"];
-    const ask = (headers: readonly string[]) => fixture.ask(http, "ingress", facts, { path: "/S/h", headers });
+    const call = (headers: readonly string[]) => fixture.call(http, "ingress", facts, { path: "/S/h", headers });
     for (const headers of [
       [...foreign, ...bearer(key)],
       [...bearer(key), ...foreign],
       [...bearer(revoked), ...bearer(key)],
     ]) {
-      expect((await ask(headers)).status).toBe(200);
-      expect(valuesOf(runtime.heard.at(-1)!.rawHeaders, "authorization")).toEqual([]);
+      expect((await call(headers)).status).toBe(200);
+      expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "authorization")).toEqual([]);
     }
-    expect((await ask([...bearer(revoked), ...foreign])).status).toBe(401);
-    expect((await ask([...foreign, ...bearer(revoked)])).status).toBe(401);
-    expect((await ask([...bearer(key), ...bearer(revoked)])).status).toBe(401);
+    expect((await call([...bearer(revoked), ...foreign])).status).toBe(401);
+    expect((await call([...foreign, ...bearer(revoked)])).status).toBe(401);
+    expect((await call([...bearer(key), ...bearer(revoked)])).status).toBe(401);
   });
 
   test("an environment that wants it gets the foreign one, and only that", async () => {
     const place = fixture.environment(runtime, { forwardsForeignAuthorization: true });
     const key = fixture.tenancy.addKey(place.id, "rst:role::IngressAccess");
-    await fixture.ask(http, "ingress", place, { path: "/S/h", headers: ["authorization", "Basic dTpw", ...bearer(key)] });
-    expect(valuesOf(runtime.heard.at(-1)!.rawHeaders, "authorization")).toEqual(["Basic dTpw"]);
+    await fixture.call(http, "ingress", place, { path: "/S/h", headers: ["authorization", "Basic dTpw", ...bearer(key)] });
+    expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "authorization")).toEqual(["Basic dTpw"]);
   });
 
   test("T32: what callers must not say does not arrive", async () => {
@@ -196,8 +196,8 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       "cookie",
       "a=b",
     ];
-    await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: [...bearer(key), ...lies, ...kept] });
-    const { rawHeaders } = runtime.heard.at(-1)!;
+    await fixture.call(http, "ingress", facts, { path: "/S/h", headers: [...bearer(key), ...lies, ...kept] });
+    const { rawHeaders } = runtime.requests.at(-1)!;
     expect(rawHeaders.join("\n")).not.toContain("lie");
     expect(valuesOf(rawHeaders, "x-forwarded-for")).toEqual(["127.0.0.1"]);
     for (const name of ["forwarded", "x-real-ip", "x-forwarded-port", "proxy-authorization", "x-restate-signature-scheme"]) {
@@ -211,10 +211,10 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   test("T12: a session of the console's, which browsers send to all ports of its host, does not arrive", async () => {
     const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
     const cookie = ["cookie", "perdure_session=secret; a=b; __Host-perdure_session=secret"];
-    await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: [...headers, ...cookie] });
-    expect(valuesOf(runtime.heard.at(-1)!.rawHeaders, "cookie")).toEqual(["a=b"]);
-    await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: [...headers, "cookie", "perdure_session=secret"] });
-    expect(runtime.heard.at(-1)!.rawHeaders.join("\n")).not.toContain("secret");
+    await fixture.call(http, "ingress", facts, { path: "/S/h", headers: [...headers, ...cookie] });
+    expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "cookie")).toEqual(["a=b"]);
+    await fixture.call(http, "ingress", facts, { path: "/S/h", headers: [...headers, "cookie", "perdure_session=secret"] });
+    expect(runtime.requests.at(-1)!.rawHeaders.join("\n")).not.toContain("secret");
   });
 
   test("what browsers say of themselves reaches handlers, and not the management of a runtime", async () => {
@@ -228,12 +228,12 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       "sec-ch-ua": '"X"',
     };
     const headers = [...bearer(key), ...Object.entries(said).flat(), "accept", "application/json"];
-    await fixture.ask(http, "admin", facts, { path: "/services", headers });
-    const managed = runtime.heard.at(-1)!.rawHeaders;
+    await fixture.call(http, "admin", facts, { path: "/services", headers });
+    const managed = runtime.requests.at(-1)!.rawHeaders;
     for (const name of Object.keys(said)) expect([name, valuesOf(managed, name)]).toEqual([name, []]);
     expect(valuesOf(managed, "accept")).toEqual(["application/json"]);
-    await fixture.ask(http, "ingress", facts, { path: "/S/h", headers });
-    const called = runtime.heard.at(-1)!.rawHeaders;
+    await fixture.call(http, "ingress", facts, { path: "/S/h", headers });
+    const called = runtime.requests.at(-1)!.rawHeaders;
     for (const [name, value] of Object.entries(said)) expect([name, valuesOf(called, name)]).toEqual([name, [value]]);
   });
 
@@ -243,24 +243,24 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     ["DELETING", 404, "PERD0404", undefined],
   ] as const)("an environment that is %s answers %i", async (status, http_, code, retryAfter) => {
     const place = fixture.environment(runtime, { status });
-    const answer = await fixture.ask(http, "admin", place, { path: "/services" });
+    const answer = await fixture.call(http, "admin", place, { path: "/services" });
     expect([answer.status, answer.json["restate_code"], answer.headers["retry-after"]]).toEqual([http_, code, retryAfter]);
   });
 
   test("a suspended environment: no calls, reads but no writes", async () => {
     const place = fixture.environment(runtime, { status: "SUSPENDED" });
     const headers = bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess"));
-    const call = await fixture.ask(http, "ingress", place, { path: "/S/h", headers });
+    const call = await fixture.call(http, "ingress", place, { path: "/S/h", headers });
     expect([call.status, call.json["restate_code"]]).toEqual([403, "PERD0110"]);
-    expect((await fixture.ask(http, "admin", place, { path: "/services", headers })).status).toBe(200);
-    const write = await fixture.ask(http, "admin", place, { method: "POST", path: "/deployments", headers, body: "{}" });
+    expect((await fixture.call(http, "admin", place, { path: "/services", headers })).status).toBe(200);
+    const write = await fixture.call(http, "admin", place, { method: "POST", path: "/deployments", headers, body: "{}" });
     expect([write.status, write.json["restate_code"]]).toEqual([403, "PERD0110"]);
   });
 
   test("hosts that are nobody's, and hosts of another region", async () => {
     const host = (name: string) => send(http, fixture.ports.ingress, { host: name, headers: bearer("key_x") });
-    const stranger = exampleEnvironment();
-    expect((await host(hostOf(stranger))).json).toMatchObject({
+    const unknownEnvironment = exampleEnvironment();
+    expect((await host(hostOf(unknownEnvironment))).json).toMatchObject({
       code: 404,
       message: "Unknown environment",
       restate_code: "PERD0404",
@@ -279,31 +279,31 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     await gone[Symbol.asyncDispose]();
     const place = fixture.environment(gone);
     const headers = bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess"));
-    const answer = await fixture.ask(http, "ingress", place, { method: "POST", path: "/S/h", headers, body: "1" });
+    const answer = await fixture.call(http, "ingress", place, { method: "POST", path: "/S/h", headers, body: "1" });
     expect([answer.status, answer.json["restate_code"], answer.headers["retry-after"]]).toEqual([503, "PERD0503", "1"]);
     const none = fixture.environment(undefined);
     const key = bearer(fixture.tenancy.addKey(none.id, "rst:role::FullAccess"));
-    expect((await fixture.ask(http, "ingress", none, { path: "/S/h", headers: key })).status).toBe(503);
+    expect((await fixture.call(http, "ingress", none, { path: "/S/h", headers: key })).status).toBe(503);
   });
 
   test("preflights need no credential; management allows its console only", async () => {
-    const ask = (door: "ingress" | "admin", origin: string, place = facts) =>
-      fixture.ask(http, door, place, {
+    const call = (endpoint: "ingress" | "admin", origin: string, place = facts) =>
+      fixture.call(http, endpoint, place, {
         method: "OPTIONS",
         path: "/S/h",
         headers: ["origin", origin, "access-control-request-method", "POST", "access-control-request-headers", "authorization"],
       });
-    const any = await ask("ingress", "https://page.test");
+    const any = await call("ingress", "https://page.test");
     expect([any.status, any.headers["access-control-allow-origin"]]).toEqual([204, "*"]);
     expect(any.headers["access-control-allow-credentials"]).toBeUndefined();
     expect(any.headers["access-control-allow-headers"]).toBe("authorization");
     const listing = fixture.environment(runtime, { corsOrigins: ["https://page.test"] });
-    const listed = await ask("ingress", "https://page.test", listing);
+    const listed = await call("ingress", "https://page.test", listing);
     expect(listed.headers["access-control-allow-origin"]).toBe("https://page.test");
-    expect((await ask("ingress", "https://other.test", listing)).headers["access-control-allow-origin"]).toBeUndefined();
-    const console = await ask("admin", CONSOLE);
+    expect((await call("ingress", "https://other.test", listing)).headers["access-control-allow-origin"]).toBeUndefined();
+    const console = await call("admin", CONSOLE);
     expect([console.status, console.headers["access-control-allow-origin"]]).toEqual([204, CONSOLE]);
-    const page = await ask("admin", "https://page.test");
+    const page = await call("admin", "https://page.test");
     expect([page.status, page.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });
 
@@ -314,23 +314,23 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
         .end();
     };
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
-    const answer = await fixture.ask(http, "ingress", facts, {
+    const answer = await fixture.call(http, "ingress", facts, {
       path: "/S/h",
       headers: [...bearer(key), "origin", "https://page.test"],
     });
     runtime.script = undefined;
     expect(answer.headers["access-control-allow-origin"]).toBe("*");
     expect(answer.headers["access-control-allow-credentials"]).toBeUndefined();
-    const refused = await fixture.ask(http, "ingress", facts, { path: "/S/h", headers: ["origin", "https://page.test"] });
+    const refused = await fixture.call(http, "ingress", facts, { path: "/S/h", headers: ["origin", "https://page.test"] });
     expect([refused.status, refused.headers["access-control-allow-origin"]]).toEqual([401, "*"]);
   });
 
   test("`/ui` leads to the console, internals lead nowhere", async () => {
     const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-    const ui = await fixture.ask(http, "admin", facts, { path: "/ui/x" });
+    const ui = await fixture.call(http, "admin", facts, { path: "/ui/x" });
     expect([ui.status, ui.headers["location"]]).toEqual([307, CONSOLE]);
     for (const path of ["/internal/usage", "//internal/usage", "/INTERNAL/usage", "/%69nternal/usage"]) {
-      const answer = await fixture.ask(http, "admin", facts, { path, headers });
+      const answer = await fixture.call(http, "admin", facts, { path, headers });
       expect([path, answer.status, answer.json["restate_code"]]).toEqual([path, 404, "PERD0404"]);
     }
   });

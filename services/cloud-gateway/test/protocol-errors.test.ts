@@ -24,17 +24,17 @@ afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
 });
 
-async function expectServed(door: "ingress" | "admin"): Promise<void> {
-  const answer = await fixture.ask("h2", door, facts, { path: "/S/h", headers: bearer(key) });
+async function expectServed(endpoint: "ingress" | "admin"): Promise<void> {
+  const answer = await fixture.call("h2", endpoint, facts, { path: "/S/h", headers: bearer(key) });
   expect(answer.status).toBe(200);
 }
 
 // An exception that nothing catches fails the test in which it is thrown: in a program it would end the process.
-describe.each(["ingress", "admin"] as const)("T21: at the listener %s", (door) => {
+describe.each(["ingress", "admin"] as const)("T21: at the listener %s", (endpoint) => {
   describe.each(Object.entries(SEGMENTATIONS))("%s", (_name, segments) => {
     test.each(http2ProtocolErrors)("$name ends one connection", async ({ frames }) => {
-      await sendSegments(fixture.ports[door], segments(frames(hostOf(facts))));
-      await expectServed(door);
+      await sendSegments(fixture.ports[endpoint], segments(frames(hostOf(facts))));
+      await expectServed(endpoint);
     });
   });
 });

@@ -42,28 +42,28 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     await using own = await answering(200, "application/json", JSON.stringify(VERSION));
     const place = fixture.environment(own);
     for (let i = 0; i < 3; i++) {
-      const answer = await fixture.ask(http, "admin", place, { path: "/version" });
+      const answer = await fixture.call(http, "admin", place, { path: "/version" });
       expect(answer.status).toBe(200);
       expect(answer.json).toEqual({ ...VERSION, ingress_endpoint: `${place.ingressUrl}/` });
     }
     expect(own.started).toBe(1);
     const suspended = fixture.environment(own, { status: "SUSPENDED" });
-    expect((await fixture.ask(http, "admin", suspended, { path: "/version" })).status).toBe(200);
+    expect((await fixture.call(http, "admin", suspended, { path: "/version" })).status).toBe(200);
   });
 
   test("health of the ingress says nothing but that it is there; who shows a key sees all", async () => {
     await using own = await answering(200, "application/json", '{"services":["Secret"]}');
     const place = fixture.environment(own);
-    expect((await fixture.ask(http, "ingress", place, { path: "/restate/health" })).text).toBe("{}");
+    expect((await fixture.call(http, "ingress", place, { path: "/restate/health" })).text).toBe("{}");
     const key = bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess"));
-    expect((await fixture.ask(http, "ingress", place, { path: "/restate/health", headers: key })).text).toContain("Secret");
-    expect((await fixture.ask(http, "admin", place, { path: "/health" })).status).toBe(401);
+    expect((await fixture.call(http, "ingress", place, { path: "/restate/health", headers: key })).text).toContain("Secret");
+    expect((await fixture.call(http, "admin", place, { path: "/health" })).status).toBe(401);
   });
 
   test.each(["/version", "/restate/health"])("%s of a runtime that is away is a 503", async (path) => {
     const place = fixture.environment(undefined);
-    const door = path === "/version" ? "admin" : "ingress";
-    expect((await fixture.ask(http, door, place, { path })).json).toMatchObject({ code: 503, restate_code: "PERD0503" });
+    const endpoint = path === "/version" ? "admin" : "ingress";
+    expect((await fixture.call(http, endpoint, place, { path })).json).toMatchObject({ code: 503, restate_code: "PERD0503" });
   });
 
   test("T25: who may only read does not see secrets of deployments", async () => {
@@ -75,10 +75,10 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     };
     await using own = await answering(200, "application/json", JSON.stringify({ deployments: [deployment] }));
     const place = fixture.environment(own);
-    const asks = async (role: "perdure:role::AdminReadOnly" | "rst:role::AdminAccess") =>
-      fixture.ask(http, "admin", place, { path: "/v4/deployments", headers: bearer(fixture.tenancy.addKey(place.id, role)) });
-    expect((await asks("rst:role::AdminAccess")).json).toEqual({ deployments: [deployment] });
-    expect((await asks("perdure:role::AdminReadOnly")).json).toEqual({
+    const callAs = async (role: "perdure:role::AdminReadOnly" | "rst:role::AdminAccess") =>
+      fixture.call(http, "admin", place, { path: "/v4/deployments", headers: bearer(fixture.tenancy.addKey(place.id, role)) });
+    expect((await callAs("rst:role::AdminAccess")).json).toEqual({ deployments: [deployment] });
+    expect((await callAs("perdure:role::AdminReadOnly")).json).toEqual({
       deployments: [
         {
           id: "dp_1",
@@ -96,49 +96,49 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       res.end(JSON.stringify({ taken: req.headers["accept-encoding"] ?? "nothing" }));
     });
     const place = fixture.environment(own);
-    const taken = async (role: "perdure:role::AdminReadOnly" | "rst:role::AdminAccess") => {
+    const acceptedEncoding = async (role: "perdure:role::AdminReadOnly" | "rst:role::AdminAccess") => {
       const headers = [...bearer(fixture.tenancy.addKey(place.id, role)), "accept-encoding", "gzip, br"];
-      return (await fixture.ask(http, "admin", place, { path: "/v4/services", headers })).json["taken"];
+      return (await fixture.call(http, "admin", place, { path: "/v4/services", headers })).json["taken"];
     };
-    expect([await taken("perdure:role::AdminReadOnly"), await taken("rst:role::AdminAccess")]).toEqual(["nothing", "gzip, br"]);
+    expect([await acceptedEncoding("perdure:role::AdminReadOnly"), await acceptedEncoding("rst:role::AdminAccess")]).toEqual(["nothing", "gzip, br"]);
   });
 
   test.each([404, 413, 500])("a runtime's %i in plain text becomes JSON at the management door only", async (status) => {
     await using own = await answering(status, "text/plain", "length limit exceeded");
     const place = fixture.environment(own);
     const headers = bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess"));
-    const admin = await fixture.ask(http, "admin", place, { path: "/x", headers });
+    const admin = await fixture.call(http, "admin", place, { path: "/x", headers });
     expect([admin.status, admin.json["code"], typeof admin.json["message"]]).toEqual([status, status, "string"]);
-    expect((await fixture.ask(http, "ingress", place, { path: "/x", headers })).text).toBe("length limit exceeded");
+    expect((await fixture.call(http, "ingress", place, { path: "/x", headers })).text).toBe("length limit exceeded");
   });
 
   test("a runtime's own address does not leave, and its secret goes along with every request", async () => {
     await using own = await startRuntime((req, res) => {
       res.writeHead(201, { location: `http://${req.headers.host}/deployments/dp_1`, "set-cookie": ["a=1", "b=2"] }).end();
     });
-    const seen: string[][] = [];
+    const received: string[][] = [];
     const place = fixture.tenancy.put({
       ...fixture.environment(own),
       upstream: { ingress: own.origin, admin: own.origin, secret: new Secret("between us") },
     });
     const { script } = own;
     own.script = (req, res) => {
-      seen.push(valuesOf(req.rawHeaders, RUNTIME_SECRET_HEADER));
+      received.push(valuesOf(req.rawHeaders, RUNTIME_SECRET_HEADER));
       script?.(req, res);
     };
     const headers = [...bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess")), RUNTIME_SECRET_HEADER, "a lie"];
-    const answer = await fixture.ask(http, "admin", place, { method: "POST", path: "/deployments", headers, body: "{}" });
+    const answer = await fixture.call(http, "admin", place, { method: "POST", path: "/deployments", headers, body: "{}" });
     expect([answer.status, answer.headers["location"]]).toEqual([201, `${place.adminUrl}/deployments/dp_1`]);
     expect(answer.headers["set-cookie"]).toEqual(["a=1", "b=2"]);
-    expect(seen).toEqual([["between us"]]);
+    expect(received).toEqual([["between us"]]);
   });
 });
 
 test("without a console `/ui` is nothing", async () => {
   await using own = await startGateway({ options: { consoleUrl: undefined } });
   const place = own.environment(runtime);
-  expect((await own.ask("http/1.1", "admin", place, { path: "/ui" })).status).toBe(404);
-  expect((await fixture.ask("http/1.1", "admin", facts, { path: "/ui" })).headers["location"]).toBe(CONSOLE);
+  expect((await own.call("http/1.1", "admin", place, { path: "/ui" })).status).toBe(404);
+  expect((await fixture.call("http/1.1", "admin", facts, { path: "/ui" })).headers["location"]).toBe(CONSOLE);
 });
 
 test("T12: the log tells who did what, and no path, query, body or token", async () => {
@@ -146,7 +146,7 @@ test("T12: the log tells who did what, and no path, query, body or token", async
   const place = own.environment(runtime, { limits: generousLimits });
   const key = own.tenancy.addKey(place.id, "rst:role::FullAccess");
   const path = "/Greeter/alice/greet/send?token=hidden";
-  const answer = await own.ask("h2", "ingress", place, { method: "POST", path, headers: bearer(key), body: "private" });
+  const answer = await own.call("h2", "ingress", place, { method: "POST", path, headers: bearer(key), body: "private" });
   const line = own.lines.find(({ message }) => message === "answered");
   expect(line?.fields).toMatchObject({
     environmentId: place.id,

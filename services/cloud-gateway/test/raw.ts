@@ -5,7 +5,7 @@ import { connect } from "node:net";
 export function exchangeRaw(
   port: number,
   bytes: string | Uint8Array,
-  options: { readonly done?: (received: string) => boolean; readonly patienceMs?: number } = {},
+  options: { readonly done?: (received: string) => boolean; readonly timeoutMs?: number } = {},
 ): Promise<{ readonly received: string; readonly closed: boolean }> {
   return new Promise((resolve, reject) => {
     let received = "";
@@ -15,7 +15,7 @@ export function exchangeRaw(
       socket.destroy();
       resolve({ received, closed });
     };
-    const timer = setTimeout(() => finish(false), options.patienceMs ?? 5_000);
+    const timer = setTimeout(() => finish(false), options.timeoutMs ?? 5_000);
     socket.on("connect", () => socket.write(bytes));
     socket.on("data", (chunk: Buffer) => {
       received += chunk.toString("latin1");

@@ -8,7 +8,7 @@ import { exampleEnvironment } from "@perdure/cloud/testing";
 import { SdkEndpoint, Server } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
 import { handlers, service } from "@restatedev/restate-sdk";
-import { EnvironmentPorts } from "../src/index.js";
+import { EnvironmentPortListeners } from "../src/index.js";
 import { send } from "./client.js";
 import { CommandLine } from "./command-line.js";
 import { bearer, eventually, type GatewayFixture, generousLimits, hostOf, startGateway } from "./fixture.js";
@@ -27,7 +27,7 @@ const echo = service({
 let server: Server;
 let endpoint: SdkEndpoint;
 let fixture: GatewayFixture;
-let environmentPorts: EnvironmentPorts;
+let environmentPorts: EnvironmentPortListeners;
 let facts: EnvironmentFacts;
 let key: string;
 let ports: { readonly ingress: number; readonly admin: number };
@@ -35,7 +35,7 @@ beforeAll(async () => {
   [server, endpoint] = await Promise.all([Server.start(), SdkEndpoint.start({ services: [echo] })]);
   fixture = await startGateway();
   // Ports as a developer's machine has them; freed by whoever had them a moment ago.
-  ports = await freeDoors();
+  ports = await freeEndpoints();
   facts = fixture.tenancy.put(
     exampleEnvironment({
       upstream: { ingress: server.ingressUrl, admin: server.adminUrl },
@@ -45,14 +45,14 @@ beforeAll(async () => {
     }),
   );
   key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
-  environmentPorts = new EnvironmentPorts(fixture.gateway, fixture.tenancy, silentLogger, { host: "127.0.0.1" });
-  await environmentPorts.settled;
+  environmentPorts = new EnvironmentPortListeners(fixture.gateway, fixture.tenancy, silentLogger, { host: "127.0.0.1" });
+  await environmentPorts.idle;
 }, 120_000);
 afterAll(async () => {
   for (const each of [environmentPorts, fixture, endpoint, server]) await each?.[Symbol.asyncDispose]();
 });
 
-async function freeDoors(): Promise<{ readonly ingress: number; readonly admin: number }> {
+async function freeEndpoints(): Promise<{ readonly ingress: number; readonly admin: number }> {
   const [ingress, admin] = (await freePorts(2)) as [number, number];
   return { ingress, admin };
 }
@@ -61,13 +61,13 @@ async function freeDoors(): Promise<{ readonly ingress: number; readonly admin: 
  * The ports that environments have in the cloud, as a proxy shows them to a program that asks for an environment by name: a machine has
  * neither those names nor, for sure, those ports. Requests go on as they came.
  */
-async function openNames(): Promise<AsyncDisposable & { readonly url: string; readonly asked: Set<string> }> {
-  const asked = new Set<string>();
+async function openNames(): Promise<AsyncDisposable & { readonly url: string; readonly requestedUrls: Set<string> }> {
+  const requestedUrls = new Set<string>();
   const proxy = createServer((req, res) => {
     const { host, port, pathname, search } = new URL(req.url ?? "");
-    asked.add(host);
-    const door = fixture.ports[port === "9070" ? "admin" : "ingress"];
-    const target = { host: "127.0.0.1", port: door, method: req.method, path: pathname + search, headers: req.rawHeaders };
+    requestedUrls.add(host);
+    const targetPort = fixture.ports[port === "9070" ? "admin" : "ingress"];
+    const target = { host: "127.0.0.1", port: targetPort, method: req.method, path: pathname + search, headers: req.rawHeaders };
     const forwarded = request(target, (answer) => {
       res.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(res);
@@ -78,7 +78,7 @@ async function openNames(): Promise<AsyncDisposable & { readonly url: string; re
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    asked,
+    requestedUrls,
     async [Symbol.asyncDispose]() {
       proxy.closeAllConnections();
       await new Promise<void>((resolve) => proxy.close(() => resolve()));
@@ -121,7 +121,7 @@ describe("the official command line", () => {
     expect(who).toMatchObject({ exitCode: 0, said: expect.stringContaining(`http://${hostOf(facts)}:8080/`) });
     expect(who.said).not.toMatch(/401|WARNING/);
     expect(await cli.run(["services", "list"], key)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Echo") });
-    expect(names.asked).toContain(`${hostOf(facts)}:9070`);
+    expect(names.requestedUrls).toContain(`${hostOf(facts)}:9070`);
     const { upstream, limits } = facts;
     const other = fixture.tenancy.put(exampleEnvironment({ upstream, limits }));
     using elsewhere = new CommandLine({ ...place, RESTATE_HOST: hostOf(other) });
@@ -131,7 +131,7 @@ describe("the official command line", () => {
 });
 
 test("a handler sees the gateway's words and neither credential nor lies", async () => {
-  await fixture.ask("http/1.1", "admin", facts, {
+  await fixture.call("http/1.1", "admin", facts, {
     method: "POST",
     path: "/deployments",
     headers: [...bearer(key), "content-type", "application/json"],
@@ -162,14 +162,14 @@ test("a handler sees the gateway's words and neither credential nor lies", async
 });
 
 test("an environment's ports go with it", async () => {
-  const other = await freeDoors();
+  const other = await freeEndpoints();
   const put = fixture.tenancy.put(
     exampleEnvironment({ ingressUrl: `http://127.0.0.1:${other.ingress}`, adminUrl: `http://127.0.0.1:${other.admin}` }),
   );
-  await environmentPorts.settled;
+  await environmentPorts.idle;
   expect((await send("http/1.1", other.admin, { path: "/services", host: bareOf(facts.id) })).status).toBe(401);
   fixture.tenancy.remove(put.id);
-  await environmentPorts.settled;
+  await environmentPorts.idle;
   await expect(send("http/1.1", other.admin, { path: "/services" })).rejects.toThrow(/ECONNREFUSED/);
   await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });

@@ -57,10 +57,10 @@ const corpus: readonly (readonly [name: string, bytes: () => string])[] = [
 ];
 
 test.each(corpus)("T3: %s: refused in JSON, the connection closed or clean, and no runtime hears of it", async (_name, bytes) => {
-  const heardBefore = runtime.heard.length;
+  const requestsBefore = runtime.requests.length;
   const { received } = await exchangeRaw(fixture.ports.ingress, bytes(), {
     done: (text) => /\r\n\r\n\{[^}]*\}$/.test(text),
-    patienceMs: 2_000,
+    timeoutMs: 2_000,
   });
   const statuses = statusesIn(received);
   expect(statuses.length).toBe(1);
@@ -68,8 +68,8 @@ test.each(corpus)("T3: %s: refused in JSON, the connection closed or clean, and 
   expect(JSON.parse(received.slice(received.indexOf("{")))).toMatchObject({ code: 400, restate_code: "PERD0400" });
   const wellFormed = request(["content-length: 1", "connection: close"], "1");
   expect(statusesIn((await exchangeRaw(fixture.ports.ingress, wellFormed)).received)).toEqual([200]);
-  const heard = runtime.heard.slice(heardBefore);
-  expect(heard.map(({ url }) => url)).toEqual(["/S/h"]);
+  const requests = runtime.requests.slice(requestsBefore);
+  expect(requests.map(({ url }) => url)).toEqual(["/S/h"]);
 });
 
 test("a target in absolute form of the same authority is a path", async () => {
@@ -78,7 +78,7 @@ test("a target in absolute form of the same authority is a path", async () => {
     request(["connection: close"], "", `GET http://${hostOf(facts)}/S/h?x=1 HTTP/1.1`),
   );
   expect(statusesIn(received)).toEqual([200]);
-  expect(runtime.heard.at(-1)?.url).toBe("/S/h?x=1");
+  expect(runtime.requests.at(-1)?.url).toBe("/S/h?x=1");
 });
 
 test("WebSocket is not offered", async () => {
@@ -95,9 +95,9 @@ test("what a connection header names does not go on, and framing headers cannot 
     fixture.ports.ingress,
     request(["connection: close, x-private, content-length", "x-private: 1", "content-length: 2"], "ab"),
   );
-  const heard = runtime.heard.at(-1)!;
-  expect(heard.body).toBe("ab");
-  expect(heard.rawHeaders.map((each) => each.toLowerCase())).not.toContain("x-private");
+  const lastRequest = runtime.requests.at(-1)!;
+  expect(lastRequest.body).toBe("ab");
+  expect(lastRequest.rawHeaders.map((each) => each.toLowerCase())).not.toContain("x-private");
 });
 
 test.each([

@@ -39,7 +39,7 @@ const MIB = 1024 * 1024;
 
 describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   const post = (body: string, headers: readonly string[] = []) =>
-    fixture.ask(http, "ingress", facts, { method: "POST", path: "/S/h", headers: [...bearer(key), ...headers], body });
+    fixture.call(http, "ingress", facts, { method: "POST", path: "/S/h", headers: [...bearer(key), ...headers], body });
 
   test.each([0, 1, 16_384, 16_385, 99_999, 100_000])(
     "a body of %i bytes arrives whole, with and without a declared length",
@@ -56,7 +56,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   test("one byte too many is refused, declared or counted, and the runtime's connection is given up", async () => {
     const abortedBefore = runtime.aborted;
     const startedBefore = runtime.started;
-    const counted = await fixture.ask(http, "ingress", facts, {
+    const counted = await fixture.call(http, "ingress", facts, {
       method: "POST",
       path: "/S/h",
       headers: http === "h2" ? bearer(key) : [...bearer(key), "transfer-encoding", "chunked"],
@@ -65,7 +65,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect([counted.status, counted.json["restate_code"]]).toEqual([413, "PERD0413"]);
     await eventually(() => runtime.aborted - abortedBefore === runtime.started - startedBefore, "the runtime saw the end");
     const before = runtime.started;
-    const declared = await fixture.ask(http, "admin", facts, {
+    const declared = await fixture.call(http, "admin", facts, {
       method: "POST",
       path: "/deployments",
       headers: http === "h2" ? [...bearer(key), "content-length", String(BODY_BYTES_MAX + 1)] : bearer(key),
@@ -77,13 +77,13 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
 
   test("a runtime that breaks off before it answers is a 502, later a broken answer", async () => {
     runtime.script = (req) => req.socket.destroy();
-    const early = await fixture.ask(http, "admin", facts, { path: "/services", headers: bearer(key) });
+    const early = await fixture.call(http, "admin", facts, { path: "/services", headers: bearer(key) });
     expect([early.status, early.json["restate_code"]]).toEqual([502, "PERD0502"]);
     runtime.script = (_req, res) => {
       res.writeHead(200, { "content-length": "10" });
       res.write("12345", () => res.destroy());
     };
-    await expect(fixture.ask(http, "admin", facts, { path: "/services", headers: bearer(key) })).rejects.toThrow();
+    await expect(fixture.call(http, "admin", facts, { path: "/services", headers: bearer(key) })).rejects.toThrow();
     runtime.script = undefined;
   });
 
@@ -92,7 +92,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       res.writeHead(200);
       res.write("half", () => setTimeout(() => res.destroy(), ms));
     };
-    await expect(fixture.ask(http, "ingress", facts, { path: "/S/h", headers: bearer(key) })).rejects.toThrow();
+    await expect(fixture.call(http, "ingress", facts, { path: "/S/h", headers: bearer(key) })).rejects.toThrow();
     runtime.script = undefined;
   });
 
@@ -101,10 +101,10 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     const before = runtime.aborted;
     const startedBefore = runtime.started;
     const leaving = new AbortController();
-    const asked = fixture.ask(http, "ingress", facts, { path: "/S/h", headers: bearer(key), signal: leaving.signal });
+    const response = fixture.call(http, "ingress", facts, { path: "/S/h", headers: bearer(key), signal: leaving.signal });
     await eventually(() => runtime.started === startedBefore + 1, "the runtime was asked");
     leaving.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await eventually(() => runtime.aborted === before + 1, "the runtime saw the end");
     runtime.script = undefined;
     await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
@@ -199,16 +199,16 @@ describe("in virtual time", () => {
     });
     const place = own.environment(slow);
     const headers = bearer(own.tenancy.addKey(place.id, "rst:role::FullAccess"));
-    const call = own.ask("http/1.1", "ingress", place, { path: "/S/h", headers });
+    const call = own.call("http/1.1", "ingress", place, { path: "/S/h", headers });
     await eventually(() => slow.started === 1, "the runtime was asked");
     clock.advanceBy(5.9 * 3_600_000);
     answer();
     expect(await call).toMatchObject({ status: 200, text: "done" });
-    const list = own.ask("http/1.1", "admin", place, { path: "/services", headers });
+    const list = own.call("http/1.1", "admin", place, { path: "/services", headers });
     await eventually(() => slow.started === 2, "the runtime was asked again");
     clock.advanceBy(62_000);
     expect((await list).json).toMatchObject({ code: 504, restate_code: "PERD0504" });
-    const query = own.ask("http/1.1", "admin", place, { method: "POST", path: "/v4/query", headers, body: "{}" });
+    const query = own.call("http/1.1", "admin", place, { method: "POST", path: "/v4/query", headers, body: "{}" });
     await eventually(() => slow.started === 3, "the runtime was asked a third time");
     clock.advanceBy(300_000);
     answer();

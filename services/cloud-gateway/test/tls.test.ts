@@ -11,7 +11,7 @@ import { type Certificates, makeCertificates } from "@perdure/testkit";
 import type { Http, TlsOptions } from "./client.js";
 import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";
 
-let pairs: { readonly trusted: Certificates; readonly stranger: Certificates };
+let pairs: { readonly trusted: Certificates; readonly untrusted: Certificates };
 let directory: string;
 let watched: WatchedCertificate<Certificate>;
 let runtime: TestRuntime;
@@ -49,17 +49,17 @@ const tls = (servername: string, ca = pairs.trusted.authority): TlsOptions & { c
 
 test.each<Http>(["http/1.1", "h2"])("a request over TLS and %s passes, and the runtime hears of https", async (http) => {
   const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const answer = await fixture.ask(http, "ingress", facts, { path: "/S/h", headers }, tls(hostOf(facts)));
+  const answer = await fixture.call(http, "ingress", facts, { path: "/S/h", headers }, tls(hostOf(facts)));
   expect(answer.status).toBe(200);
   expect(answer.headers["strict-transport-security"]).toContain("max-age");
-  expect(valuesOf(runtime.heard.at(-1)!.rawHeaders, "x-forwarded-proto")).toEqual(["https"]);
+  expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "x-forwarded-proto")).toEqual(["https"]);
 });
 
 test.each<Http>(["http/1.1", "h2"])("T2: over %s a host that is not the handshake's is misdirected", async (http) => {
   const other = fixture.environment(runtime);
   const headers = bearer(fixture.tenancy.addKey(other.id, "rst:role::FullAccess"));
   const before = runtime.started;
-  const answer = await fixture.ask(http, "ingress", other, { path: "/S/h", headers }, tls(hostOf(facts)));
+  const answer = await fixture.call(http, "ingress", other, { path: "/S/h", headers }, tls(hostOf(facts)));
   expect([answer.status, answer.json["restate_code"]]).toEqual([421, "PERD0421"]);
   expect(runtime.started).toBe(before);
 });
@@ -93,9 +93,9 @@ test("a new certificate holds for new connections, and drops none; a broken one 
   writeFileSync(join(directory, "cert.pem"), "not a certificate");
   watched.check();
   (await handshake()).destroy();
-  install(pairs.stranger);
+  install(pairs.untrusted);
   watched.check();
-  (await handshake({ ca: pairs.stranger.authority })).destroy();
+  (await handshake({ ca: pairs.untrusted.authority })).destroy();
   await expect(handshake()).rejects.toThrow();
   const answered = new Promise<string>((resolve) => old.once("data", (chunk: Buffer) => resolve(chunk.toString())));
   old.write(request);

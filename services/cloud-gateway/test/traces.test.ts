@@ -29,13 +29,13 @@ afterEach(async () => {
 });
 
 const call = (more: readonly string[], credentials: readonly string[] = headers) =>
-  fixture.ask("http/1.1", "ingress", facts, {
+  fixture.call("http/1.1", "ingress", facts, {
     method: "POST",
     path: "/Greeter/ann@example.org/greet?x=1",
     headers: [...credentials, ...more],
     body: "{}",
   });
-const heardTraceparents = () => valuesOf(runtime.heard.at(-1)?.rawHeaders ?? [], "traceparent");
+const receivedTraceparents = () => valuesOf(runtime.requests.at(-1)?.rawHeaders ?? [], "traceparent");
 
 test("a request of a kept trace has a span here, named by its route, and the runtime's are below it", async () => {
   expect((await call(["traceparent", `00-${TRACE}-${CALLER}-01`])).status).toBe(200);
@@ -58,13 +58,13 @@ test("a request of a kept trace has a span here, named by its route, and the run
     },
   ]);
   expect(JSON.stringify(spans)).not.toContain("ann@example.org");
-  expect(heardTraceparents()).toEqual([`00-${TRACE}-${spans[0]?.spanId}-01`]);
+  expect(receivedTraceparents()).toEqual([`00-${TRACE}-${spans[0]?.spanId}-01`]);
 });
 
 test("a trace that its caller does not keep has none, and a caller who is known may ask for one", async () => {
   await call(["traceparent", `00-${TRACE}-${CALLER}-00`]);
   expect(spans).toEqual([]);
-  expect(heardTraceparents()).toEqual([expect.stringMatching(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))]);
+  expect(receivedTraceparents()).toEqual([expect.stringMatching(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))]);
   await call(["x-perdure-trace", "1"]);
   expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual([undefined]);
 });

@@ -35,7 +35,7 @@ const by = (address: string): readonly string[] => ["x-forwarded-for", address];
 
 async function guess(headers: readonly string[], http: Http = "http/1.1"): Promise<number> {
   const request = { path: "/S/h", headers: [...headers, ...bearer("key_nobodys")] };
-  return (await (fixture as GatewayFixture).ask(http, "ingress", facts, request)).status;
+  return (await (fixture as GatewayFixture).call(http, "ingress", facts, request)).status;
 }
 
 async function guessMany(count: number, headers: readonly string[], http?: Http): Promise<number[]> {
@@ -71,15 +71,15 @@ test("without a trusted proxy nobody is believed, and the limits are those of th
 test("the runtime hears of the client, and of no address that a client made up", async () => {
   const gateway = await open({ trustedProxies: PROXY });
   const key = bearer(gateway.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  await gateway.ask("http/1.1", "ingress", facts, { path: "/S/h", headers: [...by(`9.9.9.9, ${ADA}`), ...key] });
-  expect(valuesOf(runtime.heard[0]?.rawHeaders ?? [], "x-forwarded-for")).toEqual([ADA]);
+  await gateway.call("http/1.1", "ingress", facts, { path: "/S/h", headers: [...by(`9.9.9.9, ${ADA}`), ...key] });
+  expect(valuesOf(runtime.requests[0]?.rawHeaders ?? [], "x-forwarded-for")).toEqual([ADA]);
 });
 
 test("limits are settings: two wrong credentials a minute, one anonymous request at once", async () => {
   const networkLimits = { ...NETWORK_LIMITS, unauthorizedPerMinute: 2, anonymousBurst: 1, anonymousPerSecond: 1 };
   const gateway = await open({ networkLimits });
   expect([await guess([]), await guess([]), await guess([])]).toEqual([401, 401, 429]);
-  const version = async () => (await gateway.ask("http/1.1", "admin", facts, { path: "/version" })).status;
+  const version = async () => (await gateway.call("http/1.1", "admin", facts, { path: "/version" })).status;
   expect([await version(), await version()]).toEqual([200, 429]);
   clock.advanceBy(1_000);
   expect(await version()).toBe(200);

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { Metrics } from "@perdure/role";
 import { VirtualClock } from "@perdure/testkit";
-import { HELD_PER_SLEEPER_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_LOOK_MS } from "../src/limits.js";
+import { HELD_PER_ENVIRONMENT_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_POLL_MS } from "../src/limits.js";
 import { gatewayMetrics } from "../src/metrics.js";
 import type { Http, TestAnswer } from "./client.js";
 import { bearer, eventually, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await fixture[Symbol.asyncDispose]());
 
-const TOO_LATE = { code: 503, restate_code: "PERD0503", message: "The environment was asleep and is being started; come again" };
+const WAKE_TIMEOUT = { code: 503, restate_code: "PERD0503", message: "The environment was asleep and is being started; come again" };
 const asleep = (): EnvironmentFacts => fixture.environment(runtime, { sleep: "asleep" });
 const held = (count: number): Promise<void> =>
   eventually(() => fixture.gateway.stats.heldForWaking === count, `${count} requests are held`);
@@ -35,8 +35,8 @@ function wakeUp({ sleep: _, ...facts }: EnvironmentFacts): void {
 
 /** In small steps, between which answers of tenancy arrive. */
 async function pass(ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += WAKE_LOOK_MS) {
-    clock.advanceBy(WAKE_LOOK_MS);
+  for (let passed = 0; passed < ms; passed += WAKE_POLL_MS) {
+    clock.advanceBy(WAKE_POLL_MS);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -52,7 +52,7 @@ function value(series: string): number | undefined {
 
 function call(http: Http, facts: EnvironmentFacts, key: string, body = '"Ann"', signal?: AbortSignal): Promise<TestAnswer> {
   const request = { method: "POST", path: "/Greeter/greet", headers: bearer(key), body };
-  return fixture.ask(http, "ingress", facts, signal === undefined ? request : { ...request, signal });
+  return fixture.call(http, "ingress", facts, signal === undefined ? request : { ...request, signal });
 }
 
 describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
@@ -61,15 +61,15 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const answer = call(http, facts, key);
     await held(1);
-    await pass(2 * WAKE_LOOK_MS);
+    await pass(2 * WAKE_POLL_MS);
     fixture.tenancy.put({ ...facts, sleep: "waking" });
-    await pass(2 * WAKE_LOOK_MS);
-    const heardBefore = runtime.heard.length;
+    await pass(2 * WAKE_POLL_MS);
+    const requestsBefore = runtime.requests.length;
     expect(fixture.gateway.stats.heldForWaking).toBe(1);
     wakeUp(facts);
-    await pass(2 * WAKE_LOOK_MS);
+    await pass(2 * WAKE_POLL_MS);
     expect(await answer).toMatchObject({ status: 200, json: { url: "/Greeter/greet", body: '"Ann"' } });
-    expect([runtime.heard.length, fixture.gateway.stats.heldForWaking]).toEqual([heardBefore + 1, 0]);
+    expect([runtime.requests.length, fixture.gateway.stats.heldForWaking]).toEqual([requestsBefore + 1, 0]);
     expect(value('perdure_gateway_wakes_total{result="awake"}')).toBe(1);
     expect(value('perdure_gateway_wake_duration_seconds_count{result="awake"}')).toBe(1);
     expect(value('perdure_gateway_wake_duration_seconds_sum{result="awake"}')).toBeGreaterThanOrEqual(0.4);
@@ -81,13 +81,13 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const answer = call(http, facts, key);
     await held(1);
-    await pass(WAKE_HELD_MS - WAKE_LOOK_MS);
+    await pass(WAKE_HELD_MS - WAKE_POLL_MS);
     expect(fixture.gateway.stats.heldForWaking).toBe(1);
     const startedBefore = runtime.started;
-    await pass(WAKE_LOOK_MS);
+    await pass(WAKE_POLL_MS);
     const { status, headers, json } = await answer;
     expect([status, headers["retry-after"], headers["x-restate-error-source"]]).toEqual([503, "5", "gateway"]);
-    expect(json).toMatchObject(TOO_LATE);
+    expect(json).toMatchObject(WAKE_TIMEOUT);
     expect([runtime.started, fixture.gateway.inFlight]).toEqual([startedBefore, 0]);
     expect(value('perdure_gateway_wakes_total{result="late"}')).toBe(1);
     expect(value('perdure_gateway_wake_duration_seconds_sum{result="late"}')).toBe(WAKE_HELD_MS / 1000);
@@ -109,7 +109,7 @@ test("each waits from its own coming, and those that come later are answered whe
   await pass(WAKE_HELD_MS / 2);
   expect((await first).status).toBe(503);
   wakeUp(facts);
-  await pass(2 * WAKE_LOOK_MS);
+  await pass(2 * WAKE_POLL_MS);
   expect(await second).toMatchObject({ status: 200, json: { body: "2" } });
   expect(value('perdure_gateway_wake_duration_seconds_sum{result="awake"}')).toBeGreaterThanOrEqual(WAKE_HELD_MS / 1000);
 });
@@ -120,19 +120,19 @@ test("so many wait for one sleeper and no more, and a place is free again when i
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   const leave = new AbortController();
   const leaving = call("http/1.1", facts, key, "x", leave.signal).catch(() => "left");
-  const waiting = Array.from({ length: HELD_PER_SLEEPER_MAX - 1 }, () => call("http/1.1", facts, key));
-  await held(HELD_PER_SLEEPER_MAX);
-  expect((await call("http/1.1", facts, key)).json).toMatchObject(TOO_LATE);
+  const waiting = Array.from({ length: HELD_PER_ENVIRONMENT_MAX - 1 }, () => call("http/1.1", facts, key));
+  await held(HELD_PER_ENVIRONMENT_MAX);
+  expect((await call("http/1.1", facts, key)).json).toMatchObject(WAKE_TIMEOUT);
   const elsewhere = call("http/1.1", other, fixture.tenancy.addKey(other.id, "rst:role::FullAccess"));
-  await held(HELD_PER_SLEEPER_MAX + 1);
+  await held(HELD_PER_ENVIRONMENT_MAX + 1);
   leave.abort();
   expect(await leaving).toBe("left");
-  await held(HELD_PER_SLEEPER_MAX);
+  await held(HELD_PER_ENVIRONMENT_MAX);
   const another = call("http/1.1", facts, key);
-  await held(HELD_PER_SLEEPER_MAX + 1);
+  await held(HELD_PER_ENVIRONMENT_MAX + 1);
   wakeUp(facts);
   wakeUp(other);
-  await pass(2 * WAKE_LOOK_MS);
+  await pass(2 * WAKE_POLL_MS);
   const answers = await Promise.all([...waiting, elsewhere, another]);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
 });
@@ -148,10 +148,10 @@ test("bodies are not read while their requests are held: no 100 Continue before 
   });
   socket.write(head);
   await held(1);
-  await pass(5 * WAKE_LOOK_MS);
+  await pass(5 * WAKE_POLL_MS);
   expect(received).toBe("");
   wakeUp(facts);
-  await pass(2 * WAKE_LOOK_MS);
+  await pass(2 * WAKE_POLL_MS);
   await eventually(() => received.startsWith("HTTP/1.1 100 "), "the body is asked for");
   socket.write("{}");
   await eventually(() => received.includes("HTTP/1.1 200 "), "it is answered");
@@ -161,21 +161,21 @@ test("bodies are not read while their requests are held: no 100 Continue before 
 test("tenancy is asked for each caller when it comes, and again for who still sleeps; not for who is waking", async () => {
   const facts = asleep();
   const keys = [1, 2].map(() => fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const known = keys.map((key) => call("http/1.1", facts, key));
+  const responses = keys.map((key) => call("http/1.1", facts, key));
   await held(2);
-  const { asked } = fixture.tenancy;
-  expect(asked.authenticate).toBe(4); // Who they are, and that they want it.
+  const { callCounts } = fixture.tenancy;
+  expect(callCounts.authenticate).toBe(4); // Who they are, and that they want it.
   const third = call("http/1.1", facts, keys[0] as string);
   await held(3);
-  expect(asked.authenticate).toBe(4);
-  await pass(WAKE_AGAIN_MS + WAKE_LOOK_MS);
-  expect(asked.authenticate).toBe(6);
+  expect(callCounts.authenticate).toBe(4);
+  await pass(WAKE_AGAIN_MS + WAKE_POLL_MS);
+  expect(callCounts.authenticate).toBe(6);
   fixture.tenancy.put({ ...facts, sleep: "waking" });
   await pass(2 * WAKE_AGAIN_MS);
-  expect(asked.authenticate).toBe(6);
+  expect(callCounts.authenticate).toBe(6);
   wakeUp(facts);
-  await pass(2 * WAKE_LOOK_MS);
-  for (const answer of [...known, third]) expect((await answer).status).toBe(200);
+  await pass(2 * WAKE_POLL_MS);
+  for (const answer of [...responses, third]) expect((await answer).status).toBe(200);
 });
 
 test("whoever was held is told what has become of the environment: deleted 404, suspended 403", async () => {
@@ -186,15 +186,15 @@ test("whoever was held is told what has become of the environment: deleted 404, 
   await held(2);
   fixture.tenancy.remove(deleted.id);
   wakeUp({ ...suspended, status: "SUSPENDED" });
-  await pass(2 * WAKE_LOOK_MS);
+  await pass(2 * WAKE_POLL_MS);
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 403]);
   expect(value('perdure_gateway_wakes_total{result="gone"}')).toBe(1);
 });
 
 test("the anonymous are not held, wake nobody, and hear who does", async () => {
   const facts = asleep();
-  const { status, json } = await fixture.ask("http/1.1", "ingress", facts, { path: "/restate/health" });
+  const { status, json } = await fixture.call("http/1.1", "ingress", facts, { path: "/restate/health" });
   expect([status, json["message"]]).toEqual([503, "The environment is asleep; a request with a credential wakes it"]);
-  expect(fixture.tenancy.asked.authenticate).toBe(0);
+  expect(fixture.tenancy.callCounts.authenticate).toBe(0);
   expect(value('perdure_cloud_gateway_refusals_total{door="ingress",reason="waking"}')).toBe(1);
 });

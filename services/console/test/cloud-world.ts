@@ -13,7 +13,7 @@ import {
   tenancySettings,
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
-import { builtConsole, eventually, Program, programBundle, type Settings } from "@perdure/conformance";
+import { builtConsole, eventually, ServiceProgram, programBundle, type RoleSettings } from "@perdure/conformance";
 import { freePorts, startDatabase } from "@perdure/servers";
 import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";
 
@@ -32,7 +32,7 @@ export interface Person {
   readonly accountId: AccountId;
   /** Their cookies, as Playwright wants them. */
   readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
-  ask(operation: string, body?: object): Promise<ConsolePage["ask"] extends (...args: never) => Promise<infer A> ? A : never>;
+  ask(operation: string, body?: object): Promise<ConsolePage["request"] extends (...args: never) => Promise<infer A> ? A : never>;
 }
 
 export class CloudWorld implements AsyncDisposable {
@@ -48,7 +48,7 @@ export class CloudWorld implements AsyncDisposable {
   }
 
   /** `settings`: of tenancy, beside the usual ones. `tunnels`: with a relay, so that services are reached through tunnels. */
-  static async start(settings: Settings = {}, { tunnels = false } = {}): Promise<CloudWorld> {
+  static async start(settings: RoleSettings = {}, { tunnels = false } = {}): Promise<CloudWorld> {
     await using close = new AsyncDisposableStack();
     const directory = mkdtempSync(join(tmpdir(), "perdure-console-cloud-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -78,14 +78,14 @@ export class CloudWorld implements AsyncDisposable {
       serverProgram,
     };
     const tenancy = close.use(
-      await Program.launch({ service: "tenancy", settings: { ...tenancySettings(cloud, { probes: 0 }), ...settings } }),
+      await ServiceProgram.launch({ service: "tenancy", settings: { ...tenancySettings(cloud, { probes: 0 }), ...settings } }),
     );
     // Told to stop rather than killed: it ends the runtimes it has made.
     close.defer(async () => void (await tenancy.stop()));
     const gateway = { service: "cloud-gateway", settings: cloudGatewaySettings(cloud, { ingress, admin, probes: 0 }) };
-    const programs = [tenancy, close.use(await Program.launch(gateway))];
+    const programs = [tenancy, close.use(await ServiceProgram.launch(gateway))];
     const relay = { service: "tunnel-relay", settings: tunnelRelaySettings(cloud, { probes: 0 }) };
-    if (tunnels) programs.push(close.use(await Program.launch(relay)));
+    if (tunnels) programs.push(close.use(await ServiceProgram.launch(relay)));
     await Promise.all(programs.map((program) => program.ready()));
     const people = close.use(await openTestTenancy(database.url));
     return new CloudWorld({ origin: apiUrlOf(cloud), people }, close.move());
@@ -122,7 +122,7 @@ export class CloudWorld implements AsyncDisposable {
   #personOf(page: ConsolePage, facts: Pick<Person, "userId" | "email" | "accountId">): Person {
     return {
       ...facts,
-      cookies: [...page.visitor.cookies].map(([name, value]) => ({ name, value, url: this.origin })),
+      cookies: [...page.browser.cookies].map(([name, value]) => ({ name, value, url: this.origin })),
       ask: (operation, body = {}) => page.post(`/console/cloud/${facts.accountId}/${operation}`, body),
     };
   }

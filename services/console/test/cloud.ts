@@ -1,6 +1,6 @@
 /** Why: suites about the cloud's pages begin alike: one cloud and one browser for the suite, people who are signed in, windows of theirs. */
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
-import type { Settings } from "@perdure/conformance";
+import type { RoleSettings } from "@perdure/conformance";
 import type { BrowserContext, Page } from "playwright-core";
 import { type View, Watched } from "./browser.js";
 import { CloudWorld, type Person } from "./cloud-world.js";
@@ -29,7 +29,7 @@ export interface SuiteCloud {
 }
 
 /** Called once, outside of all tests. `settings`: of tenancy, beside the usual ones; `parts`: what only some suites need. */
-export function suiteCloud(settings: Settings = {}, parts: { readonly tunnels?: boolean } = {}): SuiteCloud {
+export function suiteCloud(settings: RoleSettings = {}, parts: { readonly tunnels?: boolean } = {}): SuiteCloud {
   let world: CloudWorld | undefined;
   let browser: Watched | undefined;
   const started = <T>(part: T | undefined): T => {

@@ -3,7 +3,7 @@
  * begins with `const ui = suiteConsole()`; each test opens pages, and fails when one of them complained (see `browser.ts`).
  */
 import { afterAll, afterEach, beforeAll, jest } from "@jest/globals";
-import { builtConsole, type Settings, World } from "@perdure/conformance";
+import { builtConsole, type RoleSettings, TestWorld } from "@perdure/conformance";
 import type { Page } from "playwright-core";
 import { type View, Watched } from "./browser.js";
 import { shop } from "./world/shop.js";
@@ -20,7 +20,7 @@ export {
 
 export interface ConsoleOptions {
   /** Of the server. */
-  readonly settings?: Settings;
+  readonly settings?: RoleSettings;
   /** What the server has: the shop and its day (when absent), the shop alone, or nothing at all. */
   readonly world?: "filled" | "shop" | "empty";
 }
@@ -32,11 +32,11 @@ const START_MS_MAX = 120_000;
 const TEST_MS_MAX = 60_000;
 
 export class Console implements AsyncDisposable {
-  readonly world: World;
+  readonly world: TestWorld;
   readonly browser: Watched;
   readonly #data: ShopData | undefined;
 
-  private constructor(world: World, browser: Watched, data: ShopData | undefined) {
+  private constructor(world: TestWorld, browser: Watched, data: ShopData | undefined) {
     this.world = world;
     this.browser = browser;
     this.#data = data;
@@ -45,10 +45,10 @@ export class Console implements AsyncDisposable {
   static async start({ settings = {}, world: wanted = "filled" }: ConsoleOptions = {}): Promise<Console> {
     await using started = new AsyncDisposableStack();
     await builtConsole();
-    let world: World | undefined;
+    let world: TestWorld | undefined;
     const origins = () => (world === undefined ? [] : [originOf(world.server.adminUrl), originOf(world.server.ingressUrl)]);
     const browser = started.use(await Watched.start(origins));
-    world = started.use(await World.start({ settings }));
+    world = started.use(await TestWorld.start({ settings }));
     if (wanted !== "empty") await world.deploy({ services: shop });
     const data = wanted === "filled" ? await fillShop(world) : undefined;
     started.move();
@@ -84,7 +84,7 @@ const originOf = (url: string): string => new URL(url).origin;
 
 /** The console of a suite, in use from its first test to its last. */
 export interface SuiteConsole extends Pick<Console, "open" | "url"> {
-  readonly world: World;
+  readonly world: TestWorld;
   readonly browser: Watched;
   readonly data: ShopData;
 }

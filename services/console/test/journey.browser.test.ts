@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { Child, eventually, executable, SdkEndpoint } from "@perdure/conformance";
+import { ChildProgram, eventually, executable, SdkEndpoint } from "@perdure/conformance";
 import type { Page } from "playwright-core";
 import { CONSOLE_PASSWORD, expectAccessible, suiteCloud } from "./cloud.js";
 import { shop } from "./world/shop.js";
@@ -24,14 +24,14 @@ const heading = (page: Page, name: string) => page.getByRole("heading", { level:
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
 /** The command line of somebody who has never used it. */
-async function perdure(args: readonly string[], onLine?: (line: string) => void): Promise<Child> {
+async function perdure(args: readonly string[], onLine?: (line: string) => void): Promise<ChildProgram> {
   const env = { PATH: process.env["PATH"], HOME: home, PERDURE_API_URL: cloud.world.origin, DO_NOT_TRACK: "1" };
-  return Child.start(await executable(), args, env, onLine);
+  return ChildProgram.start(await executable(), args, env, onLine);
 }
 
-async function done(child: Child): Promise<string> {
+async function done(child: ChildProgram): Promise<string> {
   const { code } = await child.exited;
-  if (code !== 0) throw new Error(child.lastWords());
+  if (code !== 0) throw new Error(child.lastLines());
   return child.lines.join("\n");
 }
 

@@ -1,21 +1,21 @@
 /** Why: one place for the shape of every answer: headers that are always there, JSON bodies, CORS, the error source (ingress.md §9, §10). */
 import { formatRfc3339Offset, type InvocationId } from "@perdure/base";
 import type { Completion, OutputRule } from "@perdure/control";
-import type { Exchange } from "./exchange.js";
-import type { Refusal } from "./refusal.js";
+import type { IngressExchange } from "./exchange.js";
+import type { IngressRefusal } from "./refusal.js";
 
 const VARY = "origin, access-control-request-method, access-control-request-headers";
 const JSON_TYPE = "application/json";
 const VISIBLE_ASCII = /^[\t\x20-\x7e]*$/;
 
 /** A refusal by the ingress itself. */
-export function answerRefusal(exchange: Exchange, refusal: Refusal): void {
+export function answerRefusal(exchange: IngressExchange, refusal: IngressRefusal): void {
   answerError(exchange, refusal.status, "ingress", refusal.status, refusal.message, undefined, undefined);
 }
 
 /** The outcome of an invocation. `output` is the rule of the latest revision of its handler. */
 export function answerCompletion(
-  exchange: Exchange,
+  exchange: IngressExchange,
   id: InvocationId,
   completion: Completion,
   output: OutputRule | undefined,
@@ -37,12 +37,12 @@ export function answerCompletion(
 }
 
 /** A failure that the reference words as if an invocation had ended so: unknown ids on attach, a second run of a workflow. */
-export function answerInvocationFailure(exchange: Exchange, id: InvocationId, code: number, message: string): void {
+export function answerInvocationFailure(exchange: IngressExchange, id: InvocationId, code: number, message: string): void {
   answerError(exchange, code, "invocation", code, message, { id, expiresAtMs: undefined }, undefined);
 }
 
 /** A JSON body with status 200 or 202; `id` when it belongs to an invocation. */
-export function answerJson(exchange: Exchange, status: number, body: string, id: InvocationId | undefined): void {
+export function answerJson(exchange: IngressExchange, status: number, body: string, id: InvocationId | undefined): void {
   const headers = commonHeaders(exchange);
   headers.push("content-type", JSON_TYPE);
   if (id !== undefined) headers.push("x-restate-id", id);
@@ -50,12 +50,12 @@ export function answerJson(exchange: Exchange, status: number, body: string, id:
 }
 
 /** 202 without a body. */
-export function answerAccepted(exchange: Exchange): void {
+export function answerAccepted(exchange: IngressExchange): void {
   exchange.send(202, commonHeaders(exchange), "");
 }
 
 /** Any OPTIONS request, on any path. */
-export function answerPreflight(exchange: Exchange): void {
+export function answerPreflight(exchange: IngressExchange): void {
   const headers = commonHeaders(exchange);
   pushSendable(headers, "access-control-allow-methods", exchange.header("access-control-request-method"));
   pushSendable(headers, "access-control-allow-headers", exchange.header("access-control-request-headers"));
@@ -63,7 +63,7 @@ export function answerPreflight(exchange: Exchange): void {
 }
 
 function answerError(
-  exchange: Exchange,
+  exchange: IngressExchange,
   status: number,
   source: "ingress" | "invocation",
   code: number,
@@ -100,7 +100,7 @@ function hasBody(status: number): boolean {
   return status !== 204 && status !== 205 && status !== 304;
 }
 
-function commonHeaders(exchange: Exchange): string[] {
+function commonHeaders(exchange: IngressExchange): string[] {
   const headers = ["vary", VARY, "access-control-allow-credentials", "true"];
   if (exchange.origin !== undefined) pushSendable(headers, "access-control-allow-origin", exchange.origin);
   return headers;

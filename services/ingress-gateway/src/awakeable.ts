@@ -4,13 +4,13 @@ import type { SignalInvocation } from "@perdure/partition";
 import { answerAccepted } from "./answer.js";
 import { readBody } from "./body-reading.js";
 import type { IngressContext } from "./context.js";
-import type { Exchange } from "./exchange.js";
+import type { IngressExchange } from "./exchange.js";
 import * as refusal from "./refusal.js";
 
 /** Code of the terminal error that a rejected awakeable becomes. */
 const rejectionCode = 500;
 
-export function handleAwakeable(context: IngressContext, exchange: Exchange, text: string, verb: "resolve" | "reject"): void {
+export function handleAwakeable(context: IngressContext, exchange: IngressExchange, text: string, verb: "resolve" | "reject"): void {
   exchange.kind = "awakeable";
   if (exchange.method !== "POST") return context.refuse(exchange, refusal.methodNotAllowed);
   const parsed = parseAwakeableId(text);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { VirtualClock } from "@perdure/testkit";
-import { BodyGate, type BodyReading } from "./body-reading.js";
+import { BodyGate, type IngressBodyReading } from "./body-reading.js";
 import { announcedGrowthFactor } from "./limits.js";
 import type { BodyFailure } from "./refusal.js";
 
-interface Seen {
+interface ReceivedBodies {
   bodies: Uint8Array[];
   failures: BodyFailure[];
 }
@@ -13,7 +13,7 @@ interface Seen {
 function aGate(limits: { requestBytesMax?: number; bufferedBodyBytesMax?: number; bodyTimeoutMs?: number } = {}): {
   gate: BodyGate;
   clock: VirtualClock;
-  open(announcedBytes?: number): { reading: BodyReading; seen: Seen };
+  open(announcedBytes?: number): { reading: IngressBodyReading; received: ReceivedBodies };
 } {
   const clock = new VirtualClock();
   const gate = new BodyGate(clock, { requestBytesMax: 100, bufferedBodyBytesMax: 1000, bodyTimeoutMs: 60_000, ...limits });
@@ -21,39 +21,39 @@ function aGate(limits: { requestBytesMax?: number; bufferedBodyBytesMax?: number
     gate,
     clock,
     open(announcedBytes) {
-      const seen: Seen = { bodies: [], failures: [] };
+      const received: ReceivedBodies = { bodies: [], failures: [] };
       const receiver = {
-        body: (bytes: Uint8Array) => seen.bodies.push(bytes),
-        bodyFailed: (cause: BodyFailure) => seen.failures.push(cause),
+        body: (bytes: Uint8Array) => received.bodies.push(bytes),
+        bodyFailed: (cause: BodyFailure) => received.failures.push(cause),
       };
       const reading = gate.open(receiver, announcedBytes);
-      return { reading, seen };
+      return { reading, received };
     },
   };
 }
 
 describe("a body", () => {
   test("of one chunk is handed on without a copy", () => {
-    const { reading, seen } = aGate().open();
+    const { reading, received } = aGate().open();
     const chunk = utf8("whole");
     reading.push(chunk);
     reading.end();
-    expect(seen.bodies[0]).toBe(chunk);
+    expect(received.bodies[0]).toBe(chunk);
   });
 
   test("of many chunks comes out in order", () => {
-    const { reading, seen } = aGate().open();
+    const { reading, received } = aGate().open();
     for (const part of ["a", "bcd", "", "e", "fghijklmnop", "q"]) reading.push(utf8(part));
     reading.end();
-    expect(seen.bodies).toEqual([utf8("abcdefghijklmnopq")]);
+    expect(received.bodies).toEqual([utf8("abcdefghijklmnopq")]);
   });
 
   test("of an announced length is gathered in memory of that length, once enough of it has come", () => {
     const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
-    const { reading, seen } = open(100_000);
+    const { reading, received } = open(100_000);
     for (let at = 0; at < 100_000; at += 10_000) reading.push(new Uint8Array(10_000).fill(at / 10_000));
     reading.end();
-    const [body] = seen.bodies as [Uint8Array];
+    const [body] = received.bodies as [Uint8Array];
     expect(body.buffer.byteLength).toBe(100_000);
     expect(Array.from({ length: 10 }, (_, index) => body[index * 10_000])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
@@ -64,18 +64,18 @@ describe("a body", () => {
     short.reading.push(new Uint8Array(2_000).fill(1));
     short.reading.push(new Uint8Array(2_000).fill(2));
     short.reading.end();
-    expect(short.seen.bodies[0]?.length).toBe(4_000);
-    expect(short.seen.bodies[0]?.buffer.byteLength).toBeLessThanOrEqual(2_000 * announcedGrowthFactor);
+    expect(short.received.bodies[0]?.length).toBe(4_000);
+    expect(short.received.bodies[0]?.buffer.byteLength).toBeLessThanOrEqual(2_000 * announcedGrowthFactor);
     const long = open(10);
     for (const part of ["0123456789", "abc", "d"]) long.reading.push(utf8(part));
     long.reading.end();
-    expect(long.seen.bodies).toEqual([utf8("0123456789abcd")]);
+    expect(long.received.bodies).toEqual([utf8("0123456789abcd")]);
   });
 
   test("without chunks is empty", () => {
-    const { reading, seen } = aGate().open();
+    const { reading, received } = aGate().open();
     reading.end();
-    expect(seen).toEqual({ bodies: [new Uint8Array(0)], failures: [] });
+    expect(received).toEqual({ bodies: [new Uint8Array(0)], failures: [] });
   });
 
   test("may have exactly the limit, and not one byte more", () => {
@@ -84,22 +84,22 @@ describe("a body", () => {
     fits.reading.push(utf8("ab"));
     fits.reading.push(utf8("cd"));
     fits.reading.end();
-    expect(fits.seen.bodies).toEqual([utf8("abcd")]);
+    expect(fits.received.bodies).toEqual([utf8("abcd")]);
     const tooLarge = open();
     tooLarge.reading.push(utf8("abc"));
     tooLarge.reading.push(utf8("de"));
     tooLarge.reading.push(utf8("f"));
     tooLarge.reading.end();
-    expect(tooLarge.seen).toEqual({ bodies: [], failures: ["tooLarge"] });
+    expect(tooLarge.received).toEqual({ bodies: [], failures: ["tooLarge"] });
   });
 
   test("that was cancelled tells nobody", () => {
-    const { reading, seen } = aGate().open();
+    const { reading, received } = aGate().open();
     reading.push(utf8("a"));
     reading.cancel();
     reading.push(utf8("b"));
     reading.end();
-    expect(seen).toEqual({ bodies: [], failures: [] });
+    expect(received).toEqual({ bodies: [], failures: [] });
   });
 });
 
@@ -110,25 +110,25 @@ describe("the common budget", () => {
     ended.reading.push(utf8("12345"));
     cancelled.reading.push(utf8("12345"));
     refused.reading.push(utf8("1"));
-    expect(refused.seen.failures).toEqual(["overBudget"]);
+    expect(refused.received.failures).toEqual(["overBudget"]);
     ended.reading.end();
     cancelled.reading.cancel();
     const next = open();
     next.reading.push(utf8("1234567890"));
     next.reading.end();
-    expect(next.seen.bodies).toHaveLength(1);
+    expect(next.received.bodies).toHaveLength(1);
   });
 });
 
 describe("slow bodies", () => {
   test("are ended when they take longer than the limit, however fast they are", () => {
     const { open, clock } = aGate({ bodyTimeoutMs: 5000 });
-    const { reading, seen } = open();
+    const { reading, received } = open();
     reading.push(utf8("a"));
     clock.advanceBy(5000);
-    expect(seen.failures).toEqual([]);
+    expect(received.failures).toEqual([]);
     clock.advanceBy(1000);
-    expect(seen.failures).toEqual(["tooSlow"]);
+    expect(received.failures).toEqual(["tooSlow"]);
   });
 
   test("are ended when the average rate is below the minimum after the grace time", () => {
@@ -140,8 +140,8 @@ describe("slow bodies", () => {
       steady.reading.push(new Uint8Array(300));
       clock.advanceBy(1000);
     }
-    expect(slow.seen.failures).toEqual(["tooSlow"]);
-    expect(steady.seen.failures).toEqual([]);
+    expect(slow.received.failures).toEqual(["tooSlow"]);
+    expect(steady.received.failures).toEqual([]);
   });
 
   test("no timer is left once nothing is being read", () => {

@@ -4,7 +4,7 @@
  */
 import { allocateBytes, type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
 import type { IngressContext } from "./context.js";
-import type { BodyReceiver, Exchange } from "./exchange.js";
+import type { WholeBodyReceiver, IngressExchange } from "./exchange.js";
 import { announcedGrowthFactor, bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
 import { type BodyFailure, bodyRefusal } from "./refusal.js";
 
@@ -18,7 +18,7 @@ export interface BodyLimits {
 export class BodyGate {
   readonly limits: BodyLimits;
   readonly #clock: Clock;
-  readonly #readings = new Set<BodyReading>();
+  readonly #readings = new Set<IngressBodyReading>();
   #bufferedBytes = 0;
   #sweep: TimerHandle | undefined = undefined;
 
@@ -28,8 +28,8 @@ export class BodyGate {
   }
 
   /** @param announcedBytes length of the body from Content-Length; 0 when absent */
-  open(receiver: BodyReceiver, announcedBytes = 0): BodyReading {
-    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
+  open(receiver: WholeBodyReceiver, announcedBytes = 0): IngressBodyReading {
+    const reading = new IngressBodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
     this.#readings.add(reading);
     if (this.#sweep === undefined) this.#armSweep();
     return reading;
@@ -41,7 +41,7 @@ export class BodyGate {
     return this.#bufferedBytes <= this.limits.bufferedBodyBytesMax;
   }
 
-  close(reading: BodyReading, bytes: number): void {
+  close(reading: IngressBodyReading, bytes: number): void {
     this.#readings.delete(reading);
     this.#bufferedBytes -= bytes;
   }
@@ -65,9 +65,9 @@ export class BodyGate {
 }
 
 /** One body on its way in. Ends by `end`, `fail` or `cancel`, whichever comes first. */
-export class BodyReading {
+export class IngressBodyReading {
   readonly #gate: BodyGate;
-  readonly #receiver: BodyReceiver;
+  readonly #receiver: WholeBodyReceiver;
   readonly #startedAtMs: number;
   readonly #announcedBytes: number;
   /** The only chunk so far; once there are more, a buffer of which the first `#bytes` are filled. */
@@ -75,7 +75,7 @@ export class BodyReading {
   #bytes = 0;
   #open = true;
 
-  constructor(gate: BodyGate, receiver: BodyReceiver, startedAtMs: number, announcedBytes: number) {
+  constructor(gate: BodyGate, receiver: WholeBodyReceiver, startedAtMs: number, announcedBytes: number) {
     this.#gate = gate;
     this.#receiver = receiver;
     this.#startedAtMs = startedAtMs;
@@ -126,8 +126,8 @@ export class BodyReading {
    */
   #append(chunk: Uint8Array, at: number): void {
     if (this.#bytes > this.#held.length) {
-      const wanted = Math.max(this.#bytes, at * 2, Math.min(this.#announcedBytes, at * announcedGrowthFactor));
-      const larger = allocateBytes(Math.min(wanted, this.#gate.limits.requestBytesMax));
+      const desiredBytes = Math.max(this.#bytes, at * 2, Math.min(this.#announcedBytes, at * announcedGrowthFactor));
+      const larger = allocateBytes(Math.min(desiredBytes, this.#gate.limits.requestBytesMax));
       larger.set(this.#held.subarray(0, at));
       this.#held = larger;
     }
@@ -136,7 +136,7 @@ export class BodyReading {
 }
 
 /** Reads the whole body, or refuses the exchange. */
-export function readBody(context: IngressContext, exchange: Exchange, use: (bytes: Uint8Array) => void): void {
+export function readBody(context: IngressContext, exchange: IngressExchange, use: (bytes: Uint8Array) => void): void {
   const reading = context.bodies.open(
     {
       body(bytes) {

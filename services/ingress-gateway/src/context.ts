@@ -4,9 +4,9 @@ import type { Partitions, RegistryView } from "@perdure/control";
 import type { Edge } from "@perdure/role";
 import type { StartSpan } from "@perdure/role/tracing";
 import type { BodyGate } from "./body-reading.js";
-import type { Exchange, ExchangeKind } from "./exchange.js";
-import type { LateRoutes, ReadRegistries } from "./late-routes.js";
-import type { Advice, Refusal } from "./refusal.js";
+import type { IngressExchange, ExchangeKind } from "./exchange.js";
+import type { RouteRefresher, ReadRegistries } from "./late-routes.js";
+import type { RefusalAdvice, IngressRefusal } from "./refusal.js";
 
 /** Told about exchanges; must not throw. */
 export interface IngressMetrics {
@@ -15,7 +15,7 @@ export interface IngressMetrics {
   /** An invocation is durable, so long after all of its request was here. */
   accepted(kind: ExchangeKind, durationMs: number): void;
   /** A path named a service that there is, or none. */
-  lookedUp(isKnown: boolean): void;
+  countLookup(isHit: boolean): void;
   /** Of bodies. */
   bytes(direction: "in" | "out", count: number): void;
   /** The client left before it was answered. */
@@ -41,13 +41,13 @@ export interface IngressContext {
   readonly ports: IngressPorts;
   readonly bodies: BodyGate;
   /** Undefined where the registry is not a copy that follows. */
-  readonly lateRoutes: LateRoutes | undefined;
+  readonly routeRefresher: RouteRefresher | undefined;
   /** Whether flow control is offered. */
   readonly scopesEnabled: boolean;
   /** Answers with the refusal and notes its code. */
-  refuse(exchange: Exchange, refusal: Refusal): void;
+  refuse(exchange: IngressExchange, refusal: IngressRefusal): void;
   /** Answers for a rejected promise of the partitions; `advice` tells the caller what a retry would mean. */
-  fail(exchange: Exchange, cause: unknown, advice: Advice): void;
+  fail(exchange: IngressExchange, cause: unknown, advice: RefusalAdvice): void;
   /** Something was thrown that nobody expected: logs it and answers 500. */
-  crash(exchange: Exchange, cause: unknown): void;
+  crash(exchange: IngressExchange, cause: unknown): void;
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
-import { BodyGate, type BodyReading } from "./body-reading.js";
-import { Exchange, type ExchangeOwner } from "./exchange.js";
+import { BodyGate, type IngressBodyReading } from "./body-reading.js";
+import { IngressExchange, type ExchangeOwner } from "./exchange.js";
 
-class FakeExchange extends Exchange {
+class FakeExchange extends IngressExchange {
   readonly written: unknown[] = [];
   abortCount = 0;
   broken = false;
-  override startBody(reading: BodyReading): void {
+  override startBody(reading: IngressBodyReading): void {
     this.reading = reading;
   }
   protected override write(status: number, _headers: string[], body: Uint8Array | string): void {
@@ -22,33 +22,33 @@ class FakeExchange extends Exchange {
   }
 }
 
-function anExchange(rawHeaders: readonly string[] = []): { exchange: FakeExchange; told: unknown[] } {
-  const told: unknown[] = [];
+function anExchange(rawHeaders: readonly string[] = []): { exchange: FakeExchange; outcomes: unknown[] } {
+  const outcomes: unknown[] = [];
   const owner: ExchangeOwner = {
-    settled: (_exchange, status) => told.push(status ?? "abandoned"),
-    broke: (_exchange, cause) => told.push(cause),
+    completed: (_exchange, status) => outcomes.push(status ?? "abandoned"),
+    broke: (_exchange, cause) => outcomes.push(cause),
   };
-  return { exchange: new FakeExchange(owner, "POST", "/S/h", rawHeaders), told };
+  return { exchange: new FakeExchange(owner, "POST", "/S/h", rawHeaders), outcomes };
 }
 
 describe("an exchange", () => {
   test("is answered once", () => {
-    const { exchange, told } = anExchange();
+    const { exchange, outcomes } = anExchange();
     exchange.send(200, [], "a");
     exchange.send(500, [], "b");
     exchange.goAway();
     expect(exchange.written).toEqual([200, "a"]);
-    expect(told).toEqual([200]);
+    expect(outcomes).toEqual([200]);
   });
 
   test("that was abandoned detaches its observer and is not answered any more", () => {
-    const { exchange, told } = anExchange();
+    const { exchange, outcomes } = anExchange();
     let detached = 0;
     exchange.waiting = { detach: () => detached++ };
     exchange.goAway();
     exchange.goAway();
     exchange.send(200, [], "a");
-    expect({ detached, written: exchange.written, told }).toEqual({ detached: 1, written: [], told: ["abandoned"] });
+    expect({ detached, written: exchange.written, outcomes }).toEqual({ detached: 1, written: [], outcomes: ["abandoned"] });
   });
 
   test("gives up its body when it is abandoned", () => {
@@ -64,11 +64,11 @@ describe("an exchange", () => {
   });
 
   test("whose answer cannot be written drops the connection and says why", () => {
-    const { exchange, told } = anExchange();
+    const { exchange, outcomes } = anExchange();
     exchange.broken = true;
     exchange.send(200, [], "a");
     expect(exchange.abortCount).toBe(1);
-    expect(told).toEqual([expect.any(TypeError), 200]);
+    expect(outcomes).toEqual([expect.any(TypeError), 200]);
   });
 });
 

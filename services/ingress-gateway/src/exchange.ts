@@ -5,14 +5,14 @@
 import type { ErrorCode } from "@perdure/base";
 import type { Detach } from "@perdure/control";
 import type { EdgeOperation } from "@perdure/role";
-import type { BodyReading } from "./body-reading.js";
+import type { IngressBodyReading } from "./body-reading.js";
 import type { BodyFailure } from "./refusal.js";
 
 /** What an exchange is about, for metrics. */
 export type ExchangeKind = "call" | "send" | "attach" | "output" | "lookup" | "awakeable" | "health" | "other";
 
 /** Who wants the body. Exactly one of the two is called, once, unless the client goes away. */
-export interface BodyReceiver {
+export interface WholeBodyReceiver {
   /** All of it. The bytes may share memory with a larger network buffer: copy what is kept. */
   body(bytes: Uint8Array): void;
   bodyFailed(cause: BodyFailure): void;
@@ -21,12 +21,12 @@ export interface BodyReceiver {
 /** Whoever counts exchanges. */
 export interface ExchangeOwner {
   /** Answered with `status`, or abandoned by the client (undefined). Exactly once for each exchange. */
-  settled(exchange: Exchange, status: number | undefined): void;
+  completed(exchange: IngressExchange, status: number | undefined): void;
   /** An answer could not be written; the connection is dropped. */
-  broke(exchange: Exchange, cause: unknown): void;
+  broke(exchange: IngressExchange, cause: unknown): void;
 }
 
-export abstract class Exchange {
+export abstract class IngressExchange {
   readonly method: string;
   /** As in the request line or `:path`. */
   readonly requestTarget: string;
@@ -44,7 +44,7 @@ export abstract class Exchange {
   traceparent: string | undefined = undefined;
   tracestate: string | undefined = undefined;
   /** Whether its sender asks for its trace. */
-  wantsTrace = false;
+  isTraceRequested = false;
   /** Undefined while nobody traces. */
   span: EdgeOperation | undefined = undefined;
 
@@ -56,11 +56,11 @@ export abstract class Exchange {
   /** Code of our refusal, for metrics. */
   refusedWith: ErrorCode | undefined = undefined;
   /** Answered or abandoned: nothing more may be sent. */
-  settled = false;
+  isCompleted = false;
   /** Who tells us the outcome; detached when the client goes away. */
   waiting: Detach | undefined = undefined;
   /** The body while it is being read. */
-  reading: BodyReading | undefined = undefined;
+  reading: IngressBodyReading | undefined = undefined;
 
   readonly #owner: ExchangeOwner;
 
@@ -73,7 +73,7 @@ export abstract class Exchange {
   }
 
   /** Starts to deliver the body to `reading`; bytes may come in the same turn. */
-  abstract startBody(reading: BodyReading): void;
+  abstract startBody(reading: IngressBodyReading): void;
   /** Sends the whole answer. `headers` are names and values in turn and complete but for `content-length` and `date`. */
   protected abstract write(status: number, headers: string[], body: Uint8Array | string): void;
   /** Drops the connection or stream. */
@@ -81,8 +81,8 @@ export abstract class Exchange {
 
   /** The one way to answer; a second answer is a bug of the caller and is ignored. */
   send(status: number, headers: string[], body: Uint8Array | string): void {
-    if (this.settled) return;
-    this.settled = true;
+    if (this.isCompleted) return;
+    this.isCompleted = true;
     this.waiting = undefined;
     this.reading?.cancel();
     this.bytesOut = body.length; // Of text, which is ours, the characters.
@@ -92,17 +92,17 @@ export abstract class Exchange {
       this.abort();
       this.#owner.broke(this, cause);
     }
-    this.#owner.settled(this, status);
+    this.#owner.completed(this, status);
   }
 
   /** The client is gone. The invocation goes on; only nobody is told any more. */
   protected abandon(): void {
-    if (this.settled) return;
-    this.settled = true;
+    if (this.isCompleted) return;
+    this.isCompleted = true;
     this.reading?.cancel();
     this.waiting?.detach();
     this.waiting = undefined;
-    this.#owner.settled(this, undefined);
+    this.#owner.completed(this, undefined);
   }
 
   /** First value of a header that only rare requests need. `name` in lower case. */
@@ -137,7 +137,7 @@ export abstract class Exchange {
           break;
         case 15:
           if (name.toLowerCase() === "idempotency-key") this.idempotencyKey ??= raw[i + 1]!;
-          else if (name.toLowerCase() === "x-perdure-trace") this.wantsTrace = raw[i + 1] === "1";
+          else if (name.toLowerCase() === "x-perdure-trace") this.isTraceRequested = raw[i + 1] === "1";
           break;
         case 17:
           if (name.toLowerCase() === "transfer-encoding") this.chunked = true;

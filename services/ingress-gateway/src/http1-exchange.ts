@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
 import { lingerBeforeClose } from "@perdure/role/http";
-import type { BodyReading } from "./body-reading.js";
-import { Exchange, type ExchangeOwner } from "./exchange.js";
+import type { IngressBodyReading } from "./body-reading.js";
+import { IngressExchange, type ExchangeOwner } from "./exchange.js";
 import { discardBytesMax, inlineResponseBytesMax, lingerMs } from "./limits.js";
 
-export class Http1Exchange extends Exchange {
+export class IngressHttp1Exchange extends IngressExchange {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class Http1Exchange extends Exchange {
     res.on("close", () => this.abandon());
   }
 
-  override startBody(reading: BodyReading): void {
+  override startBody(reading: IngressBodyReading): void {
     if (!this.#hasBody()) return reading.end();
     this.reading = reading;
     if (this.#continuePending) {

@@ -2,15 +2,15 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
 import { boundRestOfStream } from "@perdure/role/http";
-import type { BodyReading } from "./body-reading.js";
-import { Exchange, type ExchangeOwner } from "./exchange.js";
+import type { IngressBodyReading } from "./body-reading.js";
+import { IngressExchange, type ExchangeOwner } from "./exchange.js";
 import { lingerMs } from "./limits.js";
 
 const endStreamFlag = 1;
 /** Node's HTTP/2 refuses to send a higher status; handlers may choose up to 999. The body tells the code all the same. */
 const statusMax = 599;
 
-export class Http2Exchange extends Exchange {
+export class IngressHttp2Exchange extends IngressExchange {
   readonly #stream: ServerHttp2Stream;
   readonly #clock: Clock;
   readonly #bodyExpected: boolean;
@@ -33,7 +33,7 @@ export class Http2Exchange extends Exchange {
     stream.on("error", () => this.abandon()); // It always closes as well; without a listener it would end the process.
   }
 
-  override startBody(reading: BodyReading): void {
+  override startBody(reading: IngressBodyReading): void {
     if (!this.#bodyExpected) return reading.end();
     this.reading = reading;
     const stream = this.#stream;

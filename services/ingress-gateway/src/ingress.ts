@@ -10,18 +10,18 @@ import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
 import { BodyGate } from "./body-reading.js";
 import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";
-import type { Exchange, ExchangeOwner } from "./exchange.js";
-import { Http1Exchange } from "./http1-exchange.js";
-import { Http2Exchange } from "./http2-exchange.js";
+import type { IngressExchange, ExchangeOwner } from "./exchange.js";
+import { IngressHttp1Exchange } from "./http1-exchange.js";
+import { IngressHttp2Exchange } from "./http2-exchange.js";
 import { handleInvoke } from "./invoke.js";
-import { LateRoutes } from "./late-routes.js";
+import { RouteRefresher } from "./late-routes.js";
 import * as limits from "./limits.js";
 import { parseRequestTarget, type RequestPath } from "./path.js";
 import * as refusal from "./refusal.js";
 import { RequestRate } from "./request-rate.js";
 import { beginSpan, endSpan } from "./request-span.js";
 import { handleResult, handleResultByBody } from "./result.js";
-import { type Route, routeOf } from "./route.js";
+import { type IngressRoute, routeOf } from "./route.js";
 
 export interface IngressOptions {
   /** `ingress.request-size-limit`, bytes. */
@@ -52,8 +52,8 @@ export interface Ingress extends AsyncDisposable {
 
 /** Only routes that name a service look one up. */
 function noteLookup(route: ReturnType<typeof routeOf>, metrics: IngressMetrics): void {
-  if (route.kind === "invoke") metrics.lookedUp(true);
-  else if (route.kind === "refused" && route.status === 404) metrics.lookedUp(false);
+  if (route.kind === "invoke") metrics.countLookup(true);
+  else if (route.kind === "refused" && route.status === 404) metrics.countLookup(false);
 }
 
 export function createIngress(ports: IngressPorts, options: IngressOptions = {}): Ingress {
@@ -62,7 +62,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   const concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
   const { requestsPerSecondMax } = options;
   const rate = requestsPerSecondMax === undefined ? undefined : new RequestRate(requestsPerSecondMax, clock.monotonicMs());
-  const lateRoutes = ports.readRegistries === undefined ? undefined : new LateRoutes(ports.readRegistries, clock);
+  const routeRefresher = ports.readRegistries === undefined ? undefined : new RouteRefresher(ports.readRegistries, clock);
   let inFlight = 0;
   const failures = new SummaryLog(logger, clock);
 
@@ -73,7 +73,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       bufferedBodyBytesMax: options.bufferedBodyBytesMax ?? limits.bufferedBodyBytesMaxDefault,
       bodyTimeoutMs: options.bodyTimeoutMs ?? limits.bodyTimeoutMsDefault,
     }),
-    lateRoutes,
+    routeRefresher,
     scopesEnabled: options.scopesEnabled ?? true,
     refuse(exchange, refused) {
       exchange.refusedWith = refused.code;
@@ -94,7 +94,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   };
 
   const owner: ExchangeOwner = {
-    settled(exchange, status) {
+    completed(exchange, status) {
       inFlight--;
       if (exchange.span !== undefined) endSpan(exchange, exchange.span, status);
       if (metrics === undefined) return;
@@ -110,7 +110,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
 
   const corsOrigins =
     options.corsOrigins === undefined || options.corsOrigins.includes("*") ? undefined : new Set(options.corsOrigins);
-  function handle(exchange: Exchange): void {
+  function handle(exchange: IngressExchange): void {
     // Without an origin no answer has the header by which a browser shows it to the page.
     if (corsOrigins?.has(exchange.origin ?? "") === false) exchange.origin = undefined;
     inFlight++;
@@ -123,7 +123,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     }
   }
 
-  function dispatch(exchange: Exchange): void {
+  function dispatch(exchange: IngressExchange): void {
     if (exchange.contentLength !== undefined && exchange.contentLength > requestBytesMax) {
       return context.refuse(exchange, refusal.announcedTooLarge(exchange.contentLength, requestBytesMax));
     }
@@ -135,16 +135,16 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       if (inFlight > concurrentRequestsMax) return context.refuse(exchange, refusal.overloaded);
       if (rate?.take(clock.monotonicMs()) === false) return context.refuse(exchange, refusal.overloaded);
     }
-    if (route.kind !== "refused" || lateRoutes === undefined || route.isOfRegistry !== true) return follow(exchange, route, path);
-    lateRoutes.routeOf(path.path).then(
-      (late) => {
-        if (!exchange.settled) follow(exchange, late ?? route, path);
+    if (route.kind !== "refused" || routeRefresher === undefined || route.isOfRegistry !== true) return follow(exchange, route, path);
+    routeRefresher.routeOf(path.path).then(
+      (refreshedRoute) => {
+        if (!exchange.isCompleted) follow(exchange, refreshedRoute ?? route, path);
       },
       (cause: unknown) => context.crash(exchange, cause),
     );
   }
 
-  function follow(exchange: Exchange, route: Route | refusal.Refusal, path: RequestPath): void {
+  function follow(exchange: IngressExchange, route: IngressRoute | refusal.IngressRefusal, path: RequestPath): void {
     if (metrics !== undefined) noteLookup(route, metrics);
     switch (route.kind) {
       case "refused":
@@ -164,7 +164,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     }
   }
 
-  function handleHealth(exchange: Exchange): void {
+  function handleHealth(exchange: IngressExchange): void {
     exchange.kind = "health";
     if (exchange.method !== "GET") return context.refuse(exchange, refusal.methodNotAllowed);
     answerJson(exchange, 200, JSON.stringify({ services: [...registry.current().services.keys()] }), undefined);
@@ -172,9 +172,9 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
 
   const port = createHttpPort(
     {
-      request: (req, res) => handle(new Http1Exchange(owner, req, res, false, clock)),
-      requestExpectingContinue: (req, res) => handle(new Http1Exchange(owner, req, res, true, clock)),
-      stream: (stream, headers, flags, rawHeaders) => handle(new Http2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
+      request: (req, res) => handle(new IngressHttp1Exchange(owner, req, res, false, clock)),
+      requestExpectingContinue: (req, res) => handle(new IngressHttp1Exchange(owner, req, res, true, clock)),
+      stream: (stream, headers, flags, rawHeaders) => handle(new IngressHttp2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
     },
     { clock, logger },
     {

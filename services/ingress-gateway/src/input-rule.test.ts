@@ -9,7 +9,7 @@ const anything: InputRule = { ...json, contentType: "*/*" };
 const nothing: InputRule = { ...anything, none: true };
 
 const ok = undefined;
-const mismatch = (given: string, wanted: string) => `Content-type '${given}' does not match '${wanted}'`;
+const mismatch = (given: string, expected: string) => `Content-type '${given}' does not match '${expected}'`;
 const notEmpty = (given: string) => `Expected body and content-type to be empty, but wasn't with content-type '${given}'`;
 
 describe("what a handler declared against what came", () => {

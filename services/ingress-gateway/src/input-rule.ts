@@ -1,11 +1,11 @@
 /** Why: what a handler declared about its input is checked before anything is stored, so that the caller hears at once (ingress.md §3.2). */
 import type { InputRule } from "@perdure/control";
-import { badInput, type Refusal } from "./refusal.js";
+import { badInput, type IngressRefusal } from "./refusal.js";
 
 const emptyBody = badInput("Empty body not allowed");
 const emptyContentType = badInput("Empty content-type");
 
-export function checkInput(rule: InputRule, contentType: string | undefined, bodyBytes: number): Refusal | undefined {
+export function checkInput(rule: InputRule, contentType: string | undefined, bodyBytes: number): IngressRefusal | undefined {
   if (rule.none) return checkNone(contentType, bodyBytes);
   if (bodyBytes === 0) {
     if (rule.required) return emptyBody;
@@ -16,7 +16,7 @@ export function checkInput(rule: InputRule, contentType: string | undefined, bod
   return badInput(`Content-type '${contentType}' does not match '${rule.contentType}'`);
 }
 
-function checkNone(contentType: string | undefined, bodyBytes: number): Refusal | undefined {
+function checkNone(contentType: string | undefined, bodyBytes: number): IngressRefusal | undefined {
   if (contentType === undefined && bodyBytes === 0) return undefined;
   const given = contentType === undefined ? "None" : `Some(${JSON.stringify(contentType)})`;
   return badInput(`Expected body and content-type to be empty, but wasn't with content-type '${given}'`);

@@ -15,18 +15,18 @@ import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } 
 import { encodeInput, type Header } from "@perdure/service-protocol";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import type { IngressContext } from "./context.js";
-import type { BodyReceiver, Exchange } from "./exchange.js";
+import type { WholeBodyReceiver, IngressExchange } from "./exchange.js";
 import { checkInput } from "./input-rule.js";
 import { percentDecode, type RequestPath } from "./path.js";
 import { NO_PARAMETERS, parseDelay, parseQuery, type QueryParameters } from "./query.js";
-import type { BodyFailure, Refusal } from "./refusal.js";
+import type { BodyFailure, IngressRefusal } from "./refusal.js";
 import * as refusal from "./refusal.js";
 import { isVisibleAscii, passedHeaders } from "./request-headers.js";
 import type { InvokeRoute } from "./route.js";
 import { checkLimitKey, checkScope } from "./scope.js";
 import { traceContextOf } from "./trace-context.js";
 
-export function handleInvoke(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath): void {
+export function handleInvoke(context: IngressContext, exchange: IngressExchange, route: InvokeRoute, path: RequestPath): void {
   exchange.kind = route.wait ? "call" : "send";
   const scope = route.scope === undefined ? undefined : (percentDecode(route.scope) ?? route.scope);
   const refused = checkHead(context, exchange, route, scope);
@@ -38,10 +38,10 @@ export function handleInvoke(context: IngressContext, exchange: Exchange, route:
 /** Checks 7, 8 and 9: all that can be said before the body. */
 function checkHead(
   context: IngressContext,
-  exchange: Exchange,
+  exchange: IngressExchange,
   route: InvokeRoute,
   scope: string | undefined,
-): Refusal | undefined {
+): IngressRefusal | undefined {
   if (exchange.idempotencyKey !== undefined) {
     if (!isVisibleAscii(exchange.idempotencyKey)) return refusal.badHeader("idempotency-key");
     if (route.handler.handlerType === "workflow") return refusal.idempotentWorkflow;
@@ -56,9 +56,9 @@ function checkHead(
 }
 
 /** One call or send: takes the body, submits, answers. */
-class InvokeRequest implements BodyReceiver, InvokeObserver {
+class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #context: IngressContext;
-  readonly #exchange: Exchange;
+  readonly #exchange: IngressExchange;
   readonly #route: InvokeRoute;
   readonly #path: RequestPath;
   readonly #scope: string | undefined;
@@ -67,7 +67,7 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
   /** Of the monotonic clock; only when somebody measures. */
   #submittedAtMs = 0;
 
-  constructor(context: IngressContext, exchange: Exchange, route: InvokeRoute, path: RequestPath, scope: string | undefined) {
+  constructor(context: IngressContext, exchange: IngressExchange, route: InvokeRoute, path: RequestPath, scope: string | undefined) {
     this.#context = context;
     this.#exchange = exchange;
     this.#route = route;
@@ -119,7 +119,7 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
     const badLimits = checkLimitKeyOf(exchange, query, this.#scope) ?? checkPriorityOf(exchange, query, this.#scope);
     if (badLimits !== undefined) return this.#refuse(badLimits);
     const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
-    if (!Array.isArray(headers)) return this.#refuse(headers as Refusal);
+    if (!Array.isArray(headers)) return this.#refuse(headers as IngressRefusal);
     if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
     this.#submit(headers, bytes, delayMs, query);
   }
@@ -151,14 +151,14 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
       completionRetentionMs: retentions.completionMs,
       journalRetentionMs: retentions.journalMs,
       randomSeed: undefined,
-      trace: startSpan === undefined ? caller : (startSpan(caller, target, id, exchange.wantsTrace) ?? caller),
+      trace: startSpan === undefined ? caller : (startSpan(caller, target, id, exchange.isTraceRequested) ?? caller),
       limitKey: scope === undefined ? undefined : limitKeyOf(exchange, query),
       priority: scope === undefined ? PRIORITY_DEFAULT : Number(priorityTextOf(exchange, query) ?? PRIORITY_DEFAULT),
       bytes: undefined,
     };
     const input = encodeInput(headers, body);
     const waiting = partitions.invoke({ kind: "invoke", id, facts, input, sink: undefined }, wait, this);
-    if (exchange.settled) waiting.detach();
+    if (exchange.isCompleted) waiting.detach();
     else exchange.waiting = waiting;
   }
 
@@ -176,7 +176,7 @@ class InvokeRequest implements BodyReceiver, InvokeObserver {
     return (latest ?? called).output;
   }
 
-  #refuse(refused: Refusal): void {
+  #refuse(refused: IngressRefusal): void {
     this.#context.refuse(this.#exchange, refused);
   }
 }
@@ -207,11 +207,11 @@ function newRequestId(random: Random): number {
 }
 
 /** The header wins over the query parameter; an empty value counts as none. */
-function limitKeyOf(exchange: Exchange, query: QueryParameters): string | undefined {
+function limitKeyOf(exchange: IngressExchange, query: QueryParameters): string | undefined {
   return (exchange.limitKey ?? query.limitKey) || undefined;
 }
 
-function checkLimitKeyOf(exchange: Exchange, query: QueryParameters, scope: string | undefined): Refusal | undefined {
+function checkLimitKeyOf(exchange: IngressExchange, query: QueryParameters, scope: string | undefined): IngressRefusal | undefined {
   const limitKey = limitKeyOf(exchange, query);
   if (limitKey === undefined) return undefined;
   if (exchange.limitKey !== undefined && !isVisibleAscii(limitKey)) return refusal.badHeader("x-restate-limit-key");
@@ -219,11 +219,11 @@ function checkLimitKeyOf(exchange: Exchange, query: QueryParameters, scope: stri
 }
 
 /** As with limit keys. Without a scope a query parameter of this name is the handler's business. */
-function priorityTextOf(exchange: Exchange, query: QueryParameters): string | undefined {
+function priorityTextOf(exchange: IngressExchange, query: QueryParameters): string | undefined {
   return (exchange.priority ?? query.priority) || undefined;
 }
 
-function checkPriorityOf(exchange: Exchange, query: QueryParameters, scope: string | undefined): Refusal | undefined {
+function checkPriorityOf(exchange: IngressExchange, query: QueryParameters, scope: string | undefined): IngressRefusal | undefined {
   if (scope === undefined) return exchange.priority === undefined ? undefined : refusal.priorityWithoutScope;
   const text = priorityTextOf(exchange, query);
   return text === undefined || /^[1-5]$/.test(text) ? undefined : refusal.badPriority;

@@ -4,8 +4,8 @@
  */
 import type { Clock } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
-import { LATE_READ_PAUSE_FACTOR, LATE_READ_PAUSE_MS_MIN, LATE_REQUESTS_MAX } from "./limits.js";
-import { type Route, routeOf } from "./route.js";
+import { REFRESH_PAUSE_FACTOR, REFRESH_PAUSE_MS_MIN, REFRESH_WAITERS_MAX } from "./limits.js";
+import { type IngressRoute, routeOf } from "./route.js";
 
 /** Resolves with what each registry that can be reached has now; never rejects. */
 export type ReadRegistries = () => Promise<readonly RegistrySnapshot[]>;
@@ -15,7 +15,7 @@ export type ReadRegistries = () => Promise<readonly RegistrySnapshot[]>;
  * other at a distance of some times what the last one took: a client that calls names at random costs a registry a bounded part of its time.
  * Nothing is remembered as absent, since it may be registered before the next request.
  */
-export class LateRoutes {
+export class RouteRefresher {
   readonly #read: ReadRegistries;
   readonly #clock: Clock;
   /** The reading that has not begun. */
@@ -31,7 +31,7 @@ export class LateRoutes {
   }
 
   /** Resolves with a route that a state read from now on has for `path`; undefined when none has, or too many requests wait. */
-  routeOf(path: string): Promise<Route | undefined> {
+  routeOf(path: string): Promise<IngressRoute | undefined> {
     return this.find((snapshot) => {
       const route = routeOf(path, snapshot);
       return route.kind === "refused" ? undefined : route;
@@ -40,13 +40,13 @@ export class LateRoutes {
 
   /** The same for anything else that a state may have. */
   async find<T>(search: (snapshot: RegistrySnapshot) => T | undefined): Promise<T | undefined> {
-    if (this.#waiting >= LATE_REQUESTS_MAX) return undefined;
+    if (this.#waiting >= REFRESH_WAITERS_MAX) return undefined;
     this.#waiting++;
     try {
       this.#next ??= this.#begin(this.#last);
       for (const snapshot of await this.#next) {
-        const found = search(snapshot);
-        if (found !== undefined) return found;
+        const match = search(snapshot);
+        if (match !== undefined) return match;
       }
       return undefined;
     } finally {
@@ -64,7 +64,7 @@ export class LateRoutes {
     this.#last = reading;
     const snapshots = await reading;
     const endedAtMs = this.#clock.monotonicMs();
-    this.#freeAtMs = endedAtMs + Math.max(LATE_READ_PAUSE_MS_MIN, LATE_READ_PAUSE_FACTOR * (endedAtMs - startedAtMs));
+    this.#freeAtMs = endedAtMs + Math.max(REFRESH_PAUSE_MS_MIN, REFRESH_PAUSE_FACTOR * (endedAtMs - startedAtMs));
     return snapshots;
   }
 }

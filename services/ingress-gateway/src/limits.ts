@@ -44,13 +44,13 @@ export const drainMsDefault = 5000;
 export const lingerMs = 2000;
 
 /** Between two readings of the registries for requests that found no route: at least so long, so that a flood of them costs 20 a second. */
-export const LATE_READ_PAUSE_MS_MIN = 50;
+export const REFRESH_PAUSE_MS_MIN = 50;
 
 /** And at least so many times what the last reading took: a tenth of a registry's time for one gateway. */
-export const LATE_READ_PAUSE_FACTOR = 9;
+export const REFRESH_PAUSE_FACTOR = 9;
 
 /** Requests that wait for such a reading; further ones are refused by what is known here. They hold no body yet. */
-export const LATE_REQUESTS_MAX = 1_000;
+export const REFRESH_WAITERS_MAX = 1_000;
 
 /** A body's buffer grows by this factor at most towards the length that the client announced: 64 KB make room for 2 MB. */
 export const announcedGrowthFactor = 32;

@@ -32,7 +32,7 @@ export function ingressMetrics(metrics: Metrics): IngressMetrics {
     labels: { direction: ["in", "out"] },
   });
   return {
-    lookedUp: (isKnown) => lookups.inc(isKnown ? "hit" : "unknown"),
+    countLookup: (isHit) => lookups.inc(isHit ? "hit" : "unknown"),
     bytes: (direction, count) => bytes.add(count, direction),
     accepted: (kind, durationMs) => overheads.observe(durationMs / 1000, kind),
     answered(kind, status, code, durationMs) {

@@ -4,7 +4,7 @@
  */
 import { fromUtf8, parseDuration } from "@perdure/base";
 import { percentDecodeBytes } from "./path.js";
-import { badDelay, type Refusal } from "./refusal.js";
+import { badDelay, type IngressRefusal } from "./refusal.js";
 
 export interface QueryParameters {
   readonly delay: string | undefined;
@@ -38,7 +38,7 @@ function formDecode(text: string): string {
 }
 
 /** Milliseconds of a `delay` value. */
-export function parseDelay(text: string): number | Refusal {
+export function parseDelay(text: string): number | IngressRefusal {
   const parsed = parseDuration(text);
   return parsed.ok ? parsed.ms : badDelay(parsed.reason);
 }

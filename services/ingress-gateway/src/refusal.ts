@@ -4,7 +4,7 @@
  */
 import { catalogue, type ErrorCode, unreachable } from "@perdure/base";
 
-export interface Refusal {
+export interface IngressRefusal {
   readonly kind: "refused";
   readonly code: ErrorCode;
   /** Status and `code` of the body. */
@@ -14,7 +14,7 @@ export interface Refusal {
   readonly isOfRegistry?: true;
 }
 
-export function refuse(code: ErrorCode, message: string, status: number = catalogue[code].http): Refusal {
+export function refuse(code: ErrorCode, message: string, status: number = catalogue[code].http): IngressRefusal {
   return { kind: "refused", code, status, message };
 }
 
@@ -27,7 +27,7 @@ export const overloaded = refuse("ING0005", "too many requests, the ingress is o
 export const headersTooMany = refuse("ING0003", "too many header fields", 431);
 export const bodyTooLarge = refuse("ING0004", "cannot read body: LengthLimitError");
 /** The reference answers the first three words as plain text; README of the specification, no. 10, asks for a proper error. */
-export function announcedTooLarge(bytes: number, bytesMax: number): Refusal {
+export function announcedTooLarge(bytes: number, bytesMax: number): IngressRefusal {
   const limit = `the request body has ${bytes} bytes, and ingress.request-size-limit allows ${bytesMax}`;
   return refuse("ING0004", `length limit exceeded: ${limit}`);
 }
@@ -76,17 +76,17 @@ export const badServicePathOfType = ofRegistry(badServicePath);
 export const badReservedPathOfType = ofRegistry(badReservedPath);
 export const badInvocationPathOfType = ofRegistry(badInvocationPath);
 
-function ofRegistry(refused: Refusal): Refusal {
+function ofRegistry(refused: IngressRefusal): IngressRefusal {
   return { ...refused, isOfRegistry: true };
 }
 
-export function badPath(path: string): Refusal {
+export function badPath(path: string): IngressRefusal {
   return refuse("ING0001", `bad path: ${path}`);
 }
-export function serviceNotFound(service: string): Refusal {
+export function serviceNotFound(service: string): IngressRefusal {
   return ofRegistry(refuse("ING0002", `service '${service}' not found, make sure to register the service before calling it.`));
 }
-export function handlerNotFound(service: string, handler: string): Refusal {
+export function handlerNotFound(service: string, handler: string): IngressRefusal {
   return ofRegistry(
     refuse(
       "ING0002",
@@ -94,7 +94,7 @@ export function handlerNotFound(service: string, handler: string): Refusal {
     ),
   );
 }
-export function deploymentDeprecated(service: string, deploymentId: string): Refusal {
+export function deploymentDeprecated(service: string, deploymentId: string): IngressRefusal {
   return ofRegistry(
     refuse(
       "RT0020",
@@ -102,39 +102,39 @@ export function deploymentDeprecated(service: string, deploymentId: string): Ref
     ),
   );
 }
-export function badHeader(name: string): Refusal {
+export function badHeader(name: string): IngressRefusal {
   return refuse("ING0003", `bad header ${name}: ToStrError { _priv: () }`);
 }
-export function badInput(reason: string): Refusal {
+export function badInput(reason: string): IngressRefusal {
   return refuse("ING0003", `input validation error: ${reason}`);
 }
-export function badDelay(reason: string): Refusal {
+export function badDelay(reason: string): IngressRefusal {
   return refuse("ING0003", `bad delay query parameter, must be a ISO8601 duration: ${reason}`);
 }
-export function badScope(reason: string): Refusal {
+export function badScope(reason: string): IngressRefusal {
   return refuse("ING0003", `bad scope value: ${reason}`);
 }
-export function badLimitKey(reason: string): Refusal {
+export function badLimitKey(reason: string): IngressRefusal {
   return refuse("ING0003", `invalid limit-key: ${reason}`);
 }
-export function badInvocationId(id: string, problem: string): Refusal {
+export function badInvocationId(id: string, problem: string): IngressRefusal {
   return refuse("ING0003", `bad invocation id '${id}': ${problem}`);
 }
-export function badAwakeableId(id: string, problem: string): Refusal {
+export function badAwakeableId(id: string, problem: string): IngressRefusal {
   return refuse("ING0003", `bad awakeable id '${id}': ${problem}`);
 }
-export function unreadableBody(reason: string): Refusal {
+export function unreadableBody(reason: string): IngressRefusal {
   return refuse("ING0009", `cannot read body: ${reason}`);
 }
 
 /** The partition did not answer; what the caller may do next depends on what was asked. */
-export function unavailable(reason: string, advice: Advice): Refusal {
+export function unavailable(reason: string, advice: RefusalAdvice): IngressRefusal {
   return refuse("ING0006", `internal routing error: ${reason}. ${ADVICE[advice]}`);
 }
 
-export type Advice = "invoke" | "read" | "complete";
+export type RefusalAdvice = "invoke" | "read" | "complete";
 
-const ADVICE: Readonly<Record<Advice, string>> = {
+const ADVICE: Readonly<Record<RefusalAdvice, string>> = {
   invoke:
     "If the request has an 'idempotency-key', it can be safely retried, otherwise submitting it again may result in executing the invocation twice.",
   read: "You may safely retry the request.",
@@ -144,7 +144,7 @@ const ADVICE: Readonly<Record<Advice, string>> = {
 /** Why a body was not read to its end. */
 export type BodyFailure = "tooLarge" | "tooSlow" | "overBudget";
 
-export function bodyRefusal(cause: BodyFailure): Refusal {
+export function bodyRefusal(cause: BodyFailure): IngressRefusal {
   switch (cause) {
     case "tooLarge":
       return bodyTooLarge;

@@ -1,6 +1,6 @@
 /** Why: handlers see the caller's headers, but not those that are between the caller and us (ingress.md §3.1). */
 import type { Header } from "@perdure/service-protocol";
-import { badHeader, type Refusal } from "./refusal.js";
+import { badHeader, type IngressRefusal } from "./refusal.js";
 
 /** Ours, made up for the handler; a caller cannot speak in our place. */
 const PATH_HEADER = "x-restate-ingress-path";
@@ -17,7 +17,7 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
 ]);
 
 /** Headers of the Input entry: the path first, then the request's in lower case, of repeated ones the first. */
-export function passedHeaders(raw: readonly string[], path: string): Header[] | Refusal {
+export function passedHeaders(raw: readonly string[], path: string): Header[] | IngressRefusal {
   const headers: Header[] = [{ key: PATH_HEADER, value: path }];
   for (let i = 0; i < raw.length; i += 2) {
     const key = raw[i]!.toLowerCase();

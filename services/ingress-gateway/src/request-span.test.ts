@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { SpanShape } from "@perdure/role";
-import type { Exchange, ExchangeKind } from "./exchange.js";
+import type { IngressExchange, ExchangeKind } from "./exchange.js";
 import { endSpan } from "./request-span.js";
 
 /** What is recorded of a request that was answered with 200. */
@@ -18,7 +18,7 @@ function recorded(
     },
     end: () => void ended++,
   };
-  endSpan({ kind, method: "POST", refusedWith: undefined, rawHeaders } as unknown as Exchange, span, 200);
+  endSpan({ kind, method: "POST", refusedWith: undefined, rawHeaders } as unknown as IngressExchange, span, 200);
   return { shape, ended };
 }
 

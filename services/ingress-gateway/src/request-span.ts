@@ -1,6 +1,6 @@
 /** Why: the span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
 import { type Edge, httpServerSpan } from "@perdure/role";
-import type { Exchange, ExchangeKind } from "./exchange.js";
+import type { IngressExchange, ExchangeKind } from "./exchange.js";
 import { traceContextOf } from "./trace-context.js";
 
 const ROUTES: Readonly<Record<ExchangeKind, string>> = {
@@ -16,15 +16,15 @@ const ROUTES: Readonly<Record<ExchangeKind, string>> = {
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
 
-export function beginSpan(exchange: Exchange, edge: Edge): void {
+export function beginSpan(exchange: IngressExchange, edge: Edge): void {
   const caller = traceContextOf(exchange.traceparent, exchange.tracestate);
-  exchange.span = edge.begin(caller?.traceparent, exchange.wantsTrace);
+  exchange.span = edge.begin(caller?.traceparent, exchange.isTraceRequested);
 }
 
 /** `status` is undefined when the client left. */
 export function endSpan(
-  { kind, method, refusedWith, rawHeaders }: Exchange,
-  span: NonNullable<Exchange["span"]>,
+  { kind, method, refusedWith, rawHeaders }: IngressExchange,
+  span: NonNullable<IngressExchange["span"]>,
   status: number | undefined,
 ): void {
   if (kind === "health") return; // Probes belong to nobody's trace.
@@ -43,10 +43,10 @@ const NAMED: ReadonlySet<string> = new Set([":method", ":authority", "host", "us
 
 /** The first of each header that a span tells. */
 function headersOf(raw: readonly string[]): Readonly<Record<string, string | undefined>> {
-  const found: Record<string, string> = {};
+  const headers: Record<string, string> = {};
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] as string).toLowerCase();
-    if (NAMED.has(name)) found[name] ??= raw[i + 1] as string;
+    if (NAMED.has(name)) headers[name] ??= raw[i + 1] as string;
   }
-  return found;
+  return headers;
 }

@@ -4,14 +4,14 @@ import type { Completion, HandlerView, RegistrySnapshot } from "@perdure/control
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import { readBody } from "./body-reading.js";
 import type { IngressContext } from "./context.js";
-import type { Exchange } from "./exchange.js";
-import type { Refusal } from "./refusal.js";
+import type { IngressExchange } from "./exchange.js";
+import type { IngressRefusal } from "./refusal.js";
 import * as refusal from "./refusal.js";
 import type { ResultTarget, ResultVerb } from "./route.js";
 import { parseTargetBody } from "./target-body.js";
 
 /** The GET forms: the target is in the path. */
-export function handleResult(context: IngressContext, exchange: Exchange, verb: ResultVerb, target: ResultTarget): void {
+export function handleResult(context: IngressContext, exchange: IngressExchange, verb: ResultVerb, target: ResultTarget): void {
   exchange.kind = verb;
   const id = invocationIdOf(target);
   if (typeof id === "object") return context.refuse(exchange, id); // Before the method, as the reference does.
@@ -20,7 +20,7 @@ export function handleResult(context: IngressContext, exchange: Exchange, verb: 
 }
 
 /** The POST forms: the target is in the body. */
-export function handleResultByBody(context: IngressContext, exchange: Exchange, verb: ResultVerb | "lookup"): void {
+export function handleResultByBody(context: IngressContext, exchange: IngressExchange, verb: ResultVerb | "lookup"): void {
   exchange.kind = verb;
   if (exchange.method !== "POST") return context.refuse(exchange, refusal.methodNotAllowed);
   readBody(context, exchange, (bytes) => {
@@ -34,7 +34,7 @@ export function handleResultByBody(context: IngressContext, exchange: Exchange, 
 
 function answerTarget(
   context: IngressContext,
-  exchange: Exchange,
+  exchange: IngressExchange,
   verb: ResultVerb | "lookup",
   target: ResultTarget,
   id: InvocationId,
@@ -52,7 +52,7 @@ function answerTarget(
 }
 
 /** Ids of named targets are computed, never looked up. */
-function invocationIdOf(target: ResultTarget): InvocationId | Refusal {
+function invocationIdOf(target: ResultTarget): InvocationId | IngressRefusal {
   switch (target.kind) {
     case "id": {
       const parsed = parseInvocationId(target.text);
@@ -67,28 +67,28 @@ function invocationIdOf(target: ResultTarget): InvocationId | Refusal {
   }
 }
 
-function attach(context: IngressContext, exchange: Exchange, id: InvocationId, target: ResultTarget): void {
+function attach(context: IngressContext, exchange: IngressExchange, id: InvocationId, target: ResultTarget): void {
   const waiting = context.ports.partitions.attach(id, {
     completed: (completion) => answerResult(context, exchange, id, target, completion),
     notFound: () => answerInvocationFailure(exchange, id, 404, "not found"),
     unavailable: (reason) => context.refuse(exchange, refusal.unavailable(reason, "read")),
   });
-  if (exchange.settled) waiting.detach();
+  if (exchange.isCompleted) waiting.detach();
   else exchange.waiting = waiting;
 }
 
-function output(context: IngressContext, exchange: Exchange, id: InvocationId, target: ResultTarget): void {
+function output(context: IngressContext, exchange: IngressExchange, id: InvocationId, target: ResultTarget): void {
   context.ports.partitions.output(id).then(
-    (found) => {
-      switch (found.kind) {
+    (stored) => {
+      switch (stored.kind) {
         case "completed":
-          return answerResult(context, exchange, id, target, found.completion);
+          return answerResult(context, exchange, id, target, stored.completion);
         case "pending":
           return context.refuse(exchange, refusal.notReady);
         case "notFound":
           return context.refuse(exchange, refusal.invocationNotFound);
         default:
-          return unreachable(found);
+          return unreachable(stored);
       }
     },
     (cause: unknown) => context.fail(exchange, cause, "read"),
@@ -98,7 +98,7 @@ function output(context: IngressContext, exchange: Exchange, id: InvocationId, t
 /** A failure is JSON whoever failed; for the content type of a value its handler must be known. */
 function answerResult(
   context: IngressContext,
-  exchange: Exchange,
+  exchange: IngressExchange,
   id: InvocationId,
   target: ResultTarget,
   completion: Completion,
@@ -118,19 +118,19 @@ function answerResult(
 
 function answerValue(
   context: IngressContext,
-  exchange: Exchange,
+  exchange: IngressExchange,
   id: InvocationId,
   completion: Completion,
   find: FindHandler,
 ): void {
   const answer = (handler: HandlerView | undefined): void => {
-    if (exchange.settled) return;
+    if (exchange.isCompleted) return;
     if (handler === undefined) return context.refuse(exchange, refusal.notFound);
     answerCompletion(exchange, id, completion, handler.output);
   };
-  const known = find(context.ports.registry.current());
-  if (known !== undefined || context.lateRoutes === undefined) return answer(known);
-  context.lateRoutes.find(find).then(answer, (cause: unknown) => context.crash(exchange, cause));
+  const cached = find(context.ports.registry.current());
+  if (cached !== undefined || context.routeRefresher === undefined) return answer(cached);
+  context.routeRefresher.find(find).then(answer, (cause: unknown) => context.crash(exchange, cause));
 }
 
 type FindHandler = (registry: RegistrySnapshot) => HandlerView | undefined;

@@ -6,7 +6,7 @@ import type { HandlerView, RegistrySnapshot, ServiceView } from "@perdure/contro
 import { overlapsSupportedVersions } from "@perdure/service-protocol";
 import { pathSlashesMax, pathSlashesMin } from "./limits.js";
 import { percentDecode, slashCount } from "./path.js";
-import type { Refusal } from "./refusal.js";
+import type { IngressRefusal } from "./refusal.js";
 import * as refusal from "./refusal.js";
 
 /** Call or send a handler. */
@@ -35,7 +35,7 @@ export type ResultTarget =
 
 export type ResultVerb = "attach" | "output";
 
-export type Route =
+export type IngressRoute =
   | InvokeRoute
   | { readonly kind: "result"; readonly verb: ResultVerb; readonly target: ResultTarget }
   /** The target is in the body. */
@@ -44,7 +44,7 @@ export type Route =
   | { readonly kind: "health" };
 
 /** `path` as `parseRequestTarget` gives it. */
-export function routeOf(path: string, registry: RegistrySnapshot): Route | Refusal {
+export function routeOf(path: string, registry: RegistrySnapshot): IngressRoute | IngressRefusal {
   const slashes = slashCount(path);
   if (slashes < pathSlashesMin || slashes > pathSlashesMax) return refusal.badPath(path);
   const segments = path.split("/"); // The first is what stands before the first slash: nothing.
@@ -59,7 +59,7 @@ export function routeOf(path: string, registry: RegistrySnapshot): Route | Refus
 }
 
 /** `/{Service}/{handler}[/send]`, `/{Object}/{key}/{handler}[/send]`. */
-function legacy(segments: readonly string[], registry: RegistrySnapshot): Route | Refusal {
+function legacy(segments: readonly string[], registry: RegistrySnapshot): IngressRoute | IngressRefusal {
   const service = registry.services.get(segments[1]!);
   if (service === undefined) return refusal.serviceNotFound(segments[1]!);
   const count = segments.length - (service.serviceType === "service" ? 3 : 4);
@@ -68,7 +68,7 @@ function legacy(segments: readonly string[], registry: RegistrySnapshot): Route 
   return refusal.badServicePathOfType;
 }
 
-function reserved(segments: readonly string[], registry: RegistrySnapshot): Route | Refusal {
+function reserved(segments: readonly string[], registry: RegistrySnapshot): IngressRoute | IngressRefusal {
   switch (segments[2]) {
     case "call":
       return explicit(segments, 3, true, undefined, registry);
@@ -105,7 +105,7 @@ function explicit(
   wait: boolean,
   scope: string | undefined,
   registry: RegistrySnapshot,
-): Route | Refusal {
+): IngressRoute | IngressRefusal {
   const name = segments[at];
   if (name === undefined) return refusal.badReservedPath;
   const service = registry.services.get(name);
@@ -122,7 +122,7 @@ function invoke(
   wait: boolean,
   scope: string | undefined,
   registry: RegistrySnapshot,
-): Route | Refusal {
+): IngressRoute | IngressRefusal {
   const keyed = service.serviceType !== "service";
   const key = keyed ? percentDecode(segments[at + 1]!) : undefined;
   if (keyed && key === undefined) return refusal.badKey;
@@ -138,7 +138,7 @@ function invoke(
 }
 
 /** `/restate/invocation/{id}/{verb}`, or a service's name, key, handler and idempotency key in place of the id. */
-function invocation(segments: readonly string[], registry: RegistrySnapshot): Route | Refusal {
+function invocation(segments: readonly string[], registry: RegistrySnapshot): IngressRoute | IngressRefusal {
   if (segments.length < 5) return refusal.badInvocationPath;
   const verb = segments[segments.length - 1]!;
   if (segments.length === 5) return resultRoute(verb, { kind: "id", text: segments[3]! });
@@ -160,18 +160,18 @@ function invocation(segments: readonly string[], registry: RegistrySnapshot): Ro
 }
 
 /** `/restate/workflow/{Workflow}/{key}/{verb}`; the workflow need not exist. */
-function workflow(segments: readonly string[]): Route | Refusal {
+function workflow(segments: readonly string[]): IngressRoute | IngressRefusal {
   if (segments.length !== 6) return refusal.badWorkflowPath;
   const key = percentDecode(segments[4]!);
   if (key === undefined) return refusal.badKey;
   return resultRoute(segments[5]!, { kind: "workflow", workflow: segments[3]!, key, scope: undefined });
 }
 
-function resultRoute(verb: string, target: ResultTarget): Route | Refusal {
+function resultRoute(verb: string, target: ResultTarget): IngressRoute | IngressRefusal {
   return verb === "attach" || verb === "output" ? { kind: "result", verb, target } : refusal.notFound;
 }
 
-function awakeable(segments: readonly string[]): Route | Refusal {
+function awakeable(segments: readonly string[]): IngressRoute | IngressRefusal {
   if (segments.length !== 5) return refusal.badAwakeablePath;
   const verb = segments[4]!;
   return verb === "resolve" || verb === "reject" ? { kind: "awakeable", id: segments[3]!, verb } : refusal.notFound;

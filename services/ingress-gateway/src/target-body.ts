@@ -1,13 +1,13 @@
 /** Why: attach, output and lookup by POST name their target in a JSON body (ingress.md §5.3). */
 import { fromUtf8Strict } from "@perdure/base";
-import { type Refusal, unreadableBody } from "./refusal.js";
+import { type IngressRefusal, unreadableBody } from "./refusal.js";
 import type { ResultTarget } from "./route.js";
 import { checkScope } from "./scope.js";
 
-type Fields = Readonly<Record<string, unknown>>;
+type BodyFields = Readonly<Record<string, unknown>>;
 
 /** A body that is not such a target is answered 500, as recorded; only the scope has a 400 of its own. `what` opens the text. */
-export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "request body"): ResultTarget | Refusal {
+export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "request body"): ResultTarget | IngressRefusal {
   const text = fromUtf8Strict(bytes);
   if (text === undefined) return bad(what, "it is not UTF-8");
   let value: unknown;
@@ -17,14 +17,14 @@ export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "reques
     return bad(what, cause instanceof SyntaxError ? cause.message : "it is not JSON");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return bad(what, "expected an object");
-  const target = readTarget(value as Fields);
+  const target = readTarget(value as BodyFields);
   if (typeof target === "string") return bad(what, target);
   if (target.kind === "id" || target.scope === undefined) return target;
   return checkScope(target.scope) ?? target;
 }
 
 /** The target, or what is wrong. */
-function readTarget(fields: Fields): ResultTarget | string {
+function readTarget(fields: BodyFields): ResultTarget | string {
   switch (fields["target"]) {
     case "workflow": {
       const problem = problemOf(fields, ["workflowName", "workflowKey"], ["scope"]);
@@ -56,7 +56,7 @@ function readTarget(fields: Fields): ResultTarget | string {
   }
 }
 
-function problemOf(fields: Fields, required: readonly string[], optional: readonly string[]): string | undefined {
+function problemOf(fields: BodyFields, required: readonly string[], optional: readonly string[]): string | undefined {
   for (const name of required) {
     if (fields[name] === undefined) return `missing field \`${name}\``;
     if (typeof fields[name] !== "string") return `field \`${name}\` is not a string`;
@@ -68,6 +68,6 @@ function problemOf(fields: Fields, required: readonly string[], optional: readon
   return undefined;
 }
 
-function bad(what: string, reason: string): Refusal {
+function bad(what: string, reason: string): IngressRefusal {
   return unreadableBody(`invalid ${what}: ${reason}`);
 }

@@ -245,14 +245,14 @@ describe("whatever comes over the wire", () => {
     async (seed) => {
       const random = new SeededRandom(seed ^ 0x5eed);
       await using client = openClient("h2c", fixture.port);
-      const asked: Promise<TestAnswer>[] = [];
+      const responses: Promise<TestAnswer>[] = [];
       for (let i = 0; i < requestsPerRound; i++) {
         const body = random.pick(bodies);
         const headers = Object.fromEntries(someHeaders(random).filter(([name]) => name !== "te"));
         const path = aPath(random);
-        asked.push(client.send({ method: random.pick(methods), path, headers, body: body === "" ? undefined : body }));
+        responses.push(client.send({ method: random.pick(methods), path, headers, body: body === "" ? undefined : body }));
       }
-      for (const answer of await Promise.all(asked)) {
+      for (const answer of await Promise.all(responses)) {
         const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
         checkAnswer({ status: answer.status, headers, body: answer.body }, answer.body.length === 0);
         if (answer.body.length > 0) expect(headers.get("content-length")).toBe(String(answer.body.length));

@@ -19,14 +19,14 @@ import { eventually, type Fixture, type FixtureSettings, failure, startIngress, 
 
 const json = { "content-type": "application/json" };
 /** One request against an ingress of its own. */
-async function ask(request: TestRequest, settings: FixtureSettings = {}): Promise<{ answer: TestAnswer; fixture: Fixture }> {
+async function send(request: TestRequest, settings: FixtureSettings = {}): Promise<{ answer: TestAnswer; fixture: Fixture }> {
   await using fixture = await startIngress(settings);
   await using client = openClient("http/1.1", fixture.port);
   return { answer: await client.send(request), fixture };
 }
 
 async function commandOf(request: TestRequest, settings: FixtureSettings = {}): Promise<Invoke> {
-  const { fixture } = await ask(request, settings);
+  const { fixture } = await send(request, settings);
   expect(fixture.partitions.invoked).toHaveLength(1);
   return fixture.partitions.invoked[0]!;
 }
@@ -151,15 +151,15 @@ describe("the trace", () => {
   });
 
   test("a tracer may put its own span in the caller's place", async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     const own = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", tracestate: undefined };
     const startSpan: StartSpan = (caller, target, id) => {
-      seen.push(caller, target.handler, id);
+      received.push(caller, target.handler, id);
       return own;
     };
     const command = await commandOf({ path: "/Greeter/greet", headers: { traceparent } }, { ports: { startSpan } });
     expect(command.facts.trace).toBe(own);
-    expect(seen).toEqual([{ traceparent, tracestate: undefined }, "greet", command.id]);
+    expect(received).toEqual([{ traceparent, tracestate: undefined }, "greet", command.id]);
   });
 
   test("a tracer that does not sample leaves the caller's span", async () => {
@@ -250,7 +250,7 @@ describe("the order of checks", () => {
       /^bad header x-restate-limit-key/,
     ],
   ])("%s", async (_title, request, status, message) => {
-    const { answer, fixture } = await ask(request);
+    const { answer, fixture } = await send(request);
     expect(answer.status).toBe(status);
     if (message !== "")
       expect(JSON.parse(answer.text)).toEqual({
@@ -297,7 +297,7 @@ describe("a scoped call", () => {
   });
 
   test("is refused where flow control is switched off, before the method is looked at", async () => {
-    const { answer } = await ask({ method: "PUT", path }, { options: { scopesEnabled: false } });
+    const { answer } = await send({ method: "PUT", path }, { options: { scopesEnabled: false } });
     expect(answer).toMatchObject({ status: 400, text: expect.stringContaining("require vqueues to be enabled") });
   });
 });
@@ -399,20 +399,20 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     const later = aRegistry({ S: { type: "service", handlers: [of("a/new")] } });
     await using fixture = await startIngress({ registry, script: () => "pending" });
     await using client = openClient(http, fixture.port);
-    const asked = client.send({ path: "/S/h" });
+    const response = client.send({ path: "/S/h" });
     await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     registry.replace(later.current().services);
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
-    expect((await asked).headers["content-type"]).toBe("a/new");
+    expect((await response).headers["content-type"]).toBe("a/new");
   });
 
   test("a handler removed meanwhile still answers, with the type it had", async () => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
-    const asked = client.send({ path: "/Greeter/greet" });
+    const response = client.send({ path: "/Greeter/greet" });
     await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
-    expect(await asked).toMatchObject({ status: 200, text: "x" });
+    expect(await response).toMatchObject({ status: 200, text: "x" });
   });
 
   test("a second caller with the same key waits for the first one's result", async () => {

@@ -3,13 +3,13 @@ import { describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { VirtualClock } from "@perdure/testkit";
-import { LateRoutes } from "../src/late-routes.js";
-import { LATE_READ_PAUSE_MS_MIN } from "../src/limits.js";
+import { RouteRefresher } from "../src/late-routes.js";
+import { REFRESH_PAUSE_MS_MIN } from "../src/limits.js";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, openClient } from "./client.js";
 import { startIngress, success } from "./fixture.js";
 
-const known = (handler: string, isPublic = true): RegistrySnapshot =>
+const snapshotWith = (handler: string, isPublic = true): RegistrySnapshot =>
   aRegistry({ S: { type: "service", handlers: [aHandler("S", handler, { public: isPublic })] } }).current();
 
 const json = { "content-type": "application/json" };
@@ -17,7 +17,7 @@ const json = { "content-type": "application/json" };
 describe.each(bothProtocols)("a request over %s for what this gateway does not know", (http) => {
   test("is served when a registry knows it", async () => {
     const registry = aRegistry({});
-    const readRegistries = async () => [registry.current(), known("h")];
+    const readRegistries = async () => [registry.current(), snapshotWith("h")];
     await using fixture = await startIngress({ registry, ports: { readRegistries } });
     await using client = openClient(http, fixture.port);
     for (const path of ["/S/h", "/restate/call/S/h", "/S/h/send"]) {
@@ -27,7 +27,7 @@ describe.each(bothProtocols)("a request over %s for what this gateway does not k
   });
 
   test("is refused as before when no registry knows it, or none can be reached", async () => {
-    let snapshots: readonly RegistrySnapshot[] = [known("h")];
+    let snapshots: readonly RegistrySnapshot[] = [snapshotWith("h")];
     await using fixture = await startIngress({ registry: aRegistry({}), ports: { readRegistries: async () => snapshots } });
     await using client = openClient(http, fixture.port);
     const refused = { status: 404, text: expect.stringContaining("service 'T' not found") };
@@ -38,13 +38,13 @@ describe.each(bothProtocols)("a request over %s for what this gateway does not k
 });
 
 test("a handler that was added or made public since is found, too", async () => {
-  const registry = { current: () => known("old", false), onChange: () => () => undefined };
-  let snapshot = known("new");
+  const registry = { current: () => snapshotWith("old", false), onChange: () => () => undefined };
+  let snapshot = snapshotWith("new");
   await using fixture = await startIngress({ registry, ports: { readRegistries: async () => [snapshot] } });
   await using client = openClient("http/1.1", fixture.port);
   expect((await client.send({ path: "/S/new", headers: json, body: "1" })).status).toBe(200);
   expect((await client.send({ path: "/S/old", headers: json, body: "1" })).status).toBe(400);
-  snapshot = known("old");
+  snapshot = snapshotWith("old");
   expect((await client.send({ path: "/S/old", headers: json, body: "1" })).status).toBe(200);
 });
 
@@ -52,7 +52,7 @@ test.each(["/S/key/h", "/restate/call/S/key/h", "/restate/invocation/S/key/h/i/o
   "a service whose new revision has another type is called by its new path %s",
   async (path) => {
     const asObject = aRegistry({ S: { type: "virtualObject", handlers: [aHandler("S", "h")] } }).current();
-    let snapshot = known("h");
+    let snapshot = snapshotWith("h");
     await using fixture = await startIngress({
       registry: aRegistry({ S: { type: "service", handlers: [aHandler("S", "h")] } }),
       ports: { readRegistries: async () => [snapshot] },
@@ -105,7 +105,7 @@ describe("readings of the registries", () => {
   /** Each reading waits until the test ends it. */
   function held(clock: VirtualClock) {
     const readings: ((snapshots: readonly RegistrySnapshot[]) => void)[] = [];
-    const routes = new LateRoutes(() => new Promise((resolve) => readings.push(resolve)), clock);
+    const routes = new RouteRefresher(() => new Promise((resolve) => readings.push(resolve)), clock);
     return { readings, routes };
   }
   const turns = () => new Promise((resolve) => setImmediate(resolve));
@@ -117,31 +117,31 @@ describe("readings of the registries", () => {
     await turns();
     expect(readings).toHaveLength(1);
     // Registered while the first reading is on its way: only a later reading is sure to have it.
-    const late = routes.routeOf("/S/h");
+    const pending = routes.routeOf("/S/h");
     readings[0]?.([]);
     expect(await Promise.all(early)).toEqual([undefined, undefined]);
     await turns();
     expect(readings).toHaveLength(1);
-    clock.advanceBy(LATE_READ_PAUSE_MS_MIN);
+    clock.advanceBy(REFRESH_PAUSE_MS_MIN);
     await turns();
     expect(readings).toHaveLength(2);
-    readings[1]?.([known("h")]);
-    expect(await late).toMatchObject({ kind: "invoke" });
+    readings[1]?.([snapshotWith("h")]);
+    expect(await pending).toMatchObject({ kind: "invoke" });
   });
 
   test("follow each other at ten times what they take, however many requests come", async () => {
     const clock = new VirtualClock();
     const { readings, routes } = held(clock);
-    const ask = async (): Promise<void> => {
+    const request = async (): Promise<void> => {
       void routes.routeOf("/S/h");
       await turns();
     };
-    await ask();
+    await request();
     clock.advanceBy(100); // So long the first one takes.
     readings[0]?.([]);
     await turns();
     for (let n = 0; n < 8; n++) {
-      await ask();
+      await request();
       clock.advanceBy(100);
       await turns();
     }

@@ -90,10 +90,10 @@ describe("the official TypeScript client", () => {
     const { createdAtMs, executionTimeMs } = lastCommand().facts;
     expect(executionTimeMs! - createdAtMs).toBe(1500);
     expect(await sender.greet("x", options)).toMatchObject({ status: "PreviouslyAccepted" });
-    const asked = client.result(sent);
+    const result = client.result(sent);
     await eventually(() => fixture.partitions.waiting.has(sent.invocationId), "the client waits");
     fixture.partitions.complete(sent.invocationId, success('"later"'));
-    expect(await asked).toBe("later");
+    expect(await result).toBe("later");
   });
 
   test("submits a workflow, looks for its output, attaches", async () => {

@@ -11,7 +11,7 @@ export interface RawAnswer {
 export function exchangeRaw(
   port: number,
   bytes: Uint8Array | string,
-  options: { done?: (received: Buffer) => boolean; patienceMs?: number; end?: boolean } = {},
+  options: { done?: (received: Buffer) => boolean; timeoutMs?: number; end?: boolean } = {},
 ): Promise<{ received: Buffer; closed: boolean }> {
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0);
@@ -21,7 +21,7 @@ export function exchangeRaw(
       socket.destroy();
       resolve({ received, closed });
     };
-    const timer = setTimeout(() => finish(false), options.patienceMs ?? 5000);
+    const timer = setTimeout(() => finish(false), options.timeoutMs ?? 5000);
     socket.on("connect", () => {
       socket.write(bytes);
       if (options.end) socket.end();

@@ -11,7 +11,7 @@ import { bothProtocols, type Client, openClient, type TestAnswer, type TestReque
 import { type Fixture, failure, startIngress, success } from "./fixture.js";
 
 type Body = string | { base64: string } | { repeat: string; count: number };
-interface Exchange {
+interface IngressExchange {
   readonly name: string;
   readonly request: { method: string; path: string; headers?: Record<string, string>; body?: Body };
   readonly response: {
@@ -26,7 +26,7 @@ interface Exchange {
 const files = ["paths", "cors-health", "scope-default", "scope-vqueues", "awakeables", "calls", "send", "workflow", "attach"];
 
 /** The reference answers these in plain text; here every error of the ingress is JSON. */
-const PLAIN_TEXT_ERRORS: Readonly<Record<string, Exchange["response"]>> = {
+const PLAIN_TEXT_ERRORS: Readonly<Record<string, IngressExchange["response"]>> = {
   "content-length above limit": {
     status: 413,
     headers: { "content-type": "application/json", "x-restate-error-source": "ingress" },
@@ -34,9 +34,9 @@ const PLAIN_TEXT_ERRORS: Readonly<Record<string, Exchange["response"]>> = {
   },
 };
 
-function load(file: string): Exchange[] {
+function load(file: string): IngressExchange[] {
   const url = new URL(`../testdata/${file}.json`, import.meta.url);
-  const { exchanges } = JSON.parse(readFileSync(url, "utf8")) as { exchanges: Exchange[] };
+  const { exchanges } = JSON.parse(readFileSync(url, "utf8")) as { exchanges: IngressExchange[] };
   return exchanges.map((exchange) => ({ ...exchange, response: PLAIN_TEXT_ERRORS[exchange.name] ?? exchange.response }));
 }
 
@@ -47,7 +47,7 @@ function bytesOf(body: Body | undefined): Buffer | undefined {
 }
 
 /** The outcome a recorded answer shows, if it is that of an invocation. */
-function outcomeOf({ response }: Exchange): Outcome | "pending" {
+function outcomeOf({ response }: IngressExchange): Outcome | "pending" {
   if (response.headers?.["x-restate-error-source"] === "invocation") {
     const { code, message, metadata, stacktrace } = JSON.parse(String(response.body));
     return failure(code, message, metadata, stacktrace);
@@ -60,7 +60,7 @@ function outcomeOf({ response }: Exchange): Outcome | "pending" {
 const resultPath = /^\/restate\/(?:invocation\/|workflow\/|attach\b|output\b)/;
 
 /** Makes the partition hold what the recorded result implies. */
-function prepareResult(fixture: Fixture, exchange: Exchange): void {
+function prepareResult(fixture: Fixture, exchange: IngressExchange): void {
   const { request, response } = exchange;
   if (!resultPath.test(request.path)) return;
   const pending = response.noAnswer === true || response.status === 470;
@@ -82,7 +82,7 @@ function prepareResult(fixture: Fixture, exchange: Exchange): void {
   fixture.partitions.records.set(id, aRecord(id as InvocationId, target, outcome, expires));
 }
 
-function pendingId({ path, body }: Exchange["request"]): string | undefined {
+function pendingId({ path, body }: IngressExchange["request"]): string | undefined {
   if (path === "/restate/output" && typeof body === "string") {
     const { target, workflowName, workflowKey, scope } = JSON.parse(body) as Record<string, string | undefined>;
     if (target === "workflow") return workflowInvocationId(workflowName!, workflowKey!, scope);
@@ -145,7 +145,7 @@ function normaliseBody(text: string): string {
     .replace(/"executionTime":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}000000Z"/, '"executionTime":"…"');
 }
 
-function isFixedId(exchange: Exchange): boolean {
+function isFixedId(exchange: IngressExchange): boolean {
   const { path, headers } = exchange.request;
   return (
     resultPath.test(path) ||
@@ -156,7 +156,7 @@ function isFixedId(exchange: Exchange): boolean {
 
 const keyedPath = /^\/(?:restate\/(?:call|send)\/)?(?:Counter|Wf)\//;
 
-function compareId(exchange: Exchange, actual: string | undefined): void {
+function compareId(exchange: IngressExchange, actual: string | undefined): void {
   const expected = exchange.response.headers?.["x-restate-id"];
   if (expected === undefined) return expect(actual).toBeUndefined();
   expect(actual).toMatch(/^inv_1[0-9A-Za-z]{33}$/);
@@ -165,16 +165,16 @@ function compareId(exchange: Exchange, actual: string | undefined): void {
   else if (keyedPath.test(exchange.request.path)) expect(actual?.slice(0, 16)).toBe(expected.slice(0, 16));
 }
 
-function compareExpiry(exchange: Exchange, actual: string | undefined): void {
+function compareExpiry(exchange: IngressExchange, actual: string | undefined): void {
   const expected = exchange.response.headers?.["idempotency-expires"];
   if (expected === undefined) return expect(actual).toBeUndefined();
   expect(actual).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/);
 }
 
-function compare(exchange: Exchange, answer: TestAnswer): void {
+function compare(exchange: IngressExchange, answer: TestAnswer): void {
   const { response, request } = exchange;
   expect(answer.status).toBe(response.status);
-  if (request.path.startsWith("/Greeter/headers?") && response.status === 200) compareSeenHeaders(exchange);
+  if (request.path.startsWith("/Greeter/headers?") && response.status === 200) compareReceivedHeaders(exchange);
   if (typeof response.body === "object") expect(answer.body).toEqual(bytesOf(response.body));
   else expect(normaliseBody(answer.text)).toBe(normaliseBody(response.body ?? ""));
   compareId(exchange, answer.headers["x-restate-id"] as string | undefined);
@@ -199,18 +199,18 @@ function compare(exchange: Exchange, answer: TestAnswer): void {
 let current: { fixture: Fixture; outcome: Outcome | "pending" };
 
 /** The recording shows the headers a handler got; ours are in the Input command. */
-function compareSeenHeaders({ response }: Exchange): void {
+function compareReceivedHeaders({ response }: IngressExchange): void {
   const command = current.fixture.partitions.invoked.at(-1)!;
   const input = decodeCommand(MessageType.Input, command.input);
   if (!("kind" in input) || input.kind !== "input") throw new Error("not an Input command");
-  const seen = Object.fromEntries(input.headers.map(({ key, value }) => [key, value]));
+  const received = Object.fromEntries(input.headers.map(({ key, value }) => [key, value]));
   const { "content-length": _length, ...expected } = JSON.parse(String(response.body)) as Record<string, string>;
-  expect(seen).toMatchObject(expected);
-  expect(Object.keys(seen)[0]).toBe("x-restate-ingress-path");
-  expect(Object.keys(seen)).toHaveLength(input.headers.length);
+  expect(received).toMatchObject(expected);
+  expect(Object.keys(received)[0]).toBe("x-restate-ingress-path");
+  expect(Object.keys(received)).toHaveLength(input.headers.length);
 }
 
-function asRequest({ request, response }: Exchange): TestRequest {
+function asRequest({ request, response }: IngressExchange): TestRequest {
   const body = bytesOf(request.body);
   const announced = Number(request.headers?.["content-length"] ?? 0);
   return { ...request, headers: request.headers ?? {}, body, unfinished: response.status === 413 && announced > 0 };

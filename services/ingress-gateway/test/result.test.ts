@@ -42,10 +42,10 @@ describe.each(bothProtocols)("results over %s", (http) => {
 
   test("an attached caller gets the result when it comes, with the handler's content type", async () => {
     const id = await idOfSend(client, "/S/h");
-    const asked = client.send({ method: "GET", path: `/restate/attach/${id}` });
+    const response = client.send({ method: "GET", path: `/restate/attach/${id}` });
     await eventually(() => fixture.partitions.waiting.has(id), "the caller waits");
     fixture.partitions.complete(id, success("x"));
-    const answer = await asked;
+    const answer = await response;
     expect(answer).toMatchObject({ status: 200, text: "x" });
     expect(answer.headers).toMatchObject({ "content-type": "a/b", "x-restate-id": id });
     expect(answer.headers["idempotency-expires"]).toBeUndefined();

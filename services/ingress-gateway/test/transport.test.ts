@@ -251,11 +251,11 @@ describe("clients that leave", () => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const leaving = new AbortController();
-    const asked = client.send({ path: "/Greeter/greet" }, leaving.signal);
-    asked.catch(() => {}); // Looked at below; it may fail before.
+    const response = client.send({ path: "/Greeter/greet" }, leaving.signal);
+    response.catch(() => {}); // Looked at below; it may fail before.
     await eventually(() => fixture.partitions.waiting.size === 1, "the caller waits");
     leaving.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await eventually(() => fixture.partitions.waiting.size === 0, "the observer is detached");
     expect(fixture.partitions).toMatchObject({ detachCount: 1, submitted: [] });
     expect(fixture.ingress.inFlight).toBe(0);
@@ -268,11 +268,11 @@ describe("clients that leave", () => {
     await using fixture = await startIngress();
     await using client = openClient(http, fixture.port);
     const leaving = new AbortController();
-    const asked = client.send({ path: "/Greeter/bin", headers: octets, body: "x", unfinished: true }, leaving.signal);
-    asked.catch(() => {}); // Looked at below.
+    const response = client.send({ path: "/Greeter/bin", headers: octets, body: "x", unfinished: true }, leaving.signal);
+    response.catch(() => {}); // Looked at below.
     await eventually(() => fixture.ingress.inFlight === 1, "the request has begun");
     leaving.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await eventually(() => fixture.ingress.inFlight === 0, "the request is given up");
     expect(fixture.partitions.invoked).toHaveLength(0);
   });
@@ -358,12 +358,12 @@ describe("closing", () => {
   test.each(bothProtocols)("lets running requests finish over %s and takes no new connections", async (http) => {
     const fixture = await startIngress({ script: () => "pending", options: { drainMs: 5000 } });
     await using client = openClient(http, fixture.port);
-    const asked = client.send({ path: "/Greeter/greet" });
+    const response = client.send({ path: "/Greeter/greet" });
     await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     const closing = fixture.ingress.close();
     await expect(exchangeRaw(fixture.port, "GET / HTTP/1.1\r\n\r\n")).rejects.toThrow("ECONNREFUSED");
     fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
-    expect(await asked).toMatchObject({ status: 200, text: "x" });
+    expect(await response).toMatchObject({ status: 200, text: "x" });
     await closing;
     await fixture[Symbol.asyncDispose]();
   });
@@ -371,11 +371,11 @@ describe("closing", () => {
   test.each(bothProtocols)("drops what does not finish in time over %s, and detaches it", async (http) => {
     await using fixture = await startIngress({ script: () => "pending", options: { drainMs: 50 } });
     await using client = openClient(http, fixture.port);
-    const asked = client.send({ path: "/Greeter/greet" });
-    asked.catch(() => {}); // Looked at below.
+    const response = client.send({ path: "/Greeter/greet" });
+    response.catch(() => {}); // Looked at below.
     await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     await fixture.ingress.close();
-    await expect(asked).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await eventually(() => fixture.partitions.waiting.size === 0, "the observer is detached");
   });
 
@@ -390,15 +390,15 @@ describe("closing", () => {
 
 describe("metrics", () => {
   test("hear of each exchange once, with its kind and the code of a refusal", async () => {
-    const told: [ExchangeKind, number | "abandoned", ErrorCode | undefined][] = [];
+    const outcomes: [ExchangeKind, number | "abandoned", ErrorCode | undefined][] = [];
     const metrics = {
       answered: (kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number) => {
         expect(durationMs).toBeGreaterThanOrEqual(0);
-        told.push([kind, status, code]);
+        outcomes.push([kind, status, code]);
       },
-      abandoned: (kind: ExchangeKind) => told.push([kind, "abandoned", undefined]),
+      abandoned: (kind: ExchangeKind) => outcomes.push([kind, "abandoned", undefined]),
       accepted: (_kind: ExchangeKind, durationMs: number) => expect(durationMs).toBeGreaterThanOrEqual(0),
-      lookedUp: (isKnown: boolean) => void lookups.push(isKnown),
+      countLookup: (isHit: boolean) => void lookups.push(isHit),
       bytes: (direction: "in" | "out", count: number) => void passed.push([direction, count]),
     };
     const lookups: boolean[] = [];
@@ -414,8 +414,8 @@ describe("metrics", () => {
     await client.send({ path: "/Greeter/greet", headers: { "content-length": "40000000" }, unfinished: true });
     await client.send(health);
     await expect(client.send({ path: "/Greeter/block" }, AbortSignal.timeout(50))).rejects.toThrow();
-    await eventually(() => told.length === 6, "the last has been noticed");
-    expect(told).toEqual([
+    await eventually(() => outcomes.length === 6, "the last has been noticed");
+    expect(outcomes).toEqual([
       ["call", 200, undefined],
       ["send", 202, undefined],
       ["other", 404, "ING0002"],

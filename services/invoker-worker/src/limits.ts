@@ -14,7 +14,7 @@ export const RUNNING_AGE_STEP_MS = 300_000;
 export const ATTEMPT_MEAN_WEIGHT = 0.05;
 
 /** How often it is noted whether anything happened: environments sleep after minutes, so seconds do not matter. */
-export const ACTIVITY_LOOK_MS = 5_000;
+export const ACTIVITY_POLL_MS = 5_000;
 
 /** Changes of the record of a data set by other processes that one agreement follows: each worker that starts makes two at most. */
 export const AGREEMENT_STEPS_MAX = 64;

@@ -1,6 +1,6 @@
 /** Why: what the worker tells about itself, as metrics under the names that dashboards know. Labels are closed sets. */
 import type { Clock } from "@perdure/base";
-import type { RedisPulse } from "@perdure/driver-redis";
+import type { RedisStatus } from "@perdure/driver-redis";
 import type { InvokerMetrics, Slots } from "@perdure/invoker";
 import type { Outcome } from "@perdure/partition";
 import { HANDOVER_CAUSES, type LeadingWorkerMetrics, type ProcessorCounters } from "@perdure/processor";
@@ -152,13 +152,13 @@ function failureOf(code: string | undefined): string {
 }
 
 /** The task that asks Redis how it is; rejects when there is no answer. */
-export function redisMetrics(metrics: Metrics, ask: () => Promise<RedisPulse>): () => Promise<void> {
+export function redisMetrics(metrics: Metrics, readHealth: () => Promise<RedisStatus>): () => Promise<void> {
   const up = metrics.gauge({ name: "perdure_worker_redis_up", help: "1 when Redis has answered the last question, else 0" });
   const log = metrics.gauge({ name: "perdure_worker_redis_log_bytes", help: "Append-only file of Redis on its disk" });
   const ratio = metrics.gauge({ name: "perdure_worker_redis_memory_ratio", help: "Memory that Redis uses, of what it may use" });
   return async () => {
     try {
-      const { usedBytes, bytesMax, logBytes } = await ask();
+      const { usedBytes, bytesMax, logBytes } = await readHealth();
       up.set(1);
       log.set(logBytes ?? 0);
       if (bytesMax !== undefined) ratio.set(usedBytes / bytesMax);
@@ -170,7 +170,7 @@ export function redisMetrics(metrics: Metrics, ask: () => Promise<RedisPulse>): 
 }
 
 /** HTTP/2 connections to endpoints by what they do, and sockets for HTTP/1.1. */
-export interface ConnectionCounts {
+export interface EndpointConnectionCounts {
   readonly connecting: number;
   readonly open: number;
   readonly draining: number;
@@ -196,7 +196,7 @@ export interface ObservedWorker {
   /** What the partitions have that are led here. */
   readonly population: () => Population;
   /** Connections to endpoints. */
-  readonly connections: () => ConnectionCounts;
+  readonly connections: () => EndpointConnectionCounts;
 }
 
 /** What the worker knows anyway, read when somebody looks. */

@@ -18,8 +18,8 @@ export class RunningAges {
   /** Those that began at least so long ago, to the step. */
   olderThan(ageMs: number, nowMs: number): number {
     const last = Math.floor((nowMs - ageMs) / RUNNING_AGE_STEP_MS);
-    let found = 0;
-    for (const [step, count] of this.#counts) if (step < last) found += count;
-    return found;
+    let total = 0;
+    for (const [step, count] of this.#counts) if (step < last) total += count;
+    return total;
   }
 }

@@ -39,7 +39,7 @@ describe("workers of a cluster", () => {
     const ids = await Promise.all(Array.from({ length: 200 }, (_, n) => submit(n % 2 === 0 ? a : b)));
     for (const id of ids) expect((await a.worker.partitions.describe(id))?.status).toBe("invoked");
     await until("all are tried", () =>
-      ids.every((id) => [a, b].filter(({ worker }) => worker.led.status(id) !== undefined).length === 1),
+      ids.every((id) => [a, b].filter(({ worker }) => worker.leaderPartitions.status(id) !== undefined).length === 1),
     );
     expect(await b.worker.partitions.submit({ kind: "kill", id: ids[0] as InvocationId })).toEqual({ kind: "done" });
     expect(await a.worker.partitions.output(ids[0] as InvocationId)).toMatchObject({ kind: "completed" });
@@ -54,7 +54,7 @@ describe("workers of a cluster", () => {
     expect(tookMs).toBeLessThan(12_000); // The promise is three seconds on a quiet machine, and this one may be busy.
     expect(b.worker.leading()).toEqual([]);
     for (const id of ids) expect((await a.worker.partitions.describe(id))?.status).toBe("invoked");
-    await until("all are tried again", () => ids.every((id) => a.worker.led.status(id) !== undefined));
+    await until("all are tried again", () => ids.every((id) => a.worker.leaderPartitions.status(id) !== undefined));
   }, 60_000);
 
   test("hold on through a Redis that is killed and comes back, and lose nothing it acknowledged", async () => {

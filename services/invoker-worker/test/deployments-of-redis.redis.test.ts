@@ -1,8 +1,8 @@
 /** Workers on the Redis that larger installations have: a cluster of several nodes, and a primary with replicas that are waited for. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
-import type { RedisNode, RedisOptions } from "@perdure/driver-redis";
-import { askRedis, type RedisCluster, type ReplicatedRedis, startRedisCluster, startReplicatedRedis } from "@perdure/servers";
+import type { RedisNode, RedisConnectionOptions } from "@perdure/driver-redis";
+import { requestRedis, type RedisCluster, type ReplicatedRedis, startRedisCluster, startReplicatedRedis } from "@perdure/servers";
 import { all, EVERY, type Running, submit, until, Workers } from "./workers.js";
 
 const at = ({ port }: { readonly port: number }): RedisNode => ({ host: "127.0.0.1", port });
@@ -21,12 +21,12 @@ describe("workers on a Redis Cluster", () => {
   });
 
   test("keep partitions on all nodes, take over from each other, and survive the end of a node", async () => {
-    const options: RedisOptions = { nodes: redis.nodes.map(at) as [RedisNode, ...RedisNode[]], cluster: true };
+    const options: RedisConnectionOptions = { nodes: redis.nodes.map(at) as [RedisNode, ...RedisNode[]], cluster: true };
     await using workers = new Workers(options, "env_cluster");
     const [a, b] = (await workers.startAll("a", "b")) as [Running, Running];
     const ids = await Promise.all(Array.from({ length: 120 }, (_, n) => submit(n % 2 === 0 ? a : b)));
     expect(await statuses(a, ids)).toEqual(new Set(["invoked"]));
-    for (const { port } of redis.nodes) expect(Number(await askRedis(port, ["DBSIZE"]))).toBeGreaterThan(0);
+    for (const { port } of redis.nodes) expect(Number(await requestRedis(port, ["DBSIZE"]))).toBeGreaterThan(0);
 
     b.cutOff();
     await until("one leads all", () => all(a).join() === EVERY.join());
@@ -56,12 +56,12 @@ describe("workers on a Redis with a replica that is waited for", () => {
     const replica = replicas[0] as (typeof replicas)[number];
     const accepted: InvocationId[] = [];
     {
-      await using workers = new Workers({ nodes: [at(primary)], replicas: 1, patienceMs: 2_000 }, "env_replica");
+      await using workers = new Workers({ nodes: [at(primary)], replicas: 1, timeoutMs: 2_000 }, "env_replica");
       const [a] = (await workers.startAll("a")) as [Running];
       accepted.push(...(await Promise.all(Array.from({ length: 60 }, () => submit(a)))));
       replica.freeze();
       let isAccepted = false;
-      const late = submit(a).then(
+      const submitted = submit(a).then(
         (id) => {
           isAccepted = true;
           accepted.push(id);
@@ -71,7 +71,7 @@ describe("workers on a Redis with a replica that is waited for", () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       expect(isAccepted).toBe(false);
       replica.thaw();
-      await late;
+      await submitted;
       await until(
         "it goes on",
         () =>
@@ -82,7 +82,7 @@ describe("workers on a Redis with a replica that is waited for", () => {
       );
       await primary.kill(); // With its machine and its disk.
     }
-    await askRedis(replica.port, ["REPLICAOF", "NO", "ONE"]);
+    await requestRedis(replica.port, ["REPLICAOF", "NO", "ONE"]);
     await using successors = new Workers({ nodes: [at(replica)] }, "env_replica");
     const [b] = (await successors.startAll("b")) as [Running];
     expect(await statuses(b, accepted)).toEqual(new Set(["invoked"]));

@@ -4,12 +4,12 @@ import { Server } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, PerdureError, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { partitionsDefinition, partitionsHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/driver-grpc";
-import { connectRedis, RedisLeases, RedisMembership, type RedisOptions, RedisPartitionStore } from "@perdure/driver-redis";
+import { connectRedis, RedisLeases, RedisMembership, type RedisConnectionOptions, RedisPartitionStore } from "@perdure/driver-redis";
 import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
 import type { InvocationFacts, Invoke } from "@perdure/partition";
 import { encodeInput } from "@perdure/service-protocol";
 import type { Leases, Membership } from "@perdure/store";
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { type ClusterWorker, createClusterWorker } from "../src/cluster/cluster-worker.js";
 import { MEMBER_MS } from "../src/cluster/limits.js";
 
@@ -31,11 +31,11 @@ export interface Running extends AsyncDisposable {
 
 /** Workers of one environment. */
 export class Workers implements AsyncDisposable {
-  readonly #redis: RedisOptions;
+  readonly #redis: RedisConnectionOptions;
   readonly #environment: string;
   readonly #running = new Set<Running>();
 
-  constructor(redis: RedisOptions, environment: string) {
+  constructor(redis: RedisConnectionOptions, environment: string) {
     this.#redis = redis;
     this.#environment = environment;
   }
@@ -115,7 +115,7 @@ function silenced<T extends object>(port: T, isCut: () => boolean): T {
 export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<number> {
   const from = performance.now();
   while (!(await holds())) {
-    if (performance.now() - from > withinMs * PATIENCE) throw new Error(`not in time: ${what}`);
+    if (performance.now() - from > withinMs * TIMEOUT_FACTOR) throw new Error(`not in time: ${what}`);
     await sleep(10);
   }
   return performance.now() - from;

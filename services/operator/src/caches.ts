@@ -1,5 +1,5 @@
 /** Why: the copies of the cluster that the operator decides on: our own kinds, and everything it made, found by label. */
-import { type CloudEnvironment, ENVIRONMENT_LABEL, type Environment, type ServiceDeployment } from "@perdure/custom-resources";
+import { type CloudEnvironment, ENVIRONMENT_LABEL, type EnvironmentResource, type ServiceDeployment } from "@perdure/custom-resources";
 import {
   type KubeObject,
   type MetadataOnly,
@@ -39,7 +39,7 @@ const METADATA = [
 ] as const;
 
 export class Caches {
-  readonly environments: Reflector<Environment>;
+  readonly environments: Reflector<EnvironmentResource>;
   readonly serviceDeployments: Reflector<ServiceDeployment>;
   readonly cloudEnvironments: Reflector<CloudEnvironment>;
   readonly namespaces: Reflector<KubeObject>;
@@ -61,7 +61,7 @@ export class Caches {
       reflector.onWatchEnd((end) => metrics.watchRestarts.inc(reflector.resource.kind, end));
       return reflector;
     };
-    this.environments = open<Environment>({ resource: resources.environments });
+    this.environments = open<EnvironmentResource>({ resource: resources.environments });
     this.serviceDeployments = open<ServiceDeployment>({ resource: resources.serviceDeployments });
     this.cloudEnvironments = open<CloudEnvironment>({ resource: resources.cloudEnvironments });
     this.secrets = open<MetadataOnly>({ resource: resources.secrets, namespace, metadataOnly: true });

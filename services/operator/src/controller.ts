@@ -3,7 +3,7 @@
  * and whatever a look throws is counted, logged and tried again later, never the end of the process (kubernetes.md §3.1, §3.3).
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
-import { ApiError, type Priority, type TakenKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
+import { KubernetesApiError, type Priority, type AcquiredKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/role";
 import { PARTS_SETTLE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
@@ -114,7 +114,7 @@ export class Controller {
     return startedAt;
   }
 
-  async #one(queue: WorkQueue, { key, waitedMs, priority }: TakenKey, signal: AbortSignal): Promise<void> {
+  async #one(queue: WorkQueue, { key, waitedMs, priority }: AcquiredKey, signal: AbortSignal): Promise<void> {
     const { clock, metrics, logger } = this.#ports;
     const kind = this.#kind;
     metrics.queueWait.observe(waitedMs / 1000, kind, priority);
@@ -125,7 +125,7 @@ export class Controller {
         ? this.#look(key, signal, priority)
         : span.run(() => this.#look(key, signal, priority)));
       this.#endSpan(span, key, looked.kind, undefined);
-      queue.forget(key);
+      queue.clearFailures(key);
       if (looked.kind === "wait") queue.addAfter(key, looked.againMs);
       metrics.reconciles.inc(kind, looked.kind);
     } catch (cause) {
@@ -138,7 +138,7 @@ export class Controller {
       const fields = { kind, name: key, error, cause, failures: queue.failuresOf(key) + 1 };
       if (error === "bug" || queue.failuresOf(key) >= QUIET_FAILURES) logger.error(fields, "reconciling failed; trying again");
       else logger.info(fields, "reconciling failed; trying again");
-      queue.retry(key, cause instanceof ApiError ? cause.retryAfterMs : undefined);
+      queue.retry(key, cause instanceof KubernetesApiError ? cause.retryAfterMs : undefined);
     } finally {
       this.#running.delete(startedAt);
       metrics.reconcileDuration.observe((clock.monotonicMs() - startedAt) / 1000, kind);
@@ -154,7 +154,7 @@ function namespaceOf(kind: ReconciledKind, key: string): string | undefined {
 }
 
 function errorOf(cause: unknown): ReconcileError {
-  if (cause instanceof ApiError) {
+  if (cause instanceof KubernetesApiError) {
     if (cause.status === 409) return "conflict";
     if (cause.status === 403 || cause.status === 401) return "forbidden";
     if (cause.status === 404) return "notFound";

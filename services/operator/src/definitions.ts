@@ -148,7 +148,7 @@ export class Definitions {
   #tell(plural: string, reason: string, note: string): Promise<void> {
     const { apiVersion, kind } = resources.definitions;
     const regarding = { apiVersion, kind, metadata: { name: `${plural}.${API_GROUP}` } };
-    return this.#ports.events.tell(regarding, { type: "Warning", reason, action: "Look", note });
+    return this.#ports.events.record(regarding, { type: "Warning", reason, action: "Look", note });
   }
 }
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
-import { ApiError, type KubeObject } from "@perdure/driver-kubernetes";
+import type { EnvironmentResource } from "@perdure/custom-resources";
+import { KubernetesApiError, type KubeObject } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../test/an-environment.js";
 import { FAILURE_CONDITION, type FailurePorts, type ReportedKind, reportingFailures } from "./failure-reports.js";
@@ -16,13 +16,13 @@ const READY = {
   observedGeneration: 1,
 } as const;
 const webhook = (detail: string) =>
-  new ApiError(
+  new KubernetesApiError(
     "PATCH statefulsets",
     500,
     JSON.stringify({ message: `failed calling webhook "x": ${detail}`, reason: "InternalError" }),
   );
 
-let environment: Environment;
+let environment: EnvironmentResource;
 let written: KubeObject[];
 let told: string[];
 let refusal: Error | undefined;
@@ -36,7 +36,7 @@ const KIND: ReportedKind = {
   known: () => environment as unknown as KubeObject,
   firstStatus: { phase: "Pending" },
   onWritten: (object) => {
-    environment = { ...environment, ...(object as unknown as Pick<Environment, "status">) };
+    environment = { ...environment, ...(object as unknown as Pick<EnvironmentResource, "status">) };
   },
 };
 
@@ -45,7 +45,7 @@ const clock = new VirtualClock();
 /** One pass that does this; resolves with what it rejects with. */
 async function passing(
   pass: () => Promise<never>,
-  pending?: { readonly asked: string; readonly forMs: number },
+  pending?: { readonly operation: string; readonly forMs: number },
 ): Promise<unknown> {
   const ports = {
     client: {
@@ -81,21 +81,21 @@ test("the same request that fails again writes nothing, another one replaces the
   await failing(webhook("port 1"));
   await failing(webhook("port 2"));
   expect(written).toHaveLength(1);
-  await failing(new ApiError("PATCH services", 503, "overloaded"));
+  await failing(new KubernetesApiError("PATCH services", 503, "overloaded"));
   expect(environment.status?.conditions).toEqual([READY, expect.objectContaining({ message: "PATCH services: 503 overloaded" })]);
 });
 
 test("other failures have conditions of their own or none, and a status that cannot be written hides nothing", async () => {
-  for (const cause of [new ApiError("GET pods", 429, ""), new Error("a mistake of ours")])
+  for (const cause of [new KubernetesApiError("GET pods", 429, ""), new Error("a mistake of ours")])
     expect(await failing(cause)).toBe(cause);
   expect(written).toEqual([]);
-  refusal = new ApiError("PATCH environments", 500, "");
+  refusal = new KubernetesApiError("PATCH environments", 500, "");
   const cause = webhook("refused");
   expect(await failing(cause)).toBe(cause);
 });
 
 test("a refusal that breaks a pass off is a condition, too", async () => {
-  await failing(new ApiError("patch environments", 403, JSON.stringify({ message: "the webhook denied the request" })));
+  await failing(new KubernetesApiError("patch environments", 403, JSON.stringify({ message: "the webhook denied the request" })));
   expect(environment.status?.conditions?.[1]).toMatchObject({
     reason: "Forbidden",
     message: "patch environments: 403 the webhook denied the request",
@@ -103,7 +103,7 @@ test("a refusal that breaks a pass off is a condition, too", async () => {
 });
 
 test("a write without an answer is reported while it goes on, once, and never instead of what is known of the failure", async () => {
-  const slow = { asked: "patch statefulsets", forMs: SLOW_ANSWER_MS };
+  const slow = { operation: "patch statefulsets", forMs: SLOW_ANSWER_MS };
   const waiting = async (): Promise<never> => {
     for (let ms = 0; ms < 3 * SLOW_LOOK_MS; ms += SLOW_LOOK_MS) {
       clock.advanceBy(SLOW_LOOK_MS);

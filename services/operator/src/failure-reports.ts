@@ -4,7 +4,7 @@
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type Condition, observed } from "@perdure/custom-resources";
-import { ApiError, type EventRecorder, isForbidden, type KubeObject, type KubernetesClient } from "@perdure/driver-kubernetes";
+import { KubernetesApiError, type EventRecorder, isForbidden, type KubeObject, type KubernetesClient } from "@perdure/driver-kubernetes";
 import { MANAGER } from "./applier.js";
 import type { Looked } from "./controller.js";
 import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_LOOK_MS } from "./limits.js";
@@ -15,7 +15,7 @@ export const STATUS_MANAGER = `${MANAGER}-status`;
 export interface FailurePorts {
   readonly client: Pick<KubernetesClient, "apply" | "pendingWrite">;
   readonly clock: Clock;
-  readonly events: Pick<EventRecorder, "tell">;
+  readonly events: Pick<EventRecorder, "record">;
   readonly logger: Logger;
 }
 
@@ -55,7 +55,7 @@ export async function reportingFailures(
   try {
     return await pass(own);
   } catch (cause) {
-    if (cause instanceof ApiError && (cause.status >= 500 || isForbidden(cause)) && !signal.aborted)
+    if (cause instanceof KubernetesApiError && (cause.status >= 500 || isForbidden(cause)) && !signal.aborted)
       await reports.report(failureOf(cause));
     throw cause;
   } finally {
@@ -63,9 +63,9 @@ export async function reportingFailures(
   }
 }
 
-const failureOf = (cause: ApiError): Failure => ({
+const failureOf = (cause: KubernetesApiError): Failure => ({
   reason: isForbidden(cause) ? "Forbidden" : "ApiServerError",
-  same: `${cause.asked}: ${cause.status} `,
+  same: `${cause.operation}: ${cause.status} `,
   message: cause.message,
 });
 
@@ -92,7 +92,7 @@ class FailureReports {
         timer = clock.setTimer(SLOW_LOOK_MS, look);
         return;
       }
-      const message = `${pending.asked}: no answer for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it asks does not answer`;
+      const message = `${pending.operation}: no answer for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it asks does not answer`;
       // Whatever is known already says more than that.
       void this.report({ reason: "ApiServerSlow", same: "", message });
     };
@@ -131,7 +131,7 @@ class FailureReports {
     const options = { manager: STATUS_MANAGER, force: true, subresource: "status", signal: this.#signal } as const;
     const written = await client.apply(applied, options); // Not as an argument: an optional call that is not made evaluates none.
     this.#kind.onWritten?.(written);
-    await events.tell(object, { type: "Warning", reason, action: "Reconcile", note: message });
+    await events.record(object, { type: "Warning", reason, action: "Reconcile", note: message });
   }
 }
 

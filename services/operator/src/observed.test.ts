@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { Metrics } from "@perdure/role";
 import { operatorMetrics } from "./metrics.js";
 
 const NOW_MS = Date.parse("2026-01-01T00:10:00Z");
 
-function anEnvironment(name: string, status: Record<string, unknown> | undefined, metadata = {}): Environment {
+function anEnvironment(name: string, status: Record<string, unknown> | undefined, metadata = {}): EnvironmentResource {
   const spec = { version: "1.1.0" };
-  return { metadata: { name, generation: 1, ...metadata }, spec, status } as unknown as Environment;
+  return { metadata: { name, generation: 1, ...metadata }, spec, status } as unknown as EnvironmentResource;
 }
 
 const withReason = (phase: string, reason: string, type = "Ready") => ({
@@ -52,9 +52,9 @@ describe("what is looked at", () => {
     const metrics = new Metrics();
     const { observed } = operatorMetrics(metrics, () => NOW_MS);
     const ready = (status: string) => [{ type: "Ready", status, reason: "Any" }];
-    const named = (id: string, status: Record<string, unknown> | undefined, metadata = {}): Environment => {
+    const named = (id: string, status: Record<string, unknown> | undefined, metadata = {}): EnvironmentResource => {
       const environment = anEnvironment(id, status, metadata);
-      return { ...environment, spec: { ...environment.spec, environmentId: `env_${id}` } } as Environment;
+      return { ...environment, spec: { ...environment.spec, environmentId: `env_${id}` } } as EnvironmentResource;
     };
     const all = [
       named("up", { phase: "Running", conditions: ready("True") }),

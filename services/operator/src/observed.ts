@@ -2,7 +2,7 @@
  * Why: some numbers about the operator are not counted but looked at when somebody asks: how environments are, what copies hold, what waits
  * and what does not end. All of it is in memory, and the labels are closed sets; a word that is not among them counts as `other`.
  */
-import { type Environment, PHASES } from "@perdure/custom-resources";
+import { type EnvironmentResource, PHASES } from "@perdure/custom-resources";
 import type { ObjectCache } from "@perdure/driver-kubernetes";
 import type { Metrics, ObservedValue } from "@perdure/role";
 import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
@@ -21,7 +21,7 @@ export interface ObservedController {
 export interface ObservedParts {
   readonly controllers: ObservedController[];
   readonly caches: ObjectCache[];
-  environments: Pick<ObjectCache<Environment>, "values"> | undefined;
+  environments: Pick<ObjectCache<EnvironmentResource>, "values"> | undefined;
   /** Only who leads tells how environments are, or each would be counted as often as there are operators. */
   isLeading: () => boolean;
 }
@@ -58,7 +58,7 @@ const REASONS: ReadonlySet<string> = new Set([
 
 export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {
   const parts: ObservedParts = { controllers: [], caches: [], environments: undefined, isLeading: () => false };
-  const led = (): Iterable<Environment> => (parts.isLeading() ? (parts.environments?.values() ?? []) : []);
+  const led = (): Iterable<EnvironmentResource> => (parts.isLeading() ? (parts.environments?.values() ?? []) : []);
   const byKind = (name: string, help: string, read: () => Iterable<ObservedValue>): void =>
     metrics.observedEach({ type: "gauge", name, help, labels: ["kind"], seriesMax: KIND_SERIES_MAX }, read);
 
@@ -107,7 +107,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
   return parts;
 }
 
-function countsOf(environments: Iterable<Environment>): readonly ObservedValue[] {
+function countsOf(environments: Iterable<EnvironmentResource>): readonly ObservedValue[] {
   const counts = new Map<string, number>();
   for (const { status } of environments) {
     const phase = PHASES.find((each) => each === status?.phase) ?? "Pending";
@@ -120,7 +120,7 @@ function countsOf(environments: Iterable<Environment>): readonly ObservedValue[]
 }
 
 /** Of environments that must run: not of those that are suspended, hibernated or being deleted. */
-function* readinessOf(environments: Iterable<Environment>): Iterable<ObservedValue> {
+function* readinessOf(environments: Iterable<EnvironmentResource>): Iterable<ObservedValue> {
   for (const { metadata, spec, status } of environments) {
     const phase = status?.phase ?? "Pending";
     if (metadata.deletionTimestamp !== undefined || RESTING.has(phase)) continue;
@@ -131,7 +131,7 @@ function* readinessOf(environments: Iterable<Environment>): Iterable<ObservedVal
 
 const RESTING: ReadonlySet<string> = new Set(["Suspended", "Hibernated", "Deleting"]);
 
-function oldestDeletionSeconds(environments: Iterable<Environment>, nowMs: number): number {
+function oldestDeletionSeconds(environments: Iterable<EnvironmentResource>, nowMs: number): number {
   let oldestMs = nowMs;
   for (const { metadata } of environments) {
     if (metadata.deletionTimestamp !== undefined) oldestMs = Math.min(oldestMs, Date.parse(metadata.deletionTimestamp));

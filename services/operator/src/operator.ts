@@ -3,12 +3,12 @@
  * stops acting first. A definition that is missing, or an API server that does not answer, is waited for (kubernetes.md D8).
  */
 import type { Clock, Logger, Random } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import {
   EventRecorder,
   type KubeObject,
   type KubernetesClient,
-  Leadership,
+  LeaseLeadership,
   type Priority,
   resources,
 } from "@perdure/driver-kubernetes";
@@ -162,7 +162,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     more.lookAtAll(plural);
   };
   const more = servicesAndTunnels(options, { ...ports, applier, caches, cell, events, definitions });
-  const leadership = new Leadership({ namespace: cell.namespace, name: LEASE, identity, ...options.lease }, ports);
+  const leadership = new LeaseLeadership({ namespace: cell.namespace, name: LEASE, identity, ...options.lease }, ports);
   metrics.observed.isLeading = () => leadership.isLeading;
 
   const lead = async (signal: AbortSignal): Promise<void> => {
@@ -211,7 +211,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   };
 }
 
-function* referringTo(secret: string, environments: Iterable<Environment>, cell: Cell): Generator<string> {
+function* referringTo(secret: string, environments: Iterable<EnvironmentResource>, cell: Cell): Generator<string> {
   for (const environment of environments) {
     if (referencesOf(environment, cell).some(({ name }) => name === secret)) yield environment.metadata.name;
   }
@@ -227,5 +227,5 @@ async function tellOfFight(object: KubeObject, events: EventRecorder, caches: Ca
   const environment = caches.environments.get(object.metadata.namespace ?? object.metadata.name);
   if (environment === undefined) return;
   const note = `${object.kind} ${object.metadata.name} is changed again and again by somebody else; it is left alone for a while`;
-  await events.tell(environment as unknown as KubeObject, { type: "Warning", reason: "DriftFight", action: "Reconcile", note });
+  await events.record(environment as unknown as KubeObject, { type: "Warning", reason: "DriftFight", action: "Reconcile", note });
 }

@@ -1,11 +1,11 @@
 /** Why: tests of what is derived need an environment as an API server would give it: with its defaults, and what the test is about. */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 
-type Spec = Environment["spec"];
+type Spec = EnvironmentResource["spec"];
 
 export const BUNDLED = { mode: "standalone", size: "10Gi", maxMemoryPercent: 70, fsync: "always" } as const;
 
-export function environmentWith(changes: Partial<Spec> = {}, metadata: Partial<Environment["metadata"]> = {}): Environment {
+export function environmentWith(changes: Partial<Spec> = {}, metadata: Partial<EnvironmentResource["metadata"]> = {}): EnvironmentResource {
   const environmentId = changes.environmentId ?? "env_0123456789";
   return {
     apiVersion: "perdure.dev/v1alpha1",

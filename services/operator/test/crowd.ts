@@ -3,7 +3,7 @@
  * report is reported at once, so that all there is to see is the operator and its API server.
  */
 import { randomBytes } from "node:crypto";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/driver-kubernetes";
 import { anEnvironment, conditionOf } from "./world.js";
 
@@ -12,7 +12,7 @@ const CREATED_AT_ONCE = 16;
 
 export class Crowd implements AsyncDisposable {
   readonly #client: KubernetesClient;
-  readonly #environments: Reflector<Environment>;
+  readonly #environments: Reflector<EnvironmentResource>;
   readonly #stop = new AbortController();
   readonly #watching: Promise<unknown>;
   readonly #reporting = new Set<Promise<void>>();
@@ -20,7 +20,7 @@ export class Crowd implements AsyncDisposable {
 
   private constructor(client: KubernetesClient, ports: Omit<ReflectorPorts, "client">) {
     this.#client = client;
-    this.#environments = new Reflector<Environment>({ resource: resources.environments }, { ...ports, client });
+    this.#environments = new Reflector<EnvironmentResource>({ resource: resources.environments }, { ...ports, client });
     const sets = [resources.statefulSets, resources.deployments].map((resource) => {
       const reflector = new Reflector<KubeObject>({ resource }, { ...ports, client });
       reflector.onChange((object, change) => {

@@ -1,6 +1,6 @@
 /** That data are lost for good is said once in the spec, and carried out by a worker for exactly these data. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { eventsOf, eventually } from "./eventually.js";
 import { FakeWorkers } from "./fake-workers.js";
 import { conditionOf, World } from "./world.js";
@@ -22,7 +22,7 @@ afterAll(async () => {
   await workers?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-const reasonOf = (environment: Environment | undefined): string | undefined =>
+const reasonOf = (environment: EnvironmentResource | undefined): string | undefined =>
   environment === undefined ? undefined : conditionOf(environment, CONDITION)?.reason;
 
 test(

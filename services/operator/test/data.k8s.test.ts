@@ -1,6 +1,6 @@
 /** What becomes of data: volumes that grow, backups, and what a deletion leaves behind. Storage is played. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { cell } from "./cell.js";
@@ -100,7 +100,7 @@ describe("backups", () => {
       const first = taken.status?.data?.lastSnapshotId;
       await world.until(made.metadata.name, (one) => one?.status?.data?.lastSnapshotId !== first);
       await eventually(async () => {
-        const { status } = await world.client.get<Environment>(resources.environments, made.metadata.name);
+        const { status } = await world.client.get<EnvironmentResource>(resources.environments, made.metadata.name);
         // Another one a second: by the time we ask, it may be gone.
         const content = await world.client.find(resources.snapshotContents, status?.data?.lastSnapshotId ?? "");
         if (content === undefined) return false;
@@ -129,9 +129,9 @@ describe("backups", () => {
   );
 });
 
-async function touch({ metadata }: Environment): Promise<void> {
+async function touch({ metadata }: EnvironmentResource): Promise<void> {
   const body = { metadata: { labels: { touched: "yes" } } };
-  await world.kubernetes.ask({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`, body });
+  await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`, body });
 }
 
 describe("deleted with reclaimPolicy", () => {
@@ -191,7 +191,7 @@ describe("deleted with reclaimPolicy", () => {
       const bindings = async () => (await world.client.list(resources.roleBindings, { namespace: name })).items;
       expect((await bindings()).map(({ metadata }) => metadata.name)).toEqual(["operator-secrets"]);
       const path = `/api/v1/namespaces/${name}`;
-      expect(await world.kubernetes.ask({ method: "DELETE", path }, "perdure-operator")).toMatchObject({ status: 403 });
+      expect(await world.kubernetes.request({ method: "DELETE", path }, "perdure-operator")).toMatchObject({ status: 403 });
       await world.delete(made);
       await world.until(name, (one) => one === undefined);
       expect(await world.client.find(resources.namespaces, name)).toBeUndefined();

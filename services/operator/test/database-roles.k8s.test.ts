@@ -1,7 +1,7 @@
 /** Pods of an environment have a URL of a role of their own, made in a real PostgreSQL, which goes or stays with the environment's data. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Secret, silentLogger } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { environmentRole, openPostgresMetadataStore, removeEnvironmentDatabase } from "@perdure/driver-postgres";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
@@ -29,7 +29,7 @@ interface Stored extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-async function secretOf({ metadata }: Environment, name: string): Promise<Readonly<Record<string, string>> | undefined> {
+async function secretOf({ metadata }: EnvironmentResource, name: string): Promise<Readonly<Record<string, string>> | undefined> {
   const secret = await world.client.find<Stored>(resources.secrets, name, metadata.name);
   if (secret === undefined) return undefined;
   return Object.fromEntries(
@@ -37,8 +37,8 @@ async function secretOf({ metadata }: Environment, name: string): Promise<Readon
   );
 }
 
-const urlOf = async (environment: Environment): Promise<string> => (await secretOf(environment, "postgres"))?.["url"] ?? "";
-const storeOf = async (environment: Environment, url?: string) =>
+const urlOf = async (environment: EnvironmentResource): Promise<string> => (await secretOf(environment, "postgres"))?.["url"] ?? "";
+const storeOf = async (environment: EnvironmentResource, url?: string) =>
   openPostgresMetadataStore(
     { url: url ?? (await urlOf(environment)), environment: environment.spec.environmentId },
     silentLogger,
@@ -46,7 +46,7 @@ const storeOf = async (environment: Environment, url?: string) =>
 const put = (value: number) => [{ kind: "put", key: "a", value, expectedVersion: undefined }] as const;
 
 /** Whether the platform sees a schema of the environment, or refuses to read rows there. */
-async function isKept({ spec }: Environment): Promise<boolean> {
+async function isKept({ spec }: EnvironmentResource): Promise<boolean> {
   const url = new URL(postgres.url);
   url.searchParams.set("options", `-c search_path=${environmentRole(spec.environmentId)}`);
   await using store = (await openPostgresMetadataStore({ url: url.href, environment: spec.environmentId }, silentLogger).catch(
@@ -94,7 +94,7 @@ test(
       await store.write(put(7));
     }
     const path = `/api/v1/namespaces/${made.metadata.name}/secrets/postgres-role`;
-    expect(await world.kubernetes.ask({ method: "DELETE", path })).toMatchObject({ status: 200 });
+    expect(await world.kubernetes.request({ method: "DELETE", path })).toMatchObject({ status: 200 });
     await world.change(made, { limits: { concurrentInvocations: 7 } }); // Secrets of environments are not watched.
     await eventually(async () => (await urlOf(made)) !== url);
     expect((await secretOf(made, "postgres-role"))?.["password"]).not.toBe(before?.["password"]);
@@ -149,9 +149,9 @@ test(
     const platformUrl = new Secret(postgres.url);
     await removeEnvironmentDatabase({ platformUrl, environmentId }, new AbortController().signal);
     const path = `/api/v1/namespaces/${name}/secrets`;
-    expect(await world.kubernetes.ask({ method: "DELETE", path: `${path}/postgres-role` })).toMatchObject({ status: 200 });
+    expect(await world.kubernetes.request({ method: "DELETE", path: `${path}/postgres-role` })).toMatchObject({ status: 200 });
     const body = { stringData: { url: postgres.url } };
-    expect(await world.kubernetes.ask({ method: "PATCH", path: `${path}/postgres`, body })).toMatchObject({ status: 200 });
+    expect(await world.kubernetes.request({ method: "PATCH", path: `${path}/postgres`, body })).toMatchObject({ status: 200 });
     {
       await using store = await storeOf(made, postgres.url);
       await store.write(put(5));

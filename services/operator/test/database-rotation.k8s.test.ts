@@ -1,6 +1,6 @@
 /** Another URL of the cell's database replaces the pods of a few environments at a time, and one that does not work stops there. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { cell } from "./cell.js";
 import { eventually } from "./eventually.js";
@@ -17,18 +17,18 @@ beforeAll(async () => {
 }, FIRST_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), TEST_MS);
 
-async function urlOf({ metadata }: Environment): Promise<string> {
+async function urlOf({ metadata }: EnvironmentResource): Promise<string> {
   const { data = {} } = (await world.client.get(resources.secrets, "postgres", metadata.name)) as KubeObject & {
     readonly data?: Readonly<Record<string, string>>;
   };
   return Buffer.from(data["url"] ?? "", "base64").toString();
 }
 
-const hostOf = async (environment: Environment): Promise<string> => new URL(await urlOf(environment)).host;
+const hostOf = async (environment: EnvironmentResource): Promise<string> => new URL(await urlOf(environment)).host;
 
 const secretsHashOf = ({ metadata }: KubeObject): string => metadata.annotations?.["perdure.dev/secrets-hash"] ?? "";
-const isReady = (environment: Environment | undefined): boolean => conditionOf(environment, "Ready")?.status === "True";
-const isPending = (environment: Environment | undefined): boolean => conditionOf(environment, "RotationPending") !== undefined;
+const isReady = (environment: EnvironmentResource | undefined): boolean => conditionOf(environment, "Ready")?.status === "True";
+const isPending = (environment: EnvironmentResource | undefined): boolean => conditionOf(environment, "RotationPending") !== undefined;
 
 test(
   "one takes the new URL, the other keeps its pods until that one is ready",
@@ -41,15 +41,15 @@ test(
 
     const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/secrets/postgres`;
     const body = { stringData: { url: "postgres://perdure@rotated.example.org/perdure" } };
-    expect(await world.kubernetes.ask({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
+    expect(await world.kubernetes.request({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
     const pending = await Promise.any(made.map(({ metadata }) => world.until(metadata.name, isPending)));
     const [first, second] = made.toSorted((a) => (a.metadata.name === pending.metadata.name ? 1 : -1)) as [
-      Environment,
-      Environment,
+      EnvironmentResource,
+      EnvironmentResource,
     ];
     await world.until(first.metadata.name, (one) => conditionOf(one, "WorkersReady")?.reason === "CrashLoop");
     expect([await hostOf(first), await urlOf(second)]).toEqual(["rotated.example.org", before.get(second.metadata.name)]);
-    const waiting = await world.client.get<Environment>(resources.environments, second.metadata.name);
+    const waiting = await world.client.get<EnvironmentResource>(resources.environments, second.metadata.name);
     expect([isReady(waiting), isPending(waiting)]).toEqual([true, true]);
 
     world.kubelet.breakPods(() => false);

@@ -182,14 +182,14 @@ const documentsOf = (file: string): KubeObject[] =>
 function strictly(body: KubeObject) {
   const { namespace } = body.metadata;
   const path = `${pathOf(resourceOf(body), namespace)}?dryRun=All&fieldValidation=Strict`;
-  return world.kubernetes.ask({ method: "POST", path, body });
+  return world.kubernetes.request({ method: "POST", path, body });
 }
 
 test.each(readdirSync(EXAMPLES))(
   "the example %s is what an API server takes, to the last field",
   async (file) => {
     const path = "/api/v1/namespaces";
-    const { status } = await world.kubernetes.ask({ method: "POST", path, body: { metadata: { name: "shop" } } });
+    const { status } = await world.kubernetes.request({ method: "POST", path, body: { metadata: { name: "shop" } } });
     expect([201, 409]).toContain(status);
     for (const body of documentsOf(file)) {
       const answer = await strictly(body);

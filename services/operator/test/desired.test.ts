@@ -1,6 +1,6 @@
 /** What is derived from an environment, without any cluster. */
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import fc from "fast-check";
 import { autoscaler, scaledObject } from "../src/desired/autoscaling.js";
@@ -15,13 +15,13 @@ import { front, workers } from "../src/desired/workers.js";
 import { cell } from "./cell.js";
 
 interface Changes {
-  readonly size?: Environment["spec"]["size"];
-  readonly workers?: Partial<Environment["spec"]["workers"]>;
-  readonly egress?: Partial<Environment["spec"]["network"]["egress"]>;
-  readonly extraIngressPeers?: Environment["spec"]["network"]["extraIngressPeers"];
-  readonly redis?: Environment["spec"]["redis"];
+  readonly size?: EnvironmentResource["spec"]["size"];
+  readonly workers?: Partial<EnvironmentResource["spec"]["workers"]>;
+  readonly egress?: Partial<EnvironmentResource["spec"]["network"]["egress"]>;
+  readonly extraIngressPeers?: EnvironmentResource["spec"]["network"]["extraIngressPeers"];
+  readonly redis?: EnvironmentResource["spec"]["redis"];
   readonly suspended?: boolean;
-  readonly front?: Environment["spec"]["front"];
+  readonly front?: EnvironmentResource["spec"]["front"];
 }
 
 const bundled = { mode: "standalone", size: "10Gi", maxMemoryPercent: 70, fsync: "always" } as const;
@@ -34,7 +34,7 @@ function anEnvironment({
   redis,
   suspended = false,
   front: frontSpec,
-}: Changes = {}): Environment {
+}: Changes = {}): EnvironmentResource {
   return {
     apiVersion: "perdure.dev/v1alpha1",
     kind: "Environment",
@@ -62,7 +62,7 @@ function anEnvironment({
 
 const INPUTS = { config: "c", secrets: "s", replicas: 2 };
 
-function everything(environment: Environment): KubeObject[] {
+function everything(environment: EnvironmentResource): KubeObject[] {
   const binding = secretsBinding(environment, cell);
   return [
     ...networkPolicies(environment, cell),
@@ -123,7 +123,7 @@ test("no rule is for everybody, whatever is asked for, unless egress is open", (
 test("nothing is let through before something else says so; open is open, and public is not private", () => {
   const [first] = networkPolicies(anEnvironment(), cell);
   expect(specOf(first as KubeObject)).toMatchObject({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
-  const egressOf = (environment: Environment) =>
+  const egressOf = (environment: EnvironmentResource) =>
     specOf(networkPolicies(environment, cell).find(({ metadata }) => metadata.name === "worker") as KubeObject).egress;
   expect(egressOf(anEnvironment({ egress: { mode: "open" } }))).toContainEqual({});
   expect(egressOf(anEnvironment())).not.toContainEqual({});
@@ -302,7 +302,7 @@ test("each process of a front pod has what the spec gives it, and the quota has 
   );
   const [less] = podsOf(front(anEnvironment({ front: { resources: { limits: { memory: "128Mi" } } } }), cell, INPUTS));
   expect(less?.containers[0]?.resources).toEqual({ requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "128Mi" } });
-  const hardOf = (environment: Environment): number =>
+  const hardOf = (environment: EnvironmentResource): number =>
     quantityOf(
       ((quotas(environment)[0] as KubeObject)["spec"] as { readonly hard: Readonly<Record<string, string>> }).hard[
         "requests.memory"

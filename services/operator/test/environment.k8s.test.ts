@@ -113,7 +113,7 @@ test(
       const before = await versions();
       const looksBefore = looks();
       // A label is a change that makes the operator look, and nothing else.
-      await world.kubernetes.ask({
+      await world.kubernetes.request({
         method: "PATCH",
         path: `/apis/perdure.dev/v1alpha1/environments/${made.metadata.name}`,
         body: { metadata: { labels: { looked: String(++looked) } } },
@@ -148,7 +148,7 @@ test(
       spec: { containers: [{ name: "worker", image: "evil" }, injected] },
     };
     const contentType = "application/strategic-merge-patch+json";
-    await world.kubernetes.ask({ method: "PATCH", path, contentType, body: { spec: { template } } });
+    await world.kubernetes.request({ method: "PATCH", path, contentType, body: { spec: { template } } });
     interface Pods {
       readonly template: {
         readonly metadata: { readonly annotations: object };
@@ -275,7 +275,7 @@ test(
     const refused = await world.until(name, (one) => conditionOf(one, "NamespaceReady")?.reason === "RetainedData");
     expect(conditionOf(refused, "NamespaceReady")?.message).toContain(`perdure.dev/adopt-retained: "${made.metadata.uid}"`);
     const body = { metadata: { annotations: { "perdure.dev/adopt-retained": made.metadata.uid } } };
-    await world.kubernetes.ask({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${name}`, body });
+    await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${name}`, body });
     const adopted = await world.untilReady(again);
     expect(adopted.status?.signingKey).toEqual(status?.signingKey);
   },

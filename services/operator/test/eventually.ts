@@ -1,7 +1,7 @@
 /** Why: what an operator does is seen a little later, and what it tells people is found among the events of its namespace. */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/driver-kubernetes";
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import type { World } from "./world.js";
 
 const PATIENCE_MS = 60_000;
@@ -11,7 +11,7 @@ const QUESTIONS = 100;
 /** Resolves when it holds; rejects after some minutes, at the line that waited. */
 export async function eventually(holds: () => Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
   const late = new Error("it did not come about");
-  for (const deadline = performance.now() + withinMs * PATIENCE; !(await holds()); ) {
+  for (const deadline = performance.now() + withinMs * TIMEOUT_FACTOR; !(await holds()); ) {
     if (performance.now() > deadline) throw late;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
@@ -28,7 +28,7 @@ export async function allowance(withinMs: number, { client }: Pick<World, "clien
 }
 
 /** Notes of events about an environment. */
-export async function eventsOf(world: Pick<World, "client">, { metadata }: Environment, reason: string): Promise<string[]> {
+export async function eventsOf(world: Pick<World, "client">, { metadata }: EnvironmentResource, reason: string): Promise<string[]> {
   const { items } = await world.client.list(resources.events, { namespace: CLUSTER_EVENTS_NAMESPACE });
   return items
     .filter((event) => event["reason"] === reason && (event["regarding"] as { readonly uid?: string }).uid === metadata.uid)

@@ -3,7 +3,7 @@
  * address of its own below 127.0.0.0/8, where the test answers what it likes.
  */
 import { createServer, type Server } from "node:http";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { PORTS } from "../src/desired/network-policies.js";
 import type { WorkerReport } from "../src/worker-door.js";
 import type { Kubelet } from "./kubelet.js";
@@ -28,7 +28,7 @@ export class FakeWorkers implements AsyncDisposable {
   async place(
     kubelet: Kubelet,
     report: Partial<WorkerReport>,
-  ): Promise<(environment: Environment, ordinal: number) => FakeWorker> {
+  ): Promise<(environment: EnvironmentResource, ordinal: number) => FakeWorker> {
     const pods = new Map<string, Promise<{ readonly address: string; readonly worker: FakeWorker }>>();
     const latest = new Map<string, FakeWorker>();
     kubelet.placePods(async ({ metadata: { name, namespace, uid = "" } }) => {

@@ -1,6 +1,6 @@
 /** An environment in which nothing happens goes to sleep with all it has, and is back in time, as it was. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { eventsOf, eventually } from "./eventually.js";
@@ -28,13 +28,13 @@ afterAll(async () => {
 }, TEST_MS);
 
 /** Makes the operator look, and changes nothing that it acts on. */
-async function touch({ metadata }: Environment): Promise<void> {
+async function touch({ metadata }: EnvironmentResource): Promise<void> {
   await annotate(metadata.name, "test/touched", String(performance.now()));
 }
 
 async function annotate(name: string, annotation: string, value: string): Promise<void> {
   const body = { metadata: { annotations: { [annotation]: value } } };
-  await world.kubernetes.ask({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${name}`, body });
+  await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${name}`, body });
 }
 
 /** Uids and claims that must be the same afterwards. */
@@ -119,7 +119,7 @@ test(
     for (const pod of world.kubelet.pods(name)) await world.client.delete(resources.pods, pod.metadata.name, name);
     await eventually(async () => {
       await touch(made);
-      return (await world.client.get<Environment & KubeObject>(resources.environments, name)).status?.phase === "Hibernated";
+      return (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, name)).status?.phase === "Hibernated";
     });
     expect(quiet(made, 0).asked).toContain("GET /drain");
     expect(placed(made, 0).asked).toContain("GET /drain");
@@ -153,7 +153,7 @@ test(
     await world.untilReady(reader);
     await touch(reader);
     expect(
-      (await world.client.get<Environment & KubeObject>(resources.environments, reader.metadata.name)).status?.hibernation,
+      (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, reader.metadata.name)).status?.hibernation,
     ).toBe(undefined);
   },
   TEST_MS,

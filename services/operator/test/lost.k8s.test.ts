@@ -1,6 +1,6 @@
 /** A namespace that is deleted by hand takes neither data nor key along unnoticed: nothing begins anew before somebody accepts it. Storage is played. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { eventsOf, eventually } from "./eventually.js";
 import { playStorage, type Storage } from "./storage.js";
@@ -22,9 +22,9 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-const reasonOf = (environment: Environment | undefined, type: string): string | undefined =>
+const reasonOf = (environment: EnvironmentResource | undefined, type: string): string | undefined =>
   conditionOf(environment, type)?.reason;
-const markOf = (environment: Environment, type: string): string =>
+const markOf = (environment: EnvironmentResource, type: string): string =>
   /acceptDataLoss: "(\w+)"/.exec(conditionOf(environment, type)?.message ?? "")?.[1] ?? "";
 
 /** Ready, with a volume; then its namespace is deleted by hand, and the operator has noticed. */
@@ -39,7 +39,7 @@ async function deletedByHand() {
   return { made, name, ready, key, lost };
 }
 
-const volumeOf = ({ status }: Environment): string => status?.data?.volumes?.[0]?.volume ?? "";
+const volumeOf = ({ status }: EnvironmentResource): string => status?.data?.volumes?.[0]?.volume ?? "";
 const policyOf = async (volume: string): Promise<unknown> =>
   ((await world.client.get(resources.volumes, volume))["spec"] as KubeObject)["persistentVolumeReclaimPolicy"];
 
@@ -109,7 +109,7 @@ test(
     await world.untilReady(other);
     const foreign = await world.client.get(resources.secrets, "signing-key", other.metadata.name);
     const path = `/api/v1/namespaces/${name}/secrets/signing-key`;
-    expect(await world.kubernetes.ask({ method: "PATCH", path, body: { data: foreign["data"] } })).toMatchObject({ status: 200 });
+    expect(await world.kubernetes.request({ method: "PATCH", path, body: { data: foreign["data"] } })).toMatchObject({ status: 200 });
     await world.change(made, { limits: { concurrentInvocations: 7 } }); // Secrets of environments are not watched.
     const lost = await world.until(name, (one) => reasonOf(one, "Accepted") === "SigningKeyLost");
     expect(lost.status?.signingKey).toEqual(ready.status?.signingKey);

@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
-import { type Environment, environmentSpec } from "@perdure/custom-resources";
+import { type EnvironmentResource, environmentSpec } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { bundledRedis } from "../src/desired/redis.js";
 import { front, workers } from "../src/desired/workers.js";
@@ -37,7 +37,7 @@ const SPECS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-function anEnvironment(spec: Readonly<Record<string, unknown>>): Environment {
+function anEnvironment(spec: Readonly<Record<string, unknown>>): EnvironmentResource {
   const base = { environmentId: "env_0123456789", accountId: "acc_0123456789", region: "eu", version: "1.4.0" };
   return {
     apiVersion: "perdure.dev/v1alpha1",
@@ -48,7 +48,7 @@ function anEnvironment(spec: Readonly<Record<string, unknown>>): Environment {
 }
 
 /** Of each object that makes pods. */
-function templatesOf(environment: Environment): Readonly<Record<string, unknown>> {
+function templatesOf(environment: EnvironmentResource): Readonly<Record<string, unknown>> {
   const inputs = { config: "config", secrets: "secrets", replicas: 2 };
   const objects: readonly KubeObject[] = [
     ...workers(environment, cell, inputs),

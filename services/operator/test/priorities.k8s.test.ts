@@ -1,6 +1,6 @@
 /** Who is looked at first when there is more to do than an operator may do at one time. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { eventually } from "./eventually.js";
 import { World } from "./world.js";
@@ -20,7 +20,7 @@ afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
 
 /** How many environments have been reconciled at least once. */
 async function reconciled(names: ReadonlySet<string>): Promise<number> {
-  const { items } = await world.client.list<KubeObject & Pick<Environment, "status">>(resources.environments);
+  const { items } = await world.client.list<KubeObject & Pick<EnvironmentResource, "status">>(resources.environments);
   return items.filter(({ metadata, status }) => names.has(metadata.name) && status?.observedGeneration !== undefined).length;
 }
 

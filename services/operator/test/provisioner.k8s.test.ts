@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
-import { aWish, describeProvisioner, untilState } from "@perdure/cloud/testing";
-import type { Environment } from "@perdure/custom-resources";
+import { aDesiredRuntime, describeProvisioner, untilState } from "@perdure/cloud/testing";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { connectKubernetes, type KubeObject, resources } from "@perdure/driver-kubernetes";
 import {
   namespaceRules,
@@ -24,13 +24,13 @@ let kubeconfig: string;
 
 beforeAll(async () => {
   world = await World.start();
-  world.startOperator({ cell: { ...cell, region: aWish().region } });
+  world.startOperator({ cell: { ...cell, region: aDesiredRuntime().region } });
   kubeconfig = await tenancysKubeconfig();
 }, FIRST_MS);
 afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
 
 async function made(path: string, body: object): Promise<unknown> {
-  const { status, text } = await world.kubernetes.ask({ method: "POST", path, body });
+  const { status, text } = await world.kubernetes.request({ method: "POST", path, body });
   if (status !== 201) throw new Error(`${path}: ${status} ${text}`);
   return JSON.parse(text);
 }
@@ -65,7 +65,7 @@ describeProvisioner("environments of a cluster", open);
 test(
   "one that is started again knows what the one before wished for, and what became of it",
   async () => {
-    const wish = aWish({ generation: 5 });
+    const wish = aDesiredRuntime({ generation: 5 });
     {
       await using first = await open();
       await first.apply(wish);
@@ -97,7 +97,7 @@ test(
   async () => {
     await using provisioner = await open();
     const tunnels = { proxyUrl: "http://relay.example:9080", token: new Secret("rt_first") };
-    const wish = aWish({ tunnels });
+    const wish = aDesiredRuntime({ tunnels });
     const name = wish.environmentId.replace("_", "-");
     const given = `tunnel-token-${wish.environmentId.slice("env_".length)}`;
     const tokenOf = async (secret: string, namespace: string): Promise<string | undefined> => {
@@ -120,7 +120,7 @@ test(
     expect(await tokenOf("tunnel-token", name)).toBe("rt_second");
     await provisioner.apply({ ...second, generation: 3, tunnels: undefined });
     expect(await tokenOf(given, OPERATOR_NAMESPACE)).toBeUndefined();
-    expect(((await world.client.get(resources.environments, name)) as Environment).spec.tunnels).toBeUndefined();
+    expect(((await world.client.get(resources.environments, name)) as EnvironmentResource).spec.tunnels).toBeUndefined();
     await provisioner.apply({ ...second, generation: 4 });
     await provisioner.remove(wish.environmentId, { erase: true });
     expect(await tokenOf(given, OPERATOR_NAMESPACE)).toBeUndefined();
@@ -134,7 +134,7 @@ test(
     const ports = { client: connectKubernetes(kubeconfig), clock: systemClock, random: systemRandom, logger: silentLogger };
     await using provisioner = await open();
     await using waker = openRuntimeWaker(ports);
-    const wish = aWish({ region: "where-nobody-acts" });
+    const wish = aDesiredRuntime({ region: "where-nobody-acts" });
     const name = wish.environmentId.replace("_", "-");
     await provisioner.apply(wish);
     const wakeOf = async (): Promise<string | undefined> =>
@@ -147,21 +147,21 @@ test(
     /** Its copy follows in its own time, and asking costs nothing. */
     const untilWoken = async (before: string | undefined): Promise<string> => {
       for (const deadline = performance.now() + TEST_MS / 2; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
-        waker.wanted(wish.environmentId);
+        waker.requestWake(wish.environmentId);
         const value = await wakeOf();
         if (value !== undefined && value !== before) return value;
         if (performance.now() > deadline) throw new Error("nobody woke it");
       }
     };
-    waker.wanted(wish.environmentId);
+    waker.requestWake(wish.environmentId);
     expect(await wakeOf()).toBeUndefined();
     await told({ state: "Asleep" });
     const first = await untilWoken(undefined);
     await told({ state: "Asleep", wakeAsked: first });
     const second = await untilWoken(first);
-    for (let n = 0; n < 5; n++) waker.wanted(wish.environmentId);
+    for (let n = 0; n < 5; n++) waker.requestWake(wish.environmentId);
     await told({ state: "Waking" });
-    waker.wanted(wish.environmentId);
+    waker.requestWake(wish.environmentId);
     expect(await wakeOf()).toBe(second);
     await provisioner.remove(wish.environmentId, { erase: true });
   },
@@ -172,7 +172,7 @@ test(
   "what the cell refuses has failed, with its reason",
   async () => {
     await using provisioner = await open();
-    const wish = aWish({ region: "elsewhere" });
+    const wish = aDesiredRuntime({ region: "elsewhere" });
     await provisioner.apply(wish);
     expect(await untilState(provisioner, wish, "failed")).toMatchObject({
       generation: 1,

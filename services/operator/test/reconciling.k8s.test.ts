@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, Reflector, type Resource, resources } from "@perdure/driver-kubernetes";
 import { parseAllDocuments } from "yaml";
 import { cell, OPERATOR_USER } from "./cell.js";
@@ -48,7 +48,7 @@ test(
   TEST_MS,
 );
 
-const timeOf = (environment: Environment, type: string): string => conditionOf(environment, type)?.lastTransitionTime ?? "";
+const timeOf = (environment: EnvironmentResource, type: string): string => conditionOf(environment, type)?.lastTransitionTime ?? "";
 
 test(
   "status follows the spec and is no spec: generations move with the one only, times of conditions with theirs only",
@@ -145,7 +145,7 @@ test(
     await world.untilReady(made);
     const ask = async (method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<number> => {
       const question = { method, path, ...(body === undefined ? {} : { body }) };
-      return (await world.kubernetes.ask(question, OPERATOR_USER)).status;
+      return (await world.kubernetes.request(question, OPERATOR_USER)).status;
     };
     const claims = `/api/v1/namespaces/${made.metadata.name}/persistentvolumeclaims`;
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -206,7 +206,7 @@ test.each(["postgres.yaml", "environment.yaml", "greeter.yaml"])(
       const group = apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
       const { namespace } = object.metadata;
       if (namespace !== undefined) {
-        const { status } = await world.kubernetes.ask({
+        const { status } = await world.kubernetes.request({
           method: "POST",
           path: "/api/v1/namespaces",
           body: { metadata: { name: namespace } },
@@ -215,7 +215,7 @@ test.each(["postgres.yaml", "environment.yaml", "greeter.yaml"])(
       }
       const plural = `${kind.toLowerCase().replace(/y$/, "ie")}s`;
       const path = `${group}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}?dryRun=All&fieldValidation=Strict`;
-      expect(await world.kubernetes.ask({ method: "POST", path, body: object })).toMatchObject({ status: 201 });
+      expect(await world.kubernetes.request({ method: "POST", path, body: object })).toMatchObject({ status: 201 });
     }
   },
   TEST_MS,

@@ -1,6 +1,6 @@
 /** The password of Redis that vanishes is restored as it was, and no pod is replaced; a new password is made only on request. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { eventsOf, eventually } from "./eventually.js";
 import { conditionOf, World } from "./world.js";
@@ -35,7 +35,7 @@ async function copyOf(namespace: string): Promise<string | undefined> {
 async function removeCopy(namespace: string): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/secrets/signing-key`;
   const body = { data: { "redis-auth.password": null, "redis-auth.url": null } };
-  expect(await world.kubernetes.ask({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
+  expect(await world.kubernetes.request({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
 }
 
 /** Pods are replaced when one of these changes. */
@@ -46,16 +46,16 @@ async function templatesOf(namespace: string): Promise<string> {
 
 const remove = (namespace: string, secret: string) => world.client.delete(resources.secrets, secret, namespace);
 /** Secrets of environments are not watched: they are read again when the environment changes. This field reaches no pod. */
-async function lookAgain({ metadata }: Environment): Promise<void> {
-  const { spec } = await world.client.get<Environment>(resources.environments, metadata.name);
-  await world.change({ metadata } as Environment, { deletionProtection: !spec.deletionProtection });
+async function lookAgain({ metadata }: EnvironmentResource): Promise<void> {
+  const { spec } = await world.client.get<EnvironmentResource>(resources.environments, metadata.name);
+  await world.change({ metadata } as EnvironmentResource, { deletionProtection: !spec.deletionProtection });
 }
-const seen = (one: Environment | undefined): boolean => one?.status?.observedGeneration === one?.metadata.generation;
+const seen = (one: EnvironmentResource | undefined): boolean => one?.status?.observedGeneration === one?.metadata.generation;
 
-async function annotate({ metadata }: Environment, value: string): Promise<void> {
+async function annotate({ metadata }: EnvironmentResource, value: string): Promise<void> {
   const path = `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`;
   const body = { metadata: { annotations: { [ROTATE]: value } } };
-  expect(await world.kubernetes.ask({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
+  expect(await world.kubernetes.request({ method: "PATCH", path, body })).toMatchObject({ status: 200 });
 }
 
 test(
@@ -68,7 +68,7 @@ test(
     expect(await copyOf(name)).toBe(password);
     const templates = await templatesOf(name);
     const path = `/api/v1/namespaces/${name}/secrets/redis-auth`;
-    const change = () => world.kubernetes.ask({ method: "PATCH", path, body: { data: { password: "YW5vdGhlcg==" } } });
+    const change = () => world.kubernetes.request({ method: "PATCH", path, body: { data: { password: "YW5vdGhlcg==" } } });
     for (const spoil of [() => remove(name, "redis-auth"), change]) {
       await spoil();
       expect(await passwordOf(name)).not.toBe(password);

@@ -87,7 +87,7 @@ async function kill(ordinal: number): Promise<void> {
 /** To the primary, each write acknowledged by one replica at least. */
 const connect = (ordinal: number): Promise<RedisConnections> =>
   connectRedis(
-    { nodes: [{ host: HOSTS[ordinal] as string, port }], password: new Secret(PASSWORD), replicas: 1, patienceMs: TEST_MS / 2 },
+    { nodes: [{ host: HOSTS[ordinal] as string, port }], password: new Secret(PASSWORD), replicas: 1, timeoutMs: TEST_MS / 2 },
     { clock: systemClock, logger: silentLogger },
   );
 

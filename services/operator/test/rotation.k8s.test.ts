@@ -30,7 +30,7 @@ function noting(): Logger {
 
 async function annotate(name: string, annotations: Readonly<Record<string, string>>): Promise<void> {
   const body = { metadata: { annotations } };
-  await world.kubernetes.ask({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${name}`, body });
+  await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${name}`, body });
 }
 
 async function secretOf(name: string): Promise<Readonly<Record<string, string>>> {

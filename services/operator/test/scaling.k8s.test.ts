@@ -1,7 +1,7 @@
 /** Workers become more and fewer: nobody is taken away before it was asked to give its partitions away, and an autoscaler is let do its work. */
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { eventsOf, eventually } from "./eventually.js";
 import { FakeWorkers } from "./fake-workers.js";
@@ -29,9 +29,9 @@ interface SetSpec {
   readonly updateStrategy: { readonly rollingUpdate: { readonly partition: number } };
 }
 
-const setOf = async ({ metadata }: Environment): Promise<KubeObject & { readonly spec: SetSpec }> =>
+const setOf = async ({ metadata }: EnvironmentResource): Promise<KubeObject & { readonly spec: SetSpec }> =>
   world.client.get(resources.statefulSets, "worker", metadata.name);
-const askedFor = async (environment: Environment): Promise<number> => (await setOf(environment)).spec.replicas;
+const askedFor = async (environment: EnvironmentResource): Promise<number> => (await setOf(environment)).spec.replicas;
 
 test(
   "more come at once; fewer go one by one, each after it has given its partitions away",

@@ -244,14 +244,14 @@ test(
     await apply(second);
     await until(second, "the old version drains", (status) => stateOf(status, oldName)?.state === "Draining");
     const path = `/apis/perdure.dev/v1alpha1/namespaces/${namespace}/servicedeployments/scaled/scale`;
-    const { text } = await world.kubernetes.ask({ path });
+    const { text } = await world.kubernetes.request({ path });
     const hash = nameOfVersion(second).slice(-10);
     expect(JSON.parse(text)).toMatchObject({
       spec: { replicas: 1 },
       status: { replicas: 1, selector: `app=scaled,perdure.dev/template-hash=${hash}` },
     });
     expect(world.kubelet.pods(namespace)).toHaveLength(2);
-    const { status } = await world.kubernetes.ask({ method: "PATCH", path, body: { spec: { replicas: 2 } } });
+    const { status } = await world.kubernetes.request({ method: "PATCH", path, body: { spec: { replicas: 2 } } });
     expect(status).toBe(200);
     await until(second, "two pods of the latest", (one) => one.availableReplicas === 2);
     expect((await setOf(oldName, namespace))?.spec.replicas).toBe(1);
@@ -273,7 +273,7 @@ test(
     await eventually("the invocation holds", () => held.length === 1);
     const path = `/apis/perdure.dev/v1alpha1/namespaces/${namespace}/servicedeployments/leaving`;
     const annotate = (uid: string) =>
-      world.kubernetes.ask({ method: "PATCH", path, body: { metadata: { annotations: { "perdure.dev/force-delete": uid } } } });
+      world.kubernetes.request({ method: "PATCH", path, body: { metadata: { annotations: { "perdure.dev/force-delete": uid } } } });
     await annotate("00000000-0000-0000-0000-000000000000");
     await world.client.delete(resources.serviceDeployments, "leaving", namespace);
     const blocked = await until(one, "it waits", (status) => conditionIn(status, "Draining")?.reason === "InUse");

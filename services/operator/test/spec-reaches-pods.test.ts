@@ -1,6 +1,6 @@
 /** Each field of a spec arrives where something keeps to it: a setting of the program that enforces it, a template, or a policy. */
 import { describe, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { serviceAccounts } from "../src/desired/namespace.js";
 import { networkPolicies } from "../src/desired/network-policies.js";
@@ -12,7 +12,7 @@ import { front, workers } from "../src/desired/workers.js";
 import { BUNDLED, environmentWith } from "./an-environment.js";
 import { cell } from "./cell.js";
 
-type Spec = Environment["spec"];
+type Spec = EnvironmentResource["spec"];
 
 interface Variable {
   readonly name: string;
@@ -45,15 +45,15 @@ const templateOf = (object: KubeObject | undefined): Template => {
   const { template } = (object as KubeObject)["spec"] as { readonly template: Template };
   return template;
 };
-const workerTemplate = (environment: Environment, within = cell): Template =>
+const workerTemplate = (environment: EnvironmentResource, within = cell): Template =>
   templateOf(workers(environment, within, INPUTS).find(({ kind }) => kind === "StatefulSet"));
-const frontTemplate = (environment: Environment, within = cell): Template =>
+const frontTemplate = (environment: EnvironmentResource, within = cell): Template =>
   templateOf(front(environment, within, INPUTS).find(({ kind }) => kind === "Deployment"));
-const redisTemplate = (environment: Environment): Template =>
+const redisTemplate = (environment: EnvironmentResource): Template =>
   templateOf(bundledRedis(environment, cell, "h").find(({ kind }) => kind === "StatefulSet"));
 
 /** What a program is told from the ConfigMap, by the names of variables. */
-function toldTo(program: string, environment: Environment, within = cell): Readonly<Record<string, string>> {
+function toldTo(program: string, environment: EnvironmentResource, within = cell): Readonly<Record<string, string>> {
   const data = runtimeConfig(environment, within)["data"] as Readonly<Record<string, string>>;
   const containers = [workerTemplate(environment, within), frontTemplate(environment, within)].flatMap(
     ({ spec }) => spec.containers,
@@ -284,9 +284,9 @@ describe("what pods are given", () => {
 });
 
 describe("a bundled Redis", () => {
-  const redisWith = (bundled: Partial<typeof BUNDLED> | Readonly<Record<string, unknown>>): Environment =>
+  const redisWith = (bundled: Partial<typeof BUNDLED> | Readonly<Record<string, unknown>>): EnvironmentResource =>
     environmentWith({ redis: { bundled: { ...BUNDLED, ...bundled } as NonNullable<Spec["redis"]["bundled"]> } });
-  const argsOf = (environment: Environment): string => redisTemplate(environment).spec.containers[0]?.args?.join(" ") ?? "";
+  const argsOf = (environment: EnvironmentResource): string => redisTemplate(environment).spec.containers[0]?.args?.join(" ") ?? "";
 
   test("keeps a log, throws nothing away, syncs as the spec says, and takes small blocks for journals", () => {
     for (const mode of ["standalone", "replicated"]) expect(argsOf(redisWith({ mode }))).toContain("--stream-node-max-bytes 512");
@@ -298,8 +298,8 @@ describe("a bundled Redis", () => {
 
   test("has memory for a rewrite of its log: data take at most 45 % of the limit, whatever the spec says", () => {
     const MIB = 1024 ** 2;
-    const bytes = (environment: Environment) => Number(/--maxmemory (\d+)/.exec(argsOf(environment))?.[1]);
-    const given = (environment: Environment) =>
+    const bytes = (environment: EnvironmentResource) => Number(/--maxmemory (\d+)/.exec(argsOf(environment))?.[1]);
+    const given = (environment: EnvironmentResource) =>
       redisTemplate(environment).spec.containers[0]?.resources as Readonly<Record<"requests" | "limits", Amounts>>;
     interface Amounts {
       readonly cpu?: string;

@@ -39,7 +39,7 @@ export async function playStorage(kubernetes: ControlPlane, client: KubernetesCl
     ["fixed", false],
   ] as const) {
     const body = { metadata: { name }, provisioner: DRIVER, allowVolumeExpansion };
-    const { status, text } = await kubernetes.ask({ method: "POST", path: "/apis/storage.k8s.io/v1/storageclasses", body });
+    const { status, text } = await kubernetes.request({ method: "POST", path: "/apis/storage.k8s.io/v1/storageclasses", body });
     if (status !== 201) throw new Error(text);
   }
   return new PlayedStorage(client);

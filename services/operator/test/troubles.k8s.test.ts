@@ -1,7 +1,7 @@
 /** What an API server refuses, what is in the way, and what an environment refers to: told in its conditions, and nobody else's concern. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
-  ApiError,
+  KubernetesApiError,
   type ApplyOptions,
   connectKubernetes,
   type KubeObject,
@@ -30,7 +30,7 @@ function busyClient(kubeconfig: string): KubernetesClient {
   made.apply = async <T extends MetadataOnly = KubeObject>(object: KubeObject, options: ApplyOptions): Promise<T> => {
     if (options.subresource === "status" && conflictsLeft > 0) {
       conflictsLeft--;
-      throw new ApiError("patch environments", 409, JSON.stringify({ reason: "Conflict", message: "somebody was faster" }));
+      throw new KubernetesApiError("patch environments", 409, JSON.stringify({ reason: "Conflict", message: "somebody was faster" }));
     }
     return apply<T>(object, options);
   };
@@ -90,7 +90,7 @@ test(
   async () => {
     const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/perdure-operator";
     const all = [...clusterRules, ...snapshotRules];
-    const patch = (rules: unknown) => world.kubernetes.ask({ method: "PATCH", path, body: { rules } });
+    const patch = (rules: unknown) => world.kubernetes.request({ method: "PATCH", path, body: { rules } });
     await patch(all.filter(({ apiGroups }) => !apiGroups.includes("policy")));
     try {
       const [needs, doesNot] = [await world.create({ workers: { replicas: 2 } }), await world.create()];

@@ -1,6 +1,6 @@
 /** Another release comes to one worker after the other, and no further than where it fails; and who changes what is ours does not get far. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { eventsOf, eventually } from "./eventually.js";
@@ -26,7 +26,7 @@ interface PodSpec {
 const imageOf = (pod: KubeObject | undefined): string => (pod?.["spec"] as PodSpec | undefined)?.containers[0]?.image ?? "";
 
 /** Releases of an environment's workers, by ordinal. */
-async function releases({ metadata }: Environment): Promise<readonly string[]> {
+async function releases({ metadata }: EnvironmentResource): Promise<readonly string[]> {
   const found: string[] = [];
   for (const pod of world.kubelet.pods(metadata.name)) {
     const ordinal = /^worker-(\d+)$/.exec(pod.metadata.name)?.[1];
@@ -35,13 +35,13 @@ async function releases({ metadata }: Environment): Promise<readonly string[]> {
   return found;
 }
 
-async function partitionOf({ metadata }: Environment): Promise<number> {
+async function partitionOf({ metadata }: EnvironmentResource): Promise<number> {
   const set = await world.client.get(resources.statefulSets, "worker", metadata.name);
   return (set["spec"] as { readonly updateStrategy: { readonly rollingUpdate: { readonly partition: number } } }).updateStrategy
     .rollingUpdate.partition;
 }
 
-const uidsOf = ({ metadata }: Environment): readonly string[] =>
+const uidsOf = ({ metadata }: EnvironmentResource): readonly string[] =>
   world.kubelet.pods(metadata.name).map((pod) => pod.metadata.uid ?? "");
 
 test(
@@ -141,7 +141,7 @@ test(
     const meddle = async (theirs: string): Promise<void> => {
       const body = { spec: { template: { spec: { containers: [{ name: "worker", image: theirs }] } } } };
       const contentType = "application/strategic-merge-patch+json";
-      expect((await world.kubernetes.ask({ method: "PATCH", path, contentType, body })).status).toBe(200);
+      expect((await world.kubernetes.request({ method: "PATCH", path, contentType, body })).status).toBe(200);
     };
     for (const time of [1, 2, 3]) {
       await meddle(`theirs:${time}`);
@@ -151,7 +151,7 @@ test(
     await meddle("theirs:4");
     const looked = `test/looked-${Math.random()}`;
     const body = { metadata: { labels: { looked: "again" }, annotations: { [looked]: "1" } } };
-    await world.kubernetes.ask({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${namespace}`, body });
+    await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${namespace}`, body });
     await world.change(made, { limits: { actionsPerMonth: 5 } });
     await world.until(namespace, (one) => one?.status?.observedGeneration === one?.metadata.generation);
     expect(await image()).toBe("theirs:4");

@@ -43,7 +43,7 @@ async function validating(plurals: readonly string[], port: number, work: () => 
     admissionReviewVersions: ["v1"],
     timeoutSeconds: WEBHOOK_SECONDS,
   };
-  const { status, text } = await world.kubernetes.ask({
+  const { status, text } = await world.kubernetes.request({
     method: "POST",
     path: PATH,
     body: { metadata: { name: "policy" }, webhooks: [webhook] },
@@ -52,7 +52,7 @@ async function validating(plurals: readonly string[], port: number, work: () => 
   try {
     await work();
   } finally {
-    await world.kubernetes.ask({ method: "DELETE", path: `${PATH}/policy` });
+    await world.kubernetes.request({ method: "DELETE", path: `${PATH}/policy` });
   }
 }
 

@@ -1,9 +1,9 @@
 /** Why: a control plane with our definitions, an operator with its own rights only, and somebody who plays the kubelet: what its suites start. */
 import { randomBytes } from "node:crypto";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { definitions, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { definitions, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import {
-  ApiError,
+  KubernetesApiError,
   connectKubernetes,
   type KubeObject,
   type KubernetesClient,
@@ -42,7 +42,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   readonly client: KubernetesClient;
   readonly kubelet: K;
   readonly metrics: Metrics;
-  readonly #environments: Reflector<Environment>;
+  readonly #environments: Reflector<EnvironmentResource>;
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
   /** What its operators make roles in; undefined: in the PostgreSQL of their Secret. */
@@ -107,27 +107,27 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   readonly failures: unknown[] = [];
 
   /** The object, as the API server has made it. */
-  async create(spec: EnvironmentSpecInput = {}, id = `env_${randomBytes(8).toString("hex")}`): Promise<Environment> {
-    return (await this.client.create(anEnvironment(id, spec), { manager: ADMIN })) as unknown as Environment;
+  async create(spec: EnvironmentSpecInput = {}, id = `env_${randomBytes(8).toString("hex")}`): Promise<EnvironmentResource> {
+    return (await this.client.create(anEnvironment(id, spec), { manager: ADMIN })) as unknown as EnvironmentResource;
   }
 
   /** Changes fields of the spec. */
-  async change({ metadata }: Environment, fields: Readonly<Record<string, unknown>>): Promise<void> {
+  async change({ metadata }: EnvironmentResource, fields: Readonly<Record<string, unknown>>): Promise<void> {
     const body = { spec: fields };
     const path = `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`;
-    const { status, text } = await this.kubernetes.ask({ method: "PATCH", path, body });
+    const { status, text } = await this.kubernetes.request({ method: "PATCH", path, body });
     if (status !== 200) throw new Error(text);
   }
 
-  async delete({ metadata }: Environment): Promise<void> {
+  async delete({ metadata }: EnvironmentResource): Promise<void> {
     await this.client.delete(resources.environments, metadata.name, undefined);
   }
 
   /** As it is when `holds` of it; undefined stands for one that is gone. Rejects with what it is like after a while. */
-  async until(name: string, holds: (environment: Environment | undefined) => boolean, withinMs = 60_000): Promise<Environment> {
+  async until(name: string, holds: (environment: EnvironmentResource | undefined) => boolean, withinMs = 60_000): Promise<EnvironmentResource> {
     await this.#environments.synced;
-    const now = (): Environment | undefined => this.#environments.get(name);
-    if (holds(now())) return now() as Environment;
+    const now = (): EnvironmentResource | undefined => this.#environments.get(name);
+    if (holds(now())) return now() as EnvironmentResource;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         isOver = true;
@@ -138,12 +138,12 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
         if (isOver || metadata.name !== name || !holds(now())) return;
         isOver = true;
         clearTimeout(timer);
-        resolve(now() as Environment);
+        resolve(now() as EnvironmentResource);
       });
     });
   }
 
-  untilReady({ metadata }: Environment, withinMs?: number): Promise<Environment> {
+  untilReady({ metadata }: EnvironmentResource, withinMs?: number): Promise<EnvironmentResource> {
     return this.until(metadata.name, (one) => conditionOf(one, "Ready")?.status === "True", withinMs);
   }
 
@@ -184,7 +184,7 @@ const doorOf = (kubelet: RealKubelet): FrontDoor => ({
 
 const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
 
-export function conditionOf(environment: Environment | undefined, type: string) {
+export function conditionOf(environment: EnvironmentResource | undefined, type: string) {
   return environment?.status?.conditions?.find((one) => one.type === type);
 }
 
@@ -212,7 +212,7 @@ export async function defineAll(client: KubernetesClient): Promise<void> {
       client.list(kind).then(
         () => true,
         (cause) => {
-          if (cause instanceof ApiError && cause.status === 404) return false;
+          if (cause instanceof KubernetesApiError && cause.status === 404) return false;
           throw cause;
         },
       ),
@@ -258,7 +258,7 @@ export async function furnish(
     [`/api/v1/namespaces/${OPERATOR_NAMESPACE}/secrets`, { metadata: { name: "postgres" }, stringData: { url: postgresUrl } }],
   ];
   for (const [path, body] of asked) {
-    const { status, text } = await kubernetes.ask({ method: "POST", path, body });
+    const { status, text } = await kubernetes.request({ method: "POST", path, body });
     if (status !== 201) throw new Error(`${path}: ${status} ${text}`);
   }
 }

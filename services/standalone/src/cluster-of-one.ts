@@ -13,14 +13,14 @@ export function clusterOfOne(
 ): ClusterPort {
   const rowOf = (partition: number): PartitionRow => {
     const epoch = worker.epochOf(partition);
-    const isLed = epoch !== undefined;
+    const isLeader = epoch !== undefined;
     return {
       partition,
-      status: isLed ? "leading" : "no_leader",
-      leader: isLed ? id : undefined,
+      status: isLeader ? "leading" : "no_leader",
+      leader: isLeader ? id : undefined,
       leaderAddress: undefined,
       epoch,
-      leaderSinceMs: isLed ? sinceMs : undefined,
+      leaderSinceMs: isLeader ? sinceMs : undefined,
       leaseExpiresAtMs: undefined,
     };
   };

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
-import { type Doors, startStandalone } from "./composition.js";
+import { type BoundPorts, startStandalone } from "./composition.js";
 import { loadSettings } from "./config.js";
 
 let folder: string;
@@ -33,7 +33,7 @@ const FREE_PORTS = ["--ingress.bind-address=127.0.0.1", "--ingress.bind-port=0",
 const warnings: string[] = [];
 const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message), child: () => logger };
 
-async function start(...flags: string[]): Promise<Doors> {
+async function start(...flags: string[]): Promise<BoundPorts> {
   const { values } = loadSettings({
     file: undefined,
     environment: {},
@@ -42,7 +42,7 @@ async function start(...flags: string[]): Promise<Doors> {
   warnings.length = 0;
   const lifecycle = new Lifecycle({ logger: silentLogger, clock: systemClock, health: new Health(), shutdownTimeoutMs: 5000 });
   const metrics = new Metrics();
-  const doors = await startStandalone(values, {
+  const ports = await startStandalone(values, {
     lifecycle,
     metrics,
     tracer: noTracer,
@@ -53,7 +53,7 @@ async function start(...flags: string[]): Promise<Doors> {
     logger,
   });
   running.push(lifecycle);
-  return doors;
+  return ports;
 }
 
 /** Ports that nobody uses now. */
@@ -147,14 +147,14 @@ describe("as the runtime of an environment", () => {
       expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`)).status).toBe(401);
       expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`, { headers })).status).toBe(200);
       expect((await fetch(usage)).status).toBe(401);
-      const told = await (await fetch(usage, { headers })).json();
-      expect(told).toEqual({ source: expect.any(String), actions: 0, storedBytes: expect.any(Number) });
+      const report = await (await fetch(usage, { headers })).json();
+      expect(report).toEqual({ source: expect.any(String), actions: 0, storedBytes: expect.any(Number) });
       const written = await fetch(`http://127.0.0.1:${adminPort}/deployments`, { method: "POST", headers, body: "{}" });
       expect(written.status).toBe(mode === "suspended" ? 403 : 415);
       await stopLast();
       const again = await start("--runtime.secret-file", file);
       const later = await fetch(`http://127.0.0.1:${again.adminPort}/internal/usage`, { headers });
-      expect(await later.json()).toMatchObject({ source: (told as { source: string }).source });
+      expect(await later.json()).toMatchObject({ source: (report as { source: string }).source });
     },
   );
 });
@@ -174,7 +174,7 @@ describe("with the limits of a plan", () => {
   });
   afterEach(() => new Promise<void>((resolve) => void endpoint.close(() => resolve())));
 
-  async function ask(port: number, path: string, body: unknown): Promise<{ status: number; code: unknown }> {
+  async function post(port: number, path: string, body: unknown): Promise<{ status: number; code: unknown }> {
     const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, init);
     const text = await answer.text();
@@ -193,21 +193,21 @@ describe("with the limits of a plan", () => {
   test("as much is stored as it says: then writes are refused, reads go on, and clearing passes", async () => {
     const { ingressPort, adminPort } = await start("--limits.stored-bytes=1MiB", "--limits.deployments=1");
     const uri = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`;
-    expect((await ask(adminPort, "/deployments", { uri })).status).toBe(201);
-    expect(await ask(adminPort, "/deployments", { uri: `${uri}/other` })).toEqual({ status: 403, code: "TEN0002" });
+    expect((await post(adminPort, "/deployments", { uri })).status).toBe(201);
+    expect(await post(adminPort, "/deployments", { uri: `${uri}/other` })).toEqual({ status: 403, code: "TEN0002" });
 
     let keys = 0;
     const put = () => {
       const value = randomBytes(48 * 1024).toString("base64");
-      return ask(adminPort, "/services/Counter/state", { object_key: `k${keys++ % 32}`, new_state: { value } });
+      return post(adminPort, "/services/Counter/state", { object_key: `k${keys++ % 32}`, new_state: { value } });
     };
     expect(await until(507, put)).toEqual({ status: 507, code: "TEN0003" });
-    expect(await ask(ingressPort, "/Counter/k/count/send", {})).toEqual({ status: 507, code: "TEN0003" });
+    expect(await post(ingressPort, "/Counter/k/count/send", {})).toEqual({ status: 507, code: "TEN0003" });
     expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`)).status).toBe(200);
     expect((await fetch(`http://127.0.0.1:${adminPort}/services`)).status).toBe(200);
 
     const clear = async (key: number) =>
-      (await ask(adminPort, "/services/Counter/state", { object_key: `k${key}`, new_state: {} })).status;
+      (await post(adminPort, "/services/Counter/state", { object_key: `k${key}`, new_state: {} })).status;
     const cleared = await Promise.all(Array.from({ length: 32 }, (_, key) => clear(key)));
     expect(new Set(cleared)).toEqual(new Set([202]));
   }, 30_000);
@@ -215,20 +215,20 @@ describe("with the limits of a plan", () => {
 
 describe("refusals to start", () => {
   let occupant: Server;
-  let taken: number;
+  let occupiedPort: number;
 
   beforeEach(async () => {
     occupant = createServer();
     await new Promise<void>((resolve) => occupant.listen(0, "127.0.0.1", resolve));
-    taken = (occupant.address() as AddressInfo).port;
+    occupiedPort = (occupant.address() as AddressInfo).port;
   });
   afterEach(() => new Promise<void>((resolve) => void occupant.close(() => resolve())));
 
-  test.each(["ingress", "admin"])("RT0004 when the port of %s is taken, before any data is touched", async (door) => {
-    const refused = start(`--${door}.bind-port=${taken}`);
+  test.each(["ingress", "admin"])("RT0004 when the port of %s is taken, before any data is touched", async (listener) => {
+    const refused = start(`--${listener}.bind-port=${occupiedPort}`);
     await expect(refused).rejects.toMatchObject({
       code: "RT0004",
-      detail: expect.stringContaining(`127.0.0.1:${taken} (${door}.bind-port): in use by process ${process.pid} (`),
+      detail: expect.stringContaining(`127.0.0.1:${occupiedPort} (${listener}.bind-port): in use by process ${process.pid} (`),
     });
     expect(readdirSync(folder)).toEqual([]);
   });

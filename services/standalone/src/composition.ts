@@ -52,11 +52,11 @@ import {
   readSettingFile,
   recordScopesOf,
   requestHeadersOf,
-  type Tunnels,
+  type TunnelSetup,
   tracedEdge,
   tunnelsOf,
 } from "@perdure/role";
-import { checkAddress, type Door, openDoor } from "@perdure/role/http";
+import { checkAddress, type BoundListener, openListener } from "@perdure/role/http";
 import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
 import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
@@ -64,7 +64,7 @@ import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitio
 import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 import { clusterOfOne } from "./cluster-of-one.js";
-import { directoriesOf, type Settings } from "./config.js";
+import { directoriesOf, type StandaloneSettings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
 import { STORAGE_HELD_RETRY_MS } from "./limits.js";
@@ -76,7 +76,7 @@ const SQL_STORE_THREAD = new URL("./sql-store-thread.mjs", import.meta.url);
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
 
 /** Where the doors were bound; different from the settings when those say port 0. */
-export interface Doors {
+export interface BoundPorts {
   readonly ingressPort: number;
   readonly adminPort: number;
   /** What endpoints check signatures with; undefined when requests are not signed. */
@@ -88,11 +88,11 @@ export interface Doors {
  * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO0005 (directories that do not belong together),
  * STO… (storage), OPS0001 (identity key).
  */
-export async function startStandalone(settings: Settings, ports: ProcessPorts): Promise<Doors> {
+export async function startStandalone(settings: StandaloneSettings, ports: ProcessPorts): Promise<BoundPorts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const identity = await lifecycle.prepare(() => identityOf(settings, clock));
-  const doorGuards = await lifecycle.prepare(() => guardsOf(settings));
-  const { isSuspended } = doorGuards;
+  const listenerGuards = await lifecycle.prepare(() => guardsOf(settings));
+  const { isSuspended } = listenerGuards;
   const tunnels = await lifecycle.prepare(() => tunnelsOf(settings));
   // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
   await lifecycle.prepare(() => checkAddress(settings.ingress, "ingress.bind-port"));
@@ -102,40 +102,40 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const directories = directoriesOf(settings);
   const { numPartitions, acceptDataLoss } = settings.worker;
   const dataSet = new LocalDataSet({ directories, numPartitions, acceptDataLoss }, { clock, random, logger });
-  await lifecycle.prepare(() => dataSet.checkDirectories(() => lookAtPartitions(directories.partitions)));
+  await lifecycle.prepare(() => dataSet.checkDirectories(() => readStoredPartitions(directories.partitions)));
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
   const newMark = await lifecycle.prepare(() => dataSet.beforePartitions(metadata));
   const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
   const check = (stored: StoredPartitions) => dataSet.check(metadata, stored, newMark);
   const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, newMark, check));
   const { store, usage, level } = partitioned;
-  const partitionCount = await lifecycle.prepare(() => dataSet.settle(metadata, partitioned));
+  const partitionCount = await lifecycle.prepare(() => dataSet.finish(metadata, partitioned));
 
   // What comes before the worker asks it only later, when somebody uses it.
-  const late: Late = { worker: undefined, subscriptions: undefined, ingressPort: undefined };
+  const deferred: DeferredServerParts = { worker: undefined, subscriptions: undefined, ingressPort: undefined };
   const tracing = invocationTracing(ports);
   const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracing === undefined ? plain : tracedTransport(plain, () => late.worker?.partitions, tracing);
+    tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
   const guard = egressGuardOf(settings.egress, logger);
   const plain = createHttpTransport({ clock, random, guard });
   const http = await lifecycle.start("endpoint transport", () => traced(openTransport(tunnels, plain, { clock, random })));
   const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId, rolesOnly: guard !== undefined };
   const lambda = await lifecycle.start("Lambda transport", () => traced(createLambdaTransport(lambdaOptions)));
   const transports = { http, lambda };
-  const registryParts = { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, late };
+  const registryParts = { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, deferred };
   const registry = await lifecycle.prepare(() => openRegistry(registryParts, ports));
-  const told = workerMetrics(metrics);
+  const workerObservers = workerMetrics(metrics);
   const workerParts = { settings, store, registry, transports, identity, partitionCount };
-  const worker = await lifecycle.start("worker", () => startWorker(workerParts, told, ports));
-  late.worker = worker;
+  const worker = await lifecycle.start("worker", () => startWorker(workerParts, workerObservers, ports));
+  deferred.worker = worker;
   const partitionCounts = () => ({ leading: partitionCount, taking: 0, yielding: 0 });
-  observeWorker(metrics, { ...worker, partitionCounts, partitionCount, connections: () => plain.connections() }, told, clock);
+  observeWorker(metrics, { ...worker, partitionCounts, partitionCount, connections: () => plain.connections() }, workerObservers, clock);
   const bytesMax = settings.limits.storedBytes;
   const storage =
     bytesMax === undefined
       ? undefined
       : await lifecycle.start("storage limit", () => openStorageLimit(bytesMax, level, worker, ports));
-  const guards = { ...doorGuards, storage };
+  const guards = { ...listenerGuards, storage };
   const partitions = limitedPartitions(worker.partitions, storage);
 
   const ingress = createIngress(
@@ -174,10 +174,10 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => level.write(new Map([["\u00ffcommit probe", null]])), clock);
-  const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, late };
-  const adminDoor = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
-  const ingressDoor = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
-  late.ingressPort = ingressDoor.port;
+  const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, deferred };
+  const adminListener = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
+  const ingressListener = await lifecycle.start("ingress", () => openListener(settings.ingress, ingress.listen, ingress.close));
+  deferred.ingressPort = ingressListener.port;
   const subscriptionLogger = logger.child({ component: "subscriptions" });
   const topics = {
     scopesEnabled: recordScopesOf(settings),
@@ -186,13 +186,13 @@ export async function startStandalone(settings: Settings, ports: ProcessPorts): 
     deliveries: storage === undefined ? worker.deliveries : deliveriesUntilFull(worker.deliveries, storage),
   };
   const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
-  late.subscriptions = isSuspended
+  deferred.subscriptions = isSuspended
     ? undefined
     : await lifecycle.start("subscriptions", () =>
         runSubscriptions({ ...topics, clock, logger: subscriptionLogger, traceRecord }),
       );
-  if (late.subscriptions !== undefined) observeSubscriptions(metrics, late.subscriptions);
-  return { ingressPort: ingressDoor.port, adminPort: adminDoor.port, identityPublicKey: identity?.publicKey };
+  if (deferred.subscriptions !== undefined) observeSubscriptions(metrics, deferred.subscriptions);
+  return { ingressPort: ingressListener.port, adminPort: adminListener.port, identityPublicKey: identity?.publicKey };
 }
 
 function openStorageLimit(
@@ -230,19 +230,19 @@ interface AdminParts {
   readonly usage: () => Promise<UsageReport>;
   readonly crashAttempt: AdminPorts["crashAttempt"];
   readonly guards: GuardOptions;
-  readonly late: Late;
+  readonly deferred: DeferredServerParts;
 }
 
-function openAdmin(settings: Settings, { sql, commits, guards, late, ...parts }: AdminParts, ports: ProcessPorts): Promise<Door> {
+function openAdmin(settings: StandaloneSettings, { sql, commits, guards, deferred, ...parts }: AdminParts, ports: ProcessPorts): Promise<BoundListener> {
   const { lifecycle, metrics, clock, random, logger: root } = ports;
   const logger = root.child({ component: "admin" });
   const { advertisedAddress, bindPort } = settings.ingress;
-  const ingressPort = (): number => late.ingressPort ?? bindPort;
+  const ingressPort = (): number => deferred.ingressPort ?? bindPort;
   return openAdminDoor(
     settings.admin,
     {
       ...parts,
-      subscriptionStatuses: () => late.subscriptions?.statuses() ?? [],
+      subscriptionStatuses: () => deferred.subscriptions?.statuses() ?? [],
       sql: sql.query,
       health: () => lifecycle.health,
       isCommitting: () => commits.isCommitting(),
@@ -276,13 +276,13 @@ function partitionsDirectory(path: string): Promise<string> {
   return prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
 }
 
-async function lookAtPartitions(path: string): Promise<StoredPartitions> {
+async function readStoredPartitions(path: string): Promise<StoredPartitions> {
   await using level = await openLevelKeyValue(await partitionsDirectory(path));
   return storedPartitions(level);
 }
 
 /** What is committed, and what it amounts to. */
-interface Partitioned extends AsyncDisposable {
+interface OpenPartitions extends AsyncDisposable {
   readonly store: KvPartitionStore;
   readonly usage: () => Promise<UsageReport>;
   readonly level: LevelStore;
@@ -297,7 +297,7 @@ async function openPartitions(
   directory: string,
   newMark: string,
   check: (stored: StoredPartitions) => Promise<void>,
-): Promise<Partitioned> {
+): Promise<OpenPartitions> {
   const level = await openLevelKeyValue(directory);
   let stored: StoredPartitions;
   let meter: ActionMeter;
@@ -324,7 +324,7 @@ async function openPartitions(
 }
 
 /** Throws OPS0001 when the file with the secret cannot be read or holds none. */
-function guardsOf({ runtime: { secretFile, mode } }: Settings): GuardOptions {
+function guardsOf({ runtime: { secretFile, mode } }: StandaloneSettings): GuardOptions {
   const isSuspended = mode === "suspended";
   if (secretFile === undefined) return { secret: undefined, isSuspended };
   const secret = readSettingFile("runtime.secret-file", secretFile).trim();
@@ -333,7 +333,7 @@ function guardsOf({ runtime: { secretFile, mode } }: Settings): GuardOptions {
 }
 
 /** Throws OPS0001 when the file cannot be read or holds something else than one Ed25519 key. */
-function identityOf({ requestIdentityPrivateKeyPemFile: file }: Settings, clock: Clock): RequestIdentity | undefined {
+function identityOf({ requestIdentityPrivateKeyPemFile: file }: StandaloneSettings, clock: Clock): RequestIdentity | undefined {
   if (file === undefined) return undefined;
   return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
 }
@@ -347,7 +347,7 @@ interface Transports {
 }
 
 /** What is there only after those parts that need it at work. */
-interface Late {
+interface DeferredServerParts {
   worker: InvokerWorker | undefined;
   /** None while nothing is consumed. */
   subscriptions: Subscriptions | undefined;
@@ -356,7 +356,7 @@ interface Late {
 }
 
 /** Behind tunnels too, when there are some: the proxy is the operator's, so that no guard is asked about it. */
-function openTransport(tunnels: Tunnels | undefined, plain: EndpointTransport, deps: HttpTransportDeps): EndpointTransport {
+function openTransport(tunnels: TunnelSetup | undefined, plain: EndpointTransport, deps: HttpTransportDeps): EndpointTransport {
   if (tunnels === undefined) return plain;
   const { access, ca } = tunnels;
   const toProxy = createHttpTransport(deps, ca === undefined ? {} : { trustedCertificates: ca });
@@ -364,19 +364,19 @@ function openTransport(tunnels: Tunnels | undefined, plain: EndpointTransport, d
 }
 
 interface RegistryParts {
-  readonly settings: Settings;
+  readonly settings: StandaloneSettings;
   readonly metadata: MetadataStore;
   readonly store: PartitionStore;
   readonly partitionCount: number;
   readonly transports: Transports;
   readonly identity: RequestIdentity | undefined;
   readonly guard: EgressGuard | undefined;
-  readonly tunnels: Tunnels | undefined;
-  readonly late: Late;
+  readonly tunnels: TunnelSetup | undefined;
+  readonly deferred: DeferredServerParts;
 }
 
 function openRegistry(
-  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, late }: RegistryParts,
+  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, deferred }: RegistryParts,
   { metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<RegistryRole> {
   const logger = root.child({ component: "registry" });
@@ -390,8 +390,8 @@ function openRegistry(
       guard,
       tunnels: routes,
       countUsage(id, services) {
-        if (late.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
-        return late.worker.countUsage(id, services);
+        if (deferred.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
+        return deferred.worker.countUsage(id, services);
       },
       check: { partitionCount, store, replays },
       clock,
@@ -409,7 +409,7 @@ function openRegistry(
 }
 
 interface WorkerParts {
-  readonly settings: Settings;
+  readonly settings: StandaloneSettings;
   readonly store: PartitionStore;
   readonly registry: RegistryRole;
   readonly transports: Transports;

@@ -73,7 +73,7 @@ export const settings = group("Settings of perdure server. Every line can be set
   limits: limitSettings,
 });
 
-export type Settings = z.output<typeof settings>;
+export type StandaloneSettings = z.output<typeof settings>;
 export type LoadedSettings = LoadedConfig<typeof settings>;
 
 /** Names under which the reference knows what is kept elsewhere here. */
@@ -97,7 +97,7 @@ export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" |
 }
 
 /** Absolute directories that follow from the settings. */
-export function directoriesOf({ baseDir, nodeName, worker, meta }: Settings): {
+export function directoriesOf({ baseDir, nodeName, worker, meta }: StandaloneSettings): {
   node: string;
   partitions: string;
   metadata: string;

@@ -63,7 +63,7 @@ async function inMetadata<T>(work: (metadata: Awaited<ReturnType<typeof openLeve
 const recorded = () => inMetadata(readDataSet);
 const countOf = () => inMetadata(async (metadata) => (await metadata.get("cluster/partitions"))?.value);
 /** As the version before left it. */
-const forgetRecord = () =>
+const deleteRecord = () =>
   inMetadata((metadata) => metadata.write([{ kind: "delete", key: "cluster/data-set", expectedVersion: undefined }]));
 
 describe("a server whose partitions are gone", () => {
@@ -92,7 +92,7 @@ describe("a server whose partitions are gone", () => {
 
   test("is noticed on the directory of the version before too", async () => {
     await run();
-    await forgetRecord();
+    await deleteRecord();
     rmSync(at(PARTITIONS), { recursive: true });
     const { mark } = await refused();
     await run(`--worker.accept-data-loss=${mark}`);
@@ -159,7 +159,7 @@ describe("a server whose metadata are gone", () => {
 test("a directory of the version before gets its record, and one that is deleted as a whole begins anew", async () => {
   await run();
   const id = (await recorded())?.id;
-  await forgetRecord();
+  await deleteRecord();
   await run();
   expect((await recorded())?.id).toBe(id);
   rmSync(at(), { recursive: true });

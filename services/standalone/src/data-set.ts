@@ -24,7 +24,7 @@ const MARK_CHARS = 22;
 /** Accepts the loss of data that an older version made without a mark. */
 const UNMARKED = "unmarked";
 
-export interface DataSetOptions {
+export interface DirectoryDataSetOptions {
   readonly directories: { readonly partitions: string; readonly metadata: string };
   readonly numPartitions: number;
   /** `worker.accept-data-loss`. */
@@ -38,24 +38,24 @@ export interface DataSetPorts {
 }
 
 export class LocalDataSet {
-  readonly #options: DataSetOptions;
+  readonly #options: DirectoryDataSetOptions;
   readonly #ports: DataSetPorts;
   #hadPartitions = false;
   #record: StoredDataSet | undefined;
   /** Of the partitions that are there, or of metadata that are not. */
   #acceptedLoss: AcceptedLoss | undefined;
 
-  constructor(options: DataSetOptions, ports: DataSetPorts) {
+  constructor(options: DirectoryDataSetOptions, ports: DataSetPorts) {
     this.#options = options;
     this.#ports = ports;
   }
 
   /** Before the directory of the metadata is made. `look` reads partitions that are there. Throws STO0005 when the metadata are lost. */
-  async checkDirectories(look: () => Promise<StoredPartitions>): Promise<void> {
+  async checkDirectories(readPartitions: () => Promise<StoredPartitions>): Promise<void> {
     const { partitions, metadata } = this.#options.directories;
     this.#hadPartitions = await holdsDatabase(partitions);
     if (!this.#hadPartitions || (await holdsDatabase(metadata))) return;
-    this.#refuseLostMetadata(await look(), "is not there");
+    this.#refuseLostMetadata(await readPartitions(), "is not there");
   }
 
   /** Before the directory of the partitions is made; resolves with the mark for a new one. Throws STO0005 when they are lost. */
@@ -109,7 +109,7 @@ export class LocalDataSet {
    * With the mark durable in the partitions; resolves with their number. A setting that accepts the loss of these metadata is used up
    * with that, also when nothing was lost: left behind, it must not accept a later loss.
    */
-  async settle(
+  async finish(
     metadata: MetadataStore,
     {
       mark,

@@ -6,7 +6,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Secret } from "@perdure/base";
 import { RUNTIME_SECRET_HEADER } from "@perdure/cloud";
-import type { Guard, Refusal } from "@perdure/role/http";
+import type { RequestGuard, GuardRefusal } from "@perdure/role/http";
 import { type StorageFull, storageIsFull } from "./limited-partitions.js";
 
 export interface GuardOptions {
@@ -17,15 +17,15 @@ export interface GuardOptions {
   readonly storage?: StorageFull | undefined;
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+type GuardHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Undefined when there is nothing to guard. */
-export function ingressGuard(options: GuardOptions): Guard | undefined {
+export function ingressGuard(options: GuardOptions): RequestGuard | undefined {
   return guardOf(options, (_method, path) => path === "/restate/health", addsNothing);
 }
 
 /** What of its commands adds to what is stored is refused where they are submitted. */
-export function adminGuard(options: GuardOptions): Guard | undefined {
+export function adminGuard(options: GuardOptions): RequestGuard | undefined {
   const isRead = (method: string, path: string): boolean => method === "GET" || method === "HEAD" || isQuery(method, path);
   return guardOf({ ...options, storage: undefined }, isRead, () => true);
 }
@@ -42,7 +42,7 @@ function isQuery(method: string, path: string): boolean {
 
 type Allows = (method: string, path: string) => boolean;
 
-function guardOf({ secret, isSuspended, storage }: GuardOptions, isRead: Allows, mayWhenFull: Allows): Guard | undefined {
+function guardOf({ secret, isSuspended, storage }: GuardOptions, isRead: Allows, mayWhenFull: Allows): RequestGuard | undefined {
   if (secret === undefined && !isSuspended && storage === undefined) return undefined;
   const expected = secret === undefined ? undefined : digest(secret.reveal());
   return {
@@ -56,7 +56,7 @@ function guardOf({ secret, isSuspended, storage }: GuardOptions, isRead: Allows,
   };
 }
 
-function isShown(expected: Buffer, headers: Headers): boolean {
+function isShown(expected: Buffer, headers: GuardHeaders): boolean {
   const shown = headers[RUNTIME_SECRET_HEADER];
   return typeof shown === "string" && timingSafeEqual(digest(shown), expected);
 }
@@ -71,16 +71,16 @@ function pathOf(target: string): string {
   return end < 0 ? target : target.slice(0, end);
 }
 
-function full({ bytesMax }: StorageFull): Refusal {
+function full({ bytesMax }: StorageFull): GuardRefusal {
   const { http, code, message } = storageIsFull(bytesMax);
   return refused(http, code, message);
 }
 
-const UNAUTHORIZED: Refusal = refused(401, "PERD0401", "This runtime answers its gateway alone", {
+const UNAUTHORIZED: GuardRefusal = refused(401, "PERD0401", "This runtime answers its gateway alone", {
   "www-authenticate": 'Bearer realm="perdure"',
 });
-const SUSPENDED: Refusal = refused(403, "PERD0110", "This environment is suspended");
+const SUSPENDED: GuardRefusal = refused(403, "PERD0110", "This environment is suspended");
 
-function refused(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): Refusal {
+function refused(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): GuardRefusal {
   return { status, headers, body: JSON.stringify({ code: status, message, restate_code: code }) };
 }

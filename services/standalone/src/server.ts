@@ -1,9 +1,9 @@
 /** The command `server`: every role in one process, until a signal or a failure. */
-import { type Advice, type ProcessCommand, type ProcessPorts, type ReadyFacts, runProcess } from "@perdure/role";
+import { type ErrorAdvice, type ProcessCommand, type ProcessPorts, type ReadyFacts, runProcess } from "@perdure/role";
 import { startStandalone } from "./composition.js";
-import { directoriesOf, loadSettings, type Settings, settings as schema } from "./config.js";
+import { directoriesOf, loadSettings, type StandaloneSettings, settings as schema } from "./config.js";
 
-const ADVICE: Advice = {
+const ADVICE: ErrorAdvice = {
   RT0005:
     "Stop the other process, or give this one a directory of its own: --base-dir, --node-name or worker.storage-rocksdb.path.",
   RT0009: "Move the directory away, or set worker.storage-rocksdb.path to another one. Nothing in it was changed.",
@@ -25,7 +25,7 @@ export function runServer(command: ProcessCommand, environment: NodeJS.ProcessEn
   return runProcess(spec, command, environment);
 }
 
-async function start(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+async function start(settings: StandaloneSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { ingressPort, adminPort, identityPublicKey } = await startStandalone(settings, ports);
   const admin = settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`;
   // Runtimes answer their gateway alone, which has the console elsewhere.

@@ -4,7 +4,7 @@ import type { Partitions } from "@perdure/control";
 import type { Invoke } from "@perdure/partition";
 import { VirtualClock } from "@perdure/testkit";
 import { limitedPartitions } from "./limited-partitions.js";
-import { STORAGE_COMPACT_EVERY_MS, STORAGE_LOOK_EVERY_MS } from "./limits.js";
+import { STORAGE_COMPACT_EVERY_MS, STORAGE_CHECK_MS } from "./limits.js";
 import { ingressGuard } from "./runtime-guard.js";
 import { StorageLimit } from "./storage-limit.js";
 
@@ -14,13 +14,13 @@ const BYTES_MAX = 1_000;
 async function aLimit(bytes: number) {
   const clock = new VirtualClock();
   const held: boolean[] = [];
-  const store = { bytes, deleted: 0, compactions: 0, batches: 0, looks: 0 };
+  const store = { bytes, deleted: 0, compactions: 0, batches: 0, checks: 0 };
   const storage = {
     get batches() {
       return store.batches;
     },
     async storedBytes() {
-      store.looks++;
+      store.checks++;
       return store.bytes;
     },
     async compact() {
@@ -33,67 +33,67 @@ async function aLimit(bytes: number) {
     { storage, onHeld: (isHeld) => held.push(isHeld), clock, logger: silentLogger },
     BYTES_MAX,
   );
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     store.batches++;
-    clock.advanceBy(STORAGE_LOOK_EVERY_MS);
+    clock.advanceBy(STORAGE_CHECK_MS);
     await new Promise(setImmediate); // What a look asks answers at once.
   };
-  return { limit, clock, held, store, look };
+  return { limit, clock, held, store, check };
 }
 
 test("it is full beyond the limit, within one look, and has room again somewhat below it", async () => {
-  const { limit, store, look, held } = await aLimit(1_000);
+  const { limit, store, check, held } = await aLimit(1_000);
   expect(limit.isFull).toBe(false);
   store.bytes = 1_001;
-  await look();
+  await check();
   expect(limit.isFull).toBe(true);
   store.bytes = 960;
-  await look();
+  await check();
   expect(limit.isFull).toBe(true);
   store.bytes = 950;
-  await look();
+  await check();
   expect([limit.isFull, held]).toEqual([false, []]);
   await limit[Symbol.asyncDispose]();
 });
 
 test("a tenth beyond it no attempt runs, until it is under the limit", async () => {
-  const { limit, store, look, held } = await aLimit(1_101);
+  const { limit, store, check, held } = await aLimit(1_101);
   expect(limit.isFull).toBe(true);
   expect(held).toEqual([true]);
   store.bytes = 1_001;
-  await look();
+  await check();
   store.bytes = 1_000;
-  await look();
-  await look();
+  await check();
+  await check();
   expect(held).toEqual([true, true, false]);
   await limit[Symbol.asyncDispose]();
 });
 
 test("what was deleted is compacted away while it is full, and not all the time", async () => {
-  const { limit, clock, store, look } = await aLimit(1_050);
+  const { limit, clock, store, check } = await aLimit(1_050);
   store.deleted = 40;
-  await look();
+  await check();
   expect(store).toMatchObject({ compactions: 1, bytes: 1_050 }); // There was nothing to delete yet at the first look.
   clock.advanceBy(STORAGE_COMPACT_EVERY_MS);
   await new Promise(setImmediate);
-  await look();
+  await check();
   expect(store).toMatchObject({ compactions: 2, bytes: 1_010 });
-  await look();
+  await check();
   expect(store.compactions).toBe(2);
   await limit[Symbol.asyncDispose]();
 });
 
 test("while nothing is written nothing is measured, unless it is full", async () => {
-  const { limit, clock, store, look } = await aLimit(10);
+  const { limit, clock, store, check } = await aLimit(10);
   const idle = async (): Promise<void> => {
-    clock.advanceBy(10 * STORAGE_LOOK_EVERY_MS);
+    clock.advanceBy(10 * STORAGE_CHECK_MS);
     await new Promise(setImmediate);
   };
   await idle();
-  expect(store.looks).toBe(1);
+  expect(store.checks).toBe(1);
   store.bytes = 1_001;
-  await look();
-  expect([limit.isFull, store.looks]).toEqual([true, 2]);
+  await check();
+  expect([limit.isFull, store.checks]).toEqual([true, 2]);
   store.bytes = 1; // By a compaction, which writes no batch.
   await idle();
   expect(limit.isFull).toBe(false);
@@ -102,20 +102,20 @@ test("while nothing is written nothing is measured, unless it is full", async ()
 
 test("a store that cannot be measured leaves things as they are, and is asked again", async () => {
   const clock = new VirtualClock();
-  let asked = 0;
+  let reads = 0;
   const storage = {
     get batches() {
-      return asked;
+      return reads;
     },
     storedBytes: async () => {
-      if (++asked === 2) throw new Error("busy");
-      return asked === 1 ? 2_000 : 10;
+      if (++reads === 2) throw new Error("busy");
+      return reads === 1 ? 2_000 : 10;
     },
     compact: async () => undefined,
   };
   const limit = await StorageLimit.open({ storage, onHeld: () => undefined, clock, logger: silentLogger }, BYTES_MAX);
   for (const isFull of [true, false]) {
-    clock.advanceBy(STORAGE_LOOK_EVERY_MS);
+    clock.advanceBy(STORAGE_CHECK_MS);
     await new Promise(setImmediate);
     expect(limit.isFull).toBe(isFull);
   }

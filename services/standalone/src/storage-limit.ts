@@ -7,7 +7,7 @@
  *       └──(under 95 %)───────┴────── what was deleted is compacted away ◀─────────────┘
  */
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
-import { STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE, STORAGE_LOOK_EVERY_MS } from "./limits.js";
+import { STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE, STORAGE_CHECK_MS } from "./limits.js";
 
 export interface MeasuredStorage {
   /** Nothing is measured while it stays the same: idle environments cost nothing. */
@@ -39,7 +39,7 @@ export class StorageLimit implements AsyncDisposable {
   private constructor(ports: StorageLimitPorts, bytesMax: number) {
     this.#ports = ports;
     this.bytesMax = bytesMax;
-    this.#looking = this.#look();
+    this.#looking = this.#check();
   }
 
   /** Resolves after the first look: a server that starts full takes nothing. */
@@ -61,7 +61,7 @@ export class StorageLimit implements AsyncDisposable {
   }
 
   /** Never rejects. */
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { clock, logger } = this.#ports;
     try {
       await this.#measure();
@@ -70,8 +70,8 @@ export class StorageLimit implements AsyncDisposable {
       logger.warn({ code, reason: detail }, "what is stored could not be measured; trying again");
     }
     if (this.#isClosed) return;
-    this.#timer = clock.setTimer(STORAGE_LOOK_EVERY_MS, () => {
-      this.#looking = this.#look();
+    this.#timer = clock.setTimer(STORAGE_CHECK_MS, () => {
+      this.#looking = this.#check();
     });
   }
 

@@ -18,7 +18,7 @@ export interface AddressSettings {
   readonly consoleUrl: string;
 }
 
-export interface Addresses {
+export interface EnvironmentAddresses {
   /** Whether environments need numbers for their ports. */
   readonly usesSlots: boolean;
   ingressUrl(environment: Pick<EnvironmentRecord, "id" | "region" | "slot">): string;
@@ -37,7 +37,7 @@ export function createAddresses({
   tunnelSrv,
   tunnelServers,
   consoleUrl,
-}: AddressSettings): Addresses {
+}: AddressSettings): EnvironmentAddresses {
   const at = ({ id, region, slot }: Pick<EnvironmentRecord, "id" | "region" | "slot">, port: number, offset: number): string =>
     ports === undefined || slot === undefined
       ? `${scheme}://${environmentHost(bareOf(id), region, domain)}:${port}`

@@ -41,9 +41,9 @@ export const RETIRE_AFTER_MS = 86_400_000;
 /** `last used` is written at most this often (cloud.md §4.3). */
 export const LAST_USED_EVERY_MS = 300_000;
 /** A relay that says nothing for this long has no tunnels. */
-export const TUNNELS_FORGOTTEN_MS = 30_000;
+export const TUNNELS_EXPIRY_MS = 30_000;
 /** A gateway that says nothing for this long has no share of any rate; it says something every second. */
-export const GATEWAY_FORGOTTEN_MS = 5_000;
+export const GATEWAY_EXPIRY_MS = 5_000;
 
 /** What older keys sealed is tried again after this when it could not be sealed anew: nobody waits for it. */
 export const RENEWAL_AGAIN_MS = 60_000;
@@ -57,7 +57,7 @@ export const TOKEN_KEY_SIGNS_MS = 30 * 86_400_000;
 /** How often each process reads the keys again, and looks whether a new one is due. */
 export const TOKEN_KEYS_READ_MS = 60_000;
 /** A token that names a key we do not know makes us look, but not more often than this: anybody can send one. */
-export const TOKEN_KEYS_LOOK_MS = 1_000;
+export const TOKEN_KEYS_RELOAD_MS = 1_000;
 
 /** Attempts to make a runtime before its environment counts as failed (cloud.md §5.2). */
 export const PROVISION_TRIES_MAX = 3;
@@ -114,7 +114,7 @@ export const DEVICE_POLL_MS = 5_000;
 /** Two codes at once that are the same are rarer than one in a billion; five in a row are a mistake. */
 export const USER_CODE_TRIES_MAX = 5;
 /** How often one user code may be looked at, right or wrong (cloud.md §1.7). */
-export const DEVICE_CODE_LOOKS_MAX = 50;
+export const DEVICE_CODE_ATTEMPTS_MAX = 50;
 /** How long a browser is known in which somebody has signed in; it opens nothing. */
 export const DEVICE_COOKIE_MS = 180 * 86_400_000;
 /** An unfinished sign-in at another provider. */
@@ -130,12 +130,12 @@ export const OIDC_ANSWER_BYTES_MAX = 512 * 1024;
 /** Lines about one sign-in in the audit log: one for each account of the user, up to this. */
 export const LOGIN_AUDIT_ACCOUNTS_MAX = 10;
 /** Known to be blocked until some time, without asking the database; an old one is forgotten for a new one. */
-export const BLOCKED_KNOWN_MAX = 10_000;
+export const BLOCKED_CACHED_MAX = 10_000;
 
 /** A mail server that takes longer for a step is tried again later. */
 export const MAIL_TIMEOUT_MS = 10_000;
 /** How often any process looks for mail that waits: somebody sits in front of a page that tells them to look for it. */
-export const MAIL_LOOK_EVERY_MS = 2_000;
+export const MAIL_POLL_MS = 2_000;
 /** Sent at the same time by one process. */
 export const MAILS_AT_ONCE = 5;
 /** Bounds of the random pauses between attempts to send one. Meanwhile it is held for the first, which must be longer than an attempt takes. */
@@ -193,7 +193,7 @@ export const RATES = {
 /** Requests of the console to environments at the same time: each holds two sockets and little else. */
 export const PROXIED_AT_ONCE_MAX = 512;
 /** Their sessions are looked at this often, all with one question: whoever signs out wants it to be so. */
-export const SESSIONS_LOOK_EVERY_MS = 2_000;
+export const SESSIONS_POLL_MS = 2_000;
 /** …of one person: several tabs of a browser that asks six things at once; a handful of people cannot fill the room. */
 export const PROXIED_OF_USER_MAX = 48;
 /** No plan allows a larger body (cloud.md §6.5); the gateway looks at the plan. */

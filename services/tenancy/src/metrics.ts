@@ -36,9 +36,9 @@ export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock
       const sinceMs = clock.monotonicMs();
       let result = "failed";
       try {
-        const known = await tenancy.authenticate(credential, environmentId);
-        result = known.kind;
-        return known;
+        const authentication = await tenancy.authenticate(credential, environmentId);
+        result = authentication.kind;
+        return authentication;
       } finally {
         checks.inc(method, result);
         durations.observe((clock.monotonicMs() - sinceMs) / 1000, method);
@@ -47,10 +47,10 @@ export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock
   };
 }
 
-type Listener = (req: IncomingMessage, res: ServerResponse) => void;
+type NodeRequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 /** The same, with answers counted and measured. */
-export function measuredApi(listener: Listener, metrics: Metrics, clock: Clock): Listener {
+export function measuredApi(listener: NodeRequestHandler, metrics: Metrics, clock: Clock): NodeRequestHandler {
   const requests = metrics.counter({
     name: "perdure_tenancy_api_requests_total",
     help: "Requests to the Cloud API, the console and the login pages, without those that the console passes on",
@@ -97,7 +97,7 @@ export function environmentCounts(
   metrics: Metrics,
   { database, clock }: Pick<TenancyPorts, "database" | "clock">,
 ): () => Promise<void> {
-  let counts: Counts = [];
+  let counts: PlanStatusCounts = [];
   metrics.observedEach(
     {
       type: "gauge",
@@ -113,16 +113,16 @@ export function environmentCounts(
     help: "Seconds since usage was last reported, by any gateway or runtime; 0 before the first report",
   });
   return async () => {
-    const [found, reportedAtMs] = await Promise.all([
+    const [planCounts, reportedAtMs] = await Promise.all([
       database.tables.environments.countByPlanAndStatus(),
       database.tables.usage.lastReportMs(),
     ]);
-    counts = found;
+    counts = planCounts;
     lag.set(reportedAtMs === undefined ? 0 : Math.max(0, clock.nowMs() - reportedAtMs) / 1000);
   };
 }
 
-type Counts = Awaited<ReturnType<TenancyPorts["database"]["tables"]["environments"]["countByPlanAndStatus"]>>;
+type PlanStatusCounts = Awaited<ReturnType<TenancyPorts["database"]["tables"]["environments"]["countByPlanAndStatus"]>>;
 
 /** Told of everything that plans refuse. */
 export function planLimits(metrics: Metrics): (quota: PlanQuota) => void {

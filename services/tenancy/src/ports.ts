@@ -4,7 +4,7 @@ import type { EnvironmentId, EnvironmentSleep } from "@perdure/cloud";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
 import type { LogLine, LogSpan } from "@perdure/driver-process";
-import type { Addresses } from "./addresses.js";
+import type { EnvironmentAddresses } from "./addresses.js";
 import type { CallRates } from "./api/call-rates.js";
 import type { PlanQuota } from "./api/errors.js";
 import type { Rates } from "./login/rates.js";
@@ -13,7 +13,7 @@ import type { KeyRing } from "./secrets/key-ring.js";
 import type { AccessTokens } from "./tokens/access-tokens.js";
 
 /** Who sleeps, as this process sees it. */
-export interface Sleepers {
+export interface HibernationMonitor {
   /** Undefined: it is awake, or nothing is known of it yet. */
   sleepOf(id: EnvironmentId): EnvironmentSleep | undefined;
   /** Calls back after each change, until the signal aborts. */
@@ -25,7 +25,7 @@ export interface TenancyPorts {
   readonly ring: KeyRing;
   readonly keys: EnvironmentKeys;
   readonly tokens: AccessTokens;
-  readonly addresses: Addresses;
+  readonly addresses: EnvironmentAddresses;
   readonly rates: Rates;
   /** Of operations of the Cloud API. */
   readonly calls: CallRates;
@@ -37,9 +37,9 @@ export interface TenancyPorts {
   /** Told when somebody wants more than their plan allows. */
   readonly onPlanLimit?: ((quota: PlanQuota) => void) | undefined;
   /** Told when somebody wants an environment, so that one that sleeps gets up; often, and cheap. */
-  readonly onWanted?: ((id: EnvironmentId) => void) | undefined;
+  readonly onDemand?: ((id: EnvironmentId) => void) | undefined;
   /** Undefined where runtimes never sleep. */
-  readonly sleepers?: Sleepers | undefined;
+  readonly hibernation?: HibernationMonitor | undefined;
   /** What runtimes said; undefined where this process cannot see it. */
   readonly readLogs?: ((id: EnvironmentId, span: LogSpan) => Promise<readonly LogLine[]>) | undefined;
 }

@@ -4,7 +4,7 @@ import {
   type AccountId,
   type Authentication,
   type BareEnvironmentId,
-  type Caller,
+  type AuthenticatedCaller,
   type EnvironmentFacts,
   type EnvironmentId,
   environmentOfBare,
@@ -13,14 +13,14 @@ import {
   type RateShares,
   rateSharesOf,
   type Tenancy,
-  type TenancyNews,
+  type TenancyChange,
   type TunnelEvent,
   type TunnelsReport,
   type UsageReport,
 } from "@perdure/cloud";
 import type { AuditEntry, EnvironmentRecord } from "@perdure/driver-postgres";
 import { factsOf, isServed } from "./environments/facts.js";
-import { GATEWAY_FORGOTTEN_MS, LAST_USED_EVERY_MS } from "./limits.js";
+import { GATEWAY_EXPIRY_MS, LAST_USED_EVERY_MS } from "./limits.js";
 import type { TenancyPorts } from "./ports.js";
 
 export function createTenancy(ports: TenancyPorts): Tenancy {
@@ -64,19 +64,19 @@ class DatabaseTenancy implements Tenancy {
 
   async authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
     const isKey = credential.startsWith("key_");
-    const known = isKey ? await this.#key(credential, environmentId) : await this.#member(credential, environmentId);
-    if (known.kind === "caller" && mayWake(known.caller)) {
-      this.#ports.onWanted?.(environmentId);
-      await this.#wake(environmentId, known.caller);
+    const authentication = isKey ? await this.#key(credential, environmentId) : await this.#member(credential, environmentId);
+    if (authentication.kind === "caller" && mayWake(authentication.caller)) {
+      this.#ports.onDemand?.(environmentId);
+      await this.#wake(environmentId, authentication.caller);
     }
-    return known;
+    return authentication;
   }
 
   /** One that was suspended only because nobody came: somebody has come (cloud.md §5.4). This request is refused, the next one is not. */
-  async #wake(id: EnvironmentId, caller: Caller): Promise<void> {
+  async #wake(id: EnvironmentId, caller: AuthenticatedCaller): Promise<void> {
     const { database, clock, logger } = this.#ports;
-    const isIdle = (found: EnvironmentRecord | undefined): boolean =>
-      found?.status === "SUSPENDED" && found.suspendedFor === "idle";
+    const isIdle = (environment: EnvironmentRecord | undefined): boolean =>
+      environment?.status === "SUSPENDED" && environment.suspendedFor === "idle";
     if (!isIdle(await database.tables.environments.get(id))) return;
     const nowMs = clock.nowMs();
     await database.change(async (tables) => {
@@ -99,11 +99,11 @@ class DatabaseTenancy implements Tenancy {
     });
   }
 
-  watch(listener: (news: TenancyNews) => void, { signal }: { readonly signal: AbortSignal }): void {
+  watch(listener: (change: TenancyChange) => void, { signal }: { readonly signal: AbortSignal }): void {
     if (signal.aborted) return;
-    signal.addEventListener("abort", this.#ports.database.onNews(listener), { once: true });
+    signal.addEventListener("abort", this.#ports.database.onChange(listener), { once: true });
     // No news of the database: each process sees for itself who falls asleep and gets up.
-    this.#ports.sleepers?.watch((id) => listener({ kind: "environment", id }), { signal });
+    this.#ports.hibernation?.watch((id) => listener({ kind: "environment", id }), { signal });
   }
 
   async report(reports: readonly UsageReport[]): Promise<void> {
@@ -111,7 +111,7 @@ class DatabaseTenancy implements Tenancy {
     for (const { environmentId, source, atMs, totals } of reports) {
       await usage.report(environmentId, source, atMs, { actions: 0, ...totals }, undefined);
       // Gateways tell of what has changed only: known callers came by, whom nobody has to ask us about.
-      if (totals.ingressRequests + totals.adminRequests > 0) this.#ports.onWanted?.(environmentId);
+      if (totals.ingressRequests + totals.adminRequests > 0) this.#ports.onDemand?.(environmentId);
     }
   }
 
@@ -134,7 +134,7 @@ class DatabaseTenancy implements Tenancy {
     const { database, clock } = this.#ports;
     const nowMs = clock.nowMs();
     await database.tables.gateways.replace(report, nowMs);
-    const living = await database.tables.gateways.of(report.region, nowMs - GATEWAY_FORGOTTEN_MS);
+    const living = await database.tables.gateways.of(report.region, nowMs - GATEWAY_EXPIRY_MS);
     return rateSharesOf(living, report.gateway);
   }
 
@@ -147,23 +147,23 @@ class DatabaseTenancy implements Tenancy {
   async #key(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
     const { database, ring, clock } = this.#ports;
     const shown = parseApiKey(credential);
-    const known = shown === undefined ? undefined : await database.tables.apiKeys.get(shown.id);
-    if (shown === undefined || known === undefined) return UNKNOWN;
+    const record = shown === undefined ? undefined : await database.tables.apiKeys.get(shown.id);
+    if (shown === undefined || record === undefined) return UNKNOWN;
     const nowMs = clock.nowMs();
     const isGood =
-      ring.matches(shown.secret, known.secretHash, known.pepperVersion) &&
-      known.deletedAtMs === undefined &&
-      (known.expiresAtMs === undefined || known.expiresAtMs > nowMs);
+      ring.matches(shown.secret, record.secretHash, record.pepperVersion) &&
+      record.deletedAtMs === undefined &&
+      (record.expiresAtMs === undefined || record.expiresAtMs > nowMs);
     if (!isGood) return UNKNOWN;
-    if (known.environmentId !== environmentId) return ELSEWHERE;
-    if (known.pepperVersion < ring.newest) {
+    if (record.environmentId !== environmentId) return ELSEWHERE;
+    if (record.pepperVersion < ring.newest) {
       const { hash, pepperVersion } = ring.hash(shown.secret);
-      await database.tables.apiKeys.rehashed(known.id, hash, pepperVersion);
+      await database.tables.apiKeys.rehashed(record.id, hash, pepperVersion);
     }
-    if (nowMs - (known.lastUsedAtMs ?? 0) > LAST_USED_EVERY_MS) {
-      await database.tables.apiKeys.used(known.id, nowMs, LAST_USED_EVERY_MS);
+    if (nowMs - (record.lastUsedAtMs ?? 0) > LAST_USED_EVERY_MS) {
+      await database.tables.apiKeys.used(record.id, nowMs, LAST_USED_EVERY_MS);
     }
-    const { id, role, expiresAtMs, ratePerSecond } = known;
+    const { id, role, expiresAtMs, ratePerSecond } = record;
     return { kind: "caller", caller: { kind: "key", id, role, expiresAtMs, ratePerSecond } };
   }
 
@@ -180,7 +180,7 @@ class DatabaseTenancy implements Tenancy {
 }
 
 /** Who could do more there than look. */
-function mayWake(caller: Caller): boolean {
+function mayWake(caller: AuthenticatedCaller): boolean {
   if (caller.kind === "key") return caller.role !== "perdure:role::AdminReadOnly";
   return caller.role !== "viewer" && caller.role !== "billing";
 }

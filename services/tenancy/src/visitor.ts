@@ -1,5 +1,5 @@
 /** Why: a browser without a screen, for demos and tests of the pages: it keeps cookies, fills in the forms of pages and follows nobody by itself. */
-export interface Visited {
+export interface PageResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -7,7 +7,7 @@ export interface Visited {
   readonly location: string;
 }
 
-export class Visitor {
+export class BrowserClient {
   readonly origin: string;
   readonly #userAgent: string;
   readonly cookies = new Map<string, string>();
@@ -17,20 +17,20 @@ export class Visitor {
     this.#userAgent = userAgent;
   }
 
-  async get(path: string): Promise<Visited> {
-    return await this.#ask(path, { method: "GET" });
+  async get(path: string): Promise<PageResponse> {
+    return await this.#fetch(path, { method: "GET" });
   }
 
   /** Posts as the page at `formPath` would: with its proof, and what else it hides. */
-  async submit(formPath: string, path: string, fields: Readonly<Record<string, string>>): Promise<Visited> {
+  async submit(formPath: string, path: string, fields: Readonly<Record<string, string>>): Promise<PageResponse> {
     return await this.post(path, { csrf: csrfOf((await this.get(formPath)).text), ...fields });
   }
 
-  async post(path: string, fields: Readonly<Record<string, string>>, headers: Record<string, string> = {}): Promise<Visited> {
-    return await this.#ask(path, { method: "POST", body: new URLSearchParams(fields), headers });
+  async post(path: string, fields: Readonly<Record<string, string>>, headers: Record<string, string> = {}): Promise<PageResponse> {
+    return await this.#fetch(path, { method: "POST", body: new URLSearchParams(fields), headers });
   }
 
-  async #ask(path: string, init: { method: string; body?: URLSearchParams; headers?: Record<string, string> }): Promise<Visited> {
+  async #fetch(path: string, init: { method: string; body?: URLSearchParams; headers?: Record<string, string> }): Promise<PageResponse> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = { ...init.headers, cookie, "user-agent": this.#userAgent };
     const response = await fetch(new URL(path, this.origin), { ...init, headers, redirect: "manual" });

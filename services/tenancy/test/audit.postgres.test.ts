@@ -1,10 +1,10 @@
 /** The audit log is complete: each operation of the Cloud API either only reads, or leaves a line that says who changed what. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { accountOperations, userOperations } from "@perdure/cloud-client";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 beforeAll(async () => {
   database = await startDatabase();
@@ -67,7 +67,7 @@ interface Answer {
   readonly lines: readonly Line[];
 }
 
-async function ask(user: TestUser, path: string, body: object): Promise<Answer> {
+async function call(user: TestUser, path: string, body: object): Promise<Answer> {
   const response = await fetch(`${cloud.origin}/cloud/${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${user.token}` },
@@ -81,20 +81,20 @@ async function ask(user: TestUser, path: string, body: object): Promise<Answer> 
 }
 
 test("every operation that changes something leaves one line, by whoever asked; those that read leave none", async () => {
-  const [owner, guest] = [await cloud.user(), await cloud.user()];
-  const told: Partial<Record<Operation, string | undefined>> = {};
+  const [owner, invitee] = [await cloud.user(), await cloud.user()];
+  const auditTargets: Partial<Record<Operation, string | undefined>> = {};
   const secrets: string[] = [];
   const written: string[] = [];
   let account = "";
 
   const succeed = async (name: Operation, body: object = {}, user = owner): Promise<Answer["body"]> => {
-    const answer = await ask(user, name in accountOperations ? `${account}/${name}` : name, body);
+    const answer = await call(user, name in accountOperations ? `${account}/${name}` : name, body);
     expect([name, answer.status, answer.lines.length]).toEqual([name, 200, ACTIONS[name] === undefined ? 0 : 1]);
     if (name === "CreateAccount") account = answer.body["accountId"] as string;
     for (const { actorKind, actorId, account: of } of answer.lines) {
       expect([name, actorKind, actorId, of]).toEqual([name, "user", user.id, account]);
     }
-    told[name] = answer.lines[0]?.action;
+    auditTargets[name] = answer.lines[0]?.action;
     written.push(...answer.lines.map(({ details }) => details));
     return answer.body;
   };
@@ -108,17 +108,17 @@ test("every operation that changes something leaves one line, by whoever asked; 
   await cloud.ports.database.tables.accounts.setPlan(account as never, "team");
   await succeed("DescribeAccount");
 
-  const invitation = { email: guest.email, role: "viewer" };
+  const invitation = { email: invitee.email, role: "viewer" };
   secrets.push((await succeed("InviteMember", invitation))["token"] as string);
-  await succeed("WithdrawInvitation", { email: guest.email });
+  await succeed("WithdrawInvitation", { email: invitee.email });
   const { token = "" } = await succeed("InviteMember", invitation);
   secrets.push(token);
-  await succeed("AcceptInvitation", { token }, guest);
-  const refused = await ask(guest, `${account}/CreateEnvironment`, { name: "dev", region: "us" });
+  await succeed("AcceptInvitation", { token }, invitee);
+  const refused = await call(invitee, `${account}/CreateEnvironment`, { name: "dev", region: "us" });
   expect([refused.status, refused.lines]).toEqual([403, []]);
-  await succeed("UpdateMember", { userId: guest.id, role: "developer" });
+  await succeed("UpdateMember", { userId: invitee.id, role: "developer" });
   await succeed("ListMembers");
-  await succeed("RemoveMember", { userId: guest.id });
+  await succeed("RemoveMember", { userId: invitee.id });
 
   const { environmentId = "" } = await succeed("CreateEnvironment", { name: "dev", region: "us" });
   const nowMs = cloud.clock.nowMs();
@@ -143,7 +143,7 @@ test("every operation that changes something leaves one line, by whoever asked; 
   await succeed("UndeleteEnvironment", { environmentId });
   await succeed("ListAuditEvents");
 
-  expect(told).toEqual(ACTIONS);
+  expect(auditTargets).toEqual(ACTIONS);
   expect(Object.keys(ACTIONS).toSorted()).toEqual([...Object.keys(userOperations), ...Object.keys(accountOperations)].toSorted());
   expect(secrets.every((secret) => secret.length > 20)).toBe(true);
   expect(written.filter((details) => secrets.some((secret) => details.includes(secret)))).toEqual([]);

@@ -14,31 +14,31 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 describe("members", () => {
   test("are invited, join with their own address, change roles and leave", async () => {
-    const [owner, guest, stranger] = [await world.cloud.user(), await world.cloud.user(), await world.cloud.user()];
+    const [owner, invitee, otherUser] = [await world.cloud.user(), await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
     const invite = (email: string, role: "viewer" | "owner" = "viewer") =>
       owner.client.account(account, "InviteMember", { email, role });
-    const { token: old } = await invite(guest.email);
-    const { token } = await invite(guest.email.toUpperCase());
+    const { token: old } = await invite(invitee.email);
+    const { token } = await invite(invitee.email.toUpperCase());
     const accept = (by: TestUser, text: string) =>
       by.client.user("AcceptInvitation", { token: text }).catch(({ status }: { status: number }) => status);
-    expect(await accept(guest, old)).toBe(404);
-    expect(await accept(stranger, token)).toBe(404);
-    expect(await accept(guest, token)).toEqual({ accountId: account, role: "viewer" });
-    expect(await accept(guest, token)).toBe(404);
-    expect(await invite(guest.email).catch((e) => e)).toMatchObject({ status: 409 });
-    await owner.client.account(account, "UpdateMember", { userId: guest.id, role: "admin" });
-    const byGuest = (name: "UpdateMember" | "RemoveMember", body: object) =>
-      world.ask(`/cloud/${account}/${name}`, guest.token, JSON.stringify(body));
-    expect(await byGuest("UpdateMember", { userId: owner.id, role: "viewer" })).toMatchObject({ status: 403 });
-    expect(await byGuest("UpdateMember", { userId: guest.id, role: "owner" })).toMatchObject({ status: 403 });
-    expect(await byGuest("RemoveMember", { userId: owner.id })).toMatchObject({ status: 403 });
-    expect(await byGuest("RemoveMember", { userId: newUserId(1, systemRandom) })).toMatchObject({ status: 404 });
+    expect(await accept(invitee, old)).toBe(404);
+    expect(await accept(otherUser, token)).toBe(404);
+    expect(await accept(invitee, token)).toEqual({ accountId: account, role: "viewer" });
+    expect(await accept(invitee, token)).toBe(404);
+    expect(await invite(invitee.email).catch((e) => e)).toMatchObject({ status: 409 });
+    await owner.client.account(account, "UpdateMember", { userId: invitee.id, role: "admin" });
+    const asInvitee = (name: "UpdateMember" | "RemoveMember", body: object) =>
+      world.call(`/cloud/${account}/${name}`, invitee.token, JSON.stringify(body));
+    expect(await asInvitee("UpdateMember", { userId: owner.id, role: "viewer" })).toMatchObject({ status: 403 });
+    expect(await asInvitee("UpdateMember", { userId: invitee.id, role: "owner" })).toMatchObject({ status: 403 });
+    expect(await asInvitee("RemoveMember", { userId: owner.id })).toMatchObject({ status: 403 });
+    expect(await asInvitee("RemoveMember", { userId: newUserId(1, systemRandom) })).toMatchObject({ status: 404 });
     expect(await owner.client.account(account, "RemoveMember", { userId: owner.id }).catch((e) => e)).toMatchObject({
       status: 409,
     });
-    expect(await byGuest("RemoveMember", { userId: guest.id })).toMatchObject({ status: 200 });
-    expect(await byGuest("RemoveMember", { userId: guest.id })).toMatchObject({ status: 403 });
+    expect(await asInvitee("RemoveMember", { userId: invitee.id })).toMatchObject({ status: 200 });
+    expect(await asInvitee("RemoveMember", { userId: invitee.id })).toMatchObject({ status: 403 });
     expect((await owner.client.account(account, "ListMembers", {})).members.map(({ userId }) => userId)).toEqual([owner.id]);
   });
 
@@ -54,17 +54,17 @@ describe("members", () => {
     const isGood = async ({ apiKey }: { apiKey: string }): Promise<boolean> =>
       (await world.cloud.tenancy.authenticate(apiKey, environmentId)).kind !== "unknown";
     const [theirs, mine] = [await keyOf(maker), await keyOf(owner)];
-    const ask = (name: "UpdateMember" | "RemoveMember", more: object) =>
+    const request = (name: "UpdateMember" | "RemoveMember", more: object) =>
       owner.client.account(account, name, { userId: maker.id, role: "viewer", ...more } as never);
     const shown = { apiKeys: [{ keyId: theirs.keyId, createdBy: maker.id }] };
-    expect(await ask("RemoveMember", { dryRun: true })).toMatchObject({ ...shown, apiKeysDeleted: false });
-    expect(await ask("UpdateMember", { role: "admin" })).toMatchObject({ apiKeys: [] }); // Admins make keys as well.
+    expect(await request("RemoveMember", { dryRun: true })).toMatchObject({ ...shown, apiKeysDeleted: false });
+    expect(await request("UpdateMember", { role: "admin" })).toMatchObject({ apiKeys: [] }); // Admins make keys as well.
     expect(await isGood(theirs)).toBe(true);
-    expect(await ask("UpdateMember", { keepApiKeys: true })).toMatchObject({ ...shown, apiKeysDeleted: false });
+    expect(await request("UpdateMember", { keepApiKeys: true })).toMatchObject({ ...shown, apiKeysDeleted: false });
     expect(await isGood(theirs)).toBe(true);
-    expect(await ask("UpdateMember", {})).toMatchObject({ ...shown, apiKeysDeleted: true });
+    expect(await request("UpdateMember", {})).toMatchObject({ ...shown, apiKeysDeleted: true });
     expect([await isGood(theirs), await isGood(mine)]).toEqual([false, true]);
-    expect(await ask("RemoveMember", {})).toMatchObject({ apiKeys: [] });
+    expect(await request("RemoveMember", {})).toMatchObject({ apiKeys: [] });
   });
 
   test("invitations are few: to one address, and of one account", async () => {
@@ -116,22 +116,22 @@ describe("members", () => {
     await owner.client.account(account, "RemoveMember", { userId: admin.id });
     expect([await asViewer(), (await open()).length]).toEqual([404, 1]);
     expect(await byOwner()).toMatchObject({ role: "viewer" });
-    const told = await owner.client.account(account, "ListAuditEvents", { action: "member.withdraw-invitation" });
-    expect(told.events.map(({ target }) => target)).toEqual([other.email, friend.email]);
+    const listed = await owner.client.account(account, "ListAuditEvents", { action: "member.withdraw-invitation" });
+    expect(listed.events.map(({ target }) => target)).toEqual([other.email, friend.email]);
   });
 
   test("invitations end after a week, or when they are withdrawn", async () => {
-    const [owner, guest] = [await world.cloud.user(), await world.cloud.user()];
+    const [owner, invitee] = [await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
-    const invitation = await owner.client.account(account, "InviteMember", { email: guest.email, role: "viewer" });
+    const invitation = await owner.client.account(account, "InviteMember", { email: invitee.email, role: "viewer" });
     const tokenHash = createHash("sha256").update(invitation.token).digest();
-    const late = invitation.expiresAt * 1_000 + 1_000;
-    expect(await world.cloud.ports.database.tables.invitations.accept(tokenHash, guest.email, guest.id, late)).toBeUndefined();
-    await owner.client.account(account, "WithdrawInvitation", { email: guest.email });
-    expect(await guest.client.user("AcceptInvitation", { token: invitation.token }).catch((e) => e)).toMatchObject({
+    const expiredAtMs = invitation.expiresAt * 1_000 + 1_000;
+    expect(await world.cloud.ports.database.tables.invitations.accept(tokenHash, invitee.email, invitee.id, expiredAtMs)).toBeUndefined();
+    await owner.client.account(account, "WithdrawInvitation", { email: invitee.email });
+    expect(await invitee.client.user("AcceptInvitation", { token: invitation.token }).catch((e) => e)).toMatchObject({
       status: 404,
     });
-    expect(await owner.client.account(account, "WithdrawInvitation", { email: guest.email }).catch((e) => e)).toMatchObject({
+    expect(await owner.client.account(account, "WithdrawInvitation", { email: invitee.email }).catch((e) => e)).toMatchObject({
       status: 404,
     });
   });
@@ -262,9 +262,9 @@ describe("accounts, usage and the audit log", () => {
       { kind: "refused", atMs: 3_000, environmentId: newEnvironmentId(0, systemRandom), address, omitted: 0 },
     ] as const;
     await world.cloud.tenancy.reportTunnels({ relay: "r3", atMs: 0, connections: [], events });
-    const found = (await user.client.account(account, "ListAuditEvents", {})).events;
+    const auditEvents = (await user.client.account(account, "ListAuditEvents", {})).events;
     const system = { actorKind: "system", environmentId, remoteAddress: address };
-    const tunnelEvents = found.filter(({ action }) => action.startsWith("tunnel.")).sort((a, b) => a.at - b.at);
+    const tunnelEvents = auditEvents.filter(({ action }) => action.startsWith("tunnel.")).sort((a, b) => a.at - b.at);
     expect(tunnelEvents).toMatchObject([
       { ...system, at: 1, action: "tunnel.open", actorKind: "user", actorId: user.id, target: "laptop" },
       { ...system, at: 2, action: "tunnel.close", actorId: "key_1", target: "laptop", details: { relay: "r3", connection: "b" } },

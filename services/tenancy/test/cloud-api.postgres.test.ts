@@ -16,11 +16,11 @@ describe("who may call", () => {
     const user = await world.cloud.user();
     const account = await user.account();
     const id = await world.environmentOf(user, account);
-    const accounts = await world.askBare("/cloud/ListAccounts", user.token);
+    const accounts = await world.callBare("/cloud/ListAccounts", user.token);
     expect(accounts).toMatchObject({ status: 200, body: { accounts: [{ accountId: account, name: "Acme" }] } });
-    const environments = await world.askBare(`/cloud/${account}/ListEnvironments`, user.token);
+    const environments = await world.callBare(`/cloud/${account}/ListEnvironments`, user.token);
     expect(environments).toMatchObject({ status: 200, body: { environments: [{ environmentId: id, name: "dev" }] } });
-    const { body } = await world.ask(`/cloud/${account}/DescribeEnvironment`, user.token, JSON.stringify({ environmentId: id }));
+    const { body } = await world.call(`/cloud/${account}/DescribeEnvironment`, user.token, JSON.stringify({ environmentId: id }));
     const host = `${id.slice(4)}.env.us.perdure.test`;
     expect(body).toMatchObject({
       environmentId: id,
@@ -36,12 +36,12 @@ describe("who may call", () => {
   });
 
   test("foreign and unknown accounts answer the same, whatever is asked", async () => {
-    const [owner, stranger] = [await world.cloud.user(), await world.cloud.user()];
+    const [owner, otherUser] = [await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
     const answers = await Promise.all(
       [account, newAccountId(systemRandom), "acc_nonsense", "..%2f"].flatMap((id) =>
         [...Object.keys(accountOperations), "ExportAuditEvents", "Nonsense"].map((name) =>
-          world.ask(`/cloud/${id}/${name}`, stranger.token),
+          world.call(`/cloud/${id}/${name}`, otherUser.token),
         ),
       ),
     );
@@ -49,12 +49,12 @@ describe("who may call", () => {
     expect([...distinct].map((text) => JSON.parse(text))).toEqual([
       { status: 403, rest: { code: 403, message: "You are not a member of this account", restate_code: "PERD0403" } },
     ]);
-    const update = await world.ask("/cloud/UpdateAccount", stranger.token, JSON.stringify({ accountId: account, name: "Mine" }));
+    const update = await world.call("/cloud/UpdateAccount", otherUser.token, JSON.stringify({ accountId: account, name: "Mine" }));
     expect(same(update)).toEqual(same(answers[0] as Answer));
   });
 
   test("T30: foreign accounts and accounts that are not there take the same time", async () => {
-    const [member, stranger] = [await world.cloud.user(), await world.cloud.user()];
+    const [member, otherUser] = [await world.cloud.user(), await world.cloud.user()];
     const foreign = await member.account();
     await world.environmentOf(member, foreign);
     const paths = [foreign, newAccountId(systemRandom)].map((account) => `/cloud/${account}/ListEnvironments`);
@@ -63,7 +63,7 @@ describe("who may call", () => {
       // In turns, so that whatever else the machine does concerns both.
       for (const [which, path] of paths.entries()) {
         const startedAtMs = performance.now();
-        await world.ask(path, stranger.token);
+        await world.call(path, otherUser.token);
         took[which]?.push(performance.now() - startedAtMs);
       }
     }
@@ -84,7 +84,7 @@ describe("who may call", () => {
     ];
     for (const token of forged) {
       for (const name of [...Object.keys(userOperations), `${newAccountId(systemRandom)}/ListEnvironments`]) {
-        const answer = await world.ask(`/cloud/${name}`, token);
+        const answer = await world.call(`/cloud/${name}`, token);
         expect(answer).toMatchObject({ status: 401, body: { code: 401, restate_code: "PERD0401" } });
         expect(answer.headers.get("www-authenticate")).toContain('Bearer realm="perdure"');
       }
@@ -100,7 +100,7 @@ describe("who may call", () => {
       await world.cloud.ports.database.tables.accounts.addMember({ accountId: account, userId: member.id, role, sinceMs: 1 });
       for (const name of Object.keys(accountOperations)) {
         // With nothing in the body: who may not is told so before anything is looked at.
-        const { status } = await world.ask(`/cloud/${account}/${name}`, member.token);
+        const { status } = await world.call(`/cloud/${account}/${name}`, member.token);
         if (status !== 403) allowed[name] = (allowed[name] ?? "") + role[0];
       }
     }
@@ -148,7 +148,7 @@ describe("who may call", () => {
       ["/cloud/%E0%A4%A", "{}", 400, "PERD0400"],
     ];
     for (const [path, body, status, code] of cases) {
-      const answer = await world.ask(path, user.token, body);
+      const answer = await world.call(path, user.token, body);
       expect([path, answer.status, answer.body["restate_code"]]).toEqual([path, status, code]);
       expect(answer.body).toEqual({
         code: status,
@@ -194,13 +194,13 @@ describe("environments of others", () => {
     }
     const answers = await Promise.all(
       [foreign, newEnvironmentId(1, systemRandom), gone].map((environmentId) =>
-        world.ask(`/cloud/${account}/${name}`, mine.token, JSON.stringify({ environmentId, ...rest })),
+        world.call(`/cloud/${account}/${name}`, mine.token, JSON.stringify({ environmentId, ...rest })),
       ),
     );
     expect(answers.map(same)).toEqual(Array(3).fill(same(answers[0] as Answer)));
     expect(answers[0]).toMatchObject({ status: 404, body: { message: "Unknown environment", restate_code: "PERD0404" } });
     for (const environmentId of ["env_x", 7, null, `${foreign}'--`]) {
-      const answer = await world.ask(`/cloud/${account}/${name}`, mine.token, JSON.stringify({ ...rest, environmentId }));
+      const answer = await world.call(`/cloud/${account}/${name}`, mine.token, JSON.stringify({ ...rest, environmentId }));
       expect(answer).toMatchObject({ status: 400, body: { restate_code: "PERD0400" } });
     }
   });
@@ -208,11 +208,11 @@ describe("environments of others", () => {
 
 test("the client tells apart what the API refused and what never reached it", async () => {
   const user = await world.cloud.user();
-  const nobody = new CloudClient({
+  const unreachable = new CloudClient({
     baseUrl: "http://127.0.0.1:1/some/path",
     accessToken: () => ({ reveal: () => user.token }) as never,
   });
-  await expect(nobody.user("ListAccounts", {})).rejects.toMatchObject({ status: 0, code: undefined });
+  await expect(unreachable.user("ListAccounts", {})).rejects.toMatchObject({ status: 0, code: undefined });
   const prefixed = new CloudClient({
     baseUrl: `${world.cloud.origin}/some/path`,
     accessToken: () => ({ reveal: () => user.token }) as never,

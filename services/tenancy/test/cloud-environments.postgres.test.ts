@@ -15,7 +15,7 @@ describe("environments", () => {
   test("bad wishes are refused by name", async () => {
     const user = await world.cloud.user();
     const account = await user.account("team");
-    const create = (body: object) => world.ask(`/cloud/${account}/CreateEnvironment`, user.token, JSON.stringify(body));
+    const create = (body: object) => world.call(`/cloud/${account}/CreateEnvironment`, user.token, JSON.stringify(body));
     for (const name of ["", "Dev", "default", "global", "local", "a b", "x".repeat(41), undefined]) {
       expect(await create({ name, region: "us" })).toMatchObject({
         status: 400,
@@ -66,7 +66,7 @@ describe("environments", () => {
     const as =
       (user: TestUser) =>
       (name: keyof AccountOperations, more: object = {}) =>
-        world.ask(`/cloud/${account}/${name}`, user.token, JSON.stringify({ environmentId, ...more }));
+        world.call(`/cloud/${account}/${name}`, user.token, JSON.stringify({ environmentId, ...more }));
     const call = as(owner);
     expect(await call("SuspendEnvironment")).toMatchObject({ status: 409 });
     await world.activate(environmentId);
@@ -121,7 +121,7 @@ describe("environments", () => {
       suspendedFor: "quota",
       nowMs: 1,
     });
-    const resume = () => world.ask(`/cloud/${account}/ResumeEnvironment`, owner.token, JSON.stringify({ environmentId }));
+    const resume = () => world.call(`/cloud/${account}/ResumeEnvironment`, owner.token, JSON.stringify({ environmentId }));
     expect(await resume()).toMatchObject({ status: 403, body: { restate_code: "PERD0201" } });
     await owner.client.account(account, "DestroyEnvironment", { environmentId, confirmName: "dev" });
     const back = await owner.client.account(account, "UndeleteEnvironment", { environmentId });
@@ -133,7 +133,7 @@ describe("environments", () => {
     const account = await owner.account();
     const environmentId = await world.environmentOf(owner, account);
     const update = (body: object) =>
-      world.ask(`/cloud/${account}/UpdateEnvironment`, owner.token, JSON.stringify({ environmentId, ...body }));
+      world.call(`/cloud/${account}/UpdateEnvironment`, owner.token, JSON.stringify({ environmentId, ...body }));
     const changes = { name: "prod", corsOrigins: ["https://app.example"], forwardsForeignAuthorization: true };
     expect(await update(changes)).toMatchObject({ status: 200, body: changes });
     expect(await update({ corsOrigins: ["app.example"] })).toMatchObject({ status: 400 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 export interface Answer {
@@ -17,9 +17,9 @@ export const same = ({ status, body: { request_id: _, ...rest } }: Answer) => ({
 
 export class CloudWorld implements AsyncDisposable {
   readonly cloud: TestTenancy;
-  readonly #database: Database;
+  readonly #database: EmptyDatabase;
 
-  private constructor(cloud: TestTenancy, database: Database) {
+  private constructor(cloud: TestTenancy, database: EmptyDatabase) {
     this.cloud = cloud;
     this.#database = database;
   }
@@ -29,7 +29,7 @@ export class CloudWorld implements AsyncDisposable {
     return new CloudWorld(await openTestTenancy(database.url), database);
   }
 
-  async ask(path: string, token: string | undefined, body = "{}"): Promise<Answer> {
+  async call(path: string, token: string | undefined, body = "{}"): Promise<Answer> {
     const headers: Record<string, string> = { "content-type": "application/json" };
     if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
     const response = await fetch(`${this.cloud.origin}${path}`, { method: "POST", headers, body });
@@ -38,7 +38,7 @@ export class CloudWorld implements AsyncDisposable {
   }
 
   /** Posts nothing, and does not even say so: there is no header about the body. */
-  async askBare(path: string, token: string): Promise<Pick<Answer, "status" | "body">> {
+  async callBare(path: string, token: string): Promise<Pick<Answer, "status" | "body">> {
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
     const outgoing = request(`${this.cloud.origin}${path}`, { method: "POST", headers, agent: false });
     for (const name of ["content-length", "transfer-encoding"]) outgoing.removeHeader(name);

@@ -9,7 +9,7 @@ import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, ForwardingKeys } from "@perdure/cloud/forwarding";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "../src/limits.js";
 import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
@@ -18,8 +18,8 @@ type Script = (req: IncomingMessage, res: ServerResponse) => void;
 /** Stands for a gateway: does what the test says, and keeps what it hears. */
 let gateway: Server;
 let script: Script;
-let heard: IncomingMessage[];
-let database: Database;
+let requests: IncomingMessage[];
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 let page: ConsolePage;
 let account: string;
@@ -29,7 +29,7 @@ const portOf = (one: Server): number => (one.address() as AddressInfo).port;
 
 beforeAll(async () => {
   gateway = createServer((req, res) => {
-    heard.push(req);
+    requests.push(req);
     script(req, res);
   });
   gateway.listen(0, "127.0.0.1");
@@ -49,7 +49,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 beforeEach(() => {
-  heard = [];
+  requests = [];
   script = (_req, res) => void res.writeHead(200, { "content-type": "application/json" }).end("{}");
 });
 
@@ -59,8 +59,8 @@ async function anEnvironment(owner: ConsolePage, of: string, name: string): Prom
   return json.environmentId;
 }
 
-const at = (door: "admin" | "ingress", path: string, id: string = environment): string =>
-  `/console/environments/${id}/${door}${path}`;
+const at = (endpoint: "admin" | "ingress", path: string, id: string = environment): string =>
+  `/console/environments/${id}/${endpoint}${path}`;
 
 /** Leaves the answer to be read by the test. */
 function open(path: string, method = "GET", headers: Record<string, string> = {}) {
@@ -79,7 +79,7 @@ describe("what reaches the gateway", () => {
       { "idempotency-key": "k1", "x-mine": "kept", accept: "application/json" },
     );
     expect([answer.status, answer.json]).toEqual([201, { name: "Ada" }]);
-    const [req] = heard;
+    const [req] = requests;
     expect([req?.method, req?.url]).toEqual(["POST", path]);
     expect(req?.headers).toMatchObject({
       host: `${bareOf(environment)}.env.us.perdure.test:8080`,
@@ -96,17 +96,17 @@ describe("what reaches the gateway", () => {
     expect((facts?.expiresAtMs ?? 0) - cloud.clock.nowMs()).toBeLessThanOrEqual(300_000);
     // The same for some minutes, so that gateways know it; then another one.
     const tokenNow = async () => {
-      await page.ask("GET", at("admin", "/services"));
-      return heard.at(-1)?.headers.authorization;
+      await page.request("GET", at("admin", "/services"));
+      return requests.at(-1)?.headers.authorization;
     };
     expect(await tokenNow()).toBe(`Bearer ${token}`);
     cloud.clock.aheadMs += 151_000;
     expect(await tokenNow()).not.toBe(`Bearer ${token}`);
-    expect(heard.at(-1)?.headers.host).toBe(`${bareOf(environment)}.env.us.perdure.test:9070`);
+    expect(requests.at(-1)?.headers.host).toBe(`${bareOf(environment)}.env.us.perdure.test:9070`);
   });
 
   test("has nothing of what is between the browser and us", async () => {
-    await page.ask("GET", at("ingress", "/x"), {
+    await page.request("GET", at("ingress", "/x"), {
       authorization: "Bearer key_stolen",
       "proxy-authorization": "Basic eA==",
       origin: "https://api.us.perdure.test",
@@ -122,27 +122,27 @@ describe("what reaches the gateway", () => {
       "x-hop": "1",
       "access-control-request-method": "PUT",
     });
-    const { authorization, host, connection, ...rest } = heard[0]?.headers ?? {};
+    const { authorization, host, connection, ...rest } = requests[0]?.headers ?? {};
     expect([rest, connection]).toEqual([{}, "close"]);
     expect(authorization).not.toContain("key_stolen");
     expect(host).not.toContain("evil");
-    expect(JSON.stringify(heard[0]?.rawHeaders)).not.toMatch(/session|csrf|stolen|1\.2\.3\.4/);
+    expect(JSON.stringify(requests[0]?.rawHeaders)).not.toMatch(/session|csrf|stolen|1\.2\.3\.4/);
   });
 
   test("says whose it is to gateways that share a key, whatever the page says", async () => {
     const keys = ForwardingKeys.parse(`1 ${Buffer.alloc(32, 1).toString("base64")}`, "test");
     const port = portOf(gateway);
     const at127 = { host: "127.0.0.1", scheme: "http", ports: { ingress: port, admin: port } } as const;
-    await using telling = await openTestTenancy(database.url, { console: { gateway: at127, forwarding: keys } });
-    const teller = await ConsolePage.of(telling.origin, "teller@perdure.test");
+    await using forwardingTenancy = await openTestTenancy(database.url, { console: { gateway: at127, forwarding: keys } });
+    const teller = await ConsolePage.of(forwardingTenancy.origin, "teller@perdure.test");
     const theirs = (await teller.post("/console/cloud/ListAccounts")).json.accounts[0].accountId;
     const place = await anEnvironment(teller, theirs, "dev");
     const lie = keys.sign("203.0.113.7", `${bareOf(place)}.env.us.perdure.test:8080`, cloud.clock.nowMs());
-    await teller.ask("GET", at("ingress", "/x", place), { [FORWARDED_FOR_HEADER]: lie });
-    const { host = "", [FORWARDED_FOR_HEADER]: told = "" } = heard[0]?.headers ?? {};
-    expect(keys.verify(String(told), host, telling.clock.nowMs())).toBe("127.0.0.1");
-    await page.ask("GET", at("ingress", "/x"), { [FORWARDED_FOR_HEADER]: lie });
-    expect(heard[1]?.headers).not.toHaveProperty(FORWARDED_FOR_HEADER);
+    await teller.request("GET", at("ingress", "/x", place), { [FORWARDED_FOR_HEADER]: lie });
+    const { host = "", [FORWARDED_FOR_HEADER]: forwardedFor = "" } = requests[0]?.headers ?? {};
+    expect(keys.verify(String(forwardedFor), host, forwardingTenancy.clock.nowMs())).toBe("127.0.0.1");
+    await page.request("GET", at("ingress", "/x"), { [FORWARDED_FOR_HEADER]: lie });
+    expect(requests[1]?.headers).not.toHaveProperty(FORWARDED_FOR_HEADER);
   });
 
   test("is nothing at all for environments of others, those that are gone, and paths that are none", async () => {
@@ -154,7 +154,7 @@ describe("what reaches the gateway", () => {
     const never = "env_201k0yd4rz8yftmd4awh1bajg4v";
     const answers = [];
     for (const id of [foreign, gone, never, "env_x", "..", `${environment}x`]) {
-      for (const door of ["admin", "ingress"] as const) answers.push(await page.ask("GET", at(door, "/services", id)));
+      for (const endpoint of ["admin", "ingress"] as const) answers.push(await page.request("GET", at(endpoint, "/services", id)));
     }
     for (const path of [
       `/console/environments/${environment}`,
@@ -163,27 +163,27 @@ describe("what reaches the gateway", () => {
       `/console/environments/${environment}/Admin/x`,
       "/console/environments/",
     ]) {
-      answers.push(await page.ask("GET", path));
+      answers.push(await page.request("GET", path));
     }
     for (const { status, code, json } of answers)
       expect([status, code, json.message]).toEqual([404, "PERD0404", "Unknown environment"]);
-    expect(heard).toEqual([]);
-    expect((await other.ask("GET", at("admin", "/services", foreign))).status).toBe(200);
+    expect(requests).toEqual([]);
+    expect((await other.request("GET", at("admin", "/services", foreign))).status).toBe(200);
   });
 
   test("ends with the session and with the membership", async () => {
     const member = await ConsolePage.of(cloud.origin, "member@perdure.test");
     const { userId } = (await member.load()).json.user;
     const { accounts } = cloud.ports.database.tables;
-    expect((await member.ask("GET", at("admin", "/services"))).status).toBe(404);
+    expect((await member.request("GET", at("admin", "/services"))).status).toBe(404);
     await accounts.addMember({ accountId: account as never, userId, role: "viewer", sinceMs: cloud.clock.nowMs() });
-    expect((await member.ask("GET", at("admin", "/services"))).status).toBe(200);
+    expect((await member.request("GET", at("admin", "/services"))).status).toBe(200);
     await accounts.removeMember(account as never, userId);
-    expect((await member.ask("GET", at("admin", "/services"))).status).toBe(404);
+    expect((await member.request("GET", at("admin", "/services"))).status).toBe(404);
     const kept = member.cookie;
     await member.post("/console/logout");
-    expect((await member.ask("GET", at("admin", "/services"), { cookie: kept })).status).toBe(401);
-    expect(heard).toHaveLength(1);
+    expect((await member.request("GET", at("admin", "/services"), { cookie: kept })).status).toBe(401);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -210,7 +210,7 @@ describe("what comes back", () => {
       });
       res.end("<script>alert(document.domain)</script>");
     };
-    const { status, headers, text } = await page.ask("GET", at("ingress", "/Html/show"));
+    const { status, headers, text } = await page.request("GET", at("ingress", "/Html/show"));
     expect([status, text]).toEqual([200, "<script>alert(document.domain)</script>"]);
     const { date, connection, "x-request-id": requestId, "transfer-encoding": encoding, ...rest } = headers;
     expect([date, requestId, connection, encoding]).toEqual([expect.any(String), expect.any(String), "close", "chunked"]);
@@ -238,7 +238,7 @@ describe("what comes back", () => {
     ["", "attachment"],
   ])("%s is disposed of as %s", async (type, disposition) => {
     script = (_req, res) => void res.writeHead(200, type === "" ? {} : { "content-type": type }).end("1");
-    expect((await page.ask("GET", at("ingress", "/x")).catch(() => undefined))?.headers["content-disposition"]).toBe(disposition);
+    expect((await page.request("GET", at("ingress", "/x")).catch(() => undefined))?.headers["content-disposition"]).toBe(disposition);
   });
 
   test("leads nowhere but into the same environment", async () => {
@@ -257,10 +257,10 @@ describe("what comes back", () => {
       ["relative", undefined],
       ["", undefined],
     ];
-    for (const [given, seen] of table) {
+    for (const [given, expected] of table) {
       location = given;
-      const answer = await page.ask("POST", at("admin", "/x"));
-      expect([given, answer.status, answer.headers.location]).toEqual([given, 307, seen]);
+      const answer = await page.request("POST", at("admin", "/x"));
+      expect([given, answer.status, answer.headers.location]).toEqual([given, 307, expected]);
     }
   });
 
@@ -271,7 +271,7 @@ describe("what comes back", () => {
         void res
           .writeHead(status, { "content-type": "application/json", "retry-after": "7", "x-request-id": "theirs" })
           .end(body);
-      const answer = await page.ask("POST", at("admin", "/invocations/x"));
+      const answer = await page.request("POST", at("admin", "/invocations/x"));
       expect(answer).toMatchObject({ status, text: body, headers: { "retry-after": "7", "x-request-id": "theirs" } });
     }
   });
@@ -348,17 +348,17 @@ describe("how it flows", () => {
       res.writeHead(200, { "content-type": "application/json" }).write("[");
     };
     const mine = new ConsolePage(cloud.origin);
-    await mine.visitor.submit("/login", "/login", { email: "ada@perdure.test", password: CONSOLE_PASSWORD });
+    await mine.browser.submit("/login", "/login", { email: "ada@perdure.test", password: CONSOLE_PASSWORD });
     await mine.load();
     const theirs = open(at("admin", "/begun"), "GET", { cookie: mine.cookie, "x-perdure-csrf": mine.csrf }).end();
     const [cut] = (await once(theirs, "response")) as [IncomingMessage];
-    const waits = mine.ask("POST", at("ingress", "/waits"));
+    const waits = mine.request("POST", at("ingress", "/waits"));
     const kept = open(at("admin", "/begun")).end();
     const [stays] = (await once(kept, "response")) as [IncomingMessage];
     const broke = once(cut.resume(), "error");
     const gone = once(streams[0] as ServerResponse, "close");
     // From elsewhere, as from another process.
-    const { sessions } = (await page.ask("GET", "/console/sessions")).json;
+    const { sessions } = (await page.request("GET", "/console/sessions")).json;
     const { sessionId } = sessions.find((one: { isCurrent: boolean; kind: string }) => !one.isCurrent && one.kind === "browser");
     expect((await page.post("/console/sessions/end", { sessionId })).status).toBe(204);
     expect((await broke)[0]).toMatchObject({ code: "ECONNRESET" });
@@ -373,17 +373,17 @@ describe("how it flows", () => {
       res.writeHead(200, { "content-type": "application/json" }).write("[1,");
       setImmediate(() => res.destroy());
     };
-    await expect(page.ask("POST", at("admin", "/query"))).rejects.toThrow(/aborted|hang up|ECONNRESET/);
+    await expect(page.request("POST", at("admin", "/query"))).rejects.toThrow(/aborted|hang up|ECONNRESET/);
   });
 
   test("a gateway that breaks off before it answers, is not there, or says nothing, is told as such", async () => {
     script = (req) => void req.socket.destroy();
-    expect(await page.ask("GET", at("admin", "/x"))).toMatchObject({ status: 502, code: "PERD0502" });
+    expect(await page.request("GET", at("admin", "/x"))).toMatchObject({ status: 502, code: "PERD0502" });
     const slow = Promise.withResolvers<void>();
     script = (_req, res) => void res.on("close", () => slow.resolve());
     const timers = hurried(PROXIED_HEADERS_MS);
     try {
-      expect(await page.ask("GET", at("admin", "/x"))).toMatchObject({ status: 504, code: "PERD0504" });
+      expect(await page.request("GET", at("admin", "/x"))).toMatchObject({ status: 504, code: "PERD0504" });
       await slow.promise;
     } finally {
       timers();
@@ -391,9 +391,9 @@ describe("how it flows", () => {
     await using away = await openTestTenancy(database.url, {
       console: { gateway: { host: "127.0.0.1", scheme: "http", ports: { ingress: 1, admin: 1 } } },
     });
-    const there = new ConsolePage(away.origin, page.visitor);
+    const there = new ConsolePage(away.origin, page.browser);
     there.csrf = page.csrf;
-    const refused = await there.ask("GET", at("admin", "/x"));
+    const refused = await there.request("GET", at("admin", "/x"));
     expect(refused).toMatchObject({ status: 503, code: "PERD0503", headers: { "retry-after": "1" } });
   });
 
@@ -407,9 +407,9 @@ describe("how it flows", () => {
   }
 
   test("more than any plan allows is refused: at once if its length is known, else when it is too long", async () => {
-    const declared = await page.ask("POST", at("ingress", "/x"), { "content-length": String(PROXIED_BODY_BYTES_MAX + 1) }, "");
+    const declared = await page.request("POST", at("ingress", "/x"), { "content-length": String(PROXIED_BODY_BYTES_MAX + 1) }, "");
     expect(declared).toMatchObject({ status: 413, code: "PERD0413" });
-    expect(heard).toEqual([]);
+    expect(requests).toEqual([]);
     const cut = Promise.withResolvers<void>();
     script = (req) =>
       void req
@@ -466,11 +466,11 @@ test("over TLS the gateway hears the environment's name, and is known by its aut
     [strange.certificate, 502],
     [undefined, 502],
   ] as const) {
-    const known = authority === undefined ? {} : { gatewayAuthority: authority };
-    await using one = await openTestTenancy(database.url, { console: { gateway: link, ...known } });
-    const there = new ConsolePage(one.origin, page.visitor);
+    const options = authority === undefined ? {} : { gatewayAuthority: authority };
+    await using one = await openTestTenancy(database.url, { console: { gateway: link, ...options } });
+    const there = new ConsolePage(one.origin, page.browser);
     there.csrf = page.csrf;
-    expect((await there.ask("GET", at("admin", "/x"))).status).toBe(status);
+    expect((await there.request("GET", at("admin", "/x"))).status).toBe(status);
   }
   expect(names).toEqual([`${bareOf(environment)}.env.us.perdure.test`]);
   secure.closeAllConnections();

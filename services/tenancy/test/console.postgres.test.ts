@@ -3,17 +3,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { type EnvironmentId, newAccountId } from "@perdure/cloud";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { TINY_SCRIPT, TINY_SCRIPT_PATH, type TinyConsole, writeTinyConsole } from "@perdure/console-host/testing";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import {
   ConsolePage,
   openTestTenancy,
   CONSOLE_PASSWORD as PASSWORD,
   TEST_ISSUER,
   type TestTenancy,
-  Visitor,
+  BrowserClient,
 } from "../src/testing/index.js";
 
-let database: Database;
+let database: EmptyDatabase;
 let tiny: TinyConsole;
 let cloud: TestTenancy;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 let people = 0;
-const somebody = (): Promise<ConsolePage> => ConsolePage.of(cloud.origin, `console${people++}@perdure.test`);
+const newPage = (): Promise<ConsolePage> => ConsolePage.of(cloud.origin, `console${people++}@perdure.test`);
 
 /** The account that signing up made, and an environment in it. */
 async function withEnvironment(page: ConsolePage): Promise<{ account: string; environment: EnvironmentId }> {
@@ -53,7 +53,7 @@ const actions = async (account: string): Promise<string[]> =>
 
 describe("the session of the page", () => {
   test("says who sits there, what to show with requests, and until when that was confirmed", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const { status, json, headers } = await page.load();
     expect(status).toBe(200);
     expect(json).toEqual({
@@ -73,8 +73,8 @@ describe("the session of the page", () => {
   });
 
   test("is in a cookie that no script reads and no other site sends along with a form", async () => {
-    const visitor = new Visitor(cloud.origin);
-    const { headers } = await visitor.submit("/sign-up", "/sign-up", {
+    const browser = new BrowserClient(cloud.origin);
+    const { headers } = await browser.submit("/sign-up", "/sign-up", {
       email: `console${people++}@perdure.test`,
       password: PASSWORD,
     });
@@ -86,14 +86,14 @@ describe("the session of the page", () => {
   });
 
   test("ends when it is signed out of, when it is ended elsewhere, and by itself", async () => {
-    const page = await somebody();
-    const nobody = new ConsolePage(cloud.origin);
-    expect(await nobody.load()).toMatchObject({ status: 401, code: "PERD0401" });
+    const page = await newPage();
+    const anonymous = new ConsolePage(cloud.origin);
+    expect(await anonymous.load()).toMatchObject({ status: 401, code: "PERD0401" });
     const kept = page.cookie;
     expect((await page.post("/console/logout")).status).toBe(204);
-    expect(await page.ask("GET", "/console/session", { cookie: kept })).toMatchObject({ status: 401, code: "PERD0401" });
+    expect(await page.request("GET", "/console/session", { cookie: kept })).toMatchObject({ status: 401, code: "PERD0401" });
 
-    const other = await somebody();
+    const other = await newPage();
     cloud.clock.aheadMs += 7 * 86_400_000 + 1_000;
     for (const path of ["/console/cloud/ListAccounts", "/console/logout", "/console/confirm"]) {
       expect(await other.post(path, { password: PASSWORD })).toMatchObject({ status: 401, code: "PERD0401" });
@@ -102,19 +102,19 @@ describe("the session of the page", () => {
   });
 
   test("is one of several, which its user sees and ends, and nobody else", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const { email } = (await page.load()).json.user;
-    const phone = new ConsolePage(cloud.origin, new Visitor(cloud.origin, "A phone"));
-    await phone.visitor.submit("/login", "/login", { email, password: PASSWORD });
+    const phone = new ConsolePage(cloud.origin, new BrowserClient(cloud.origin, "A phone"));
+    await phone.browser.submit("/login", "/login", { email, password: PASSWORD });
     await phone.load();
-    const { json } = await page.ask("GET", "/console/sessions");
+    const { json } = await page.request("GET", "/console/sessions");
     expect(json.sessions).toMatchObject([
       { label: "A phone", kind: "browser", isCurrent: false, remoteAddress: expect.any(String) },
       { label: "Test Browser", isCurrent: true },
     ]);
     const [{ sessionId }] = json.sessions;
-    const stranger = await somebody();
-    expect(await stranger.post("/console/sessions/end", { sessionId })).toMatchObject({ status: 404, code: "PERD0404" });
+    const otherPage = await newPage();
+    expect(await otherPage.post("/console/sessions/end", { sessionId })).toMatchObject({ status: 404, code: "PERD0404" });
     expect((await phone.load()).status).toBe(200);
     expect((await page.post("/console/sessions/end", { sessionId })).status).toBe(204);
     expect((await phone.load()).status).toBe(401);
@@ -136,8 +136,8 @@ describe("T31: requests that are not the page's", () => {
   ];
 
   test("are refused whatever they lack: the proof, their place, their form", async () => {
-    const [page, other] = [await somebody(), await somebody()];
-    const form = /name="csrf" value="([^"]+)"/.exec((await page.visitor.get("/profile")).text)?.[1] ?? "";
+    const [page, other] = [await newPage(), await newPage()];
+    const form = /name="csrf" value="([^"]+)"/.exec((await page.browser.get("/profile")).text)?.[1] ?? "";
     const cases: readonly Record<string, string>[] = [
       { "x-perdure-csrf": "" },
       { "x-perdure-csrf": "wrong" },
@@ -163,19 +163,19 @@ describe("T31: requests that are not the page's", () => {
           { status: 403, code: "PERD0403" },
         ]);
       }
-      if (headers["x-perdure-csrf"] === undefined) expect((await page.ask("GET", "/console/session", headers)).status).toBe(403);
+      if (headers["x-perdure-csrf"] === undefined) expect((await page.request("GET", "/console/session", headers)).status).toBe(403);
     }
     for (const path of PATHS) {
       // Reading needs the proof too: a page that is opened cannot show it.
-      expect((await page.ask("GET", path, { "x-perdure-csrf": "" })).status).not.toBe(200);
+      expect((await page.request("GET", path, { "x-perdure-csrf": "" })).status).not.toBe(200);
     }
     expect((await page.load()).status).toBe(200); // Nobody was signed out.
     expect((await page.post("/console/cloud/ListAccounts", {}, { origin: TEST_ISSUER })).status).toBe(200);
   }, 60_000);
 
   test("a body that is not called JSON is not read", async () => {
-    const page = await somebody();
-    const asText = await page.ask(
+    const page = await newPage();
+    const asText = await page.request(
       "POST",
       "/console/confirm",
       { "content-type": "text/plain" },
@@ -183,13 +183,13 @@ describe("T31: requests that are not the page's", () => {
     );
     expect(asText).toMatchObject({ status: 400, code: "PERD0400" });
     expect(await page.post("/console/confirm", { password: "x".repeat(2_000) })).toMatchObject({ status: 400 });
-    expect(await page.ask("POST", "/console/confirm", { "content-type": "application/json" }, "x".repeat(70_000))).toMatchObject({
+    expect(await page.request("POST", "/console/confirm", { "content-type": "application/json" }, "x".repeat(70_000))).toMatchObject({
       status: 413,
     });
   });
 
   test("a bearer's token opens nothing here, and a session nothing there", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const user = await cloud.user();
     const headers = { cookie: "", authorization: `Bearer ${user.token}` };
     expect((await page.post("/console/cloud/ListAccounts", {}, headers)).status).toBe(401);
@@ -199,7 +199,7 @@ describe("T31: requests that are not the page's", () => {
 
 describe("operations of the Cloud API", () => {
   test("are those of tokens: the same answers, roles and errors", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const { account, environment } = await withEnvironment(page);
     expect(await page.post(`/console/cloud/${account}/DescribeEnvironment`, { environmentId: environment })).toMatchObject({
       status: 200,
@@ -208,14 +208,14 @@ describe("operations of the Cloud API", () => {
     expect(await page.post(`/console/cloud/${account}/Nothing`)).toMatchObject({ status: 404, code: "PERD0404" });
     expect(await page.post("/console/cloud/Nothing")).toMatchObject({ status: 404, code: "PERD0404" });
     expect(await page.post(`/console/cloud/${account}/CreateEnvironment`, { name: "No" })).toMatchObject({ status: 400 });
-    expect(await page.ask("GET", "/console/cloud/ListAccounts")).toMatchObject({ status: 405, code: "PERD0405" });
+    expect(await page.request("GET", "/console/cloud/ListAccounts")).toMatchObject({ status: 405, code: "PERD0405" });
     const csv = await page.post(`/console/cloud/${account}/ExportAuditEvents`, { format: "csv" });
     expect([csv.status, csv.headers["content-type"]]).toEqual([200, "text/csv; charset=utf-8"]);
     expect(csv.text).toContain("environment.create");
   });
 
   test("of other accounts are closed, whether these exist or not", async () => {
-    const [page, other] = [await somebody(), await somebody()];
+    const [page, other] = [await newPage(), await newPage()];
     const { account, environment } = await withEnvironment(other);
     const nowhere = newAccountId(cloud.ports.random);
     for (const operation of [
@@ -242,7 +242,7 @@ describe("operations of the Cloud API", () => {
   });
 
   test("a viewer sees and cannot touch", async () => {
-    const [owner, viewer] = [await somebody(), await somebody()];
+    const [owner, viewer] = [await newPage(), await newPage()];
     const { account, environment } = await withEnvironment(owner);
     const { userId } = (await viewer.load()).json.user;
     await cloud.ports.database.tables.accounts.addMember({
@@ -251,10 +251,10 @@ describe("operations of the Cloud API", () => {
       role: "viewer",
       sinceMs: cloud.clock.nowMs(),
     });
-    const ask = (operation: string, body: object = {}) =>
+    const request = (operation: string, body: object = {}) =>
       viewer.post(`/console/cloud/${account}/${operation}`, { environmentId: environment, ...body });
     for (const operation of ["ListEnvironments", "DescribeEnvironment", "ListApiKeys", "ListMembers", "GetUsage"]) {
-      expect([operation, (await ask(operation)).status]).toEqual([operation, 200]);
+      expect([operation, (await request(operation)).status]).toEqual([operation, 200]);
     }
     for (const [operation, body] of [
       ["CreateEnvironment", { name: "x", region: "us" }],
@@ -265,7 +265,7 @@ describe("operations of the Cloud API", () => {
       ["InviteMember", { email: "a@b.test", role: "viewer" }],
       ["ListAuditEvents", {}],
     ] as const) {
-      expect([operation, await ask(operation, body)]).toMatchObject([operation, { status: 403, code: "PERD0403" }]);
+      expect([operation, await request(operation, body)]).toMatchObject([operation, { status: 403, code: "PERD0403" }]);
     }
   });
 });
@@ -278,9 +278,9 @@ describe("what is dangerous", () => {
   }
 
   test("T31: is asked again a quarter of an hour after signing in: keys that write, destroying, owners", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const { account, environment } = await withEnvironment(page);
-    const member = (await (await somebody()).load()).json.user.userId;
+    const member = (await (await newPage()).load()).json.user.userId;
     await cloud.ports.database.tables.accounts.addMember({
       accountId: account as never,
       userId: member,
@@ -332,7 +332,7 @@ describe("what is dangerous", () => {
   });
 
   test("a stolen session is no place to guess the password", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const { email } = (await page.load()).json.user;
     const answers = [];
     for (let n = 0; n < 12; n++) answers.push((await page.post("/console/confirm", { password: `wrong ${n}` })).status);
@@ -340,13 +340,13 @@ describe("what is dangerous", () => {
     const right = await page.post("/console/confirm", { password: PASSWORD });
     expect([right.status, right.code, Number(right.headers["retry-after"]) > 0]).toEqual([429, "PERD0429", true]);
     // Guesses here and at the door are counted together.
-    expect((await new Visitor(cloud.origin).submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
+    expect((await new BrowserClient(cloud.origin).submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
     cloud.clock.aheadMs += 900_000;
     expect((await page.post("/console/confirm", { password: PASSWORD })).status).toBe(204);
   }, 30_000);
 
   test("who has no password here is told to confirm elsewhere", async () => {
-    const page = await somebody();
+    const page = await newPage();
     const { userId } = (await page.load()).json.user;
     await cloud.ports.database.tables.session.write("DELETE FROM perdure_passwords WHERE user_id = $1", [userId]);
     expect((await page.load()).json.confirmBy).toEqual({ password: false, provider: null });
@@ -356,7 +356,7 @@ describe("what is dangerous", () => {
 
 describe("the page", () => {
   const browse = (path: string, headers: Record<string, string> = {}) =>
-    new ConsolePage(cloud.origin).ask("GET", path, {
+    new ConsolePage(cloud.origin).request("GET", path, {
       accept: "text/html,*/*;q=0.8",
       "x-perdure-csrf": "",
       cookie: "",
@@ -395,23 +395,23 @@ describe("the page", () => {
   });
 
   test("and all else at its name is by https only, for a year; other programs of this machine have the name localhost too", async () => {
-    const told = async (at: TestTenancy, host: string, path: string) => {
-      const { headers } = await new ConsolePage(at.origin).ask("GET", path, { host });
+    const headersAt = async (at: TestTenancy, host: string, path: string) => {
+      const { headers } = await new ConsolePage(at.origin).request("GET", path, { host });
       return headers["strict-transport-security"];
     };
     for (const path of ["/", "/login", "/console/session", "/cloud/ListAccounts", "/nothing"]) {
-      expect([path, await told(cloud, new URL(TEST_ISSUER).host, path)]).toEqual([path, "max-age=31536000"]);
+      expect([path, await headersAt(cloud, new URL(TEST_ISSUER).host, path)]).toEqual([path, "max-age=31536000"]);
     }
-    expect(await told(cloud, "127.0.0.1", "/login")).toBeUndefined();
+    expect(await headersAt(cloud, "127.0.0.1", "/login")).toBeUndefined();
     await using here = await openTestTenancy(database.url, { issuer: "https://api.perdure.localhost:8443" });
-    expect(await told(here, "api.perdure.localhost:8443", "/login")).toBeUndefined();
+    expect(await headersAt(here, "api.perdure.localhost:8443", "/login")).toBeUndefined();
     await using clear = await openTestTenancy(database.url, { issuer: "http://api.us.perdure.test" });
-    expect(await told(clear, "api.us.perdure.test", "/login")).toBeUndefined();
+    expect(await headersAt(clear, "api.us.perdure.test", "/login")).toBeUndefined();
   });
 
   test("that is not built is not missed: people see their profile", async () => {
     await using bare = await openTestTenancy(database.url);
-    const answer = await new ConsolePage(bare.origin).ask("GET", "/");
+    const answer = await new ConsolePage(bare.origin).request("GET", "/");
     expect([answer.status, answer.headers.location]).toEqual([303, "/profile"]);
   });
 
@@ -419,7 +419,7 @@ describe("the page", () => {
     const host: ConsoleHost | undefined = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
     await using two = await openTestTenancy(database.url, { console: { host, url: "https://console.perdure.test" } });
     const at = (name: string, path = "/accounts?x=1") =>
-      new ConsolePage(two.origin).ask("GET", path, { accept: "text/html", host: name });
+      new ConsolePage(two.origin).request("GET", path, { accept: "text/html", host: name });
     for (const path of ["/", "/accounts?x=1", "/login?return=%2Fx", "/device", "//evil.test/"]) {
       const { status, headers } = await at("api.us.perdure.test", path);
       expect([status, headers.location]).toEqual([302, `https://console.perdure.test${path}`]);

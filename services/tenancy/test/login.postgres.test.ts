@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Secret, systemClock } from "@perdure/base";
 import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import { CloudClient, OAuthClient } from "@perdure/cloud-client";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { subjectOf } from "../src/login/subjects.js";
-import { csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy, Visitor } from "../src/testing/index.js";
+import { csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy, BrowserClient } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const CLIENT = { client_id: "perdure-cli" };
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 beforeAll(async () => {
   database = await startDatabase();
@@ -58,12 +58,12 @@ const EVIL = [
 ];
 
 let people = 0;
-async function signedUp(email = `Person${people++}@perdure.test`): Promise<{ visitor: Visitor; email: string }> {
+async function signedUp(email = `Person${people++}@perdure.test`): Promise<{ browser: BrowserClient; email: string }> {
   await freshRates();
-  const visitor = new Visitor(cloud.origin);
-  const { status, location } = await visitor.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name: "Ada" });
+  const browser = new BrowserClient(cloud.origin);
+  const { status, location } = await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name: "Ada" });
   expect([status, location]).toEqual([303, "/"]);
-  return { visitor, email: email.toLowerCase() };
+  return { browser, email: email.toLowerCase() };
 }
 
 async function oauth(path: string, fields: Readonly<Record<string, string>>) {
@@ -80,21 +80,21 @@ async function begun(fields: Readonly<Record<string, string>> = {}) {
 
 const poll = (code: string) => oauth("token", { ...CLIENT, grant_type: DEVICE_GRANT, device_code: code });
 const refresh = (token: string) => oauth("token", { ...CLIENT, grant_type: "refresh_token", refresh_token: token });
-const decide = (visitor: Visitor, userCode: string, decision: string) =>
-  visitor.submit(`/device?user_code=${userCode}`, "/device/decide", { user_code: userCode, decision });
+const decide = (browser: BrowserClient, userCode: string, decision: string) =>
+  browser.submit(`/device?user_code=${userCode}`, "/device/decide", { user_code: userCode, decision });
 
-async function loggedIn(visitor: Visitor) {
+async function loggedIn(browser: BrowserClient) {
   const { code, userCode } = await begun();
-  expect((await decide(visitor, userCode, "approve")).status).toBe(200);
+  expect((await decide(browser, userCode, "approve")).status).toBe(200);
   const { status, body } = await poll(code);
   expect(status).toBe(200);
   return { access: String(body["access_token"]), refresh: String(body["refresh_token"]) };
 }
 
 /** Shows again that it is them; where they are led then. */
-async function confirm(visitor: Visitor, path = "/login/confirm"): Promise<string> {
-  const to = /name="return" value="([^"]+)"/.exec((await visitor.get(path)).text)?.[1] ?? "";
-  const { status, location } = await visitor.submit(path, "/login/confirm", { password: PASSWORD, return: to });
+async function confirm(browser: BrowserClient, path = "/login/confirm"): Promise<string> {
+  const to = /name="return" value="([^"]+)"/.exec((await browser.get(path)).text)?.[1] ?? "";
+  const { status, location } = await browser.submit(path, "/login/confirm", { password: PASSWORD, return: to });
   expect(status).toBe(303);
   return location;
 }
@@ -112,14 +112,14 @@ const actions = async (email: string): Promise<string[]> => {
 
 describe("signing up and in", () => {
   test("a first sign-up makes a user and a free account, and signs in", async () => {
-    const { visitor, email } = await signedUp("  New.Person@Perdure.TEST ");
+    const { browser, email } = await signedUp("  New.Person@Perdure.TEST ");
     const { users, accounts, logins } = cloud.ports.database.tables;
     const user = await users.ofEmail(email.trim());
     expect(user).toMatchObject({ email: "new.person@perdure.test", name: "Ada" });
     const owned = await accounts.ofUser(user?.id as never);
     expect(owned).toMatchObject([{ planId: "free", role: "owner", name: "Ada" }]);
     expect(await logins.password(user?.id as never)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-    expect((await visitor.get("/profile")).text).toContain("new.person@perdure.test");
+    expect((await browser.get("/profile")).text).toContain("new.person@perdure.test");
   });
 
   test("what cannot be taken is refused, and makes nobody", async () => {
@@ -134,10 +134,10 @@ describe("signing up and in", () => {
       [{ email: email.toUpperCase(), password: PASSWORD }, 409],
     ];
     for (const [fields, status] of table) {
-      const visitor = new Visitor(cloud.origin);
-      const answer = await visitor.submit("/sign-up", "/sign-up", fields);
+      const browser = new BrowserClient(cloud.origin);
+      const answer = await browser.submit("/sign-up", "/sign-up", fields);
       expect([fields, answer.status]).toEqual([fields, status]);
-      expect((await visitor.get("/profile")).location).toBe("/login?return=%2Fprofile");
+      expect((await browser.get("/profile")).location).toBe("/login?return=%2Fprofile");
     }
     expect(await cloud.ports.database.tables.users.ofEmail("short@perdure.test")).toBeUndefined();
   });
@@ -150,7 +150,7 @@ describe("signing up and in", () => {
       { email: "nobody@perdure.test", password: PASSWORD },
       { email: "nonsense", password: PASSWORD },
     ]) {
-      const answer = await new Visitor(cloud.origin).submit("/login", "/login", fields);
+      const answer = await new BrowserClient(cloud.origin).submit("/login", "/login", fields);
       expect(answer.status).toBe(401);
       texts.push(answer.text.replace(/name="csrf" value="[^"]+"/, ""));
     }
@@ -161,8 +161,8 @@ describe("signing up and in", () => {
 
   test("signing in and out; a cookie is good only in between", async () => {
     const { email } = await signedUp();
-    const visitor = new Visitor(cloud.origin);
-    const answer = await visitor.submit("/login", "/login", { email: email.toUpperCase(), password: PASSWORD });
+    const browser = new BrowserClient(cloud.origin);
+    const answer = await browser.submit("/login", "/login", { email: email.toUpperCase(), password: PASSWORD });
     expect([answer.status, answer.location]).toEqual([303, "/"]);
     expect(answer.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^__Host-perdure_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/),
@@ -170,46 +170,46 @@ describe("signing up and in", () => {
         /^__Host-perdure_device=1\.\w{22}\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/,
       ),
     ]);
-    const stolen = new Visitor(cloud.origin);
-    for (const [name, value] of visitor.cookies) stolen.cookies.set(name, value);
-    expect((await visitor.submit("/profile", "/sign-out", {})).location).toBe("/login");
-    for (const each of [visitor, stolen]) expect((await each.get("/profile")).status).toBe(303);
+    const stolen = new BrowserClient(cloud.origin);
+    for (const [name, value] of browser.cookies) stolen.cookies.set(name, value);
+    expect((await browser.submit("/profile", "/sign-out", {})).location).toBe("/login");
+    for (const each of [browser, stolen]) expect((await each.get("/profile")).status).toBe(303);
     expect(await actions(email)).toEqual(expect.arrayContaining(["account.create", "login.sign-in", "login.sign-out"]));
   });
 
   test("a session ends by itself", async () => {
-    const { visitor } = await signedUp();
+    const { browser } = await signedUp();
     cloud.clock.aheadMs += 7 * 86_400_000 + 1_000;
-    expect((await visitor.get("/profile")).status).toBe(303);
+    expect((await browser.get("/profile")).status).toBe(303);
   });
 
   test("guesses are few, for an address and for an account", async () => {
     const { email } = await signedUp();
-    const visitor = new Visitor(cloud.origin);
-    const csrf = csrfOf((await visitor.get("/login")).text);
+    const browser = new BrowserClient(cloud.origin);
+    const csrf = csrfOf((await browser.get("/login")).text);
     const statuses = [];
     for (let n = 0; n < 12; n++) {
-      statuses.push((await visitor.post("/login", { csrf, email, password: `wrong password ${n}` })).status);
+      statuses.push((await browser.post("/login", { csrf, email, password: `wrong password ${n}` })).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429]);
-    const right = await visitor.post("/login", { csrf, email, password: PASSWORD });
+    const right = await browser.post("/login", { csrf, email, password: PASSWORD });
     expect([right.status, Number(right.headers.get("retry-after")) > 0]).toEqual([429, true]);
     cloud.clock.aheadMs += 900_000;
-    expect((await visitor.post("/login", { csrf, email, password: PASSWORD })).status).toBe(303);
+    expect((await browser.post("/login", { csrf, email, password: PASSWORD })).status).toBe(303);
   }, 30_000);
 
   test("T15: who guesses locks the owner out neither in a browser of theirs nor in another network", async () => {
-    const { visitor: owner, email } = await signedUp();
+    const { browser: owner, email } = await signedUp();
     owner.cookies.delete("__Host-perdure_session");
     await using proxied = await openTestTenancy(database.url, {
       options: { trustedProxies: new TrustedProxies(["127.0.0.0/8"], "x-forwarded-for") },
     });
     proxied.clock.aheadMs = cloud.clock.aheadMs;
     const from = (address: string) => {
-      const visitor = new Visitor(proxied.origin);
+      const browser = new BrowserClient(proxied.origin);
       return async (password: string): Promise<number> => {
-        const csrf = csrfOf((await visitor.get("/login")).text);
-        return (await visitor.post("/login", { csrf, email, password }, { "x-forwarded-for": address })).status;
+        const csrf = csrfOf((await browser.get("/login")).text);
+        return (await browser.post("/login", { csrf, email, password }, { "x-forwarded-for": address })).status;
       };
     };
     const guesser = from("203.0.113.7");
@@ -221,16 +221,16 @@ describe("signing up and in", () => {
     expect(await from("2001:db8:1::1")(PASSWORD)).toBe(429);
     expect((await owner.submit("/login", "/login", { email, password: "wrong password" })).status).toBe(401);
     expect((await owner.submit("/login", "/login", { email, password: PASSWORD })).status).toBe(303);
-    const other = new Visitor(proxied.origin);
+    const other = new BrowserClient(proxied.origin);
     other.cookies.set("__Host-perdure_device", `1.${"x".repeat(22)}.${"y".repeat(43)}`); // Nobody makes such a cookie.
     expect((await other.submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
   }, 60_000);
 
   test("T31: forms that are not ours are refused; nobody is sent to another site", async () => {
-    const { visitor, email } = await signedUp();
-    const other = new Visitor(cloud.origin);
+    const { browser, email } = await signedUp();
+    const other = new BrowserClient(cloud.origin);
     const theirs = csrfOf((await other.get("/login")).text);
-    const ours = csrfOf((await visitor.get("/profile")).text);
+    const ours = csrfOf((await browser.get("/profile")).text);
     const table: [Record<string, string>, Record<string, string>][] = [
       [{}, {}],
       [{ csrf: "" }, {}],
@@ -240,27 +240,27 @@ describe("signing up and in", () => {
     ];
     for (const [fields, headers] of table) {
       for (const path of ["/sign-out", "/device", "/device/decide", "/sessions/end", "/invitation", "/login", "/sign-up"]) {
-        expect([path, (await visitor.post(path, fields, headers)).status]).toEqual([path, 403]);
+        expect([path, (await browser.post(path, fields, headers)).status]).toEqual([path, 403]);
       }
     }
-    expect((await visitor.get("/profile")).status).toBe(200);
+    expect((await browser.get("/profile")).status).toBe(200);
     for (const to of EVIL) {
-      const lured = new Visitor(cloud.origin);
+      const lured = new BrowserClient(cloud.origin);
       const back = await lured.submit("/login", "/login", { email, password: PASSWORD, return: to });
       expect([to, back.location]).toEqual([to, "/"]);
       expect((await lured.get(`/login?return=${encodeURIComponent(to)}`)).location).toBe("/");
     }
     for (const to of ["/accounts/acc_1/members?x=1#top", "/profile", "/device?user_code=BCDF-GHJK"]) {
-      const guided = new Visitor(cloud.origin);
+      const guided = new BrowserClient(cloud.origin);
       expect((await guided.submit("/login", "/login", { email, password: PASSWORD, return: to })).location).toBe(to);
     }
   }, 30_000);
 
   test("T31: pages run no script, are not framed and escape what people say", async () => {
-    const { visitor, email } = await signedUp();
-    const agent = new Visitor(cloud.origin, `"><script>alert(1)</script>`);
+    const { browser, email } = await signedUp();
+    const agent = new BrowserClient(cloud.origin, `"><script>alert(1)</script>`);
     await agent.submit("/login", "/login", { email, password: PASSWORD });
-    const { headers, text } = await visitor.get("/profile");
+    const { headers, text } = await browser.get("/profile");
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
     );
@@ -272,20 +272,20 @@ describe("signing up and in", () => {
 
 describe("pages", () => {
   test("are read aloud as they look: every field has its name, and a problem belongs to the field that has it", async () => {
-    const { visitor, email } = await signedUp();
-    await loggedIn(visitor);
-    const stranger = new Visitor(cloud.origin);
+    const { browser, email } = await signedUp();
+    await loggedIn(browser);
+    const otherBrowser = new BrowserClient(cloud.origin);
     const texts = [
-      ...(await Promise.all(["/profile", "/device", "/invitation", "/login/confirm"].map((path) => visitor.get(path)))),
+      ...(await Promise.all(["/profile", "/device", "/invitation", "/login/confirm"].map((path) => browser.get(path)))),
       ...(await Promise.all(
         ["/login", "/sign-up", "/password/forgot", "/verify?token=x", "/password/reset?token=x"].map((path) =>
-          stranger.get(path),
+          otherBrowser.get(path),
         ),
       )),
-      await stranger.submit("/login", "/login", { email, password: "wrong horse battery" }),
-      await stranger.submit("/sign-up", "/sign-up", { email: `"><b>${email}`, password: PASSWORD, name: "<i>" }),
-      await stranger.submit("/sign-up", "/sign-up", { email: "new@perdure.test", password: "short" }),
-      await visitor.submit("/device", "/device", { user_code: "x" }),
+      await otherBrowser.submit("/login", "/login", { email, password: "wrong horse battery" }),
+      await otherBrowser.submit("/sign-up", "/sign-up", { email: `"><b>${email}`, password: PASSWORD, name: "<i>" }),
+      await otherBrowser.submit("/sign-up", "/sign-up", { email: "new@perdure.test", password: "short" }),
+      await browser.submit("/device", "/device", { user_code: "x" }),
     ].map(({ text }) => text);
     for (const text of texts) {
       expect(text).toMatch(
@@ -315,8 +315,8 @@ describe("pages", () => {
 describe("without TLS, for development", () => {
   test("cookies are sent over plain HTTP too", async () => {
     await using plain = await openTestTenancy(database.url, { issuer: "http://127.0.0.1:8085" });
-    const visitor = new Visitor(plain.origin);
-    const { headers } = await visitor.get("/login");
+    const browser = new BrowserClient(plain.origin);
+    const { headers } = await browser.get("/login");
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^perdure_form=[0-9A-Za-z]{22}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/),
     ]);
@@ -327,14 +327,14 @@ describe("invitations", () => {
   test("are accepted once, by whom they are meant for", async () => {
     const owner = await cloud.user();
     const account = await owner.account("team");
-    const { visitor, email } = await signedUp();
-    const stranger = (await signedUp()).visitor;
+    const { browser, email } = await signedUp();
+    const otherBrowser = (await signedUp()).browser;
     const { token } = await owner.client.account(account, "InviteMember", { email, role: "developer" });
     const path = `/invitation?token=${token}`;
-    expect((await new Visitor(cloud.origin).get(path)).location).toBe(`/login?return=${encodeURIComponent(path)}`);
-    expect((await stranger.submit(path, "/invitation", { token })).status).toBe(404);
-    expect((await visitor.submit(path, "/invitation", { token })).text).toContain("developer");
-    expect((await visitor.submit(path, "/invitation", { token })).status).toBe(404);
+    expect((await new BrowserClient(cloud.origin).get(path)).location).toBe(`/login?return=${encodeURIComponent(path)}`);
+    expect((await otherBrowser.submit(path, "/invitation", { token })).status).toBe(404);
+    expect((await browser.submit(path, "/invitation", { token })).text).toContain("developer");
+    expect((await browser.submit(path, "/invitation", { token })).status).toBe(404);
     const user = await cloud.ports.database.tables.users.ofEmail(email);
     expect(await cloud.ports.database.tables.accounts.roleOf(account, user?.id as never)).toBe("developer");
   });
@@ -342,17 +342,17 @@ describe("invitations", () => {
 
 describe("a device", () => {
   test("T16: logs in from start to a call of the Cloud API, and goes on with new tokens", async () => {
-    const { visitor, email } = await signedUp();
+    const { browser, email } = await signedUp();
     const client = new OAuthClient({ baseUrl: `${cloud.origin}/dropped`, clock: { ...systemClock, setTimer: atOnce } });
     const login = await client.begin("Ada's laptop");
     expect(login.userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     expect(login.verificationUriComplete).toBe(`${TEST_ISSUER}/device?user_code=${login.userCode}`);
     expect([login.deviceCode.reveal().length > 22, login.intervalMs]).toEqual([true, 5_000]);
-    const shown = await visitor.get(`/device?user_code=${login.userCode}`);
+    const shown = await browser.get(`/device?user_code=${login.userCode}`);
     for (const fact of ["Ada&#39;s laptop", "127.0.0.1", login.userCode, email]) expect(shown.text).toContain(fact);
     const { body } = await poll(login.deviceCode.reveal());
     expect(body["error"]).toBe("authorization_pending"); // To look is not to approve (T16).
-    expect((await decide(visitor, login.userCode, "approve")).text).toContain("Ada&#39;s laptop");
+    expect((await decide(browser, login.userCode, "approve")).text).toContain("Ada&#39;s laptop");
     const tokens = await client.approved(login, new AbortController().signal);
     const parts = tokens.accessToken.reveal().split(".");
     const claims = JSON.parse(Buffer.from(parts[1] ?? "", "base64url").toString("utf8"));
@@ -370,35 +370,35 @@ describe("a device", () => {
   });
 
   test("T31: is let in only by who has shown lately that it is them", async () => {
-    const { visitor, email } = await signedUp();
+    const { browser, email } = await signedUp();
     cloud.clock.aheadMs += 15 * 60_000 + 1_000;
     const { code, userCode } = await begun();
     const here = `/device?user_code=${userCode}`;
-    const ask = `/login/confirm?return=${encodeURIComponent(here.replace("-", ""))}`;
-    expect((await visitor.get(here)).location).toBe(ask);
+    const confirmPath = `/login/confirm?return=${encodeURIComponent(here.replace("-", ""))}`;
+    expect((await browser.get(here)).location).toBe(confirmPath);
     const byForm = (path: string, fields: Record<string, string>) =>
-      visitor.submit("/device", path, { user_code: userCode, ...fields });
-    expect((await byForm("/device", {})).location).toBe(ask);
-    expect((await byForm("/device/decide", { decision: "approve" })).location).toBe(ask);
+      browser.submit("/device", path, { user_code: userCode, ...fields });
+    expect((await byForm("/device", {})).location).toBe(confirmPath);
+    expect((await byForm("/device/decide", { decision: "approve" })).location).toBe(confirmPath);
     expect((await poll(code)).body["error"]).toBe("authorization_pending");
-    const wrong = await visitor.submit(ask, "/login/confirm", { password: "not this one" });
+    const wrong = await browser.submit(confirmPath, "/login/confirm", { password: "not this one" });
     expect([wrong.status, wrong.text.includes("The password is wrong")]).toEqual([403, true]);
-    expect((await byForm("/device/decide", { decision: "approve" })).location).toBe(ask);
-    expect(await confirm(visitor, ask)).toBe(here.replace("-", ""));
-    expect((await decide(visitor, userCode, "approve")).text).toContain("perdure env configure");
+    expect((await byForm("/device/decide", { decision: "approve" })).location).toBe(confirmPath);
+    expect(await confirm(browser, confirmPath)).toBe(here.replace("-", ""));
+    expect((await decide(browser, userCode, "approve")).text).toContain("perdure env configure");
     expect(await actions(email)).toEqual(expect.arrayContaining(["login.confirm", "login.failed", "login.device-approve"]));
-    expect((await new Visitor(cloud.origin).get(ask)).location).toBe(
+    expect((await new BrowserClient(cloud.origin).get(confirmPath)).location).toBe(
       `/login?return=${encodeURIComponent(here.replace("-", ""))}`,
     );
     // To send a device away nobody is asked.
     cloud.clock.aheadMs += 15 * 60_000 + 1_000;
     const other = await begun();
-    const denied = await visitor.submit("/device", "/device/decide", { user_code: other.userCode, decision: "deny" });
+    const denied = await browser.submit("/device", "/device/decide", { user_code: other.userCode, decision: "deny" });
     expect([denied.status, denied.text.includes("was not let in")]).toEqual([200, true]);
   });
 
   test("polls: pending, too fast, then once", async () => {
-    const { visitor } = await signedUp();
+    const { browser } = await signedUp();
     const { code, userCode } = await begun();
     expect(await poll(code)).toMatchObject({ status: 400, body: { error: "authorization_pending", restate_code: "PERD0400" } });
     expect((await poll(code)).body["error"]).toBe("slow_down");
@@ -406,23 +406,23 @@ describe("a device", () => {
     expect((await poll(code)).body["error"]).toBe("slow_down"); // The interval is ten seconds now.
     cloud.clock.aheadMs += 16_000;
     expect((await poll(code)).body["error"]).toBe("authorization_pending");
-    expect((await decide(visitor, userCode, "approve")).status).toBe(200);
+    expect((await decide(browser, userCode, "approve")).status).toBe(200);
     const both = await Promise.all([poll(code), poll(code)]);
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 400]);
     expect((await poll(code)).body["error"]).toBe("invalid_grant");
-    expect((await decide(visitor, userCode, "approve")).status).toBe(404);
+    expect((await decide(browser, userCode, "approve")).status).toBe(404);
   });
 
   test("is denied, expires, or was never there", async () => {
-    const { visitor, email } = await signedUp();
+    const { browser, email } = await signedUp();
     const denied = await begun();
-    expect((await decide(visitor, denied.userCode, "deny")).status).toBe(200);
+    expect((await decide(browser, denied.userCode, "deny")).status).toBe(200);
     expect((await poll(denied.code)).body["error"]).toBe("access_denied");
     expect(await actions(email)).toContain("login.device-deny");
-    const late = await begun();
+    const expired = await begun();
     cloud.clock.aheadMs += 600_000;
-    expect((await poll(late.code)).body["error"]).toBe("expired_token");
-    expect((await decide(visitor, late.userCode, "approve")).status).toBe(404);
+    expect((await poll(expired.code)).body["error"]).toBe("expired_token");
+    expect((await decide(browser, expired.userCode, "approve")).status).toBe(404);
     expect((await poll(`dc_${"x".repeat(43)}`)).body["error"]).toBe("invalid_grant");
   });
 
@@ -459,8 +459,8 @@ describe("a device", () => {
   });
 
   test("a refresh token that is used again ends the whole family", async () => {
-    const { visitor, email } = await signedUp();
-    const first = await loggedIn(visitor);
+    const { browser, email } = await signedUp();
+    const first = await loggedIn(browser);
     const { body } = await refresh(first.refresh);
     const [access, second] = [String(body["access_token"]), String(body["refresh_token"])];
     expect(await apiStatus(access)).toBe(200);
@@ -471,43 +471,43 @@ describe("a device", () => {
   });
 
   test("refresh tokens end with their session: by its age, or by its user", async () => {
-    const { visitor } = await signedUp();
-    const revoked = await loggedIn(visitor);
-    const page = (await visitor.get("/profile")).text;
+    const { browser } = await signedUp();
+    const revoked = await loggedIn(browser);
+    const page = (await browser.get("/profile")).text;
     const sessions = [...page.matchAll(/<small>(\w+),[\s\S]*?name="session" value="(session_[0-9A-Za-z]{22})"/g)];
     const device = sessions.find(([, kind]) => kind === "device")?.[2] ?? "";
-    const stranger = (await signedUp()).visitor;
-    expect((await stranger.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
+    const otherBrowser = (await signedUp()).browser;
+    expect((await otherBrowser.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
     expect(await apiStatus(revoked.access)).toBe(200); // Strangers end nothing.
-    expect((await visitor.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
+    expect((await browser.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
     expect((await refresh(revoked.refresh)).body["error"]).toBe("invalid_grant");
     expect(await apiStatus(revoked.access)).toBe(401);
-    await confirm(visitor);
-    const old = await loggedIn(visitor);
+    await confirm(browser);
+    const old = await loggedIn(browser);
     cloud.clock.aheadMs += 90 * 86_400_000 + 1_000;
     expect((await refresh(old.refresh)).body["error"]).toBe("invalid_grant");
   });
 
   test("T15: user codes are not guessed", async () => {
-    const { visitor } = await signedUp();
+    const { browser } = await signedUp();
     const statuses = [];
-    for (let n = 0; n < 12; n++) statuses.push((await visitor.get("/device?user_code=BBBB-BBBB")).status);
+    for (let n = 0; n < 12; n++) statuses.push((await browser.get("/device?user_code=BBBB-BBBB")).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 404), 429, 429]);
     const { session } = cloud.ports.database.tables;
     await session.write("DELETE FROM perdure_attempts");
-    expect((await visitor.get("/device?user_code=BBBB-BBBB")).status).toBe(429); // Known without asking the database.
+    expect((await browser.get("/device?user_code=BBBB-BBBB")).status).toBe(429); // Known without asking the database.
     await freshRates();
-    await confirm(visitor);
+    await confirm(browser);
     const { userCode } = await begun();
-    expect((await visitor.get(`/device?user_code=${userCode}`)).status).toBe(200);
+    expect((await browser.get(`/device?user_code=${userCode}`)).status).toBe(200);
     await session.write("UPDATE perdure_device_codes SET looks = 50 WHERE status = 'pending'");
-    expect((await visitor.get(`/device?user_code=${userCode}`)).status).toBe(404);
+    expect((await browser.get(`/device?user_code=${userCode}`)).status).toBe(404);
   });
 
   test("neither codes nor tokens nor cookies are in the database", async () => {
-    const { visitor } = await signedUp();
+    const { browser } = await signedUp();
     const { code, userCode } = await begun();
-    const tokens = await loggedIn(visitor);
+    const tokens = await loggedIn(browser);
     const { session } = cloud.ports.database.tables;
     let all = "";
     for (const table of ["sessions", "refresh_tokens", "device_codes", "attempts", "audit", "passwords"]) {
@@ -515,7 +515,7 @@ describe("a device", () => {
         .map(({ line }) => line)
         .join();
     }
-    const cookie = visitor.cookies.get("__Host-perdure_session") ?? "";
+    const cookie = browser.cookies.get("__Host-perdure_session") ?? "";
     for (const secret of [code, userCode.replace("-", ""), tokens.access, tokens.refresh, cookie, PASSWORD]) {
       expect(secret.length).toBeGreaterThan(7);
       expect(all.includes(secret) || all.includes(Buffer.from(secret).toString("hex"))).toBe(false);
@@ -525,21 +525,21 @@ describe("a device", () => {
 
 describe("what is public", () => {
   test("keys, configuration, and where the official command line logs in", async () => {
-    const ask = async (path: string) => {
+    const request = async (path: string) => {
       const response = await fetch(`${cloud.origin}${path}`);
       return { status: response.status, cache: response.headers.get("cache-control"), body: await response.json() };
     };
-    const jwks = await ask("/oauth/jwks.json");
+    const jwks = await request("/oauth/jwks.json");
     expect(jwks).toMatchObject({ status: 200, cache: "public, max-age=300", body: await cloud.ports.tokens.jwks() });
     expect(JSON.stringify(jwks.body)).not.toContain('"d"');
-    expect((await ask("/.well-known/openid-configuration")).body).toMatchObject({
+    expect((await request("/.well-known/openid-configuration")).body).toMatchObject({
       issuer: TEST_ISSUER,
       jwks_uri: `${TEST_ISSUER}/oauth/jwks.json`,
       token_endpoint: `${TEST_ISSUER}/oauth/token`,
       device_authorization_endpoint: `${TEST_ISSUER}/oauth/device_authorization`,
     });
     const message = expect.stringContaining("perdure login");
-    expect(await ask("/.auth-config")).toMatchObject({ status: 404, body: { code: 404, message, restate_code: "PERD0404" } });
+    expect(await request("/.auth-config")).toMatchObject({ status: 404, body: { code: 404, message, restate_code: "PERD0404" } });
   });
 });
 

@@ -2,16 +2,16 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { INVITATION_MAILS_WAITING_MAX, MAILS_WAITING_MAX } from "../src/limits.js";
 import { smtpMailer } from "../src/mail/mailer.js";
 import { putInvitationMail, putMail } from "../src/mail/outbox.js";
-import { linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy, Visitor } from "../src/testing/index.js";
+import { linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy, BrowserClient } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const OTHER_PASSWORD = "another horse battery";
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 const mailbox = new Mailbox();
 beforeAll(async () => {
@@ -43,37 +43,37 @@ async function mailTo(email: string) {
 
 async function signUp(email: string, password = PASSWORD) {
   await freshRates();
-  const visitor = new Visitor(cloud.origin);
-  return { visitor, answer: await visitor.submit("/sign-up", "/sign-up", { email, password }) };
+  const browser = new BrowserClient(cloud.origin);
+  return { browser, answer: await browser.submit("/sign-up", "/sign-up", { email, password }) };
 }
 
-async function confirm(visitor: Visitor, link: string, password = PASSWORD) {
+async function confirm(browser: BrowserClient, link: string, password = PASSWORD) {
   const token = new URL(link, "http://x").searchParams.get("token") ?? "";
-  return await visitor.submit(link, "/verify", { token, password });
+  return await browser.submit(link, "/verify", { token, password });
 }
 
-async function member(email = newEmail()): Promise<{ visitor: Visitor; email: string }> {
-  const { visitor } = await signUp(email);
-  expect((await confirm(visitor, linkIn(await mailTo(email), "/verify"))).location).toBe("/");
-  return { visitor, email };
+async function member(email = newEmail()): Promise<{ browser: BrowserClient; email: string }> {
+  const { browser } = await signUp(email);
+  expect((await confirm(browser, linkIn(await mailTo(email), "/verify"))).location).toBe("/");
+  return { browser, email };
 }
 
 async function signIn(email: string, password = PASSWORD) {
-  const visitor = new Visitor(cloud.origin);
-  return { visitor, answer: await visitor.submit("/login", "/login", { email, password }) };
+  const browser = new BrowserClient(cloud.origin);
+  return { browser, answer: await browser.submit("/login", "/login", { email, password }) };
 }
 
-async function askForReset(email: string): Promise<string> {
+async function requestReset(email: string): Promise<string> {
   await freshRates();
-  const visitor = new Visitor(cloud.origin);
-  const answer = await visitor.submit("/password/forgot", "/password/forgot", { email });
+  const browser = new BrowserClient(cloud.origin);
+  const answer = await browser.submit("/password/forgot", "/password/forgot", { email });
   expect(answer.status).toBe(200);
   return linkIn(await mailTo(email), "/password/reset");
 }
 
 async function reset(link: string, password: string) {
   const token = new URL(link, "http://x").searchParams.get("token") ?? "";
-  return await new Visitor(cloud.origin).submit(link, "/password/reset", { token, password });
+  return await new BrowserClient(cloud.origin).submit(link, "/password/reset", { token, password });
 }
 
 const withoutProof = (text: string): string => text.replace(/name="csrf" value="[^"]+"/, "");
@@ -81,43 +81,43 @@ const withoutProof = (text: string): string => text.replace(/name="csrf" value="
 describe("confirming an address", () => {
   test("who signs up is signed in after the link and the password came together, and has an account then", async () => {
     const email = newEmail();
-    const { visitor, answer } = await signUp(email);
-    expect([answer.status, visitor.cookies.size]).toEqual([200, 1]); // The one that proves forms.
+    const { browser, answer } = await signUp(email);
+    expect([answer.status, browser.cookies.size]).toEqual([200, 1]); // The one that proves forms.
     const first = linkIn(await mailTo(email), "/verify");
     expect((await signIn(email)).answer.status).toBe(403);
-    expect((await confirm(visitor, first)).status).toBe(404); // Signing in has sent another one.
+    expect((await confirm(browser, first)).status).toBe(404); // Signing in has sent another one.
     const link = linkIn(await mailTo(email), "/verify");
     const { users, accounts } = cloud.ports.database.tables;
     const user = await users.ofEmail(email);
     expect(await accounts.ofUser(user?.id as never)).toEqual([]);
 
-    expect((await new Visitor(cloud.origin).get(link)).status).toBe(200); // As programs do that look at mail.
-    expect((await confirm(visitor, link, OTHER_PASSWORD)).status).toBe(401);
-    expect((await confirm(visitor, link)).location).toBe("/");
-    expect((await visitor.get("/profile")).text).toContain(email);
+    expect((await new BrowserClient(cloud.origin).get(link)).status).toBe(200); // As programs do that look at mail.
+    expect((await confirm(browser, link, OTHER_PASSWORD)).status).toBe(401);
+    expect((await confirm(browser, link)).location).toBe("/");
+    expect((await browser.get("/profile")).text).toContain(email);
     expect(await accounts.ofUser(user?.id as never)).toHaveLength(1);
-    expect((await confirm(new Visitor(cloud.origin), link)).status).toBe(404);
+    expect((await confirm(new BrowserClient(cloud.origin), link)).status).toBe(404);
     expect((await signIn(email)).answer.location).toBe("/");
   });
 
   test("links end after a day, and what is no link is none", async () => {
     const email = newEmail();
-    const { visitor } = await signUp(email);
+    const { browser } = await signUp(email);
     const link = linkIn(await mailTo(email), "/verify");
     cloud.clock.aheadMs += 86_400_000;
     for (const bad of [link, "/verify", "/verify?token=x", `/verify?token=${"0".repeat(43)}`]) {
-      expect((await confirm(visitor, bad)).status).toBe(404);
+      expect((await confirm(browser, bad)).status).toBe(404);
     }
   });
 
   test("a stranger who signs up with somebody's address does not wait in their account", async () => {
     const email = newEmail();
     await signUp(email, OTHER_PASSWORD);
-    const strangers = linkIn(await mailTo(email), "/verify");
-    const { visitor } = await signUp(email);
+    const otherLink = linkIn(await mailTo(email), "/verify");
+    const { browser } = await signUp(email);
     const theirs = linkIn(await mailTo(email), "/verify");
-    expect((await confirm(visitor, strangers)).status).toBe(404);
-    expect((await confirm(visitor, theirs)).location).toBe("/");
+    expect((await confirm(browser, otherLink)).status).toBe(404);
+    expect((await confirm(browser, theirs)).location).toBe("/");
     expect((await signIn(email, OTHER_PASSWORD)).answer.status).toBe(401);
     // Once it is confirmed, signing up again changes nothing.
     const again = await signUp(email, OTHER_PASSWORD);
@@ -129,7 +129,7 @@ describe("confirming an address", () => {
 
 describe("a forgotten password", () => {
   test("is replaced by whoever reads the mail: once, and it ends all sessions, of devices too", async () => {
-    const { visitor, email } = await member();
+    const { browser, email } = await member();
     const { users, logins, audit, accounts } = cloud.ports.database.tables;
     const user = await users.ofEmail(email);
     const { token: access } = await cloud.ports.tokens.issue(user?.id as never, "session_device");
@@ -142,14 +142,14 @@ describe("a forgotten password", () => {
       remoteAddress: undefined,
     };
     await logins.begin({ ...device, createdAtMs: cloud.clock.nowMs(), expiresAtMs, confirmedAtMs: undefined }, undefined);
-    const link = await askForReset(email);
-    expect((await visitor.get("/profile")).status).toBe(200);
+    const link = await requestReset(email);
+    expect((await browser.get("/profile")).status).toBe(200);
 
     expect((await reset(link, "short")).status).toBe(400);
     expect((await reset(link, email)).status).toBe(400);
     expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
     expect((await reset(link, "yet another one!")).status).toBe(404);
-    expect((await visitor.get("/profile")).location).toBe("/login?return=%2Fprofile");
+    expect((await browser.get("/profile")).location).toBe("/login?return=%2Fprofile");
     const headers = { authorization: `Bearer ${access.reveal()}` };
     expect((await fetch(`${cloud.origin}/cloud/ListAccounts`, { method: "POST", headers })).status).toBe(401);
     expect((await signIn(email)).answer.status).toBe(401);
@@ -162,8 +162,8 @@ describe("a forgotten password", () => {
 
   test("a link works for half an hour, and only the newest one", async () => {
     const { email } = await member();
-    const old = await askForReset(email);
-    const link = await askForReset(email);
+    const old = await requestReset(email);
+    const link = await requestReset(email);
     expect((await reset(old, OTHER_PASSWORD)).status).toBe(404);
     cloud.clock.aheadMs += 30 * 60_000;
     expect((await reset(link, OTHER_PASSWORD)).status).toBe(404);
@@ -172,8 +172,8 @@ describe("a forgotten password", () => {
 
   test("a link for one purpose is none for another", async () => {
     const { email } = await member();
-    const link = await askForReset(email);
-    expect((await confirm(new Visitor(cloud.origin), link.replace("/password/reset", "/verify"))).status).toBe(404);
+    const link = await requestReset(email);
+    expect((await confirm(new BrowserClient(cloud.origin), link.replace("/password/reset", "/verify"))).status).toBe(404);
     expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
   });
 
@@ -204,10 +204,10 @@ describe("a forgotten password", () => {
   test("nobody is written to more often than they could want", async () => {
     const { email } = await member();
     await freshRates();
-    const visitor = new Visitor(cloud.origin);
+    const browser = new BrowserClient(cloud.origin);
     const statuses = [];
     for (let i = 0; i < 5; i++) {
-      statuses.push((await visitor.submit("/password/forgot", "/password/forgot", { email })).status);
+      statuses.push((await browser.submit("/password/forgot", "/password/forgot", { email })).status);
     }
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
   });
@@ -221,7 +221,7 @@ describe("T30: strangers do not learn who has an account", () => {
       const { answer } = await signUp(one);
       pages.signUp.add(`${answer.status} ${withoutProof(answer.text)}`);
       await freshRates();
-      const forgot = await new Visitor(cloud.origin).submit("/password/forgot", "/password/forgot", { email: one });
+      const forgot = await new BrowserClient(cloud.origin).submit("/password/forgot", "/password/forgot", { email: one });
       pages.forgot.add(`${forgot.status} ${withoutProof(forgot.text)}`);
     }
     expect([pages.signUp.size, pages.forgot.size]).toEqual([1, 1]);
@@ -244,15 +244,15 @@ describe("mail by SMTP", () => {
     await mailer.send(mail);
     mailer.close();
     await smtp.close();
-    expect(smtp.told.find((line) => line.startsWith("AUTH PLAIN"))).toBe(
+    expect(smtp.receivedLines.find((line) => line.startsWith("AUTH PLAIN"))).toBe(
       `AUTH PLAIN ${Buffer.from("\0us\0hidden").toString("base64")}`,
     );
-    expect(smtp.told.filter((line) => /^(MAIL|RCPT)/.test(line))).toEqual([
+    expect(smtp.receivedLines.filter((line) => /^(MAIL|RCPT)/.test(line))).toEqual([
       "MAIL FROM:<us@perdure.test>",
       "RCPT TO:<ada@perdure.test>",
     ]);
-    expect(smtp.told).toContain("Auto-Submitted: auto-generated");
-    expect(smtp.told.find((line) => line.startsWith("Subject:"))).toContain("=?UTF-8?");
+    expect(smtp.receivedLines).toContain("Auto-Submitted: auto-generated");
+    expect(smtp.receivedLines.find((line) => line.startsWith("Subject:"))).toContain("=?UTF-8?");
   });
 
   test("an address that holds others is not taken apart", async () => {
@@ -262,7 +262,7 @@ describe("mail by SMTP", () => {
     await mailer.send({ ...mail, to: "ada@perdure.test, spy@perdure.test" }).catch(() => undefined);
     mailer.close();
     await smtp.close();
-    expect(smtp.told.filter((line) => line.startsWith("RCPT") && line.includes("<spy@"))).toEqual([]);
+    expect(smtp.receivedLines.filter((line) => line.startsWith("RCPT") && line.includes("<spy@"))).toEqual([]);
   });
 
   test("a server that does not take it, or offers no TLS where it must, is a reason to try again", async () => {
@@ -273,6 +273,6 @@ describe("mail by SMTP", () => {
     await expect(secured.send(mail)).rejects.toThrow(/TLS/i);
     for (const mailer of [plain, secured]) mailer.close();
     await smtp.close();
-    expect(smtp.told.filter((line) => line === "DATA")).toEqual([]);
+    expect(smtp.receivedLines.filter((line) => line === "DATA")).toEqual([]);
   });
 });

@@ -3,11 +3,11 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { programBundle } from "@perdure/conformance";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 
 const TEST_MS = 60_000;
 
-let database: Database;
+let database: EmptyDatabase;
 let bundle: string;
 
 beforeAll(async () => {
@@ -38,9 +38,9 @@ test(
     const flag = `--metadata.postgres-url=${database.url}`;
     const both = await Promise.all([migrate(flag), migrate(flag)]);
     expect(both.map(({ code }) => code)).toEqual([0, 0]);
-    const taken = both.map(steps);
-    expect(Math.min(...taken)).toBe(0);
-    expect(Math.max(...taken)).toBeGreaterThan(0);
+    const appliedSteps = both.map(steps);
+    expect(Math.min(...appliedSteps)).toBe(0);
+    expect(Math.max(...appliedSteps)).toBeGreaterThan(0);
     const third = await migrate(flag);
     expect([third.code, steps(third)]).toEqual([0, 0]);
     for (const { stdout } of [...both, third]) expect(stdout).toContain('"msg":"the database is up to date"');

@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import { type Database, startDatabase } from "@perdure/servers";
-import { ConsolePage, openTestTenancy, TEST_ISSUER, type TestTenancy, type Visited, Visitor } from "../src/testing/index.js";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
+import { ConsolePage, openTestTenancy, TEST_ISSUER, type TestTenancy, type PageResponse, BrowserClient } from "../src/testing/index.js";
 
 const CLIENT_SECRET = "a secret of the client";
 
@@ -33,7 +33,7 @@ async function startProvider(...manner: string[]): Promise<TestProvider> {
   };
 }
 
-let database: Database;
+let database: EmptyDatabase;
 let provider: TestProvider;
 let providerIssuer: string;
 let cloud: TestTenancy;
@@ -58,13 +58,13 @@ const settings = (secret: string, issuer = providerIssuer) => ({
 
 /** Goes to the provider, says who it is there if that asks, and returns with what it is sent back with. `there`: its cookies. */
 async function toProvider(
-  visitor: Visitor,
+  browser: BrowserClient,
   as: string | undefined,
   path = "/login/provider",
-  there = new Visitor(providerIssuer),
-  rewrite: (asked: URLSearchParams) => void = () => undefined,
+  there = new BrowserClient(providerIssuer),
+  rewrite: (params: URLSearchParams) => void = () => undefined,
 ): Promise<string> {
-  const left = await visitor.get(path);
+  const left = await browser.get(path);
   const url = new URL(left.location);
   expect([left.status, url.origin]).toEqual([303, there.origin]);
   for (const name of ["state", "nonce", "code_challenge"]) expect(url.searchParams.get(name)?.length).toBeGreaterThan(30);
@@ -78,24 +78,24 @@ async function toProvider(
   return location.slice(TEST_ISSUER.length);
 }
 
-async function signIn(visitor: Visitor, as: string): Promise<Visited> {
-  return await visitor.get(await toProvider(visitor, as));
+async function signIn(browser: BrowserClient, as: string): Promise<PageResponse> {
+  return await browser.get(await toProvider(browser, as));
 }
 
 describe("another provider", () => {
   test("signs up and in: the same subject is the same user, with a free account", async () => {
-    const visitor = new Visitor(cloud.origin);
-    expect((await visitor.get("/login")).text).toContain("Sign in with Elsewhere");
-    const back = await toProvider(visitor, "ada", "/login/provider?return=%2Fdevice");
-    const entered = await visitor.get(back);
+    const browser = new BrowserClient(cloud.origin);
+    expect((await browser.get("/login")).text).toContain("Sign in with Elsewhere");
+    const back = await toProvider(browser, "ada", "/login/provider?return=%2Fdevice");
+    const entered = await browser.get(back);
     expect([entered.status, entered.location]).toEqual([303, "/device"]);
-    expect((await visitor.get("/profile")).text).toContain("ada@elsewhere.test");
+    expect((await browser.get("/profile")).text).toContain("ada@elsewhere.test");
     const { users, accounts, logins, audit } = cloud.ports.database.tables;
     const user = await users.ofEmail("ada@elsewhere.test");
     expect(await logins.userOfIdentity(providerIssuer, "ada")).toBe(user?.id);
     const [account] = await accounts.ofUser(user?.id as never);
     expect(account).toMatchObject({ planId: "free", role: "owner", name: "The ada" });
-    expect((await signIn(new Visitor(cloud.origin), "ada")).status).toBe(303);
+    expect((await signIn(new BrowserClient(cloud.origin), "ada")).status).toBe(303);
     const signIns = await audit.list({ accountId: account?.id as never, action: "login.sign-in" }, 10);
     expect(signIns).toMatchObject([{ details: { with: "Elsewhere" } }, {}]);
     expect(await accounts.ofUser(user?.id as never)).toHaveLength(1);
@@ -103,41 +103,41 @@ describe("another provider", () => {
 
   test("T31: shows again who somebody is, who has no password here; a cookie of theirs there is not enough, nor is somebody else", async () => {
     const page = new ConsolePage(cloud.origin);
-    const { visitor } = page;
-    await signIn(visitor, "erin");
+    const { browser } = page;
+    await signIn(browser, "erin");
     const session = (await page.load()).json;
     expect(session.confirmBy).toEqual({ password: false, provider: "Elsewhere" });
     const old = "UPDATE perdure_sessions SET confirmed_at_ms = confirmed_at_ms - 900001 WHERE user_id = $1";
     await cloud.ports.database.tables.session.write(old, [session.user.userId]);
     const confirmedUntilMs = async () => (await page.load()).json.confirmedUntil * 1_000;
     expect(await confirmedUntilMs()).toBeLessThan(cloud.clock.nowMs());
-    const shown = (await visitor.get("/login/confirm?return=%2Fsigned-in")).text;
+    const shown = (await browser.get("/login/confirm?return=%2Fsigned-in")).text;
     const way = /href="(\/login\/provider\?confirm=1&amp;return=%2Fsigned-in)"/.exec(shown)?.[1]?.replace("&amp;", "&") ?? "";
-    const asked = new URL((await visitor.get(way)).location).searchParams;
-    expect([asked.get("prompt"), asked.get("max_age")]).toEqual(["login", "0"]);
-    const asMallory = await visitor.get(await toProvider(visitor, "mallory", way));
+    const params = new URL((await browser.get(way)).location).searchParams;
+    expect([params.get("prompt"), params.get("max_age")]).toEqual(["login", "0"]);
+    const asMallory = await browser.get(await toProvider(browser, "mallory", way));
     expect(asMallory.status).toBe(403);
     expect(await confirmedUntilMs()).toBeLessThan(cloud.clock.nowMs());
-    const back = await visitor.get(await toProvider(visitor, "erin", way));
+    const back = await browser.get(await toProvider(browser, "erin", way));
     expect([back.status, back.location]).toEqual([303, "/signed-in"]);
     expect(await confirmedUntilMs()).toBeGreaterThan(cloud.clock.nowMs());
     expect((await page.load()).json.user.userId).toBe(session.user.userId); // The same session as before.
-    expect((await new Visitor(cloud.origin).get(way)).location).toBe("/login?return=%2Fsigned-in");
+    expect((await new BrowserClient(cloud.origin).get(way)).location).toBe("/login?return=%2Fsigned-in");
   }, 60_000);
 
   test("T31: signing in anew by a cookie of theirs there does not show who sits here", async () => {
     const page = new ConsolePage(cloud.origin);
-    const there = new Visitor(providerIssuer);
-    await page.visitor.get(await toProvider(page.visitor, "frank", "/login/provider", there));
+    const there = new BrowserClient(providerIssuer);
+    await page.browser.get(await toProvider(page.browser, "frank", "/login/provider", there));
     const { confirmedUntil } = (await page.load()).json;
     expect(confirmedUntil * 1_000).toBeGreaterThan(cloud.clock.nowMs());
     cloud.clock.aheadMs += 901_000;
     const before = page.cookie;
-    const entered = await page.visitor.get(await toProvider(page.visitor, undefined, "/login/provider", there));
+    const entered = await page.browser.get(await toProvider(page.browser, undefined, "/login/provider", there));
     expect([entered.status, page.cookie === before]).toEqual([303, false]);
     expect((await page.load()).json.confirmedUntil).toBe(confirmedUntil);
     expect(confirmedUntil * 1_000).toBeLessThan(cloud.clock.nowMs());
-    expect((await page.ask("GET", "/console/session", { cookie: before })).status).toBe(401); // Nobody can end what nobody has.
+    expect((await page.request("GET", "/console/session", { cookie: before })).status).toBe(401); // Nobody can end what nobody has.
     cloud.clock.aheadMs -= 901_000;
   }, 60_000);
 
@@ -146,84 +146,84 @@ describe("another provider", () => {
     const login = { oidc: settings(CLIENT_SECRET, silent.issuer) };
     await using other = await openTestTenancy(database.url, { login });
     const page = new ConsolePage(other.origin);
-    const there = new Visitor(silent.issuer);
-    await page.visitor.get(await toProvider(page.visitor, "grace", "/login/provider", there));
+    const there = new BrowserClient(silent.issuer);
+    await page.browser.get(await toProvider(page.browser, "grace", "/login/provider", there));
     other.clock.aheadMs += 901_000;
     const confirmedUntilMs = async () => (await page.load()).json.confirmedUntil * 1_000;
     expect(await confirmedUntilMs()).toBeLessThan(other.clock.nowMs());
     const way = "/login/provider?confirm=1&return=%2Fsigned-in";
-    const refused = await page.visitor.get(await toProvider(page.visitor, undefined, way, there));
+    const refused = await page.browser.get(await toProvider(page.browser, undefined, way, there));
     expect([refused.status, (await confirmedUntilMs()) > other.clock.nowMs()]).toEqual([503, false]); // Its cookie is not enough there.
-    const back = await page.visitor.get(await toProvider(page.visitor, "grace", way, there));
+    const back = await page.browser.get(await toProvider(page.browser, "grace", way, there));
     expect([back.status, back.location]).toEqual([303, "/signed-in"]);
     expect(await confirmedUntilMs()).toBeGreaterThan(other.clock.nowMs());
   }, 60_000);
 
   test("T31: one that does say it is not kept from it by whoever changes the address on the way", async () => {
     const page = new ConsolePage(cloud.origin);
-    const there = new Visitor(providerIssuer);
-    await page.visitor.get(await toProvider(page.visitor, "heidi", "/login/provider", there));
+    const there = new BrowserClient(providerIssuer);
+    await page.browser.get(await toProvider(page.browser, "heidi", "/login/provider", there));
     cloud.clock.aheadMs += 901_000;
     const confirmed = async () => (await page.load()).json.confirmedUntil * 1_000 > cloud.clock.nowMs();
-    const quietly = (asked: URLSearchParams): void => {
-      asked.delete("prompt");
-      asked.delete("max_age");
+    const quietly = (params: URLSearchParams): void => {
+      params.delete("prompt");
+      params.delete("max_age");
     };
     const way = "/login/provider?confirm=1&return=%2Fsigned-in";
-    const back = await page.visitor.get(await toProvider(page.visitor, undefined, way, there, quietly));
+    const back = await page.browser.get(await toProvider(page.browser, undefined, way, there, quietly));
     expect([back.status, await confirmed()]).toEqual([503, false]);
-    const anew = await page.visitor.get(await toProvider(page.visitor, undefined, "/login/provider", there, quietly));
+    const anew = await page.browser.get(await toProvider(page.browser, undefined, "/login/provider", there, quietly));
     expect([anew.status, await confirmed()]).toEqual([303, false]);
     cloud.clock.aheadMs -= 901_000;
   }, 60_000);
 
   test("an address that was not verified is nobody", async () => {
-    expect((await signIn(new Visitor(cloud.origin), "unverified.eve")).status).toBe(403);
+    expect((await signIn(new BrowserClient(cloud.origin), "unverified.eve")).status).toBe(403);
     expect(await cloud.ports.database.tables.users.ofEmail("unverified.eve@elsewhere.test")).toBeUndefined();
   }, 60_000);
 
   test("an address with a password is linked only by who knows the password too", async () => {
-    const visitor = new Visitor(cloud.origin);
+    const browser = new BrowserClient(cloud.origin);
     const fields = { email: "bob@elsewhere.test", password: "a long enough password" };
-    expect((await visitor.submit("/sign-up", "/sign-up", fields)).status).toBe(303);
-    expect((await signIn(new Visitor(cloud.origin), "bob")).status).toBe(409);
-    expect((await signIn(visitor, "bob")).status).toBe(303);
-    expect((await signIn(new Visitor(cloud.origin), "bob")).status).toBe(303);
+    expect((await browser.submit("/sign-up", "/sign-up", fields)).status).toBe(303);
+    expect((await signIn(new BrowserClient(cloud.origin), "bob")).status).toBe(409);
+    expect((await signIn(browser, "bob")).status).toBe(303);
+    expect((await signIn(new BrowserClient(cloud.origin), "bob")).status).toBe(303);
   }, 60_000);
 
   test("answers that are replayed, late, forged or meant for another browser are refused", async () => {
-    const visitor = new Visitor(cloud.origin);
-    const back = await toProvider(visitor, "carol");
-    const other = new Visitor(cloud.origin);
+    const browser = new BrowserClient(cloud.origin);
+    const back = await toProvider(browser, "carol");
+    const other = new BrowserClient(cloud.origin);
     await toProvider(other, "mallory");
     expect((await other.get(back)).status).toBe(400); // Somebody else's sign-in, pushed on them.
-    expect((await new Visitor(cloud.origin).get(back)).status).toBe(400);
-    const sealed = visitor.cookies.get("__Host-perdure_provider") ?? "";
-    visitor.cookies.set("__Host-perdure_provider", `${sealed.slice(0, -4)}AAAA`);
-    expect((await visitor.get(back)).status).toBe(400);
-    visitor.cookies.set("__Host-perdure_provider", sealed);
+    expect((await new BrowserClient(cloud.origin).get(back)).status).toBe(400);
+    const sealed = browser.cookies.get("__Host-perdure_provider") ?? "";
+    browser.cookies.set("__Host-perdure_provider", `${sealed.slice(0, -4)}AAAA`);
+    expect((await browser.get(back)).status).toBe(400);
+    browser.cookies.set("__Host-perdure_provider", sealed);
     cloud.clock.aheadMs += 601_000;
-    expect((await visitor.get(back)).status).toBe(400);
+    expect((await browser.get(back)).status).toBe(400);
     cloud.clock.aheadMs -= 601_000;
-    visitor.cookies.set("__Host-perdure_provider", sealed);
-    expect((await visitor.get(back.replace(/code=[^&]+/, "code=stolen"))).status).toBe(503);
-    visitor.cookies.set("__Host-perdure_provider", sealed);
-    expect((await visitor.get(back)).status).toBe(303);
-    expect((await visitor.get(back)).status).toBe(400);
-    visitor.cookies.set("__Host-perdure_provider", sealed);
-    expect((await visitor.get(back)).status).toBe(503); // The provider knows its codes.
+    browser.cookies.set("__Host-perdure_provider", sealed);
+    expect((await browser.get(back.replace(/code=[^&]+/, "code=stolen"))).status).toBe(503);
+    browser.cookies.set("__Host-perdure_provider", sealed);
+    expect((await browser.get(back)).status).toBe(303);
+    expect((await browser.get(back)).status).toBe(400);
+    browser.cookies.set("__Host-perdure_provider", sealed);
+    expect((await browser.get(back)).status).toBe(503); // The provider knows its codes.
   }, 60_000);
 
   test("a refusal, a wrong secret and a provider that is away are told, and sign nobody in", async () => {
-    const refused = new Visitor(cloud.origin);
+    const refused = new BrowserClient(cloud.origin);
     expect((await refused.get(await toProvider(refused, undefined))).status).toBe(503);
     expect((await refused.get("/profile")).status).toBe(303);
     await using wrong = await openTestTenancy(database.url, { login: { oidc: settings("another secret") } });
-    expect((await signIn(new Visitor(wrong.origin), "dave")).status).toBe(503);
+    expect((await signIn(new BrowserClient(wrong.origin), "dave")).status).toBe(503);
     const away = { ...settings(CLIENT_SECRET), issuer: "http://127.0.0.1:1" };
     await using unreachable = await openTestTenancy(database.url, { login: { oidc: away } });
-    expect((await new Visitor(unreachable.origin).get("/login/provider")).status).toBe(503);
+    expect((await new BrowserClient(unreachable.origin).get("/login/provider")).status).toBe(503);
     await using none = await openTestTenancy(database.url);
-    expect((await new Visitor(none.origin).get("/login/provider")).status).toBe(404);
+    expect((await new BrowserClient(none.origin).get("/login/provider")).status).toBe(404);
   }, 60_000);
 });

@@ -5,7 +5,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openConsole } from "@perdure/console-host";
 import { writeTinyConsole } from "@perdure/console-host/testing";
-import { type Database, freePorts, openBrowser, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, freePorts, openBrowser, startDatabase } from "@perdure/servers";
 import type { Browser, Page } from "playwright-core";
 import { CONSOLE_PASSWORD, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
@@ -13,7 +13,7 @@ import { CONSOLE_PASSWORD, openTestTenancy, type TestTenancy } from "../src/test
 const TEST_MS = 120_000;
 const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 let browser: Browser;
 beforeAll(async () => {
@@ -51,19 +51,19 @@ test.each([
     page.on("console", (message) => {
       if (!message.text().startsWith("Failed to load resource")) complaints.push(message.text());
     });
-    const look = async (what: string): Promise<void> => {
+    const inspect = async (what: string): Promise<void> => {
       const { violations } = await new AxeBuilder({ page }).withTags(LEVELS).analyze();
       expect([what, violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target)])]).toEqual([what, []]);
       expect([what, await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")]).toEqual(
         [what, true],
       );
     };
-    const visit = async (path: string): Promise<void> => {
+    const open = async (path: string): Promise<void> => {
       await page.goto(`${cloud.origin}${path}`);
-      await look(path);
+      await inspect(path);
     };
     // The others are made of the same parts; what they say is looked at beside the other tests of login.
-    await visit("/login");
+    await open("/login");
 
     await page.goto(`${cloud.origin}/sign-up`);
     await page.waitForFunction("document.activeElement.id === 'email'"); // It begins where one types.
@@ -73,22 +73,22 @@ test.each([
     await page.keyboard.type("short");
     await page.keyboard.press("Enter");
     await page.waitForSelector("[role=alert]");
-    await look("a problem");
+    await inspect("a problem");
     expect(await page.evaluate("document.activeElement.id")).toBe("password");
     expect(await page.inputValue("#email")).toBe("ada@perdure.test");
 
     await signUp(page, `${colorScheme}@perdure.test`);
-    const asked = await fetch(`${cloud.origin}/oauth/device_authorization`, {
+    const authorization = await fetch(`${cloud.origin}/oauth/device_authorization`, {
       method: "POST",
       body: new URLSearchParams({ client_id: "perdure-cli", device_name: "Ada's laptop" }),
     });
-    const { user_code } = (await asked.json()) as { user_code: string };
-    for (const path of ["/profile", "/login/confirm", `/device?user_code=${user_code}`]) await visit(path);
+    const { user_code } = (await authorization.json()) as { user_code: string };
+    for (const path of ["/profile", "/login/confirm", `/device?user_code=${user_code}`]) await open(path);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.waitForSelector("text=Go back to your terminal");
-    await look("approved");
+    await inspect("approved");
     expect(complaints).toEqual([]);
     await context.close();
   },

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { type AccountId, apiKeyText, bareOf, type EnvironmentId, newApiKey } from "@perdure/cloud";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { longestPauses } from "@perdure/testkit";
 import { enforceQuotas } from "../src/environments/quotas.js";
 import { sendDue } from "../src/mail/outbox.js";
@@ -10,7 +10,7 @@ import { Mailbox, openTestTenancy, type TestTenancy, type TestUser } from "../sr
 
 const DAY_MS = 86_400_000;
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 const mailbox = new Mailbox();
 const logs: { readonly atMs: number; readonly line: string }[] = [];
@@ -142,7 +142,7 @@ describe("environments that nobody uses", () => {
     expect((await cloud.tenancy.authenticate(apiKeyText(key), id)).kind).toBe("caller");
     expect((await cloud.tenancy.authenticate((await cloud.user()).token, id)).kind).toBe("elsewhere");
     expect((await tables().environments.get(id))?.status).toBe("SUSPENDED");
-    expect(cloud.wanted).toEqual([]);
+    expect(cloud.demandedIds).toEqual([]);
     await tables().session.write("UPDATE perdure_api_keys SET role = 'rst:role::IngressAccess' WHERE id = $1", [key.id]);
     expect((await cloud.tenancy.authenticate(apiKeyText(key), id)).kind).toBe("caller");
     expect(await tables().environments.get(id)).toMatchObject({ status: "ACTIVE", suspendedFor: undefined });
@@ -150,7 +150,7 @@ describe("environments that nobody uses", () => {
     await cloud.tenancy.report([{ source: "gateway", environmentId: id, atMs: cloud.clock.nowMs(), totals }]);
     const relayed = { ...totals, ingressRequests: 0, tunnelBytes: 1 };
     await cloud.tenancy.report([{ source: "relay", environmentId: id, atMs: cloud.clock.nowMs(), totals: relayed }]);
-    expect(cloud.wanted).toEqual([id, id]);
+    expect(cloud.demandedIds).toEqual([id, id]);
     expect((await actionsOf(account)).slice(-3)).toEqual(["environment.warn-idle", "environment.suspend", "environment.resume"]);
   });
 
@@ -196,19 +196,19 @@ describe("plans", () => {
   test("an account has so many members, open invitations included, and who is invited is written to", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
-    const guests = await Promise.all(Array.from({ length: 5 }, () => cloud.user()));
-    for (const guest of guests.slice(0, 4)) {
-      await owner.client.account(account, "InviteMember", { email: guest.email, role: "developer" });
+    const invitees = await Promise.all(Array.from({ length: 5 }, () => cloud.user()));
+    for (const invitee of invitees.slice(0, 4)) {
+      await owner.client.account(account, "InviteMember", { email: invitee.email, role: "developer" });
     }
-    const invite = owner.client.account(account, "InviteMember", { email: guests[4]?.email ?? "", role: "viewer" });
+    const invite = owner.client.account(account, "InviteMember", { email: invitees[4]?.email ?? "", role: "viewer" });
     await expect(invite).rejects.toMatchObject({ status: 403, code: "PERD0201", message: expect.stringContaining("5 members") });
-    for (const guest of guests.slice(0, 4)) {
-      const [mail] = await mailsTo(guest);
+    for (const invitee of invitees.slice(0, 4)) {
+      const [mail] = await mailsTo(invitee);
       expect(mail?.text).toContain(`${owner.email} invites you to the account "Acme" with the role developer`);
       const token = /token=(inv_\w+)/.exec(mail?.text ?? "")?.[1] ?? "";
-      expect(await guest.client.user("AcceptInvitation", { token })).toEqual({ accountId: account, role: "developer" });
+      expect(await invitee.client.user("AcceptInvitation", { token })).toEqual({ accountId: account, role: "developer" });
     }
-    expect(await mailsTo(guests[4] as TestUser)).toEqual([]);
+    expect(await mailsTo(invitees[4] as TestUser)).toEqual([]);
   });
 });
 

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock } from "@perdure/base";
-import { bareOf, NO_USAGE, type TenancyNews } from "@perdure/cloud";
+import { bareOf, NO_USAGE, type TenancyChange } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import { Program } from "@perdure/conformance";
+import { ServiceProgram } from "@perdure/conformance";
 import { writeTinyConsole } from "@perdure/console-host/testing";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { makeCertificates } from "@perdure/testkit";
-import { openTestTenancy, startSmtp, TEST_ISSUER, TEST_KEYS, type TestTenancy, Visitor } from "../src/testing/index.js";
+import { openTestTenancy, startSmtp, TEST_ISSUER, TEST_KEYS, type TestTenancy, BrowserClient } from "../src/testing/index.js";
 
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "perdure-tenancy-"));
@@ -26,7 +26,7 @@ const file = (name: string, text: string): string => {
 let server: PostgresServer;
 /** Shares database and keys with the processes: stands for login, which issues tokens. */
 let login: TestTenancy;
-let programs: readonly Program[];
+let programs: readonly ServiceProgram[];
 let apiUrls: readonly string[];
 let remote: RemoteTenancy;
 const opened: (() => PromiseLike<void> | void)[] = [];
@@ -54,7 +54,7 @@ beforeAll(async () => {
     "grpc.bind-port": ports[n + 2] as number,
     "probes.bind-port": 0,
   });
-  programs = await Promise.all([0, 1].map((n) => Program.launch({ service: "tenancy", settings: settings(n) })));
+  programs = await Promise.all([0, 1].map((n) => ServiceProgram.launch({ service: "tenancy", settings: settings(n) })));
   for (const program of programs) opened.push(() => program[Symbol.asyncDispose]());
   await Promise.all(programs.map((program) => program.ready()));
   login = await openTestTenancy(server.url);
@@ -82,24 +82,24 @@ describe("two processes of tenancy", () => {
     const { clients } = await someone();
     const { accountId } = await clients[0].user("CreateAccount", { name: "Acme" });
     const stop = new AbortController();
-    const heard: TenancyNews[] = [];
+    const changes: TenancyChange[] = [];
     let wake: () => void = () => undefined;
     remote.watch(
-      (news) => {
-        heard.push(news);
+      (change) => {
+        changes.push(change);
         wake();
       },
       { signal: stop.signal },
     );
-    const hears = async (check: (news: TenancyNews) => boolean) => {
-      while (!heard.some(check))
+    const untilChange = async (check: (change: TenancyChange) => boolean) => {
+      while (!changes.some(check))
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
     };
-    await hears(({ kind }) => kind === "everything");
+    await untilChange(({ kind }) => kind === "everything");
     const { environmentId } = await clients[1].account(accountId, "CreateEnvironment", { name: "dev", region: "eu" });
-    await hears((news) => news.kind === "environment" && news.id === environmentId);
+    await untilChange((change) => change.kind === "environment" && change.id === environmentId);
     const facts = await remote.environment(bareOf(environmentId));
     expect(facts).toMatchObject({ id: environmentId, accountId, region: "eu", status: "PENDING", upstream: undefined });
     expect(facts?.ingressUrl).toMatch(/^http:\/\/127\.0\.0\.1:3\d{4}$/);
@@ -110,13 +110,13 @@ describe("two processes of tenancy", () => {
       caller: { id: keyId, role: roleId },
     });
     await clients[1].account(accountId, "DeleteApiKey", { environmentId, keyId });
-    await hears((news) => news.kind === "key" && news.id === keyId);
+    await untilChange((change) => change.kind === "key" && change.id === keyId);
     expect(await remote.authenticate(apiKey, environmentId)).toEqual({ kind: "unknown" });
     stop.abort();
   }, 60_000);
 
   test("whoever signs up at one is signed in at the other, until they sign out", async () => {
-    const [one, two] = [new Visitor(apiUrls[0] as string), new Visitor(apiUrls[1] as string)];
+    const [one, two] = [new BrowserClient(apiUrls[0] as string), new BrowserClient(apiUrls[1] as string)];
     const fields = { email: "both@perdure.test", password: "a long enough password" };
     expect((await one.submit("/sign-up", "/sign-up", fields)).status).toBe(303);
     for (const [name, value] of one.cookies) two.cookies.set(name, value);
@@ -222,17 +222,17 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
       "mail.smtp-user": "us",
       "mail.smtp-password-file": file("smtp-password", "hidden\n"),
     };
-    const program = await Program.launch({ service: "tenancy", settings });
+    const program = await ServiceProgram.launch({ service: "tenancy", settings });
     opened.push(() => program[Symbol.asyncDispose]()); // Also when this test does not come to its end.
     await program.ready();
-    const visitor = new Visitor(`http://127.0.0.1:${port}`);
+    const browser = new BrowserClient(`http://127.0.0.1:${port}`);
     const password = "correct horse battery";
     const fields = { email: "grace@perdure.test", password };
-    expect((await visitor.submit("/sign-up", "/sign-up", fields)).text).toContain("Look at your mail");
-    await smtp.heard(/^\.$/m); // The end of a mail.
-    const mail = smtp.told.join("\n").replaceAll("=\n", "").replaceAll("=3D", "=");
+    expect((await browser.submit("/sign-up", "/sign-up", fields)).text).toContain("Look at your mail");
+    await smtp.waitFor(/^\.$/m); // The end of a mail.
+    const mail = smtp.receivedLines.join("\n").replaceAll("=\n", "").replaceAll("=3D", "=");
     const token = new RegExp(`^http://127\\.0\\.0\\.1:${port}/verify\\?token=(\\w{43})$`, "m").exec(mail)?.[1] ?? "";
-    expect((await visitor.submit(`/verify?token=${token}`, "/verify", { token, password })).location).toBe("/");
+    expect((await browser.submit(`/verify?token=${token}`, "/verify", { token, password })).location).toBe("/");
     await smtp.close();
   }, 60_000);
 
@@ -256,15 +256,15 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
       [wrong, "console.directory"],
       [unread, "console.gateway-authority-file"],
     ] as const) {
-      await using program = await Program.launch({ service: "tenancy", settings: bad });
+      await using program = await ServiceProgram.launch({ service: "tenancy", settings: bad });
       await expect(program.ready()).rejects.toThrow();
       expect(program.lines.join("\n")).toMatch(new RegExp(`OPS0001.*${named.replaceAll(".", "\\.")}`, "s"));
     }
-    await using program = await Program.launch({ service: "tenancy", settings });
+    await using program = await ServiceProgram.launch({ service: "tenancy", settings });
     await program.ready();
     const page = await fetch(`http://127.0.0.1:${port}/accounts`, { headers: { accept: "text/html" } });
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('"kind":"cloud"')]);
-    const { headers } = await new Visitor(`http://127.0.0.1:${port}`).get("/login");
+    const { headers } = await new BrowserClient(`http://127.0.0.1:${port}`).get("/login");
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^perdure_form=\w+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/),
     ]);
@@ -284,7 +284,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
       "public-tls.certificate-file": file("door.pem", trusted.certificate),
       "public-tls.private-key-file": file("door.key", trusted.privateKey),
     };
-    const program = await Program.launch({ service: "tenancy", settings });
+    const program = await ServiceProgram.launch({ service: "tenancy", settings });
     opened.push(() => program[Symbol.asyncDispose]()); // Also when this test does not come to its end.
     await program.ready();
     const ca = file("door-ca.pem", trusted.authority);

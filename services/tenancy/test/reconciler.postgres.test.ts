@@ -4,7 +4,7 @@ import { type AccountId, bareOf, type EnvironmentId, type Upstream } from "@perd
 import { MemoryProvisioner } from "@perdure/cloud/testing";
 import { PostgresLeadership } from "@perdure/driver-postgres";
 import { createRequestIdentity } from "@perdure/invoker";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { enforceQuotas } from "../src/environments/quotas.js";
 import { createReconciler, UsagePoller } from "../src/index.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
@@ -15,7 +15,7 @@ const UPSTREAM: Upstream = {
   secret: new Secret("between us"),
 };
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 let user: TestUser;
 let account: AccountId;
@@ -53,20 +53,20 @@ async function create(): Promise<EnvironmentId> {
 
 const record = async (id: EnvironmentId) => await cloud.ports.database.tables.environments.get(id);
 
-async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+async function until<T>(what: string, poll: () => Promise<T | undefined> | T | undefined): Promise<T> {
   const deadline = Date.now() + 15_000;
   for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
+    const result = await poll();
+    if (result !== undefined && result !== false) return result;
     if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
-const status = (id: EnvironmentId, wanted: string) =>
-  until(`${id} ${wanted}`, async () => {
+const status = (id: EnvironmentId, expected: string) =>
+  until(`${id} ${expected}`, async () => {
     const present = await record(id);
-    return present?.status === wanted ? present : undefined;
+    return present?.status === expected ? present : undefined;
   });
 
 /** Every wish is fulfilled at once. */
@@ -80,19 +80,19 @@ describe("environments come and go", () => {
     reconcile();
     const id = await create();
     await status(id, "ACTIVE");
-    const wish = provisioner.wanted.get(id);
+    const desired = provisioner.desired.get(id);
     const facts = await cloud.tenancy.environment(bareOf(id));
     expect(facts).toMatchObject({ status: "ACTIVE", upstream: { ingress: UPSTREAM.ingress, admin: UPSTREAM.admin } });
     expect(facts?.upstream?.secret?.reveal()).toBe("between us");
-    expect(wish).toMatchObject({
+    expect(desired).toMatchObject({
       mode: "running",
       generation: 1,
       ingressUrl: facts?.ingressUrl,
       limits: { memoryMibMax: 1_024 },
     });
-    const { publicKey } = createRequestIdentity(wish?.signingKeyPem as Secret, systemClock);
+    const { publicKey } = createRequestIdentity(desired?.signingKeyPem as Secret, systemClock);
     expect(facts?.signingPublicKeys).toEqual([publicKey]);
-    const token = wish?.tunnels?.token.reveal() as string;
+    const token = desired?.tunnels?.token.reveal() as string;
     expect(await cloud.tenancy.runtimeOf(token)).toBe(id);
     // Not the last character: some of its bits are padding, and a token that differs in these alone is the same token.
     const forged = `${token.slice(0, -4)}${token.at(-4) === "A" ? "B" : "A"}${token.slice(-3)}`;
@@ -130,18 +130,18 @@ describe("environments come and go", () => {
     reconcile();
     const id = await create();
     await status(id, "ACTIVE");
-    const wish = (check: (wanted: NonNullable<ReturnType<typeof provisioner.wanted.get>>) => boolean) =>
+    const untilDesired = (check: (desired: NonNullable<ReturnType<typeof provisioner.desired.get>>) => boolean) =>
       until("the wish", () => {
-        const wanted = provisioner.wanted.get(id);
-        return wanted !== undefined && check(wanted) ? wanted : undefined;
+        const desired = provisioner.desired.get(id);
+        return desired !== undefined && check(desired) ? desired : undefined;
       });
     await user.client.account(account, "SuspendEnvironment", { environmentId: id });
-    await wish(({ mode }) => mode === "suspended");
+    await untilDesired(({ mode }) => mode === "suspended");
     await user.client.account(account, "ResumeEnvironment", { environmentId: id });
-    const before = await wish(({ mode }) => mode === "running");
+    const before = await untilDesired(({ mode }) => mode === "running");
     await user.client.account(account, "RotateSigningKey", { environmentId: id });
     const { signingPublicKey } = await user.client.account(account, "PromoteSigningKey", { environmentId: id });
-    const after = await wish(({ generation }) => generation > before.generation);
+    const after = await untilDesired(({ generation }) => generation > before.generation);
     expect(createRequestIdentity(after.signingKeyPem, systemClock).publicKey).toBe(signingPublicKey);
   });
 
@@ -171,7 +171,7 @@ describe("environments come and go", () => {
     const { tables } = cloud.ports.database;
     await tables.session.write("UPDATE perdure_environments SET tries = 29 WHERE id = $1", [id]);
     cloud.clock.aheadMs += 60_000;
-    await tables.session.tell({ kind: "environment", id });
+    await tables.session.notify({ kind: "environment", id });
     expect(await status(id, "FAILED")).toMatchObject({ failure: "it hangs" });
     const { events } = await user.client.account(account, "ListAuditEvents", { environmentId: id });
     expect(events.map(({ action }) => action).slice(0, 2)).toEqual(["environment.gaveUp", "environment.runtime-failed"]);
@@ -193,7 +193,7 @@ describe("environments come and go", () => {
     await status(id, "ACTIVE");
     await user.client.account(account, "DestroyEnvironment", { environmentId: id, confirmName: name });
     await cloud.ports.database.tables.session.write("UPDATE perdure_environments SET erase_at_ms = 1 WHERE id = $1", [id]);
-    await cloud.ports.database.tables.session.tell({ kind: "environment", id });
+    await cloud.ports.database.tables.session.notify({ kind: "environment", id });
     const gone = await status(id, "DELETED");
     expect(provisioner.removed.at(-1)).toEqual({ environmentId: id, erase: true });
     expect(gone).toMatchObject({ dataKey: undefined, upstreamSecret: undefined });
@@ -210,7 +210,7 @@ describe("processes come and go", () => {
   test("what one began another finishes, and asking again changes nothing", async () => {
     const first = reconcile();
     const id = await create();
-    await until("the wish", () => provisioner.wanted.get(id));
+    await until("the wish", () => provisioner.desired.get(id));
     await first[Symbol.asyncDispose]();
     provisioner.ready(id, UPSTREAM); // Nobody listens now.
     expect((await record(id))?.status).toBe("PENDING");
@@ -218,11 +218,11 @@ describe("processes come and go", () => {
     obliging(fresh);
     reconcile(fresh);
     await status(id, "ACTIVE");
-    expect(fresh.wanted.get(id)).toMatchObject({ generation: 1 });
+    expect(fresh.desired.get(id)).toMatchObject({ generation: 1 });
   });
 
   test("of two that want to, one looks after environments; the other takes over", async () => {
-    const led = [0, 0];
+    const leaderCounts = [0, 0];
     const candidate = (which: number) =>
       new PostgresLeadership(
         { url: database.url, environment: "cloud", name: "environments" },
@@ -230,7 +230,7 @@ describe("processes come and go", () => {
           lead: async (leadership) => {
             const own = new MemoryProvisioner();
             obliging(own);
-            led[which] = (led[which] ?? 0) + 1;
+            leaderCounts[which] = (leaderCounts[which] ?? 0) + 1;
             return createReconciler(
               { ...cloud.ports, provisioner: own, mayAct: () => leadership.isSure },
               { withTunnels: false },
@@ -243,11 +243,11 @@ describe("processes come and go", () => {
     const both = [candidate(0), candidate(1)];
     opened.push(...both);
     await status(await create(), "ACTIVE");
-    expect(led.reduce((sum, n) => sum + n)).toBe(1);
-    const leader = led.indexOf(1);
+    expect(leaderCounts.reduce((sum, n) => sum + n)).toBe(1);
+    const leader = leaderCounts.indexOf(1);
     await both[leader]?.[Symbol.asyncDispose]();
     await status(await create(), "ACTIVE");
-    expect(led).toEqual([1, 1]);
+    expect(leaderCounts).toEqual([1, 1]);
   });
 });
 
@@ -260,14 +260,14 @@ describe("usage and quotas", () => {
     const shown: (string | undefined)[] = [];
     let usage = { source: "data-1", actions: 7, storedBytes: 100 };
     const round = async () => {
-      const asked = Promise.withResolvers<void>();
+      const usageRead = Promise.withResolvers<void>();
       const readUsage = async ({ admin, secret }: Upstream) => {
         shown.push(admin === UPSTREAM.admin ? secret?.reveal() : admin);
-        asked.resolve();
+        usageRead.resolve();
         return usage;
       };
       const poller = new UsagePoller({ ...cloud.ports, readUsage });
-      await asked.promise;
+      await usageRead.promise;
       await poller[Symbol.asyncDispose]();
     };
     await round();

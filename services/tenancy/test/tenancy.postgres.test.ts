@@ -8,14 +8,14 @@ import {
   newApiKey,
   newEnvironmentId,
   parseApiKey,
-  type TenancyNews,
+  type TenancyChange,
 } from "@perdure/cloud";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { createTenancy } from "../src/index.js";
-import type { Sleepers } from "../src/ports.js";
+import type { HibernationMonitor } from "../src/ports.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
-let database: Database;
+let database: EmptyDatabase;
 let cloud: TestTenancy;
 beforeAll(async () => {
   database = await startDatabase();
@@ -63,9 +63,9 @@ describe("who a credential is", () => {
     const one = await create("one");
     const [first, second] = [await key(one), await key(one)];
     const secretOf = (text: string): Secret => parseApiKey(text)?.secret as Secret;
-    const known = await cloud.ports.database.tables.apiKeys.get(first.keyId);
-    expect(cloud.ports.ring.matches(secretOf(first.apiKey), known?.secretHash as Uint8Array, 1)).toBe(true);
-    expect(cloud.ports.ring.matches(secretOf(second.apiKey), known?.secretHash as Uint8Array, 1)).toBe(false);
+    const record = await cloud.ports.database.tables.apiKeys.get(first.keyId);
+    expect(cloud.ports.ring.matches(secretOf(first.apiKey), record?.secretHash as Uint8Array, 1)).toBe(true);
+    expect(cloud.ports.ring.matches(secretOf(second.apiKey), record?.secretHash as Uint8Array, 1)).toBe(false);
   });
 
   test("a key ends when it expires, and its use is noted now and then", async () => {
@@ -92,11 +92,11 @@ describe("who a credential is", () => {
     await accounts.addMember({ accountId: account, userId: maker.id, role: "developer", sinceMs: 1 });
     const made = { environmentId: one, roleId: "rst:role::AdminAccess" } as const;
     const { apiKey, keyId } = await maker.client.account(account, "CreateApiKey", made);
-    const known = { kind: "caller", caller: { kind: "key", id: keyId, role: "rst:role::AdminAccess" } };
+    const authentication = { kind: "caller", caller: { kind: "key", id: keyId, role: "rst:role::AdminAccess" } };
     await owner.client.account(account, "UpdateMember", { userId: maker.id, role: "viewer", keepApiKeys: true });
-    expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(known);
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(authentication);
     await owner.client.account(account, "RemoveMember", { userId: maker.id, keepApiKeys: true });
-    expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(known);
+    expect(await cloud.tenancy.authenticate(apiKey, one)).toMatchObject(authentication);
     const { apiKeys } = await owner.client.account(account, "ListApiKeys", { environmentId: one });
     expect(apiKeys).toMatchObject([{ keyId, createdBy: maker.id, state: "ACTIVE" }]);
     const { members } = await owner.client.account(account, "ListMembers", {});
@@ -108,17 +108,17 @@ describe("who a credential is", () => {
   test("a user is who their membership says at this moment", async () => {
     const { owner, account, create } = await world();
     const one = await create("one");
-    const guest = await cloud.user();
+    const invitee = await cloud.user();
     expect(await cloud.tenancy.authenticate(owner.token, one)).toMatchObject({
       caller: { kind: "member", id: owner.id, role: "owner" },
     });
-    expect(await cloud.tenancy.authenticate(guest.token, one)).toEqual({ kind: "elsewhere" });
+    expect(await cloud.tenancy.authenticate(invitee.token, one)).toEqual({ kind: "elsewhere" });
     const { accounts } = cloud.ports.database.tables;
-    await accounts.addMember({ accountId: account, userId: guest.id, role: "viewer", sinceMs: 1 });
-    expect(await cloud.tenancy.authenticate(guest.token, one)).toMatchObject({ caller: { role: "viewer" } });
-    await owner.client.account(account, "RemoveMember", { userId: guest.id });
-    expect(await cloud.tenancy.authenticate(guest.token, one)).toEqual({ kind: "elsewhere" });
-    expect(await cloud.tenancy.authenticate(`${guest.token}x`, one)).toEqual({ kind: "unknown" });
+    await accounts.addMember({ accountId: account, userId: invitee.id, role: "viewer", sinceMs: 1 });
+    expect(await cloud.tenancy.authenticate(invitee.token, one)).toMatchObject({ caller: { role: "viewer" } });
+    await owner.client.account(account, "RemoveMember", { userId: invitee.id });
+    expect(await cloud.tenancy.authenticate(invitee.token, one)).toEqual({ kind: "elsewhere" });
+    expect(await cloud.tenancy.authenticate(`${invitee.token}x`, one)).toEqual({ kind: "unknown" });
     expect(await cloud.tenancy.authenticate(owner.token, newEnvironmentId(1, systemRandom))).toEqual({ kind: "elsewhere" });
   });
 });
@@ -142,47 +142,47 @@ describe("what doors are told", () => {
   test("news stop with the signal", async () => {
     const { create } = await world();
     const tenancy = createTenancy(cloud.ports);
-    const heard: string[] = [];
+    const kinds: string[] = [];
     const stop = new AbortController();
     const other = Promise.withResolvers<void>();
     const ready = Promise.withResolvers<void>();
     const listening = new AbortController();
     tenancy.watch(({ kind }) => (kind === "environment" ? other.resolve() : ready.resolve()), { signal: listening.signal });
     await ready.promise;
-    tenancy.watch((news) => heard.push(news.kind), { signal: stop.signal });
+    tenancy.watch((change) => kinds.push(change.kind), { signal: stop.signal });
     stop.abort();
     await create("one");
     await other.promise;
     listening.abort();
-    expect(heard).toEqual([]);
+    expect(kinds).toEqual([]);
   });
 });
 
 describe("who sleeps", () => {
   test("is told with the facts, and each change as news of the environment; who is awake has no word about it", async () => {
     const { create } = await world();
-    const [sleeper, other] = [await create("sleeper"), await create("other")];
-    const sleeps = new Map<EnvironmentId, EnvironmentSleep>([[sleeper, "asleep"]]);
+    const [hibernated, other] = [await create("sleeper"), await create("other")];
+    const sleeps = new Map<EnvironmentId, EnvironmentSleep>([[hibernated, "asleep"]]);
     const changes = new Set<(id: EnvironmentId) => void>();
-    const sleepers: Sleepers = {
+    const hibernation: HibernationMonitor = {
       sleepOf: (id) => sleeps.get(id),
       watch: (listener, { signal }) => {
         changes.add(listener);
         signal.addEventListener("abort", () => changes.delete(listener), { once: true });
       },
     };
-    const tenancy = createTenancy({ ...cloud.ports, sleepers });
-    expect(await tenancy.environment(bareOf(sleeper))).toMatchObject({ id: sleeper, sleep: "asleep" });
+    const tenancy = createTenancy({ ...cloud.ports, hibernation });
+    expect(await tenancy.environment(bareOf(hibernated))).toMatchObject({ id: hibernated, sleep: "asleep" });
     expect(await tenancy.environment(bareOf(other))).not.toHaveProperty("sleep");
     sleeps.set(other, "waking");
     const all = new Map((await tenancy.environments()).map(({ id, sleep }) => [id, sleep]));
-    expect([all.get(sleeper), all.get(other)]).toEqual(["asleep", "waking"]);
+    expect([all.get(hibernated), all.get(other)]).toEqual(["asleep", "waking"]);
 
     const stop = new AbortController();
-    const heard: TenancyNews[] = [];
-    tenancy.watch((news) => heard.push(news), { signal: stop.signal });
-    for (const tell of changes) tell(sleeper);
-    expect(heard).toContainEqual({ kind: "environment", id: sleeper });
+    const receivedChanges: TenancyChange[] = [];
+    tenancy.watch((change) => receivedChanges.push(change), { signal: stop.signal });
+    for (const listener of changes) listener(hibernated);
+    expect(receivedChanges).toContainEqual({ kind: "environment", id: hibernated });
     stop.abort();
     expect(changes.size).toBe(0);
   });

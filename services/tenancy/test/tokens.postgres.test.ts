@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { silentLogger, systemRandom } from "@perdure/base";
 import { newUserId, type UserId } from "@perdure/cloud";
 import { openTenancyDatabase, type TenancyDatabase } from "@perdure/driver-postgres";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { VirtualClock } from "@perdure/testkit";
 import { type AccessTokens, KeyRing, openAccessTokens } from "../src/index.js";
 import { TEST_KEYS } from "../src/testing/index.js";
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ring = KeyRing.parse(TEST_KEYS, "test");
 
-let empty: Database;
+let empty: EmptyDatabase;
 let database: TenancyDatabase;
 beforeAll(async () => {
   empty = await startDatabase();
@@ -111,7 +111,7 @@ describe("access tokens", () => {
     const [head = "", body = "", signature = ""] = good.split(".");
     const header = decode(head);
     const claims = decode(body);
-    const { privateKey: stranger } = generateKeyPairSync("ed25519");
+    const { privateKey: otherKey } = generateKeyPairSync("ed25519");
     const ours = privateKeyOf(await database.tables.tokenKeys.all());
     const signed = (h: object, c: object, key: KeyObject) => {
       const input = `${encode(h)}.${encode(c)}`;
@@ -125,12 +125,12 @@ describe("access tokens", () => {
       "alg none": `${encode({ ...header, alg: "none" })}.${body}.`,
       "no signature": `${head}.${body}.`,
       "two parts": `${head}.${body}`,
-      "another key": signed(header, claims, stranger),
+      "another key": signed(header, claims, otherKey),
       "HMAC with the public key": `${hmac}.${createHmac("sha256", publicKey).update(hmac).digest("base64url")}`,
       "unknown kid": signed({ ...header, kid: "unknown" }, claims, ours),
       "kid is a path": signed({ ...header, kid: "../../etc/passwd" }, claims, ours),
       "no kid": signed({ alg: "EdDSA", typ: "JWT" }, claims, ours),
-      "key inside": signed({ ...header, jwk: { kty: "OKP" }, kid: "x" }, claims, stranger),
+      "key inside": signed({ ...header, jwk: { kty: "OKP" }, kid: "x" }, claims, otherKey),
       "other issuer": signed(header, { ...claims, iss: "https://evil.test" }, ours),
       "other audience": signed(header, { ...claims, aud: "else" }, ours),
       expired: signed(header, { ...claims, exp: (claims["iat"] as number) - 1 }, ours),

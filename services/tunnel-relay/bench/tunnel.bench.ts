@@ -107,13 +107,13 @@ function once(session: ClientHttp2Session, headers: Record<string, string>): Pro
 
 /** Milliseconds of each request, one after the other. */
 async function latencies(session: ClientHttp2Session, headersOf: HeadersOf, count: number): Promise<number[]> {
-  const taken: number[] = [];
+  const samples: number[] = [];
   for (let i = 0; i < count; i++) {
     const startedAt = performance.now();
     await once(session, headersOf("/echo"));
-    taken.push(performance.now() - startedAt);
+    samples.push(performance.now() - startedAt);
   }
-  return taken.sort((a, b) => a - b);
+  return samples.sort((a, b) => a - b);
 }
 
 async function perSecond(session: ClientHttp2Session, headersOf: HeadersOf): Promise<number> {
@@ -177,10 +177,10 @@ async function main(): Promise<void> {
       ["straight", direct, directHeaders],
       ["through a tunnel", tunnel, tunnelHeaders],
     ] as const) {
-      const taken = await latencies(session, headersOf, 1_000);
+      const samples = await latencies(session, headersOf, 1_000);
       const rate = await perSecond(session, headersOf);
       const bytes = await mebibytesPerSecond(session, headersOf);
-      const figures = [at(taken, 0.5).toFixed(2), at(taken, 0.99).toFixed(2), rate.toFixed(0), bytes.toFixed(0)];
+      const figures = [at(samples, 0.5).toFixed(2), at(samples, 0.99).toFixed(2), rate.toFixed(0), bytes.toFixed(0)];
       console.log(name.padEnd(20) + figures.map((figure) => figure.padStart(10)).join(""));
     }
   }

@@ -2,15 +2,15 @@
  * Why: who may open a tunnel. On the wire a client hears one word; the precise reason is for the environment's log (cloud.md §2.3).
  */
 import { PerdureError, type Random, Secret, type SummaryLog } from "@perdure/base";
-import { bareOf, type Caller, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
+import { bareOf, type AuthenticatedCaller, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
 import { isTunnelName, type TunnelHello } from "@perdure/tunnel";
 import type { ConnectionFacts } from "./connection.js";
-import type { Environments } from "./environments.js";
-import type { Verdict } from "./handshake.js";
+import type { RelayEnvironments } from "./environments.js";
+import type { HandshakeDecision } from "./handshake.js";
 import type { RelayOptions, RelayPorts } from "./ports.js";
-import type { Tunnels } from "./tunnels.js";
+import type { OpenTunnels } from "./tunnels.js";
 
-const KNOCK = { door: "tunnel", method: "", path: "" } as const;
+const TUNNEL_ACCESS = { endpoint: "tunnel", method: "", path: "" } as const;
 const NAME_CHARS = 12;
 const ID_CHARS = 16;
 /** Of a name that a client chose, in logs. */
@@ -20,12 +20,12 @@ type RefusedStatus = "unauthorized" | "bad-tunnel-name" | "too-many-tunnels";
 
 export interface AdmissionParts {
   readonly tenancy: Tenancy;
-  readonly environments: Environments;
-  readonly tunnels: Tunnels;
+  readonly environments: RelayEnvironments;
+  readonly tunnels: OpenTunnels;
   readonly failures: SummaryLog;
 }
 
-export class Admission {
+export class TunnelAdmission {
   readonly #parts: AdmissionParts;
   readonly #ports: Pick<RelayPorts, "logger" | "random">;
   readonly #options: Pick<RelayOptions, "regions" | "proxyUrl" | "tunnelUrl">;
@@ -37,9 +37,9 @@ export class Admission {
   }
 
   /** Never rejects. Whoever is welcome has a place among the tunnels, to be released once the handshake is over. */
-  async judge(hello: TunnelHello | undefined): Promise<Verdict<ConnectionFacts>> {
+  async decide(hello: TunnelHello | undefined): Promise<HandshakeDecision<ConnectionFacts>> {
     try {
-      return await this.#judge(hello);
+      return await this.#decide(hello);
     } catch (cause) {
       const { code, message } = PerdureError.from(cause);
       const fields = { code, cause: message };
@@ -53,14 +53,14 @@ export class Admission {
     }
   }
 
-  async #judge(hello: TunnelHello | undefined): Promise<Verdict<ConnectionFacts>> {
+  async #decide(hello: TunnelHello | undefined): Promise<HandshakeDecision<ConnectionFacts>> {
     const { tenancy, environments, tunnels } = this.#parts;
     const id = parseEnvironmentId(hello?.environmentId ?? "");
     if (hello === undefined || id === undefined) return this.#refuse("unauthorized", hello, "no credential or no environment");
     const environment = await environments.find(bareOf(id));
     if (environment === "nobody") return this.#refuse("unauthorized", hello, "no such environment");
     const { facts } = environment;
-    const refuse = (status: RefusedStatus, reason: string, caller?: Caller): Verdict<ConnectionFacts> => {
+    const refuse = (status: RefusedStatus, reason: string, caller?: AuthenticatedCaller): HandshakeDecision<ConnectionFacts> => {
       const name = hello.name?.slice(0, NAME_CHARS_SHOWN);
       const about = {
         environmentId: id,
@@ -72,12 +72,12 @@ export class Admission {
     };
     if (facts.status !== "ACTIVE") return refuse("unauthorized", `the environment is ${facts.status}`);
     if (!this.#options.regions.includes(facts.region)) return refuse("unauthorized", `the environment is in ${facts.region}`);
-    const found = await tenancy.authenticate(hello.credential, id);
-    if (found.kind !== "caller") return refuse("unauthorized", `the credential is ${found.kind}`);
-    if (!mayCaller(found.caller, KNOCK)) return refuse("unauthorized", `${found.caller.role} opens no tunnels`, found.caller);
+    const authentication = await tenancy.authenticate(hello.credential, id);
+    if (authentication.kind !== "caller") return refuse("unauthorized", `the credential is ${authentication.kind}`);
+    if (!mayCaller(authentication.caller, TUNNEL_ACCESS)) return refuse("unauthorized", `${authentication.caller.role} opens no tunnels`, authentication.caller);
     const name = hello.name ?? `t-${randomBase62(NAME_CHARS, this.#ports.random)}`;
-    if (!isTunnelName(name)) return refuse("bad-tunnel-name", "the name has other characters, or too many", found.caller);
-    if (!tunnels.reserve(facts, name)) return refuse("too-many-tunnels", "the plan allows no more", found.caller);
+    if (!isTunnelName(name)) return refuse("bad-tunnel-name", "the name has other characters, or too many", authentication.caller);
+    if (!tunnels.reserve(facts, name)) return refuse("too-many-tunnels", "the plan allows no more", authentication.caller);
     const { proxyUrl, tunnelUrl } = this.#options;
     return {
       kind: "welcome",
@@ -87,7 +87,7 @@ export class Admission {
         name,
         id: connectionIdOf(hello.connectionId, this.#ports.random),
         credential: new Secret(hello.credential),
-        caller: found.caller,
+        caller: authentication.caller,
         supportsDrain: hello.supportsDrain,
         supportsClientDrain: hello.supportsClientDrain,
         workerId: hello.workerId,
@@ -102,7 +102,7 @@ export class Admission {
     status: RefusedStatus,
     hello: TunnelHello | undefined,
     reason: string,
-  ): Extract<Verdict<ConnectionFacts>, { kind: "refused" }> {
+  ): Extract<HandshakeDecision<ConnectionFacts>, { kind: "refused" }> {
     const environmentId = hello?.environmentId.slice(0, 40);
     this.#ports.logger.info(
       { environmentId, tunnel: hello?.name?.slice(0, NAME_CHARS_SHOWN), status, reason },

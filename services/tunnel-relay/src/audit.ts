@@ -8,7 +8,7 @@ import type { EnvironmentId, TunnelEvent } from "@perdure/cloud";
 import { AUDIT_ENVIRONMENTS_MAX, AUDIT_LINES_PER_WINDOW, AUDIT_WAITING_MAX, AUDIT_WINDOW_MS } from "./limits.js";
 
 /** Refusals do not use up the lines of tunnels that were let in. */
-interface Counter {
+interface RefusalCounter {
   window: number;
   lines: number;
   omitted: number;
@@ -16,7 +16,7 @@ interface Counter {
 
 export class TunnelAudit {
   readonly #clock: Clock;
-  readonly #counters = new Map<string, Counter>();
+  readonly #counters = new Map<string, RefusalCounter>();
   #waiting: TunnelEvent[] = [];
 
   constructor(clock: Clock) {
@@ -41,11 +41,11 @@ export class TunnelAudit {
 
   /** Tenancy has them. */
   reported(events: readonly TunnelEvent[]): void {
-    const known = new Set(events);
-    this.#waiting = this.#waiting.filter((event) => !known.has(event));
+    const reportedEvents = new Set(events);
+    this.#waiting = this.#waiting.filter((event) => !reportedEvents.has(event));
   }
 
-  #counterOf(key: string): Counter {
+  #counterOf(key: string): RefusalCounter {
     const window = Math.floor(this.#clock.monotonicMs() / AUDIT_WINDOW_MS);
     const counter = this.#counters.get(key) ?? { window, lines: 0, omitted: 0 };
     if (counter.window !== window) Object.assign(counter, { window, lines: 0 });

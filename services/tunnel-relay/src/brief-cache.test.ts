@@ -12,9 +12,9 @@ test("invented keys push out none that exist", async () => {
   const cache = new BriefCache<string, string>({ ...common, entriesMax: 3, loadsMax: 10, load });
   await cache.get("real");
   for (let i = 0; i < 10; i++) await cache.get(`invented ${i}`);
-  expect([cache.known("real"), cache.known("invented 0"), cache.known("invented 9")]).toEqual(["real", undefined, "nobody"]);
+  expect([cache.peek("real"), cache.peek("invented 0"), cache.peek("invented 9")]).toEqual(["real", undefined, "nobody"]);
   for (let i = 0; i < 3; i++) await cache.get(`real ${i}`);
-  expect(cache.known("real")).toBeUndefined();
+  expect(cache.peek("real")).toBeUndefined();
 });
 
 test("what begins to exist, or no longer does, has one entry", async () => {
@@ -24,9 +24,9 @@ test("what begins to exist, or no longer does, has one entry", async () => {
   for (const now of [false, true, false]) {
     exists = now;
     await cache.get("key");
-    expect(cache.known("key")).toBe(now ? "real" : "nobody");
-    cache.forget("key");
-    expect(cache.known("key")).toBeUndefined();
+    expect(cache.peek("key")).toBe(now ? "real" : "nobody");
+    cache.evict("key");
+    expect(cache.peek("key")).toBeUndefined();
   }
 });
 

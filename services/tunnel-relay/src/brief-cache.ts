@@ -1,12 +1,12 @@
 /** Why: what tenancy says is asked with every request and changes rarely: it is believed for a while, and looked up once at a time. */
 import type { Clock } from "@perdure/base";
 
-interface Entry<V> {
+interface BriefEntry<V> {
   readonly value: V;
   readonly untilMs: number;
 }
 
-interface Load<V> {
+interface BriefLoad<V> {
   readonly promise: Promise<V>;
   /** News came meanwhile: the answer may be older, so it serves who asked and nobody else. */
   isOutdated: boolean;
@@ -28,49 +28,49 @@ export interface BriefCacheOptions<K, V> {
 /** The oldest entry goes first when there are too many. */
 export class BriefCache<K, V> {
   readonly #options: BriefCacheOptions<K, V>;
-  readonly #entries = new Map<K, Entry<V>>();
-  readonly #unknown = new Map<K, Entry<V>>();
-  readonly #loads = new Map<K, Load<V>>();
+  readonly #entries = new Map<K, BriefEntry<V>>();
+  readonly #unknown = new Map<K, BriefEntry<V>>();
+  readonly #loads = new Map<K, BriefLoad<V>>();
 
   constructor(options: BriefCacheOptions<K, V>) {
     this.#options = options;
   }
 
   /** What is known, at once; undefined when it must be loaded. */
-  known(key: K): V | undefined {
+  peek(key: K): V | undefined {
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     return entry !== undefined && entry.untilMs > this.#options.clock.monotonicMs() ? entry.value : undefined;
   }
 
   /** Rejects as `load` does, or overloaded. */
   get(key: K): Promise<V> {
-    const known = this.known(key);
-    if (known !== undefined) return Promise.resolve(known);
+    const cached = this.peek(key);
+    if (cached !== undefined) return Promise.resolve(cached);
     const running = this.#loads.get(key);
     if (running !== undefined && !running.isOutdated) return running.promise;
     const { load: start, loadsMax, overloaded } = this.#options;
     if (this.#loads.size >= loadsMax) return Promise.reject(overloaded());
     const promise = start(key);
-    const load: Load<V> = { promise, isOutdated: false };
+    const load: BriefLoad<V> = { promise, isOutdated: false };
     this.#loads.set(key, load);
-    const settle = (): void => {
+    const removeLoad = (): void => {
       if (this.#loads.get(key) === load) this.#loads.delete(key);
     };
     promise.then((value) => {
-      settle();
+      removeLoad();
       if (!load.isOutdated) this.#keep(key, value);
-    }, settle);
+    }, removeLoad);
     return promise;
   }
 
-  forget(key: K): void {
+  evict(key: K): void {
     this.#entries.delete(key);
     this.#unknown.delete(key);
     const load = this.#loads.get(key);
     if (load !== undefined) load.isOutdated = true;
   }
 
-  forgetAll(): void {
+  evictAll(): void {
     this.#entries.clear();
     this.#unknown.clear();
     for (const load of this.#loads.values()) load.isOutdated = true;

@@ -6,7 +6,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
 import { type Clock, handleErrors, type Logger, type Secret, type TimerHandle } from "@perdure/base";
-import type { Caller, EnvironmentId } from "@perdure/cloud";
+import type { AuthenticatedCaller, EnvironmentId } from "@perdure/cloud";
 import { DRAIN_PATH, HEALTH_PATH } from "@perdure/tunnel";
 import {
   DRAIN_MS,
@@ -23,7 +23,7 @@ export interface ConnectionFacts {
   /** Of the connection, unique here. */
   readonly id: string;
   readonly credential: Secret;
-  readonly caller: Caller;
+  readonly caller: AuthenticatedCaller;
   readonly supportsDrain: boolean;
   readonly supportsClientDrain: boolean;
   readonly workerId: string | undefined;
@@ -34,27 +34,27 @@ export interface ConnectionFacts {
   readonly signingPublicKey: string | undefined;
 }
 
-export interface ConnectionPorts {
+export interface RelayConnectionPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly onClosed: (connection: TunnelConnection) => void;
+  readonly onClosed: (connection: RelayConnection) => void;
 }
 
-export class TunnelConnection {
+export class RelayConnection {
   readonly facts: ConnectionFacts;
   readonly connectedAtMs: number;
   /** Against the monotonic clock: when its credential was last found good. */
   authorisedAtMs: number;
   readonly #session: ClientHttp2Session;
   readonly #socket: Duplex;
-  readonly #ports: ConnectionPorts;
+  readonly #ports: RelayConnectionPorts;
   #state: "serving" | "noticed" | "leaving" | "over" = "serving";
   #inFlight = 0;
   #missed = 0;
   #health: TimerHandle | undefined;
   #timer: TimerHandle | undefined;
 
-  constructor(session: ClientHttp2Session, socket: Duplex, facts: ConnectionFacts, ports: ConnectionPorts) {
+  constructor(session: ClientHttp2Session, socket: Duplex, facts: ConnectionFacts, ports: RelayConnectionPorts) {
     this.facts = facts;
     this.#session = session;
     this.#socket = socket;
@@ -116,7 +116,7 @@ export class TunnelConnection {
   drain(drainMs: number = DRAIN_MS): void {
     if (this.#state !== "serving") return;
     this.#state = "noticed";
-    if (this.facts.supportsDrain) this.#tell(DRAIN_PATH, "POST");
+    if (this.facts.supportsDrain) this.#sendControl(DRAIN_PATH, "POST");
     this.#timer = this.#ports.clock.setTimer(DRAIN_NOTICE_MS, () => this.#leave(drainMs));
   }
 
@@ -166,7 +166,7 @@ export class TunnelConnection {
 
   #armHealth(): void {
     this.#health = this.#ports.clock.setTimer(HEALTH_EVERY_MS, () => {
-      this.#tell(HEALTH_PATH, "GET", () => {
+      this.#sendControl(HEALTH_PATH, "GET", () => {
         this.#missed = 0;
       });
       if (this.#state !== "over") this.#armHealth();
@@ -174,19 +174,19 @@ export class TunnelConnection {
   }
 
   /** A control request; its answer says no more than that it came. */
-  #tell(path: string, method: string, answered?: () => void): void {
+  #sendControl(path: string, method: string, answered?: () => void): void {
     if (this.#session.closed || this.#session.destroyed) return;
     const stream = this.#session.request({ ":method": method, ":path": path, ":scheme": "http", ":authority": "tunnel-client" });
-    handleErrors(stream, () => late.cancel()); // The connection broke: its `close` says so.
-    const late = this.#ports.clock.setTimer(HEALTH_TIMEOUT_MS, () => {
+    handleErrors(stream, () => timeout.cancel()); // The connection broke: its `close` says so.
+    const timeout = this.#ports.clock.setTimer(HEALTH_TIMEOUT_MS, () => {
       stream.close(constants.NGHTTP2_CANCEL);
       if (answered !== undefined && ++this.#missed >= HEALTH_MISSED_MAX) this.destroy("the client does not answer");
     });
     stream.on("response", () => {
-      late.cancel();
+      timeout.cancel();
       answered?.();
     });
-    stream.on("close", () => late.cancel());
+    stream.on("close", () => timeout.cancel());
     stream.resume();
   }
 }

@@ -7,13 +7,13 @@ import {
   type EnvironmentFacts,
   type EnvironmentId,
   type Tenancy,
-  type TenancyNews,
+  type TenancyChange,
 } from "@perdure/cloud";
 import { IdentityVerifier } from "@perdure/tunnel";
 import { BriefCache } from "./brief-cache.js";
-import { ENVIRONMENTS_MAX, KNOWN_MS, LOOKUPS_MAX, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
+import { ENVIRONMENTS_MAX, CACHED_MS, LOOKUPS_MAX, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
 
-export interface Environment {
+export interface RelayEnvironment {
   readonly facts: EnvironmentFacts;
   readonly verifier: IdentityVerifier;
 }
@@ -24,20 +24,20 @@ const TOKEN_CHARS_MAX = 512;
 const BOUNDS = {
   loadsMax: LOOKUPS_MAX,
   overloaded: () => new PerdureError("TEN0001", "too many callers are being looked up"),
-  isUnknown: (found: unknown) => found === "nobody",
+  isUnknown: (cached: unknown) => cached === "nobody",
 };
 
-export class Environments {
-  readonly #environments: BriefCache<BareEnvironmentId, Environment | "nobody">;
+export class RelayEnvironments {
+  readonly #environments: BriefCache<BareEnvironmentId, RelayEnvironment | "nobody">;
   readonly #runtimes: BriefCache<string, EnvironmentId | "nobody">;
-  readonly #asked = new Map<string, string>();
+  readonly #pendingTokens = new Map<string, string>();
 
   constructor(tenancy: Tenancy, clock: Clock) {
-    this.#environments = new BriefCache<BareEnvironmentId, Environment | "nobody">({
+    this.#environments = new BriefCache<BareEnvironmentId, RelayEnvironment | "nobody">({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
       ...BOUNDS,
-      believedMs: (found) => (found === "nobody" ? UNKNOWN_MS : KNOWN_MS),
+      believedMs: (cached) => (cached === "nobody" ? UNKNOWN_MS : CACHED_MS),
       load: async (bare) => {
         const facts = await tenancy.environment(bare);
         return facts === undefined ? "nobody" : { facts, verifier: new IdentityVerifier(facts.signingPublicKeys, clock) };
@@ -47,9 +47,9 @@ export class Environments {
       clock,
       entriesMax: TOKENS_MAX,
       ...BOUNDS,
-      believedMs: (found) => (found === "nobody" ? UNKNOWN_MS : KNOWN_MS),
+      believedMs: (cached) => (cached === "nobody" ? UNKNOWN_MS : CACHED_MS),
       load: async (digest) => {
-        const token = this.#asked.get(digest);
+        const token = this.#pendingTokens.get(digest);
         if (token === undefined) throw new PerdureError("OPS0003", "nobody asks for this token any more");
         return (await tenancy.runtimeOf(token)) ?? "nobody";
       },
@@ -57,34 +57,34 @@ export class Environments {
   }
 
   /** At once for what is known. Rejects with TEN0001. */
-  find(bare: BareEnvironmentId): Environment | "nobody" | Promise<Environment | "nobody"> {
-    return this.#environments.known(bare) ?? this.#environments.get(bare);
+  find(bare: BareEnvironmentId): RelayEnvironment | "nobody" | Promise<RelayEnvironment | "nobody"> {
+    return this.#environments.peek(bare) ?? this.#environments.get(bare);
   }
 
   /** Whose runtime shows this token. Rejects with TEN0001. */
   runtimeOf(token: string): EnvironmentId | "nobody" | Promise<EnvironmentId | "nobody"> {
     if (token === "" || token.length > TOKEN_CHARS_MAX) return "nobody";
     const digest = hash("sha256", token, "base64");
-    return this.#runtimes.known(digest) ?? this.#lookUp(digest, token);
+    return this.#runtimes.peek(digest) ?? this.#lookUp(digest, token);
   }
 
-  heard(news: TenancyNews): void {
-    if (news.kind === "everything") {
-      this.#environments.forgetAll();
-      this.#runtimes.forgetAll();
-    } else if (news.kind === "environment") {
-      this.#environments.forget(bareOf(news.id));
-      this.#runtimes.forgetAll(); // It may be gone, and its runtime with it.
+  applyChange(change: TenancyChange): void {
+    if (change.kind === "everything") {
+      this.#environments.evictAll();
+      this.#runtimes.evictAll();
+    } else if (change.kind === "environment") {
+      this.#environments.evict(bareOf(change.id));
+      this.#runtimes.evictAll(); // It may be gone, and its runtime with it.
     }
   }
 
   /** The token itself is held only while it is being asked about. */
   async #lookUp(digest: string, token: string): Promise<EnvironmentId | "nobody"> {
-    this.#asked.set(digest, token);
+    this.#pendingTokens.set(digest, token);
     try {
       return await this.#runtimes.get(digest);
     } finally {
-      this.#asked.delete(digest);
+      this.#pendingTokens.delete(digest);
     }
   }
 }

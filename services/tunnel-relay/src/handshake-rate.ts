@@ -3,7 +3,7 @@ import type { Clock } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import { NETWORKS_MAX } from "./limits.js";
 
-interface Bucket {
+interface HandshakeBucket {
   left: number;
   atMs: number;
 }
@@ -11,7 +11,7 @@ interface Bucket {
 export class HandshakeRate {
   readonly #clock: Clock;
   readonly #perMinute: number;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, HandshakeBucket>();
 
   constructor(clock: Clock, perMinute: number) {
     this.#clock = clock;

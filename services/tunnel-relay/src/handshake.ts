@@ -19,7 +19,7 @@ import {
 } from "./limits.js";
 
 /** What is answered: a verdict, or `later`: nothing can be said now, and a refusal would be final. */
-export type Verdict<T> =
+export type HandshakeDecision<T> =
   | { readonly kind: "welcome"; readonly welcome: TunnelWelcome & { readonly status: "ok" }; readonly facts: T }
   /** `about`: for the audit log of the environment, when there is one. */
   | { readonly kind: "refused"; readonly welcome: TunnelWelcome; readonly about?: RefusedTunnel | undefined }
@@ -31,7 +31,7 @@ export interface HandshakePorts<T> {
   readonly clock: Clock;
   readonly logger: Logger;
   /** `undefined`: the client said nothing of use. Must not reject. */
-  readonly judge: (hello: TunnelHello | undefined) => Promise<Verdict<T>>;
+  readonly decide: (hello: TunnelHello | undefined) => Promise<HandshakeDecision<T>>;
 }
 
 export interface Greeted<T> {
@@ -40,7 +40,7 @@ export interface Greeted<T> {
 }
 
 /** Undefined when it came to nothing: then the socket is gone, or about to be. Never rejects. */
-export function greet<T>(socket: Duplex, { clock, logger, judge }: HandshakePorts<T>): Promise<Greeted<T> | undefined> {
+export function greet<T>(socket: Duplex, { clock, logger, decide }: HandshakePorts<T>): Promise<Greeted<T> | undefined> {
   return new Promise((resolve) => {
     let isOver = false;
     const end = (greeted: Greeted<T> | undefined): void => {
@@ -74,29 +74,29 @@ export function greet<T>(socket: Duplex, { clock, logger, judge }: HandshakePort
       { endStream: false, waitForTrailers: true },
     );
     handleErrors(stream, (cause) => giveUp(cause.message));
-    let verdict: Verdict<T> | undefined;
-    let wantsTrailers = false;
+    let decision: HandshakeDecision<T> | undefined;
+    let canSendTrailers = false;
     const finish = (): void => {
-      if (verdict === undefined || verdict.kind === "later" || !wantsTrailers) return;
+      if (decision === undefined || decision.kind === "later" || !canSendTrailers) return;
       if (stream.destroyed || stream.closed) return;
-      stream.sendTrailers(welcomeTrailers(verdict.welcome));
+      stream.sendTrailers(welcomeTrailers(decision.welcome));
     };
     stream.on("wantTrailers", () => {
-      wantsTrailers = true;
+      canSendTrailers = true;
       finish();
     });
     stream.on("response", (headers) => {
       if (sizeOf(headers) > HELLO_BYTES_MAX) return giveUp("it says too much of itself");
-      void judge(headers[":status"] === 200 ? parseHello(headers as Record<string, string>) : undefined).then((found) => {
+      void decide(headers[":status"] === 200 ? parseHello(headers as Record<string, string>) : undefined).then((result) => {
         if (isOver) return;
-        if (found.kind === "later") return giveUp("tenancy cannot be asked");
-        verdict = found;
+        if (result.kind === "later") return giveUp("tenancy cannot be asked");
+        decision = result;
         finish();
       });
     });
     stream.on("close", () => {
-      if (verdict?.kind === "welcome" && !session.destroyed) return end({ session, facts: verdict.facts });
-      if (verdict?.kind !== "refused") return giveUp("the client ended the handshake");
+      if (decision?.kind === "welcome" && !session.destroyed) return end({ session, facts: decision.facts });
+      if (decision?.kind !== "refused") return giveUp("the client ended the handshake");
       // Clients leave by themselves once they have read it. Closing under their hands would hide the word from some of them.
       deadline.cancel();
       deadline = clock.setTimer(REFUSED_LINGER_MS, () => giveUp("it was refused"));

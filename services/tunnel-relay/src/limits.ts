@@ -84,7 +84,7 @@ export const PEER_NAMES_MAX = 10_000;
 // ── what is remembered ───────────────────────────────────────────────────────────────────────────
 
 /** Facts of an environment, and whose token it is: believed for so long unless news come. */
-export const KNOWN_MS = 30_000;
+export const CACHED_MS = 30_000;
 export const ENVIRONMENTS_MAX = 20_000;
 export const TOKENS_MAX = 20_000;
 /** Questions to tenancy about either that are under way: as many as handshakes, and nothing waits for an answer that does not come. */

@@ -3,20 +3,20 @@ import type { Metrics } from "@perdure/role";
 import { type TunnelStatus, tunnelStatuses } from "@perdure/tunnel";
 
 export const refusalReasons = ["path", "caller", "foreign", "signature", "nobody", "full", "unknown"] as const;
-export type RefusalReason = (typeof refusalReasons)[number];
+export type RelayRefusalReason = (typeof refusalReasons)[number];
 
 /** Must not throw. */
 export interface RelayMetrics {
   /** `failed`: no verdict was reached. */
   shaken(status: TunnelStatus | "failed" | "throttled"): void;
   passed(durationMs: number): void;
-  refused(reason: RefusalReason): void;
+  refused(reason: RelayRefusalReason): void;
   bytes(count: number): void;
   retried(): void;
   hopped(): void;
 }
 
-export interface Gauges {
+export interface RelayGauges {
   readonly connections: () => number;
   readonly names: () => number;
   readonly inFlight: () => number;
@@ -54,7 +54,7 @@ export function relayMetrics(metrics: Metrics): RelayMetrics {
 }
 
 /** What is asked for when somebody looks. */
-export function observeRelay(metrics: Metrics, { connections, names, inFlight }: Gauges): void {
+export function observeRelay(metrics: Metrics, { connections, names, inFlight }: RelayGauges): void {
   metrics.observed({ name: "perdure_tunnel_connections", help: "Connections of tunnel clients", type: "gauge" }, connections);
   metrics.observed({ name: "perdure_tunnel_names", help: "Names that somebody serves", type: "gauge" }, names);
   metrics.observed({ name: "perdure_tunnel_requests_in_flight", help: "Requests in tunnels", type: "gauge" }, inFlight);

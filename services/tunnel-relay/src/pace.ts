@@ -5,7 +5,7 @@ import { THROTTLED_BYTES_PER_SECOND } from "@perdure/cloud";
 import { THROTTLED_BURST_MS } from "./limits.js";
 
 /** Of all requests of one environment together. */
-export class Pace {
+export class TransferPace {
   readonly #clock: Clock;
   /** When everything that was taken has been paid for. */
   #paidAtMs: number;

@@ -7,7 +7,7 @@ import type { Clock } from "@perdure/base";
 import { breakOff, DRAINING_HEADER, isFinalStatus, passedHeaders } from "@perdure/tunnel";
 import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
 import { Valve } from "./valve.js";
-import { refuse, type Visit } from "./visit.js";
+import { refuse, type ProxyRequest } from "./visit.js";
 
 /** Somebody who takes the request: a connection of a client, or another relay. */
 export interface Carrier {
@@ -19,7 +19,7 @@ export interface Carrier {
   declined(): void;
 }
 
-export interface PassagePorts {
+export interface TunneledRequestPorts {
   /** Somebody else for a request that was declined; undefined when there is nobody. */
   readonly another: (declined: Carrier) => Carrier | undefined;
   readonly clock: Clock;
@@ -33,13 +33,13 @@ export interface PassagePorts {
 const NOT_ANSWERED: ReadonlySet<string> = new Set([DRAINING_HEADER]);
 
 /** Starts it; everything else happens by itself. */
-export function pass(visit: Visit, carrier: Carrier, ports: PassagePorts): void {
-  new Passage(visit, ports).start(carrier);
+export function pass(request: ProxyRequest, carrier: Carrier, ports: TunneledRequestPorts): void {
+  new TunneledRequest(request, ports).start(carrier);
 }
 
-class Passage {
-  readonly #visit: Visit;
-  readonly #ports: PassagePorts;
+class TunneledRequest {
+  readonly #request: ProxyRequest;
+  readonly #ports: TunneledRequestPorts;
   /** Holds the request. */
   readonly #requestValve: Valve;
   #stream: ClientHttp2Stream | undefined;
@@ -52,18 +52,18 @@ class Passage {
   #bodyEnded: boolean;
   #isRetry = false;
 
-  constructor(visit: Visit, ports: PassagePorts) {
-    this.#visit = visit;
+  constructor(request: ProxyRequest, ports: TunneledRequestPorts) {
+    this.#request = request;
     this.#ports = ports;
-    this.#requestValve = new Valve(visit.body, ports.clock);
+    this.#requestValve = new Valve(request.body, ports.clock);
     // An empty body may have ended while callers were looked up: Node tells nobody later.
-    this.#bodyEnded = visit.isWhole || visit.body.readableEnded;
-    visit.onClose(() => this.#visitClosed());
-    visit.answer.on("drain", () => this.#answerValve?.drained());
+    this.#bodyEnded = request.isWhole || request.body.readableEnded;
+    request.onClose(() => this.#requestClosed());
+    request.answer.on("drain", () => this.#answerValve?.drained());
     if (this.#bodyEnded) return;
-    visit.body.on("data", (chunk: Uint8Array) => this.#onBody(chunk));
-    visit.body.on("end", () => {
-      if (visit.isCut) return; // `close` follows.
+    request.body.on("data", (chunk: Uint8Array) => this.#onBody(chunk));
+    request.body.on("end", () => {
+      if (request.isCut) return; // `close` follows.
       this.#bodyEnded = true;
       this.#stream?.end();
     });
@@ -79,7 +79,7 @@ class Passage {
     this.#answerValve = valve;
     let bytesLeft = Number.NaN;
     stream.on("response", (headers) => {
-      if (this.#stream !== stream || this.#visit.isClosed || this.#visit.isAnswered) return;
+      if (this.#stream !== stream || this.#request.isClosed || this.#request.isAnswered) return;
       const status = Number(headers[":status"]);
       if (status === 503 && carrier.mayDecline && headers[DRAINING_HEADER] === "true") {
         carrier.declined();
@@ -87,22 +87,22 @@ class Passage {
       }
       this.#sent = undefined;
       if (!isFinalStatus(status)) {
-        refuse(this.#visit, 502, "the tunnel's client answered with a status that HTTP/2 does not have");
+        refuse(this.#request, 502, "the tunnel's client answered with a status that HTTP/2 does not have");
         return breakOff(stream);
       }
       if (!stream.endAfterHeaders) bytesLeft = Number(headers["content-length"]);
-      this.#visit.respond(status, passedHeaders(headers as Record<string, string | string[]>, NOT_ANSWERED));
+      this.#request.respond(status, passedHeaders(headers as Record<string, string | string[]>, NOT_ANSWERED));
     });
     stream.on("data", (chunk: Uint8Array) => {
       if (this.#stream !== stream) return;
       this.#bytes += chunk.length;
       bytesLeft -= chunk.length;
-      valve.passed(this.#visit.answer.write(chunk), this.#ports.pace(chunk.length));
+      valve.passed(this.#request.answer.write(chunk), this.#ports.pace(chunk.length));
     });
     stream.on("end", () => {
       // Node also ends streams that were reset, with or without an error, or whose connection broke.
       const isWhole = !wasReset(stream) && session?.destroyed !== true && !(bytesLeft > 0);
-      if (this.#stream === stream && isWhole && this.#visit.isAnswered) this.#visit.answer.end();
+      if (this.#stream === stream && isWhole && this.#request.isAnswered) this.#request.answer.end();
     });
     stream.on("drain", () => {
       if (this.#stream === stream) this.#requestValve.drained();
@@ -133,7 +133,7 @@ class Passage {
     this.#stream = undefined;
     if (declined !== undefined) breakOff(declined);
     const another = this.#isRetry || this.#sent === undefined ? undefined : this.#ports.another(carrier);
-    if (another === undefined) return refuse(this.#visit, 503, "the tunnel's client is leaving", RETRY_AFTER);
+    if (another === undefined) return refuse(this.#request, 503, "the tunnel's client is leaving", RETRY_AFTER);
     this.#isRetry = true;
     this.#ports.retried();
     this.#requestValve.drained();
@@ -142,14 +142,14 @@ class Passage {
 
   #streamClosed(stream: ClientHttp2Stream, carrier: Carrier): void {
     // Refused streams were not processed (RFC 9113 §8.7): a client's GOAWAY met our request half-way.
-    if (!this.#visit.isAnswered && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#declined(carrier);
-    if (!this.#visit.isAnswered) return refuse(this.#visit, 502, "the tunnel's client went away before it answered");
-    if (!this.#visit.answer.writableEnded) return this.#visit.abort();
+    if (!this.#request.isAnswered && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#declined(carrier);
+    if (!this.#request.isAnswered) return refuse(this.#request, 502, "the tunnel's client went away before it answered");
+    if (!this.#request.answer.writableEnded) return this.#request.abort();
     this.#stream = undefined;
     this.#requestValve.drained(); // It was answered before it was all sent: what still comes is nobody's.
   }
 
-  #visitClosed(): void {
+  #requestClosed(): void {
     const stream = this.#stream;
     this.#stream = undefined;
     this.#ports.counted(this.#bytes);

@@ -7,7 +7,7 @@ import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYT
 /** PEM certificates to trust at peers now; undefined: the system's. */
 export type PeersCa = () => string | undefined;
 
-export class Peer {
+export class RelayPeer {
   readonly origin: string;
   readonly #ca: PeersCa;
   #session: ClientHttp2Session | undefined;
@@ -50,15 +50,15 @@ interface PeersPorts {
   readonly failures: SummaryLog;
 }
 
-export class Peers {
-  readonly #peers: readonly Peer[];
+export class RelayPeers {
+  readonly #peers: readonly RelayPeer[];
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #failures: SummaryLog;
-  readonly #holders = new Map<string, { readonly peer: Peer; readonly untilMs: number }>();
+  readonly #holders = new Map<string, { readonly peer: RelayPeer; readonly untilMs: number }>();
 
   constructor(origins: readonly string[], ca: PeersCa, { clock, logger, failures }: PeersPorts) {
-    this.#peers = origins.map((origin) => new Peer(origin, ca));
+    this.#peers = origins.map((origin) => new RelayPeer(origin, ca));
     this.#clock = clock;
     this.#logger = logger;
     this.#failures = failures;
@@ -69,10 +69,10 @@ export class Peers {
   }
 
   /** Undefined when nobody has it, or nobody who has it answers. Never rejects. `token` is the asking runtime's. */
-  async whoHolds(place: ProxyPath, token: string): Promise<Peer | undefined> {
+  async whoHolds(place: ProxyPath, token: string): Promise<RelayPeer | undefined> {
     const key = `${place.bare}/${place.name}`;
-    const known = this.#holders.get(key);
-    if (known !== undefined && known.untilMs > this.#clock.monotonicMs()) return known.peer;
+    const cached = this.#holders.get(key);
+    if (cached !== undefined && cached.untilMs > this.#clock.monotonicMs()) return cached.peer;
     const answers = await Promise.all(this.#peers.map((peer) => this.#holds(peer, key, token)));
     const peer = this.#peers.find((_peer, i) => answers[i]);
     this.#holders.delete(key);
@@ -82,7 +82,7 @@ export class Peers {
     return peer;
   }
 
-  forget({ bare, name }: ProxyPath): void {
+  evict({ bare, name }: ProxyPath): void {
     this.#holders.delete(`${bare}/${name}`);
   }
 
@@ -90,7 +90,7 @@ export class Peers {
     for (const peer of this.#peers) peer.close();
   }
 
-  #holds(peer: Peer, key: string, token: string): Promise<boolean> {
+  #holds(peer: RelayPeer, key: string, token: string): Promise<boolean> {
     return new Promise((resolve) => {
       const headers = { ":method": "HEAD", ":path": `/_/held/${key}`, [RUNTIME_TOKEN_HEADER]: token };
       const stream = peer.request(headers, true);
@@ -98,10 +98,10 @@ export class Peers {
         const fields = { peer: peer.origin, cause: cause.message };
         this.#failures.warn(this.#logger, { service: "tunnel-relay", code: peer.origin }, fields, "a relay does not answer");
       });
-      const late = this.#clock.setTimer(PEER_QUESTION_MS, () => stream.close());
+      const timeout = this.#clock.setTimer(PEER_QUESTION_MS, () => stream.close());
       stream.on("response", (answer) => resolve(answer[":status"] === 204));
       stream.on("close", () => {
-        late.cancel();
+        timeout.cancel();
         resolve(false);
       });
       stream.resume();

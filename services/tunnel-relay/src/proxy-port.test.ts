@@ -9,19 +9,19 @@ import { openProxyPort } from "./proxy-port.js";
 
 async function aProxyPort() {
   const clock = new VirtualClock();
-  const taken: string[] = [];
+  const paths: string[] = [];
   const port = await openProxyPort(
-    (visit) => {
-      taken.push(visit.path);
-      visit.respond(200, {});
-      visit.answer.end();
+    (request) => {
+      paths.push(request.path);
+      request.respond(200, {});
+      request.answer.end();
     },
     { host: "127.0.0.1", port: 0, certificates: undefined },
     { clock, logger: silentLogger },
   );
   return {
     clock,
-    taken,
+    paths,
     /** A connection that has sent the beginning of a header section, and what it is answered until it closes. */
     async begun() {
       const socket = connect(port.address.port, "127.0.0.1");
@@ -43,8 +43,8 @@ test("a header section that was finished while the relay stood still is served",
   const { socket } = await proxy.begun();
   await new Promise<void>((resolve) => socket.write("\r\n", () => resolve()));
   proxy.clock.advanceBy(6 * HEADERS_TIMEOUT_MS); // Before the event loop reads again.
-  while (proxy.taken.length === 0 && !socket.destroyed) await new Promise<void>((resolve) => setImmediate(resolve));
-  expect(proxy.taken).toEqual(["/late"]);
+  while (proxy.paths.length === 0 && !socket.destroyed) await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(proxy.paths).toEqual(["/late"]);
   socket.destroy();
 });
 
@@ -53,7 +53,7 @@ test("a header section that is never finished is answered 408", async () => {
   const { closed } = await proxy.begun();
   proxy.clock.advanceBy(2 * HEADERS_TIMEOUT_MS);
   expect(await closed).toContain("408");
-  expect(proxy.taken).toEqual([]);
+  expect(proxy.paths).toEqual([]);
 });
 
 test.each([
@@ -64,9 +64,9 @@ test.each([
   const certificates = pair === undefined ? undefined : { current: pair, onChange() {} };
   await using port = {
     opened: await openProxyPort(
-      (visit) => {
-        visit.respond(200, {});
-        visit.answer.end();
+      (request) => {
+        request.respond(200, {});
+        request.answer.end();
       },
       { host: "127.0.0.1", port: 0, certificates },
       { clock: systemClock, logger: silentLogger, headersTimeoutMs: 200 },

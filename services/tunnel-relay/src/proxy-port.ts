@@ -19,7 +19,7 @@ import {
   STREAMS_PER_CALLER_MAX,
 } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
-import { Http1Visit, Http2Visit, type Visit } from "./visit.js";
+import { Http1ProxyRequest, Http2ProxyRequest, type ProxyRequest } from "./visit.js";
 
 export interface ProxyPort {
   readonly address: AddressInfo;
@@ -38,7 +38,7 @@ interface ProxyPorts {
 
 /** Rejects with RT0004. */
 export async function openProxyPort(
-  take: (visit: Visit) => void,
+  take: (request: ProxyRequest) => void,
   { host, port, certificates }: RelayListenOptions,
   { clock, logger, headersTimeoutMs = HEADERS_TIMEOUT_MS }: ProxyPorts,
 ): Promise<ProxyPort> {
@@ -58,7 +58,7 @@ export async function openProxyPort(
     firstHeaders.arrived(request.socket);
     if (isStopped) response.setHeader("connection", "close");
     response.once("finish", () => boundRestOfBody(request, clock, LINGER_MS));
-    take(new Http1Visit(request, response));
+    take(new Http1ProxyRequest(request, response));
   });
   const http2 = createHttp2Server({
     maxSessionMemory: SESSION_MEMORY_MEGABYTES,
@@ -80,7 +80,7 @@ export async function openProxyPort(
     handleErrors(stream);
     if (stream.destroyed || stream.closed) return void stream.destroy();
     stream.once("finish", () => boundRestOfStream(stream, clock, LINGER_MS));
-    take(new Http2Visit(stream, headers as Record<string, string | string[]>));
+    take(new Http2ProxyRequest(stream, headers as Record<string, string | string[]>));
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "a runtime's connection failed"));
 

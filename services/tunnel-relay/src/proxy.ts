@@ -16,22 +16,22 @@ import {
   RUNTIME_TOKEN_HEADER,
   withoutQuery,
 } from "@perdure/tunnel";
-import type { TunnelConnection } from "./connection.js";
-import type { Environment, Environments } from "./environments.js";
+import type { RelayConnection } from "./connection.js";
+import type { RelayEnvironment, RelayEnvironments } from "./environments.js";
 import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX, THROTTLED_MAX } from "./limits.js";
-import type { RefusalReason, RelayMetrics } from "./metrics.js";
-import { Pace } from "./pace.js";
+import type { RelayRefusalReason, RelayMetrics } from "./metrics.js";
+import { TransferPace } from "./pace.js";
 import { type Carrier, pass } from "./passage.js";
-import type { Peers } from "./peers.js";
-import type { Tunnels } from "./tunnels.js";
-import type { UsageBook } from "./usage.js";
-import { refuse, type Visit } from "./visit.js";
+import type { RelayPeers } from "./peers.js";
+import type { OpenTunnels } from "./tunnels.js";
+import type { TunnelUsageBook } from "./usage.js";
+import { refuse, type ProxyRequest } from "./visit.js";
 
 export interface ProxyParts {
-  readonly environments: Environments;
-  readonly tunnels: Tunnels;
-  readonly peers: Peers;
-  readonly usage: UsageBook;
+  readonly environments: RelayEnvironments;
+  readonly tunnels: OpenTunnels;
+  readonly peers: RelayPeers;
+  readonly usage: TunnelUsageBook;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of what fails for each request alike while tenancy is away. */
@@ -48,86 +48,86 @@ const NOT_PASSED_TO_PEERS: ReadonlySet<string> = new Set(["host"]);
 const RETRY_AFTER = { "retry-after": String(RETRY_AFTER_SECONDS) };
 
 /** A request whose caller and place are known. */
-interface Way {
-  readonly visit: Visit;
-  readonly environment: Environment;
+interface ProxyRoute {
+  readonly request: ProxyRequest;
+  readonly environment: RelayEnvironment;
   readonly place: ProxyPath;
   readonly destination: Destination;
   /** Of the span here; undefined: the runtime's passes, if it has one. */
   readonly traceparent: string | undefined;
 }
 
-export class ProxyDoor {
+export class ProxyHandler {
   readonly #parts: ProxyParts;
   /** Of environments that must go slowly. */
-  readonly #paces = new Map<EnvironmentId, Pace>();
+  readonly #paces = new Map<EnvironmentId, TransferPace>();
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
   }
 
   /** Must not throw. */
-  take(visit: Visit): void {
+  take(request: ProxyRequest): void {
     const startedAtMs = this.#parts.clock.monotonicMs();
-    visit.onClose(() => this.#parts.metrics?.passed(this.#parts.clock.monotonicMs() - startedAtMs));
-    const { path } = visit;
+    request.onClose(() => this.#parts.metrics?.passed(this.#parts.clock.monotonicMs() - startedAtMs));
+    const { path } = request;
     const held = HELD.exec(path)?.[1];
     const place = path.length > TARGET_CHARS_MAX ? undefined : parseProxyPath(held === undefined ? path : `${held}/`);
-    if (place === undefined) return this.#refuse(visit, 400, "path", "the path names no tunnel");
+    if (place === undefined) return this.#refuse(request, 400, "path", "the path names no tunnel");
     const destination = held === undefined ? parseDestination(place.rest) : NO_DESTINATION;
-    if (destination === undefined) return this.#refuse(visit, 400, "path", "the path names no destination behind a tunnel");
-    const token = visit.headers[RUNTIME_TOKEN_HEADER];
+    if (destination === undefined) return this.#refuse(request, 400, "path", "the path names no destination behind a tunnel");
+    const token = request.headers[RUNTIME_TOKEN_HEADER];
     const caller = this.#parts.environments.runtimeOf(typeof token === "string" ? token : "");
-    const goOn = (known: EnvironmentId | "nobody"): void => this.#called(visit, place, destination, known);
-    if (caller instanceof Promise) void this.#later(visit, caller, goOn);
+    const goOn = (result: EnvironmentId | "nobody"): void => this.#called(request, place, destination, result);
+    if (caller instanceof Promise) void this.#later(request, caller, goOn);
     else goOn(caller);
   }
 
   /** Never rejects. */
-  async #later<T>(visit: Visit, lookUp: Promise<T>, goOn: (found: T) => void): Promise<void> {
+  async #later<T>(request: ProxyRequest, lookUp: Promise<T>, goOn: (result: T) => void): Promise<void> {
     try {
-      const found = await lookUp;
-      if (!visit.isClosed) goOn(found);
+      const result = await lookUp;
+      if (!request.isClosed) goOn(result);
     } catch (cause) {
       const { code, message } = PerdureError.from(cause);
       const { failures, logger } = this.#parts;
       failures.warn(logger, { service: "tunnel-relay", code }, { code, cause: message }, "a caller cannot be known");
-      this.#refuse(visit, 503, "unknown", "callers cannot be known at the moment", RETRY_AFTER);
+      this.#refuse(request, 503, "unknown", "callers cannot be known at the moment", RETRY_AFTER);
     }
   }
 
   /** Only environments with a runtime that calls are looked up. */
-  #called(visit: Visit, place: ProxyPath, destination: Destination, caller: EnvironmentId | "nobody"): void {
-    if (caller === "nobody") return this.#refuse(visit, 401, "caller", "only runtimes of environments are answered here");
-    if (bareOf(caller) !== place.bare) return this.#refuseForeign(visit);
+  #called(request: ProxyRequest, place: ProxyPath, destination: Destination, caller: EnvironmentId | "nobody"): void {
+    if (caller === "nobody") return this.#refuse(request, 401, "caller", "only runtimes of environments are answered here");
+    if (bareOf(caller) !== place.bare) return this.#refuseForeign(request);
     const environment = this.#parts.environments.find(place.bare);
-    const goOn = (known: Environment | "nobody"): void => this.#known(visit, place, destination, known);
-    if (environment instanceof Promise) void this.#later(visit, environment, goOn);
+    const goOn = (result: RelayEnvironment | "nobody"): void => this.#verifyAndCarry(request, place, destination, result);
+    if (environment instanceof Promise) void this.#later(request, environment, goOn);
     else goOn(environment);
   }
 
-  #refuseForeign(visit: Visit): void {
-    this.#refuse(visit, 403, "foreign", "tunnel belongs to another environment");
+  #refuseForeign(request: ProxyRequest): void {
+    this.#refuse(request, 403, "foreign", "tunnel belongs to another environment");
   }
 
-  #known(visit: Visit, place: ProxyPath, destination: Destination, environment: Environment | "nobody"): void {
-    if (environment === "nobody") return this.#refuseForeign(visit);
-    if (destination === NO_DESTINATION) return this.#answerHeld(visit, place);
-    const check = environment.verifier.check(visit.headers, withoutQuery(destination.target));
-    if (check.kind === "bad") return this.#refuse(visit, 401, "signature", check.reason);
-    const traceparent = this.#trace(visit, environment);
-    this.#carry({ visit, environment, place, destination, traceparent });
+  #verifyAndCarry(request: ProxyRequest, place: ProxyPath, destination: Destination, environment: RelayEnvironment | "nobody"): void {
+    if (environment === "nobody") return this.#refuseForeign(request);
+    if (destination === NO_DESTINATION) return this.#answerHeld(request, place);
+    const check = environment.verifier.check(request.headers, withoutQuery(destination.target));
+    if (check.kind === "bad") return this.#refuse(request, 401, "signature", check.reason);
+    const traceparent = this.#trace(request, environment);
+    this.#carry({ request, environment, place, destination, traceparent });
   }
 
   /** Of runtimes that trace; a relay begins no trace of its own. */
-  #trace(visit: Visit, { facts }: Environment): string | undefined {
-    const caller = visit.headers["traceparent"];
+  #trace(request: ProxyRequest, { facts }: RelayEnvironment): string | undefined {
+    const caller = request.headers["traceparent"];
     const { edge } = this.#parts;
     if (edge === undefined || typeof caller !== "string") return undefined;
     const span = edge.begin(caller, false);
-    visit.onClose(() => {
-      const { method, isHttp1, status } = visit;
-      const authority = visit.headers["host"] ?? visit.headers[":authority"];
+    request.onClose(() => {
+      const { method, isHttp1, status } = request;
+      const authority = request.headers["host"] ?? request.headers[":authority"];
       const host = typeof authority === "string" ? authority : undefined;
       const httpVersion = isHttp1 ? "1.1" : "2";
       const route = "/{environment}/{tunnel}/{destination}";
@@ -138,64 +138,64 @@ export class ProxyDoor {
     return span.traceparent;
   }
 
-  #answerHeld(visit: Visit, { bare, name }: ProxyPath): void {
+  #answerHeld(request: ProxyRequest, { bare, name }: ProxyPath): void {
     const has = this.#parts.tunnels.has(environmentOfBare(bare), name);
-    visit.respond(has ? 204 : 404, {});
-    visit.answer.end();
-    visit.body.resume();
+    request.respond(has ? 204 : 404, {});
+    request.answer.end();
+    request.body.resume();
   }
 
   // ── who takes it ───────────────────────────────────────────────────────────────────────────────
 
-  #carry(way: Way): void {
-    const { visit, place, environment } = way;
+  #carry(way: ProxyRoute): void {
+    const { request, place, environment } = way;
     const { id } = environment.facts;
     this.#slowDown(environment);
-    if (this.#parts.tunnels.inFlight(id, place.name) >= STREAMS_PER_NAME_MAX) return this.#full(visit, place);
+    if (this.#parts.tunnels.inFlight(id, place.name) >= STREAMS_PER_NAME_MAX) return this.#full(request, place);
     const carrier = this.#carrierHere(way, undefined);
-    if (carrier === "full") return this.#full(visit, place);
+    if (carrier === "full") return this.#full(request, place);
     if (carrier === "undeclared") {
-      return this.#refuse(visit, 502, "nobody", `tunnel '${place.name}' does not serve port ${way.destination.port}`);
+      return this.#refuse(request, 502, "nobody", `tunnel '${place.name}' does not serve port ${way.destination.port}`);
     }
     if (carrier !== "nobody") return this.#pass(way, carrier);
-    const isHop = visit.headers[HOP_HEADER] !== undefined;
-    if (isHop || !this.#parts.peers.isSome) return this.#nobody(visit, place);
+    const isHop = request.headers[HOP_HEADER] !== undefined;
+    if (isHop || !this.#parts.peers.isSome) return this.#refuseUnconnected(request, place);
     void this.#carryElsewhere(way);
   }
 
   /** As its latest facts say; what streams already hears of it too. */
-  #slowDown({ facts: { id, isThrottled } }: Environment): void {
+  #slowDown({ facts: { id, isThrottled } }: RelayEnvironment): void {
     if (isThrottled !== true) this.#paces.delete(id);
-    else if (!this.#paces.has(id) && this.#paces.size < THROTTLED_MAX) this.#paces.set(id, new Pace(this.#parts.clock));
+    else if (!this.#paces.has(id) && this.#paces.size < THROTTLED_MAX) this.#paces.set(id, new TransferPace(this.#parts.clock));
   }
 
   /** Never rejects. */
-  async #carryElsewhere(way: Way): Promise<void> {
-    const { visit, place } = way;
-    const token = String(visit.headers[RUNTIME_TOKEN_HEADER]);
+  async #carryElsewhere(way: ProxyRoute): Promise<void> {
+    const { request, place } = way;
+    const token = String(request.headers[RUNTIME_TOKEN_HEADER]);
     const peer = await this.#parts.peers.whoHolds(place, token);
-    if (visit.isClosed) return;
-    if (peer === undefined) return this.#nobody(visit, place);
-    const headers = passedHeaders(visit.headers, NOT_PASSED_TO_PEERS);
+    if (request.isClosed) return;
+    if (peer === undefined) return this.#refuseUnconnected(request, place);
+    const headers = passedHeaders(request.headers, NOT_PASSED_TO_PEERS);
     headers[HOP_HEADER] = "1";
     if (way.traceparent !== undefined) headers["traceparent"] = way.traceparent;
-    if (visit.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
+    if (request.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
     const carrier: Carrier = {
       mayDecline: false,
-      declined: () => this.#parts.peers.forget(place),
-      open: (endStream) => peer.request({ ...headers, ":method": visit.method, ":path": visit.path }, endStream),
+      declined: () => this.#parts.peers.evict(place),
+      open: (endStream) => peer.request({ ...headers, ":method": request.method, ":path": request.path }, endStream),
     };
     this.#parts.metrics?.hopped();
     // Who holds the tunnel counts what passes it.
     const { clock } = this.#parts;
-    pass(visit, carrier, { another: () => undefined, clock, pace: () => 0, counted: NOTHING, retried: NOTHING });
+    pass(request, carrier, { another: () => undefined, clock, pace: () => 0, counted: NOTHING, retried: NOTHING });
   }
 
-  #pass(way: Way, carrier: Carrier): void {
-    const { visit, environment } = way;
+  #pass(way: ProxyRoute, carrier: Carrier): void {
+    const { request, environment } = way;
     const { id } = environment.facts;
     const totals = this.#parts.usage.of(id);
-    pass(visit, carrier, {
+    pass(request, carrier, {
       clock: this.#parts.clock,
       pace: (bytes) => this.#paces.get(id)?.take(bytes) ?? 0,
       another: (declined) => {
@@ -211,7 +211,7 @@ export class ProxyDoor {
   }
 
   /** The least busy connection, as somebody who takes this request. */
-  #carrierHere(way: Way, but: Carrier | undefined): LocalCarrier | "nobody" | "undeclared" | "full" {
+  #carrierHere(way: ProxyRoute, but: Carrier | undefined): LocalCarrier | "nobody" | "undeclared" | "full" {
     const { environment, place, destination } = way;
     // Official clients write `localhost` for their machine, and so does `tunnel://`.
     const localPort = destination.host === "localhost" ? destination.port : undefined;
@@ -221,31 +221,31 @@ export class ProxyDoor {
     return choice.connection.isFull ? "full" : new LocalCarrier(choice.connection, way);
   }
 
-  #nobody(visit: Visit, { name }: ProxyPath): void {
-    this.#refuse(visit, 502, "nobody", `tunnel '${name}' has no connected client`);
+  #refuseUnconnected(request: ProxyRequest, { name }: ProxyPath): void {
+    this.#refuse(request, 502, "nobody", `tunnel '${name}' has no connected client`);
   }
 
-  #full(visit: Visit, { name }: ProxyPath): void {
-    this.#refuse(visit, 503, "full", `tunnel '${name}' has as many requests as it may have`, RETRY_AFTER);
+  #full(request: ProxyRequest, { name }: ProxyPath): void {
+    this.#refuse(request, 503, "full", `tunnel '${name}' has as many requests as it may have`, RETRY_AFTER);
   }
 
   #refuse(
-    visit: Visit,
+    request: ProxyRequest,
     status: number,
-    reason: RefusalReason,
+    reason: RelayRefusalReason,
     message: string,
     headers: Readonly<Record<string, string>> = {},
   ): void {
     this.#parts.metrics?.refused(reason);
-    refuse(visit, status, message, headers);
+    refuse(request, status, message, headers);
   }
 }
 
 class LocalCarrier implements Carrier {
-  readonly connection: TunnelConnection;
-  readonly #way: Way;
+  readonly connection: RelayConnection;
+  readonly #way: ProxyRoute;
 
-  constructor(connection: TunnelConnection, way: Way) {
+  constructor(connection: RelayConnection, way: ProxyRoute) {
     this.connection = connection;
     this.#way = way;
   }
@@ -259,11 +259,11 @@ class LocalCarrier implements Carrier {
   }
 
   open(endStream: boolean) {
-    const { visit, place, destination, traceparent } = this.#way;
-    const headers: Record<string, string | string[]> = passedHeaders(visit.headers, NOT_PASSED);
-    if (visit.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
+    const { request, place, destination, traceparent } = this.#way;
+    const headers: Record<string, string | string[]> = passedHeaders(request.headers, NOT_PASSED);
+    if (request.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
     if (traceparent !== undefined) headers["traceparent"] = traceparent;
-    headers[":method"] = visit.method;
+    headers[":method"] = request.method;
     headers[":scheme"] = destination.scheme;
     headers[":authority"] = `${destination.host}:${destination.port}`;
     headers[":path"] = place.rest;

@@ -4,48 +4,48 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import { PerdureError, SummaryLog, type TimerHandle } from "@perdure/base";
-import { bareOf, mayCaller, randomBase62, type TenancyNews, type TunnelEvent, type TunnelsReport } from "@perdure/cloud";
+import { bareOf, mayCaller, randomBase62, type TenancyChange, type TunnelEvent, type TunnelsReport } from "@perdure/cloud";
 import type { TunnelStatus } from "@perdure/tunnel";
-import { Admission } from "./admission.js";
+import { TunnelAdmission } from "./admission.js";
 import { TunnelAudit } from "./audit.js";
-import { type ConnectionFacts, TunnelConnection } from "./connection.js";
-import { Environments } from "./environments.js";
+import { type ConnectionFacts, RelayConnection } from "./connection.js";
+import { RelayEnvironments } from "./environments.js";
 import { greet } from "./handshake.js";
 import { HandshakeRate } from "./handshake-rate.js";
 import { DRAIN_MS, DRAIN_NOTICE_MS, HANDSHAKES_PER_MINUTE, REAUTHORISE_MS, STALE_MS } from "./limits.js";
-import { Peers } from "./peers.js";
+import { RelayPeers } from "./peers.js";
 import type { RelayListenOptions, RelayOptions, RelayPorts, TunnelRelay } from "./ports.js";
-import { ProxyDoor } from "./proxy.js";
+import { ProxyHandler } from "./proxy.js";
 import { openProxyPort, type ProxyPort } from "./proxy-port.js";
 import { openTunnelPort, type TunnelPort } from "./tunnel-port.js";
-import { Tunnels } from "./tunnels.js";
-import { UsageBook } from "./usage.js";
+import { OpenTunnels } from "./tunnels.js";
+import { TunnelUsageBook } from "./usage.js";
 
 /** How often credentials that ran out, or were not asked about for long, are looked for. */
 const SWEEP_MS = 1_000;
 const SOURCE_CHARS = 16;
-const KNOCK = { door: "tunnel", method: "", path: "" } as const;
+const TUNNEL_ACCESS = { endpoint: "tunnel", method: "", path: "" } as const;
 
 export function createTunnelRelay(ports: RelayPorts, options: RelayOptions): TunnelRelay {
-  return new Relay(ports, options);
+  return new HttpTunnelRelay(ports, options);
 }
 
-class Relay implements TunnelRelay {
+class HttpTunnelRelay implements TunnelRelay {
   readonly #ports: RelayPorts;
   readonly #options: RelayOptions;
-  readonly #tunnels = new Tunnels();
-  readonly #environments: Environments;
-  readonly #admission: Admission;
-  readonly #peers: Peers;
-  readonly #proxy: ProxyDoor;
-  readonly #usage: UsageBook;
+  readonly #tunnels = new OpenTunnels();
+  readonly #environments: RelayEnvironments;
+  readonly #admission: TunnelAdmission;
+  readonly #peers: RelayPeers;
+  readonly #proxy: ProxyHandler;
+  readonly #usage: TunnelUsageBook;
   readonly #rate: HandshakeRate;
   readonly #audit: TunnelAudit;
   readonly #tunnelPorts: TunnelPort[] = [];
   readonly #proxyPorts: ProxyPort[] = [];
-  readonly #news = new AbortController();
+  readonly #watching = new AbortController();
   /** Connections whose credential is being asked about. */
-  readonly #asking = new Set<TunnelConnection>();
+  readonly #reauthenticating = new Set<RelayConnection>();
   #sweep: TimerHandle;
   readonly #failures: SummaryLog;
   #handshakes = 0;
@@ -57,19 +57,19 @@ class Relay implements TunnelRelay {
     const { tenancy, clock, random, logger, metrics, edge } = ports;
     this.#ports = ports;
     this.#options = options;
-    this.#environments = new Environments(tenancy, clock);
+    this.#environments = new RelayEnvironments(tenancy, clock);
     this.#rate = new HandshakeRate(clock, options.handshakesPerMinute ?? HANDSHAKES_PER_MINUTE);
     this.#failures = new SummaryLog(logger, clock);
     const failures = this.#failures;
-    this.#peers = new Peers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger, failures });
+    this.#peers = new RelayPeers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger, failures });
     const source = `${options.relay}/${randomBase62(SOURCE_CHARS, random)}`;
     this.#audit = new TunnelAudit(clock);
-    const taken = ({ events = [] }: TunnelsReport): void => this.#audit.reported(events);
-    this.#usage = new UsageBook({ tenancy, clock, logger, tunnels: () => this.#tunnelsReport(), taken }, source);
+    const onReported = ({ events = [] }: TunnelsReport): void => this.#audit.reported(events);
+    this.#usage = new TunnelUsageBook({ tenancy, clock, logger, tunnels: () => this.#tunnelsReport(), onReported }, source);
     const shared = { environments: this.#environments, tunnels: this.#tunnels, failures };
-    this.#admission = new Admission({ ...shared, tenancy }, ports, options);
-    this.#proxy = new ProxyDoor({ ...shared, peers: this.#peers, usage: this.#usage, clock, logger, metrics, edge });
-    tenancy.watch((news) => this.#heard(news), { signal: this.#news.signal });
+    this.#admission = new TunnelAdmission({ ...shared, tenancy }, ports, options);
+    this.#proxy = new ProxyHandler({ ...shared, peers: this.#peers, usage: this.#usage, clock, logger, metrics, edge });
+    tenancy.watch((watching) => this.#applyChange(watching), { signal: this.#watching.signal });
     this.#sweep = clock.setTimer(SWEEP_MS, () => this.#sweepConnections());
   }
 
@@ -93,7 +93,7 @@ class Relay implements TunnelRelay {
   }
 
   async listenProxy(options: RelayListenOptions): Promise<AddressInfo> {
-    const port = await openProxyPort((visit) => this.#proxy.take(visit), options, this.#ports);
+    const port = await openProxyPort((request) => this.#proxy.take(request), options, this.#ports);
     this.#proxyPorts.push(port);
     return port.address;
   }
@@ -122,31 +122,31 @@ class Relay implements TunnelRelay {
     const greeted = await greet(socket, {
       clock,
       logger,
-      judge: async (hello) => {
-        const verdict = await this.#admission.judge(hello);
-        if (verdict.kind !== "later") status = verdict.welcome.status;
-        if (verdict.kind === "welcome") welcomed = verdict.facts;
-        if (verdict.kind === "refused" && verdict.about !== undefined) {
-          const { environmentId, ...about } = verdict.about;
+      decide: async (hello) => {
+        const decision = await this.#admission.decide(hello);
+        if (decision.kind !== "later") status = decision.welcome.status;
+        if (decision.kind === "welcome") welcomed = decision.facts;
+        if (decision.kind === "refused" && decision.about !== undefined) {
+          const { environmentId, ...about } = decision.about;
           this.#audit.add(environmentId, { kind: "refused", address, ...about });
           this.#usage.soon();
         }
-        return verdict;
+        return decision;
       },
     });
     this.#handshakes--;
     metrics?.shaken(status);
     if (welcomed !== undefined) this.#tunnels.release(welcomed.environmentId, welcomed.name);
-    if (greeted === undefined) return this.#tellEmpty();
+    if (greeted === undefined) return this.#notifyEmpty();
     const { session, facts } = greeted;
-    const connection = new TunnelConnection(session, socket, facts, {
+    const connection = new RelayConnection(session, socket, facts, {
       clock,
       logger,
       onClosed: (closed) => {
         this.#tunnels.remove(closed);
         this.#audit.add(facts.environmentId, { kind: "closed", address, ...aboutOf(facts) });
         this.#usage.soon();
-        this.#tellEmpty();
+        this.#notifyEmpty();
       },
     });
     this.#tunnels.add(connection);
@@ -157,7 +157,7 @@ class Relay implements TunnelRelay {
     if (this.#isLeaving) connection.drain(this.#options.drainMs);
   }
 
-  #tellEmpty(): void {
+  #notifyEmpty(): void {
     if (this.#tunnels.connections === 0) this.#onEmpty?.();
   }
 
@@ -178,21 +178,21 @@ class Relay implements TunnelRelay {
 
   // ── who may stay ───────────────────────────────────────────────────────────────────────────────
 
-  #heard(news: TenancyNews): void {
-    this.#environments.heard(news);
-    switch (news.kind) {
+  #applyChange(watching: TenancyChange): void {
+    this.#environments.applyChange(watching);
+    switch (watching.kind) {
       case "everything":
         for (const connection of this.#tunnels.all()) void this.#reauthorise(connection);
         return;
       case "environment":
       case "key":
-        for (const connection of this.#tunnels.of(news.kind === "key" ? news.environmentId : news.id)) {
-          if (news.kind === "environment" || connection.facts.caller.id === news.id) void this.#reauthorise(connection);
+        for (const connection of this.#tunnels.of(watching.kind === "key" ? watching.environmentId : watching.id)) {
+          if (watching.kind === "environment" || connection.facts.caller.id === watching.id) void this.#reauthorise(connection);
         }
         return;
       case "member":
         for (const connection of this.#tunnels.all()) {
-          if (connection.facts.caller.id === news.id) void this.#reauthorise(connection);
+          if (connection.facts.caller.id === watching.id) void this.#reauthorise(connection);
         }
         return;
       default:
@@ -213,9 +213,9 @@ class Relay implements TunnelRelay {
   }
 
   /** Never rejects. */
-  async #reauthorise(connection: TunnelConnection): Promise<void> {
-    if (this.#asking.has(connection)) return;
-    this.#asking.add(connection);
+  async #reauthorise(connection: RelayConnection): Promise<void> {
+    if (this.#reauthenticating.has(connection)) return;
+    this.#reauthenticating.add(connection);
     const { clock, logger, tenancy } = this.#ports;
     const { environmentId, credential, signingPublicKey } = connection.facts;
     try {
@@ -224,8 +224,8 @@ class Relay implements TunnelRelay {
       if (environment === "nobody" || environment.facts.status !== "ACTIVE") {
         return connection.destroy("its environment is not active any more");
       }
-      const found = await tenancy.authenticate(credential.reveal(), environmentId);
-      if (found.kind !== "caller" || !mayCaller(found.caller, KNOCK))
+      const authentication = await tenancy.authenticate(credential.reveal(), environmentId);
+      if (authentication.kind !== "caller" || !mayCaller(authentication.caller, TUNNEL_ACCESS))
         return connection.destroy("its credential opens it no more");
       connection.authorisedAtMs = startedAtMs;
       // Clients know one key: they must read again which (cloud.md §3.5).
@@ -236,7 +236,7 @@ class Relay implements TunnelRelay {
       this.#failures.warn(logger, { service: "tunnel-relay", code }, fields, "a tunnel's credential cannot be asked about");
       if (clock.monotonicMs() - connection.authorisedAtMs >= STALE_MS) connection.destroy("nobody could say whether it may stay");
     } finally {
-      this.#asking.delete(connection);
+      this.#reauthenticating.delete(connection);
     }
   }
 
@@ -251,17 +251,17 @@ class Relay implements TunnelRelay {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#onEmpty = resolve;
       signal?.addEventListener("abort", () => resolve(), { once: true });
-      const late = clock.setTimer(DRAIN_NOTICE_MS + drainMs, resolve);
+      const deadline = clock.setTimer(DRAIN_NOTICE_MS + drainMs, resolve);
       // Runtimes learn from our GOAWAY to ask another relay, once clients have had the time to go there.
       const turn = clock.setTimer(DRAIN_NOTICE_MS, () => {
         for (const port of this.#proxyPorts) port.stop();
       });
       for (const connection of [...this.#tunnels.all()]) connection.drain(drainMs);
       await promise;
-      for (const timer of [late, turn]) timer.cancel();
+      for (const timer of [deadline, turn]) timer.cancel();
     }
     this.#onEmpty = undefined;
-    this.#news.abort();
+    this.#watching.abort();
     this.#sweep.cancel();
     for (const connection of [...this.#tunnels.all()]) connection.destroy("the relay ends");
     await Promise.all([...this.#tunnelPorts, ...this.#proxyPorts].map((port) => port.close()));

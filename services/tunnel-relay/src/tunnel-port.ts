@@ -32,20 +32,20 @@ export async function openTunnelPort(
   { clock, logger, rate, throttled, greet }: TunnelPortPorts,
 ): Promise<TunnelPort> {
   /** Sockets that are no tunnels yet. */
-  const strangers = new Set<Socket>();
+  const pendingSockets = new Set<Socket>();
   const admit = (socket: Socket): boolean => {
     handleErrors(socket, () => socket.destroy());
-    if (strangers.size < HANDSHAKES_MAX && rate.take(socket.remoteAddress)) return true;
+    if (pendingSockets.size < HANDSHAKES_MAX && rate.take(socket.remoteAddress)) return true;
     throttled();
     socket.destroy();
     return false;
   };
   const accept = (socket: Socket): void => {
     handleErrors(socket, () => socket.destroy());
-    strangers.add(socket);
-    socket.once("close", () => strangers.delete(socket));
+    pendingSockets.add(socket);
+    socket.once("close", () => pendingSockets.delete(socket));
     socket.setNoDelay(true);
-    void greet(socket).then(() => strangers.delete(socket));
+    void greet(socket).then(() => pendingSockets.delete(socket));
   };
   const server =
     certificates === undefined
@@ -86,7 +86,7 @@ export async function openTunnelPort(
     stop,
     async close() {
       stop();
-      for (const socket of strangers) socket.destroy();
+      for (const socket of pendingSockets) socket.destroy();
       await stopped.promise;
     },
   };

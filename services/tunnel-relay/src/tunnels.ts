@@ -1,11 +1,11 @@
 /** Why: which connections serve which name: where a new one fits in, and who takes the next request (cloud.md §2.3, §2.6). */
 import type { EnvironmentFacts, EnvironmentId } from "@perdure/cloud";
-import type { TunnelConnection } from "./connection.js";
+import type { RelayConnection } from "./connection.js";
 import { CONNECTIONS_MAX, CONNECTIONS_PER_NAME_MAX } from "./limits.js";
 
 /** All connections of one name. */
-class Name {
-  readonly connections: TunnelConnection[] = [];
+class TunnelName {
+  readonly connections: RelayConnection[] = [];
   /** Handshakes that were promised a place and are not done. */
   reserved = 0;
   /** Where the search for the least busy one begins, so that equals take turns. */
@@ -13,18 +13,18 @@ class Name {
 }
 
 interface OfEnvironment {
-  readonly names: Map<string, Name>;
+  readonly names: Map<string, TunnelName>;
   connections: number;
 }
 
-export type Choice =
-  | { readonly kind: "connection"; readonly connection: TunnelConnection }
+export type TunnelChoice =
+  | { readonly kind: "connection"; readonly connection: RelayConnection }
   /** Nobody has the name here. */
   | { readonly kind: "nobody" }
   /** Somebody has it, but none of them serves this port. */
   | { readonly kind: "undeclared" };
 
-export class Tunnels {
+export class OpenTunnels {
   readonly #environments = new Map<EnvironmentId, OfEnvironment>();
   #connections = 0;
 
@@ -40,13 +40,13 @@ export class Tunnels {
 
   /** Keeps a place for one more connection until `release`; false when it would be one too many. */
   reserve({ id, limits }: EnvironmentFacts, name: string): boolean {
-    const known = this.#environments.get(id);
-    const named = known?.names.get(name);
+    const existing = this.#environments.get(id);
+    const named = existing?.names.get(name);
     const perName = Math.min(CONNECTIONS_PER_NAME_MAX, Math.ceil(limits.tunnelConnectionsMax / 2));
     const isFull =
       this.#connections >= CONNECTIONS_MAX ||
-      (known?.connections ?? 0) >= limits.tunnelConnectionsMax ||
-      (named === undefined ? (known?.names.size ?? 0) >= limits.tunnelNamesMax : sizeOf(named) >= perName);
+      (existing?.connections ?? 0) >= limits.tunnelConnectionsMax ||
+      (named === undefined ? (existing?.names.size ?? 0) >= limits.tunnelNamesMax : sizeOf(named) >= perName);
     if (isFull) return false;
     const { ofEnvironment, ofName } = this.#open(id, name);
     ofName.reserved++;
@@ -61,26 +61,26 @@ export class Tunnels {
     ofName.reserved--;
     ofEnvironment.connections--;
     this.#connections--;
-    this.#forgetUnused(id, name, ofEnvironment, ofName);
+    this.#removeUnused(id, name, ofEnvironment, ofName);
   }
 
-  add(connection: TunnelConnection): void {
+  add(connection: RelayConnection): void {
     const { ofEnvironment, ofName } = this.#open(connection.environmentId, connection.name);
     ofName.connections.push(connection);
     ofEnvironment.connections++;
     this.#connections++;
   }
 
-  remove(connection: TunnelConnection): void {
+  remove(connection: RelayConnection): void {
     const { environmentId, name } = connection;
-    const known = this.#environments.get(environmentId);
-    const named = known?.names.get(name);
+    const existing = this.#environments.get(environmentId);
+    const named = existing?.names.get(name);
     const at = named?.connections.indexOf(connection) ?? -1;
-    if (known === undefined || named === undefined || at < 0) return;
+    if (existing === undefined || named === undefined || at < 0) return;
     named.connections.splice(at, 1);
-    known.connections--;
+    existing.connections--;
     this.#connections--;
-    this.#forgetUnused(environmentId, name, known, named);
+    this.#removeUnused(environmentId, name, existing, named);
   }
 
   has(environmentId: EnvironmentId, name: string): boolean {
@@ -100,38 +100,38 @@ export class Tunnels {
    * The least busy connection of the best rank that serves the port; `localPort` undefined when the request names another machine
    * than the client's, which the client judges.
    */
-  choose(environmentId: EnvironmentId, name: string, localPort: number | undefined, but: TunnelConnection | undefined): Choice {
+  choose(environmentId: EnvironmentId, name: string, localPort: number | undefined, but: RelayConnection | undefined): TunnelChoice {
     const named = this.#environments.get(environmentId)?.names.get(name);
     const connections = named?.connections ?? [];
     const count = connections.length;
-    if (named === undefined || count === 0) return NOBODY;
-    let best: TunnelConnection | undefined;
+    if (named === undefined || count === 0) return NO_CONNECTION;
+    let best: RelayConnection | undefined;
     let isThere = false;
     const first = named.turn++ % count;
     for (let i = 0; i < count; i++) {
-      const connection = connections[(first + i) % count] as TunnelConnection;
+      const connection = connections[(first + i) % count] as RelayConnection;
       if (connection.rank === 0 || connection === but) continue;
       isThere = true;
       if (localPort !== undefined && connection.ports !== undefined && !connection.ports.includes(localPort)) continue;
       if (best === undefined || isBetter(connection, best)) best = connection;
     }
     if (best !== undefined) return { kind: "connection", connection: best };
-    return isThere ? UNDECLARED : NOBODY;
+    return isThere ? UNDECLARED : NO_CONNECTION;
   }
 
-  *all(): Generator<TunnelConnection> {
+  *all(): Generator<RelayConnection> {
     for (const { names } of this.#environments.values()) {
       for (const { connections } of names.values()) yield* connections;
     }
   }
 
   /** A copy, so that connections may go meanwhile. */
-  of(environmentId: EnvironmentId): readonly TunnelConnection[] {
+  of(environmentId: EnvironmentId): readonly RelayConnection[] {
     const names = this.#environments.get(environmentId)?.names;
     return names === undefined ? [] : [...names.values()].flatMap(({ connections }) => connections);
   }
 
-  #open(id: EnvironmentId, name: string): { readonly ofEnvironment: OfEnvironment; readonly ofName: Name } {
+  #open(id: EnvironmentId, name: string): { readonly ofEnvironment: OfEnvironment; readonly ofName: TunnelName } {
     let ofEnvironment = this.#environments.get(id);
     if (ofEnvironment === undefined) {
       ofEnvironment = { names: new Map(), connections: 0 };
@@ -139,25 +139,25 @@ export class Tunnels {
     }
     let ofName = ofEnvironment.names.get(name);
     if (ofName === undefined) {
-      ofName = new Name();
+      ofName = new TunnelName();
       ofEnvironment.names.set(name, ofName);
     }
     return { ofEnvironment, ofName };
   }
 
-  #forgetUnused(id: EnvironmentId, name: string, ofEnvironment: OfEnvironment, ofName: Name): void {
+  #removeUnused(id: EnvironmentId, name: string, ofEnvironment: OfEnvironment, ofName: TunnelName): void {
     if (sizeOf(ofName) === 0) ofEnvironment.names.delete(name);
     if (ofEnvironment.names.size === 0) this.#environments.delete(id);
   }
 }
 
-function sizeOf({ connections, reserved }: Name): number {
+function sizeOf({ connections, reserved }: TunnelName): number {
   return connections.length + reserved;
 }
 
-function isBetter(one: TunnelConnection, other: TunnelConnection): boolean {
+function isBetter(one: RelayConnection, other: RelayConnection): boolean {
   return one.rank === other.rank ? one.inFlight < other.inFlight : one.rank > other.rank;
 }
 
-const NOBODY: Choice = { kind: "nobody" };
-const UNDECLARED: Choice = { kind: "undeclared" };
+const NO_CONNECTION: TunnelChoice = { kind: "nobody" };
+const UNDECLARED: TunnelChoice = { kind: "undeclared" };

@@ -4,42 +4,42 @@ import { type EnvironmentId, NO_USAGE, type Tenancy, type TunnelsReport } from "
 import { REPORT_MS, REPORT_SOON_MS, REPORTS_PER_MESSAGE } from "./limits.js";
 
 /** Of one environment since this process began; never falls. */
-export class Totals {
+export class TunnelTotals {
   tunnelBytes = 0;
   /** What tenancy has taken. */
-  told = 0;
+  reportedBytes = 0;
 }
 
-export interface UsagePorts {
+export interface TunnelUsagePorts {
   readonly tenancy: Pick<Tenancy, "report" | "reportTunnels">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Who is connected now. */
   readonly tunnels: () => TunnelsReport;
   /** Tenancy has taken the report. */
-  readonly taken: (report: TunnelsReport) => void;
+  readonly onReported: (report: TunnelsReport) => void;
 }
 
-export class UsageBook {
-  readonly #ports: UsagePorts;
+export class TunnelUsageBook {
+  readonly #ports: TunnelUsagePorts;
   readonly #source: string;
-  readonly #totals = new Map<EnvironmentId, Totals>();
+  readonly #totals = new Map<EnvironmentId, TunnelTotals>();
   #timer: TimerHandle | undefined;
   #isSoon = false;
   #closed = false;
   #running: Promise<void> | undefined;
 
   /** `source`: of this life of this process. */
-  constructor(ports: UsagePorts, source: string) {
+  constructor(ports: TunnelUsagePorts, source: string) {
     this.#ports = ports;
     this.#source = source;
     this.#arm(REPORT_MS);
   }
 
-  of(id: EnvironmentId): Totals {
+  of(id: EnvironmentId): TunnelTotals {
     let totals = this.#totals.get(id);
     if (totals === undefined) {
-      totals = new Totals();
+      totals = new TunnelTotals();
       this.#totals.set(id, totals);
     }
     return totals;
@@ -79,12 +79,12 @@ export class UsageBook {
   }
 
   async #report(): Promise<void> {
-    const { tenancy, clock, logger, tunnels, taken } = this.#ports;
-    const due = [...this.#totals].filter(([, totals]) => totals.tunnelBytes !== totals.told);
+    const { tenancy, clock, logger, tunnels, onReported } = this.#ports;
+    const due = [...this.#totals].filter(([, totals]) => totals.tunnelBytes !== totals.reportedBytes);
     try {
       const report = tunnels();
       await tenancy.reportTunnels(report);
-      taken(report);
+      onReported(report);
       for (let at = 0; at < due.length; at += REPORTS_PER_MESSAGE) {
         const some = due.slice(at, at + REPORTS_PER_MESSAGE).map(([environmentId, totals]) => ({
           environmentId,
@@ -100,7 +100,7 @@ export class UsageBook {
             totals: { ...NO_USAGE, tunnelBytes },
           })),
         );
-        for (const { totals, tunnelBytes } of some) totals.told = tunnelBytes;
+        for (const { totals, tunnelBytes } of some) totals.reportedBytes = tunnelBytes;
       }
     } catch (cause) {
       logger.warn({ cause }, "tunnels could not be reported; they will be told of later");

@@ -5,14 +5,14 @@ import type { Readable, Writable } from "node:stream";
 import { handleErrors } from "@perdure/base";
 import { breakOff, errorBody } from "@perdure/tunnel";
 
-export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+export type ProxyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** One request at the proxy. */
-export interface Visit {
+export interface ProxyRequest {
   readonly method: string;
   /** Path and query, as they came. */
   readonly path: string;
-  readonly headers: Headers;
+  readonly headers: ProxyHeaders;
   readonly isHttp1: boolean;
   /** There is no body. */
   readonly isWhole: boolean;
@@ -32,12 +32,12 @@ export interface Visit {
   onClose(listener: () => void): void;
 }
 
-export class Http2Visit implements Visit {
+export class Http2ProxyRequest implements ProxyRequest {
   readonly isHttp1 = false;
   readonly #stream: ServerHttp2Stream;
-  readonly headers: Headers;
+  readonly headers: ProxyHeaders;
 
-  constructor(stream: ServerHttp2Stream, headers: Headers) {
+  constructor(stream: ServerHttp2Stream, headers: ProxyHeaders) {
     this.#stream = stream;
     this.headers = headers;
     handleErrors(stream); // `close` follows.
@@ -82,7 +82,7 @@ export class Http2Visit implements Visit {
   }
 }
 
-export class Http1Visit implements Visit {
+export class Http1ProxyRequest implements ProxyRequest {
   readonly isHttp1 = true;
   readonly isWhole: boolean;
   readonly #request: IncomingMessage;
@@ -103,7 +103,7 @@ export class Http1Visit implements Visit {
   get path(): string {
     return this.#request.url ?? "";
   }
-  get headers(): Headers {
+  get headers(): ProxyHeaders {
     return this.#request.headers;
   }
   get body(): Readable {
@@ -137,10 +137,10 @@ export class Http1Visit implements Visit {
 }
 
 /** The whole answer at once, as JSON. Nothing when it is too late. */
-export function refuse(visit: Visit, status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
-  if (visit.isAnswered || visit.isClosed) return;
+export function refuse(request: ProxyRequest, status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
+  if (request.isAnswered || request.isClosed) return;
   const body = errorBody(status, message);
-  visit.respond(status, { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)), ...headers });
-  visit.answer.end(body);
-  visit.body.resume(); // Whatever still comes is nobody's.
+  request.respond(status, { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)), ...headers });
+  request.answer.end(body);
+  request.body.resume(); // Whatever still comes is nobody's.
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { Program } from "@perdure/conformance";
+import { ServiceProgram } from "@perdure/conformance";
 import { aWorld, FakeRuntime, until, type World } from "./fixture.js";
 import { aLocal } from "./local.js";
 
@@ -21,9 +21,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function launch(settings: Readonly<Record<string, string | number | boolean>>): Promise<Program> {
+function launch(settings: Readonly<Record<string, string | number | boolean>>): Promise<ServiceProgram> {
   const { facts, identity } = world.tenant;
-  return Program.launch({
+  return ServiceProgram.launch({
     service: "tunnel-client",
     settings: {
       "tunnel.environment-id": facts.id,
@@ -53,9 +53,9 @@ test(
   "serves what it is allowed while a relay has it, brings ports of the environment with the key, and ends well when told to",
   async () => {
     await using local = await aLocal();
-    const seen: (string | undefined)[] = [];
+    const received: (string | undefined)[] = [];
     const environment = createServer((request, response) => {
-      seen.push(request.headers.authorization);
+      received.push(request.headers.authorization);
       response.end("the environment");
     });
     await new Promise<void>((resolve) => environment.listen(0, "127.0.0.1", resolve));
@@ -76,13 +76,13 @@ test(
 
     await using runtime = new FakeRuntime(world);
     const path = (port: number): string => `shop-1a2b3c/http/127.0.0.1/${port}/invoke/S/h`;
-    const ask = { tenant: world.tenant, audience: "/invoke/S/h", body: "hi" };
-    expect(await runtime.ask({ ...ask, path: path(local.port) })).toMatchObject({ status: 200, body: "hi" });
-    expect((await runtime.ask({ ...ask, path: path(1) })).status).not.toBe(200);
-    expect(local.asked).toEqual(["/invoke/S/h"]);
+    const request = { tenant: world.tenant, audience: "/invoke/S/h", body: "hi" };
+    expect(await runtime.request({ ...request, path: path(local.port) })).toMatchObject({ status: 200, body: "hi" });
+    expect((await runtime.request({ ...request, path: path(1) })).status).not.toBe(200);
+    expect(local.requests).toEqual(["/invoke/S/h"]);
 
     expect(await (await fetch(`${facts["ingress"]}/S/h`)).text()).toBe("the environment");
-    expect(seen).toEqual([`Bearer ${world.tenant.key}`]);
+    expect(received).toEqual([`Bearer ${world.tenant.key}`]);
     expect(await client.stop()).toMatchObject({ code: 0 });
     await until(() => world.relay.stats.connections === 0);
     environment.closeAllConnections();

@@ -43,15 +43,15 @@ function answerTo(question: Buffer, { srv, a }: Zone): Buffer {
   head.writeUInt16BE(0x8580, 2); // An answer, with authority, recursion desired and available.
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(data === undefined ? 0 : 1, 6);
-  const asked = question.subarray(HEADER_BYTES, at + 5);
-  if (data === undefined) return Buffer.concat([head, asked]);
+  const questionBytes = question.subarray(HEADER_BYTES, at + 5);
+  if (data === undefined) return Buffer.concat([head, questionBytes]);
   const record = Buffer.alloc(HEADER_BYTES);
   record.writeUInt16BE(0xc000 | HEADER_BYTES, 0); // The name is the question's.
   record.writeUInt16BE(type, 2);
   record.writeUInt16BE(1, 4);
   record.writeUInt32BE(30, 6);
   record.writeUInt16BE(data.length, 10);
-  return Buffer.concat([head, asked, record, data]);
+  return Buffer.concat([head, questionBytes, record, data]);
 }
 
 function srvData(service: { readonly port: number; readonly target: string } | undefined): Buffer | undefined {

@@ -17,8 +17,8 @@ import {
   openTunnel,
   RUNTIME_TOKEN_HEADER,
   START_TUNNEL_PATH,
-  type Tunnel,
-  type TunnelEvent,
+  type ClientTunnel,
+  type TunnelClientEvent,
   type TunnelOptions,
 } from "@perdure/tunnel";
 import { createTunnelRelay, type RelayOptions, type TunnelRelay } from "../src/index.js";
@@ -111,9 +111,9 @@ export async function aWorld(
 // ── a client of ours ─────────────────────────────────────────────────────────────────────────────
 
 export interface OwnClient extends AsyncDisposable {
-  readonly tunnel: Tunnel;
-  readonly events: TunnelEvent[];
-  next(kind: TunnelEvent["kind"]): Promise<TunnelEvent>;
+  readonly tunnel: ClientTunnel;
+  readonly events: TunnelClientEvent[];
+  next(kind: TunnelClientEvent["kind"]): Promise<TunnelClientEvent>;
 }
 
 export function ownClient(
@@ -121,8 +121,8 @@ export function ownClient(
   { facts, identity, key }: Tenant,
   set: Partial<TunnelOptions> = {},
 ): OwnClient {
-  const events: TunnelEvent[] = [];
-  const waiting: { kind: string; resolve: (event: TunnelEvent) => void }[] = [];
+  const events: TunnelClientEvent[] = [];
+  const waiting: { kind: string; resolve: (event: TunnelClientEvent) => void }[] = [];
   const tunnel = openTunnel({
     environmentId: facts.id,
     name: "t",
@@ -155,9 +155,9 @@ export interface RawClient extends AsyncDisposable {
   readonly socket: Socket;
   readonly session: ServerHttp2Session;
   /** What the relay asked first. */
-  readonly asked: Readonly<Record<string, unknown>>;
+  readonly startHeaders: Readonly<Record<string, unknown>>;
   /** Its verdict; undefined when the connection ended without one. */
-  readonly verdict: Promise<Readonly<Record<string, unknown>> | undefined>;
+  readonly decision: Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Resolves when the socket is gone. */
   readonly closed: Promise<void>;
   /** Answers what comes later; 404 unless set. */
@@ -179,10 +179,10 @@ export async function rawClient(
   const session = performServerHandshake(socket);
   session.on("error", () => socket.destroy());
   const first = Promise.withResolvers<Readonly<Record<string, unknown>>>();
-  const verdict = Promise.withResolvers<Readonly<Record<string, unknown>> | undefined>();
+  const decision = Promise.withResolvers<Readonly<Record<string, unknown>> | undefined>();
   const closed = Promise.withResolvers<void>();
   socket.on("close", () => {
-    verdict.resolve(undefined);
+    decision.resolve(undefined);
     closed.resolve();
   });
   let isFirst = true;
@@ -191,7 +191,7 @@ export async function rawClient(
     if (!isFirst) return client.onStream(stream, headers);
     isFirst = false;
     first.resolve(headers);
-    stream.on("trailers", (trailers) => verdict.resolve(Object.fromEntries(Object.entries(trailers))));
+    stream.on("trailers", (trailers) => decision.resolve(Object.fromEntries(Object.entries(trailers))));
     stream.resume();
     if (answer === undefined) return;
     stream.respond({ ":status": 200, ...answer });
@@ -200,8 +200,8 @@ export async function rawClient(
   const client: RawClient = {
     socket,
     session,
-    asked: {},
-    verdict: verdict.promise,
+    startHeaders: {},
+    decision: decision.promise,
     closed: closed.promise,
     onStream(stream) {
       stream.respond({ ":status": 404 }, { endStream: true });
@@ -212,13 +212,13 @@ export async function rawClient(
       await closed.promise;
     },
   };
-  const asked = await first.promise;
-  expectStart(asked);
-  return Object.assign(client, { asked });
+  const startHeaders = await first.promise;
+  expectStart(startHeaders);
+  return Object.assign(client, { startHeaders });
 }
 
-function expectStart(asked: Readonly<Record<string, unknown>>): void {
-  if (asked[":path"] !== START_TUNNEL_PATH || asked[":method"] !== "GET") throw new Error(`asked ${String(asked[":path"])}`);
+function expectStart(startHeaders: Readonly<Record<string, unknown>>): void {
+  if (startHeaders[":path"] !== START_TUNNEL_PATH || startHeaders[":method"] !== "GET") throw new Error(`asked ${String(startHeaders[":path"])}`);
 }
 
 /** Headers of a client that is let in. */
@@ -234,7 +234,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export interface Ask {
+export interface RuntimeRequest {
   readonly tenant: Tenant;
   /** Behind `/<bare>`, or with a slash and `bare` undefined the whole path. */
   readonly path: string;
@@ -254,7 +254,7 @@ export class FakeRuntime implements AsyncDisposable {
     this.session.on("error", () => undefined);
   }
 
-  headers({ tenant, path, audience, token = tenant.token, headers }: Ask): Record<string, string> {
+  headers({ tenant, path, audience, token = tenant.token, headers }: RuntimeRequest): Record<string, string> {
     const full = path.startsWith("/") ? path : `/${bareOf(tenant.facts.id)}/${path}`;
     const all: Record<string, string> = { ":method": "POST", ":path": full, ...headers };
     tenant.identity.sign(all, audience ?? `/${full.split("?")[0]?.split("/").slice(6).join("/")}`, undefined);
@@ -262,12 +262,12 @@ export class FakeRuntime implements AsyncDisposable {
     return all;
   }
 
-  open(ask: Ask) {
-    return this.session.request(this.headers(ask), { endStream: false });
+  open(request: RuntimeRequest) {
+    return this.session.request(this.headers(request), { endStream: false });
   }
 
-  ask(ask: Ask): Promise<Answer> {
-    const stream = this.open(ask);
+  request(request: RuntimeRequest): Promise<Answer> {
+    const stream = this.open(request);
     return new Promise((resolve, reject) => {
       let head: Readonly<Record<string, unknown>> | undefined;
       let body = "";
@@ -282,7 +282,7 @@ export class FakeRuntime implements AsyncDisposable {
       stream.on("close", () =>
         head === undefined ? reject(new Error("no answer")) : resolve({ status: Number(head[":status"]), headers: head, body }),
       );
-      stream.end(ask.body);
+      stream.end(request.body);
     });
   }
 

@@ -11,13 +11,13 @@ describe("the handshake", () => {
   test("is the request, the headers and the trailers that official clients know", async () => {
     await using world = await aWorld();
     await using client = await rawClient(world, credentials(world.tenant));
-    expect(client.asked).toMatchObject({
+    expect(client.startHeaders).toMatchObject({
       ":method": "GET",
       ":path": "/_/start-tunnel",
       ":scheme": "http",
       ":authority": "tunnel-client",
     });
-    expect(await client.verdict).toEqual({
+    expect(await client.decision).toEqual({
       "tunnel-status": "ok",
       "proxy-url": `https://tunnel.us.perdure.test:9080/${bareOf(world.tenant.facts.id)}/t`,
       "tunnel-url": "https://tunnel.us.perdure.test:9090",
@@ -29,8 +29,8 @@ describe("the handshake", () => {
     await using world = await aWorld();
     const { "tunnel-name": _none, ...unnamed } = credentials(world.tenant);
     await using client = await rawClient(world, unnamed);
-    const verdict = await client.verdict;
-    expect(verdict?.["tunnel-name"]).toMatch(/^t-[0-9A-Za-z]{12}$/);
+    const decision = await client.decision;
+    expect(decision?.["tunnel-name"]).toMatch(/^t-[0-9A-Za-z]{12}$/);
   });
 
   test.each([
@@ -45,7 +45,7 @@ describe("the handshake", () => {
   ])("refuses when $why, and then ends the connection", async ({ set, status = "unauthorized" }) => {
     await using world = await aWorld({}, { clock: hurried(20) });
     await using client = await rawClient(world, { ...credentials(world.tenant), ...(set as Record<string, string>) });
-    expect(await client.verdict).toEqual({ "tunnel-status": status });
+    expect(await client.decision).toEqual({ "tunnel-status": status });
     await client.closed;
     expect(world.relay.stats.connections).toBe(0);
   });
@@ -59,7 +59,7 @@ describe("the handshake", () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     await using client = await rawClient(world, credentials({ ...tenant, key: tenancy.addKey(tenant.facts.id, role) }));
-    expect(await client.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+    expect(await client.decision).toMatchObject({ "tunnel-status": "unauthorized" });
   });
 
   test.each([
@@ -72,7 +72,7 @@ describe("the handshake", () => {
     const id = newUserId(Date.now(), systemRandom);
     tenancy.addCaller("token", [tenant.facts.id], { kind: "member", id, role, expiresAtMs: Date.now() + 60_000 });
     await using client = await rawClient(world, credentials({ ...tenant, key: "token" }));
-    expect(await client.verdict).toMatchObject({ "tunnel-status": status });
+    expect(await client.decision).toMatchObject({ "tunnel-status": status });
   });
 
   test.each([{ status: "SUSPENDED" }, { status: "DELETING" }, { region: "eu" }] as const)(
@@ -81,7 +81,7 @@ describe("the handshake", () => {
       await using world = await aWorld();
       const tenant = aTenant(world.tenancy, set);
       await using client = await rawClient(world, credentials(tenant));
-      expect(await client.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+      expect(await client.decision).toMatchObject({ "tunnel-status": "unauthorized" });
     },
   );
 
@@ -89,7 +89,7 @@ describe("the handshake", () => {
     await using world = await aWorld();
     world.tenancy.isAway = true;
     await using client = await rawClient(world, credentials(world.tenant));
-    expect(await client.verdict).toBeUndefined();
+    expect(await client.decision).toBeUndefined();
     await client.closed;
   });
 
@@ -102,7 +102,7 @@ describe("the handshake", () => {
     for (const name of ["a", "a", "a", "b", "b"]) {
       const client = await rawClient(world, credentials(tenant, name));
       open.push(client);
-      statuses.push((await client.verdict)?.["tunnel-status"]);
+      statuses.push((await client.decision)?.["tunnel-status"]);
     }
     expect(statuses).toEqual(["ok", "ok", "too-many-tunnels", "ok", "too-many-tunnels"]);
     const few = aTenant(world.tenancy, { limits: { ...limits, tunnelNamesMax: 1 } });
@@ -112,7 +112,7 @@ describe("the handshake", () => {
     ] as const) {
       const client = await rawClient(world, credentials(few, name));
       open.push(client);
-      expect(await client.verdict).toMatchObject({ "tunnel-status": status });
+      expect(await client.decision).toMatchObject({ "tunnel-status": status });
     }
     for (const client of open) await client[Symbol.asyncDispose]();
   });
@@ -122,9 +122,9 @@ describe("the handshake", () => {
     const { tenant, tenancy, relay } = world;
     const events = () => tenancy.tunnels.get("r1")?.events;
     const client = await rawClient(world, credentials(tenant, "a"));
-    expect(await client.verdict).toMatchObject({ "tunnel-status": "ok" });
+    expect(await client.decision).toMatchObject({ "tunnel-status": "ok" });
     await using refused = await rawClient(world, credentials({ ...tenant, key: "key_of_nobody" }, "b"));
-    expect(await refused.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+    expect(await refused.decision).toMatchObject({ "tunnel-status": "unauthorized" });
     const environmentId = tenant.facts.id;
     await relay.report();
     const opened = { kind: "opened", environmentId, name: "a", caller: { kind: "key" }, address: "127.0.0.1", omitted: 0 };
@@ -165,11 +165,11 @@ describe("the handshake", () => {
     await using world = await aWorld();
     const tenant = aTenant(world.tenancy, { limits: { ...exampleLimits, tunnelNamesMax: 1, tunnelConnectionsMax: 1 } });
     const first = await rawClient(world, credentials(tenant, "a"));
-    expect(await first.verdict).toMatchObject({ "tunnel-status": "ok" });
+    expect(await first.decision).toMatchObject({ "tunnel-status": "ok" });
     await first[Symbol.asyncDispose]();
     await until(() => world.relay.stats.connections === 0);
     await using second = await rawClient(world, credentials(tenant, "b"));
-    expect(await second.verdict).toMatchObject({ "tunnel-status": "ok" });
+    expect(await second.decision).toMatchObject({ "tunnel-status": "ok" });
   });
 });
 
@@ -178,7 +178,7 @@ describe("T26: a client that means harm", () => {
     await using world = await aWorld({}, { clock: hurried(50, { handshakesToo: true }) });
     const startedAt = performance.now();
     await using client = await rawClient(world, undefined);
-    expect(await client.verdict).toBeUndefined();
+    expect(await client.decision).toBeUndefined();
     await client.closed;
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(95);
     expect(world.relay.stats.handshakes).toBe(0);
@@ -204,7 +204,7 @@ describe("T26: a client that means harm", () => {
       socket.resume();
       await new Promise((resolve) => socket.once("close", resolve));
       await using client = await rawClient(world, credentials(world.tenant));
-      expect(await client.verdict).toMatchObject({ "tunnel-status": "ok" });
+      expect(await client.decision).toMatchObject({ "tunnel-status": "ok" });
     },
   );
 
@@ -213,7 +213,7 @@ describe("T26: a client that means harm", () => {
     const headers: Record<string, string> = {};
     for (let i = 0; i < 40; i++) headers[`x-${i}`] = "a".repeat(1000);
     await using client = await rawClient(world, { ...credentials(world.tenant), ...headers });
-    expect(await client.verdict).toBeUndefined();
+    expect(await client.decision).toBeUndefined();
     await client.closed;
   });
 
@@ -221,15 +221,15 @@ describe("T26: a client that means harm", () => {
     await using world = await aWorld({ handshakesPerMinute: 3 });
     for (let i = 0; i < 3; i++) {
       await using client = await rawClient(world, { authorization: "Bearer x", "environment-id": "env_x" });
-      expect(await client.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+      expect(await client.decision).toMatchObject({ "tunnel-status": "unauthorized" });
     }
     const { connect } = await import("node:net");
     const socket = connect(Number(new URL(world.tunnelUrl).port), "127.0.0.1");
     socket.on("error", () => undefined);
-    const heard: Buffer[] = [];
-    socket.on("data", (bytes) => heard.push(bytes));
+    const chunks: Buffer[] = [];
+    socket.on("data", (bytes) => chunks.push(bytes));
     await new Promise((resolve) => socket.once("close", resolve));
-    expect(Buffer.concat(heard)).toHaveLength(0);
+    expect(Buffer.concat(chunks)).toHaveLength(0);
   });
 
   test("whose answers never end or never come holds up nobody else", async () => {
@@ -242,12 +242,12 @@ describe("T26: a client that means harm", () => {
       stream.respond({ ":status": 200 });
       stream.end("good");
     };
-    await Promise.all([bad.verdict, good.verdict]);
+    await Promise.all([bad.decision, good.decision]);
     await using runtime = new FakeRuntime(world);
     const waiting = runtime.open({ tenant, path: "bad/http/localhost/1/x" });
     waiting.on("error", () => undefined);
     waiting.end();
-    expect(await runtime.ask({ tenant, path: "good/http/localhost/1/x" })).toMatchObject({ status: 200, body: "good" });
+    expect(await runtime.request({ tenant, path: "good/http/localhost/1/x" })).toMatchObject({ status: 200, body: "good" });
     expect(world.relay.stats.inFlight).toBe(1);
     waiting.close(8);
     await until(() => world.relay.stats.inFlight === 0);

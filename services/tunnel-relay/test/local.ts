@@ -6,14 +6,14 @@ import { type OwnClient, ownClient, type Tenant, type World } from "./fixture.js
 export interface Local extends AsyncDisposable {
   readonly port: number;
   /** Paths, in order. */
-  readonly asked: string[];
+  readonly requests: string[];
   /** Headers of the last request. */
   readonly last: Readonly<Record<string, unknown>>;
 }
 
 /** `/slow…` waits for the end of its request before it answers; everything else echoes at once. */
 export async function aLocal(): Promise<Local> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const sessions = new Set<ServerHttp2Session>();
   let last: Readonly<Record<string, unknown>> = {};
   const server = createServer();
@@ -24,7 +24,7 @@ export async function aLocal(): Promise<Local> {
   server.on("stream", (stream, headers) => {
     stream.on("error", () => undefined);
     const path = String(headers[":path"]);
-    asked.push(path);
+    requests.push(path);
     last = headers;
     if (path.includes("/slow")) {
       stream.resume();
@@ -40,7 +40,7 @@ export async function aLocal(): Promise<Local> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    asked,
+    requests,
     get last() {
       return last;
     },

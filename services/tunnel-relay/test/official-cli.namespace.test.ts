@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { AdminClient, eventually, IngressClient, ROOT, SdkEndpoint, Server } from "@perdure/conformance";
+import { TestAdminClient, eventually, TestIngressClient, ROOT, SdkEndpoint, Server } from "@perdure/conformance";
 import { makeCertificates } from "@perdure/testkit";
 import { service } from "@restatedev/restate-sdk";
 import { serveNames } from "./dns.js";
@@ -21,9 +21,9 @@ import { aWire } from "./wire.js";
 
 const IS_INSIDE = process.env["PERDURE_TEST_OWN_NETWORK"] === "1";
 const SRV_NAME = "tunnel.us.perdure.test";
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 /** Shorter, so that a test that hangs inside is reported outside. */
-const INSIDE_PATIENCE_MS = 90_000;
+const INSIDE_TIMEOUT_MS = 90_000;
 /** It waits longer after each attempt; a busy machine makes it miss some. */
 const RECONNECT_MS = 60_000;
 
@@ -38,19 +38,19 @@ else
       const resolver = join(folder, "resolv.conf");
       writeFileSync(resolver, "nameserver 127.0.0.1\n");
       const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", join(ROOT, "node_modules/jest/bin/jest.js")];
-      const command = [...jest, fileURLToPath(import.meta.url)].map((word) => `'${word}'`).join(" ");
+      const command = [...jest, fileURLToPath(import.meta.url)].map((part) => `'${part}'`).join(" ");
       const script = `ip link set lo up && mount --bind '${resolver}' /etc/resolv.conf && exec ${command}`;
       const child = spawn("unshare", ["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script], {
         cwd: ROOT,
         env: { ...process.env, PERDURE_TEST_OWN_NETWORK: "1" },
         stdio: ["ignore", "pipe", "pipe"],
       });
-      const said = wordsOf(child);
+      const said = outputOf(child);
       const exitCode = await new Promise((resolve) => child.once("close", resolve));
       rmSync(folder, { recursive: true, force: true });
       if (exitCode !== 0) throw new Error(said());
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
 /** Some containers let nobody have namespaces, or have no tools for them: what stands against it there, undefined where nothing does. */
@@ -132,10 +132,10 @@ function insideTests(): void {
         });
 
       const tunnel = run(["cloud", "env", "tunnel", "--tunnel-name", "t", "--no-remote-ports"], tenant.key);
-      const tunnelSaid = wordsOf(tunnel);
+      const tunnelSaid = outputOf(tunnel);
       const tunnelEnded = new Promise<number | null>((resolve) => tunnel.once("close", resolve));
       try {
-        await orTell(
+        await orFail(
           until(() => world.relay.stats.connections === 1),
           tunnelEnded,
           tunnelSaid,
@@ -143,14 +143,14 @@ function insideTests(): void {
 
         const url = `http://localhost:${endpoint.port}`;
         const register = run(["-y", "deployments", "register", "--tunnel-name", "t", url], tenant.key);
-        const registerSaid = wordsOf(register);
+        const registerSaid = outputOf(register);
         const exitCode = await new Promise((resolve) => register.once("close", resolve));
         expect([exitCode, registerSaid()]).toEqual([0, expect.stringContaining("Greeter")]);
-        using admin = new AdminClient(server.adminUrl);
+        using admin = new TestAdminClient(server.adminUrl);
         expect(JSON.stringify((await admin.get("/deployments")).json)).toContain(
           `${PUBLIC_PROXY}/${bareOf(tenant.facts.id)}/t/http/localhost/${endpoint.port}/`,
         );
-        using ingress = new IngressClient(server.ingressUrl);
+        using ingress = new TestIngressClient(server.ingressUrl);
         expect(await ingress.result(["Greeter", "greet"], "Ada")).toBe("Hello Ada");
 
         // Cut off, it dials again.
@@ -172,7 +172,7 @@ function insideTests(): void {
         rmSync(home, { recursive: true, force: true });
       }
     },
-    INSIDE_PATIENCE_MS,
+    INSIDE_TIMEOUT_MS,
   );
 }
 
@@ -180,9 +180,9 @@ function insideTests(): void {
 async function aCloudApi(environment: Readonly<Record<string, string>>): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     request.resume();
-    const isKnown = request.url?.endsWith("/DescribeEnvironment") === true;
-    response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json" });
-    response.end(JSON.stringify(isKnown ? environment : { message: "not here" }));
+    const isDescribed = request.url?.endsWith("/DescribeEnvironment") === true;
+    response.writeHead(isDescribed ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(isDescribed ? environment : { message: "not here" }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -195,12 +195,12 @@ async function aCloudApi(environment: Readonly<Record<string, string>>): Promise
 }
 
 /** What it waits for, unless the process ends first. */
-async function orTell(wait: Promise<void>, ended: Promise<unknown>, said: () => string): Promise<void> {
+async function orFail(wait: Promise<void>, ended: Promise<unknown>, said: () => string): Promise<void> {
   const outcome = await Promise.race([wait.then(() => "there"), ended.then(() => "ended")]);
   if (outcome === "ended") throw new Error(`it ended:\n${said()}`);
 }
 
-function wordsOf(child: ChildProcess): () => string {
+function outputOf(child: ChildProcess): () => string {
   let said = "";
   for (const output of [child.stdout, child.stderr]) {
     output?.setEncoding("utf8").on("data", (chunk: string) => {

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
 import { MemoryTenancy } from "@perdure/cloud/testing";
-import { openGrpcDoor } from "@perdure/cluster";
-import { eventually, Program } from "@perdure/conformance";
+import { openGrpcListener } from "@perdure/cluster";
+import { eventually, ServiceProgram } from "@perdure/conformance";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
 import { createHttpTransport } from "@perdure/driver-http2";
 import { exchangeWhole } from "@perdure/invoker";
@@ -23,8 +23,8 @@ import { aLocal } from "./local.js";
 const tenancy = new MemoryTenancy();
 const folder = mkdtempSync(join(tmpdir(), "perdure-relay-"));
 let certificates: Certificates;
-let grpc: Awaited<ReturnType<typeof openGrpcDoor>>;
-let relay: Program;
+let grpc: Awaited<ReturnType<typeof openGrpcListener>>;
+let relay: ServiceProgram;
 let tenant: Tenant;
 let tunnelPort: string;
 let proxyUrl: string;
@@ -33,9 +33,9 @@ beforeAll(async () => {
   writeFileSync(join(folder, "cert.pem"), certificates.certificate);
   writeFileSync(join(folder, "key.pem"), certificates.privateKey);
   tenant = aTenant(tenancy);
-  grpc = await openGrpcDoor({ bindAddress: "127.0.0.1", bindPort: 0 }, undefined);
+  grpc = await openGrpcListener({ bindAddress: "127.0.0.1", bindPort: 0 }, undefined);
   grpc.serve("perdure.control.v1.Tenancy", tenancyDefinition, tenancyHandlers(tenancy, silentLogger));
-  relay = await Program.launch({
+  relay = await ServiceProgram.launch({
     service: "tunnel-relay",
     settings: {
       "tenancy.addresses": `127.0.0.1:${grpc.port}`,
@@ -93,7 +93,7 @@ test("serves clients over TLS, tells tenancy of them, and drains when it is told
     [RUNTIME_TOKEN_HEADER]: tenant.token,
   };
   tenant.identity.sign(headers, "/discover", undefined);
-  const ask = (path: string) =>
+  const request = (path: string) =>
     exchangeWhole(
       { transport, clock: systemClock },
       {
@@ -104,8 +104,8 @@ test("serves clients over TLS, tells tenancy of them, and drains when it is told
       },
       { responseBytesMax: 100_000, timeoutMs: 10_000 },
     );
-  expect(await ask("t/http/localhost/1")).toMatchObject({ kind: "response", status: 200 });
-  expect(await ask("official/http/in-process/9080")).toMatchObject({ kind: "response", status: 200 });
+  expect(await request("t/http/localhost/1")).toMatchObject({ kind: "response", status: 200 });
+  expect(await request("official/http/in-process/9080")).toMatchObject({ kind: "response", status: 200 });
 
   const drained = client.next("draining");
   const stopped = relay.stop();
@@ -126,9 +126,9 @@ test("where runtimes come from inside, their door goes without the certificate t
 });
 
 test("authorities of other relays are read again when their file is replaced", async () => {
-  const { stranger } = await makeCertificates();
+  const { untrusted } = await makeCertificates();
   /** Another relay, which has every tunnel. */
-  const peer = createSecureServer({ cert: stranger.certificate, key: stranger.privateKey });
+  const peer = createSecureServer({ cert: untrusted.certificate, key: untrusted.privateKey });
   peer.on("stream", (stream, headers) => {
     stream.respond({ ":status": headers[":method"] === "HEAD" ? 204 : 200 });
     stream.end(headers[":method"] === "HEAD" ? undefined : "far");
@@ -154,7 +154,7 @@ test("authorities of other relays are read again when their file is replaced", a
       .status;
   expect(await status()).toBe(502);
   writeFileSync(file, "half a file");
-  writeFileSync(file, stranger.authority);
+  writeFileSync(file, untrusted.authority);
   expect(await eventually("the other relay is trusted", async () => (await status()) === 200 || undefined)).toBe(true);
   peer.close();
 }, 60_000);

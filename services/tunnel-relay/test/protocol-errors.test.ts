@@ -18,7 +18,7 @@ const portOf = (url: string): number => Number(new URL(url).port);
 async function expectServed(world: World): Promise<void> {
   await using _served = await aServed(world);
   await using runtime = new FakeRuntime(world);
-  expect((await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" })).status).toBe(200);
+  expect((await runtime.request({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" })).status).toBe(200);
 }
 
 // An exception that nothing catches fails the test in which it is thrown: in a program it would end the process.
@@ -68,7 +68,7 @@ test("T26: a tunnel client that answers with a status that HTTP/2 does not have 
     http2Frame(FRAME.headers, END_HEADERS | END_STREAM, stream, headerBlock({ ":status": "999" })),
   ]);
   await using runtime = new FakeRuntime(world);
-  const answer = await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" });
+  const answer = await runtime.request({ tenant: world.tenant, path: "t/http/localhost/1/x", body: "hi" });
   expect([answer.status, JSON.parse(answer.body)]).toMatchObject([502, { code: 502 }]);
   expect(world.relay.stats.connections).toBe(1);
   socket.destroy();

@@ -14,14 +14,14 @@ describe("a request through a tunnel", () => {
     await using served = await aServed(world, { tunnelPort: 9080 });
     const { local, client } = served;
     await using runtime = new FakeRuntime(world);
-    const answer = await runtime.ask({
+    const answer = await runtime.request({
       tenant,
       path: "t/http/localhost/9080/base/invoke/S/h?q=1",
       audience: "/invoke/S/h",
       body: "hi",
     });
     expect(answer).toMatchObject({ status: 200, body: "hi", headers: { "x-of": "local" } });
-    expect(local.asked).toEqual(["/base/invoke/S/h?q=1"]);
+    expect(local.requests).toEqual(["/base/invoke/S/h?q=1"]);
     expect(Object.keys(local.last)).not.toContain(RUNTIME_TOKEN_HEADER);
     expect(Object.keys(local.last)).not.toContain(HTTP_VERSION_HEADER);
     expect(local.last["x-restate-jwt-v1"]).toBeDefined();
@@ -35,16 +35,16 @@ describe("a request through a tunnel", () => {
     await using runtime = new FakeRuntime(world);
     const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
     stream.setEncoding("utf8");
-    const heard: string[] = [];
-    for (const word of ["one", "two", "three"]) {
-      const said = new Promise<void>((resolve) => stream.once("data", (chunk: string) => resolve(void heard.push(chunk))));
-      stream.write(word);
+    const replies: string[] = [];
+    for (const text of ["one", "two", "three"]) {
+      const said = new Promise<void>((resolve) => stream.once("data", (chunk: string) => resolve(void replies.push(chunk))));
+      stream.write(text);
       await said;
     }
     expect(world.relay.stats.inFlight).toBe(1);
     stream.end();
     await new Promise((resolve) => stream.on("close", resolve));
-    expect(heard).toEqual(["one", "two", "three"]);
+    expect(replies).toEqual(["one", "two", "three"]);
   });
 
   test("moves many MiB, and holds little of them while nobody reads", async () => {
@@ -65,16 +65,16 @@ describe("a request through a tunnel", () => {
     write();
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(written).toBeLessThan(total); // Nobody reads the echo, so the whole way is full.
-    let heard = 0;
+    let receivedCount = 0;
     await new Promise<void>((resolve) => {
       stream.on("data", (bytes: Buffer) => {
-        heard += bytes.length;
+        receivedCount += bytes.length;
         if (written >= total && !stream.writableEnded) stream.end();
       });
       stream.on("close", resolve);
       stream.resume();
     });
-    expect(heard).toBe(total * chunk.length);
+    expect(receivedCount).toBe(total * chunk.length);
     await world.relay.report();
     expect(world.tenancy.reports.at(-1)).toMatchObject({
       environmentId: tenant.facts.id,
@@ -91,7 +91,7 @@ describe("a request through a tunnel", () => {
     await using runtime = new FakeRuntime(world);
     const body = "a".repeat(4 * 1024 * 1024);
     const startedAt = performance.now();
-    expect((await runtime.ask({ tenant, path: "t/http/localhost/1/x", body })).body).toBe(body);
+    expect((await runtime.request({ tenant, path: "t/http/localhost/1/x", body })).body).toBe(body);
     const seconds = ((performance.now() - startedAt) * 30) / 1000;
     expect(seconds).toBeGreaterThanOrEqual(7.5); // 8 MiB both ways, at 1 MiB a second.
   });
@@ -100,13 +100,13 @@ describe("a request through a tunnel", () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
-    const seen: unknown[] = [];
+    const requests: unknown[] = [];
     client.onStream = (stream, headers) => {
-      seen.push(headers[HTTP_VERSION_HEADER], headers[":path"], headers[":method"]);
+      requests.push(headers[HTTP_VERSION_HEADER], headers[":path"], headers[":method"]);
       stream.respond({ ":status": 201, "x-a": "b" });
       stream.pipe(stream);
     };
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
     const all = runtime.headers({ tenant, path: "t/http/localhost/1/discover" });
     const path = all[":path"] as string;
@@ -128,19 +128,19 @@ describe("a request through a tunnel", () => {
       request.end("hello");
     });
     expect(answer).toEqual({ status: 201, body: "hello" });
-    expect(seen).toEqual(["HTTP/1.1", "/http/localhost/1/discover", "POST"]);
+    expect(requests).toEqual(["HTTP/1.1", "/http/localhost/1/discover", "POST"]);
   });
 
   test("is 502 when nobody has the name, and 502 when nobody serves the port", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using runtime = new FakeRuntime(world);
-    const nobody = await runtime.ask({ tenant, path: "t/http/localhost/1/discover" });
-    expect(nobody.status).toBe(502);
-    expect(JSON.parse(nobody.body)).toEqual({ code: 502, message: "tunnel 't' has no connected client" });
+    const unconnected = await runtime.request({ tenant, path: "t/http/localhost/1/discover" });
+    expect(unconnected.status).toBe(502);
+    expect(JSON.parse(unconnected.body)).toEqual({ code: 502, message: "tunnel 't' has no connected client" });
     await using client = ownClient(world, tenant, { locals: [{ tunnelPort: 2, host: "127.0.0.1", port: 2 }] });
     await client.tunnel.ready;
-    const undeclared = await runtime.ask({ tenant, path: "t/http/localhost/1/discover" });
+    const undeclared = await runtime.request({ tenant, path: "t/http/localhost/1/discover" });
     expect(JSON.parse(undeclared.body)).toEqual({ code: 502, message: "tunnel 't' does not serve port 1" });
     expect(client.events.filter(({ kind }) => kind === "denied" || kind === "request")).toEqual([]);
     await world.relay.report();
@@ -156,11 +156,11 @@ describe("a request through a tunnel", () => {
       stream.respond({ ":status": 200 });
       stream.pipe(stream);
     };
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
     const first = runtime.open({ tenant, path: "t/http/localhost/1/x" });
     await new Promise((resolve) => first.once("response", resolve));
-    const second = await runtime.ask({ tenant, path: "t/http/localhost/1/x" });
+    const second = await runtime.request({ tenant, path: "t/http/localhost/1/x" });
     expect(second).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
     first.end();
   });
@@ -182,7 +182,7 @@ describe("a request through a tunnel", () => {
         stream.resume();
       };
     });
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
     const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
     stream.on("error", () => undefined);
@@ -201,9 +201,9 @@ describe("a request through a tunnel", () => {
       stream.respond({ ":status": 200 });
       stream.write("half", () => client.socket.destroy());
     };
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
-    await expect(runtime.ask({ tenant, path: "t/http/localhost/1/x" })).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR/);
+    await expect(runtime.request({ tenant, path: "t/http/localhost/1/x" })).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR/);
   });
 });
 
@@ -228,22 +228,22 @@ describe("T8: paths that could become control requests", () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     client.onStream = (stream, headers) => {
-      heard.push(headers[":path"]);
+      received.push(headers[":path"]);
       stream.respond({ ":status": 200 }, { endStream: true });
     };
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
-    expect(await runtime.ask({ tenant, path, audience: "/x" })).toMatchObject({ status: 400 });
-    expect(heard).toEqual([]);
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
+    expect(await runtime.request({ tenant, path, audience: "/x" })).toMatchObject({ status: 400 });
+    expect(received).toEqual([]);
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
   });
 
   test.each(["/_/drain-tunnel", "//_/drain-tunnel", "/", "/x"])("%s is 400", async (path) => {
     await using world = await aWorld();
     await using runtime = new FakeRuntime(world);
-    expect(await runtime.ask({ tenant: world.tenant, path, audience: "/x" })).toMatchObject({ status: 400 });
+    expect(await runtime.request({ tenant: world.tenant, path, audience: "/x" })).toMatchObject({ status: 400 });
   });
 });
 
@@ -253,32 +253,32 @@ describe("T7: another environment's tunnel", () => {
     const { tenant: a, tenancy } = world;
     const b = aTenant(tenancy);
     await using client = await rawClient(world, credentials(b));
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     client.onStream = (stream, headers) => {
-      heard.push(headers[":path"]);
+      received.push(headers[":path"]);
       stream.respond({ ":status": 200 }, { endStream: true });
     };
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
     const place = `/${bareOf(b.facts.id)}/t/http/localhost/1/discover`;
-    const foreign = await runtime.ask({ tenant: a, path: place });
+    const foreign = await runtime.request({ tenant: a, path: place });
     expect(foreign.status).toBe(403);
     expect(JSON.parse(foreign.body)).toEqual({ code: 403, message: "tunnel belongs to another environment" });
     // With the right token but another's signature, and with no token that is anybody's.
-    expect(await runtime.ask({ tenant: a, path: place, token: b.token })).toMatchObject({ status: 401 });
+    expect(await runtime.request({ tenant: a, path: place, token: b.token })).toMatchObject({ status: 401 });
     for (const token of ["", "rt_nobody"])
-      expect(await runtime.ask({ tenant: b, path: place, token })).toMatchObject({ status: 401 });
-    expect(heard).toEqual([]);
-    expect(await runtime.ask({ tenant: b, path: place })).toMatchObject({ status: 200 });
+      expect(await runtime.request({ tenant: b, path: place, token })).toMatchObject({ status: 401 });
+    expect(received).toEqual([]);
+    expect(await runtime.request({ tenant: b, path: place })).toMatchObject({ status: 200 });
   });
 
   test("a signature for another path is refused at the proxy", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
-    const answer = await runtime.ask({ tenant, path: "t/http/localhost/1/invoke/S/h", audience: "/invoke/S/other" });
+    const answer = await runtime.request({ tenant, path: "t/http/localhost/1/invoke/S/h", audience: "/invoke/S/other" });
     expect(answer).toMatchObject({ status: 401 });
   });
 
@@ -287,7 +287,7 @@ describe("T7: another environment's tunnel", () => {
     const { tenant } = world;
     world.tenancy.isAway = true;
     await using runtime = new FakeRuntime(world);
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({
       status: 503,
       headers: { "retry-after": "5" },
     });
@@ -299,7 +299,7 @@ describe("T7: another environment's tunnel", () => {
     await using world = await aWorld({}, { logger });
     world.tenancy.isAway = true;
     await using runtime = new FakeRuntime(world);
-    for (let i = 0; i < 30; i++) await runtime.ask({ tenant: world.tenant, path: "t/http/localhost/1/x" });
+    for (let i = 0; i < 30; i++) await runtime.request({ tenant: world.tenant, path: "t/http/localhost/1/x" });
     expect(lines).toEqual(Array.from({ length: 20 }, () => "a caller cannot be known"));
     world.tenancy.isAway = false;
     await world.relay[Symbol.asyncDispose]();
@@ -319,11 +319,11 @@ describe("several clients of one name", () => {
         stream.respond({ ":status": 200 });
         stream.pipe(stream);
       };
-      await client.verdict;
+      await client.decision;
     }
     await until(() => world.relay.stats.connections === 2);
     await using runtime = new FakeRuntime(world);
-    for (let i = 0; i < 10; i++) await runtime.ask({ tenant, path: "t/http/localhost/1/x" });
+    for (let i = 0; i < 10; i++) await runtime.request({ tenant, path: "t/http/localhost/1/x" });
     expect(counts).toEqual([5, 5]);
     const held = Array.from({ length: 20 }, () => runtime.open({ tenant, path: "t/http/localhost/1/x" }));
     await Promise.all(held.map((stream) => new Promise((resolve) => stream.once("response", resolve))));
@@ -337,14 +337,14 @@ describe("several clients of one name", () => {
     const { tenant, tenancy } = world;
     const other = aTenant(tenancy);
     await using first = await rawClient(world, { ...credentials(tenant), "tunnel-worker-id": "one" });
-    expect(await first.verdict).toMatchObject({ "tunnel-status": "ok" });
-    await using stranger = await rawClient(world, { ...credentials(tenant), authorization: `Bearer ${other.key}` });
-    expect(await stranger.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+    expect(await first.decision).toMatchObject({ "tunnel-status": "ok" });
+    await using otherClient = await rawClient(world, { ...credentials(tenant), authorization: `Bearer ${other.key}` });
+    expect(await otherClient.decision).toMatchObject({ "tunnel-status": "unauthorized" });
     // The same name in another environment is another tunnel.
     await using elsewhere = await rawClient(world, credentials(other));
-    expect(await elsewhere.verdict).toMatchObject({ "tunnel-status": "ok" });
+    expect(await elsewhere.decision).toMatchObject({ "tunnel-status": "ok" });
     await using second = await rawClient(world, { ...credentials(tenant), "tunnel-worker-id": "two" });
-    expect(await second.verdict).toMatchObject({ "tunnel-status": "ok" });
+    expect(await second.decision).toMatchObject({ "tunnel-status": "ok" });
     await until(() => world.relay.stats.connections === 3);
     await world.relay.report();
     const shown = tenancy.tunnels.get("r1")?.connections.filter(({ environmentId }) => environmentId === tenant.facts.id);
@@ -361,16 +361,16 @@ describe("a client that leaves", () => {
     await using world = await aWorld();
     const { tenant } = world;
     const leaving = await rawClient(world, { ...credentials(tenant), "supports-client-drain": "true" });
-    const asked: string[] = [];
+    const requests: string[] = [];
     leaving.onStream = (stream) => {
-      asked.push("leaving");
+      requests.push("leaving");
       stream.resume();
       stream.respond({ ":status": 503, "x-restate-tunnel-draining": "true" });
       stream.end();
     };
-    await leaving.verdict;
+    await leaving.decision;
     await using runtime = new FakeRuntime(world);
-    const alone = await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "hello" });
+    const alone = await runtime.request({ tenant, path: "t/http/localhost/1/x", body: "hello" });
     expect(alone).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
     expect(alone.headers["x-restate-tunnel-draining"]).toBeUndefined();
     await leaving[Symbol.asyncDispose]();
@@ -378,42 +378,42 @@ describe("a client that leaves", () => {
     await until(() => world.relay.stats.connections === 0);
     await using again = await rawClient(world, { ...credentials(tenant), "supports-client-drain": "true" });
     again.onStream = leaving.onStream;
-    await again.verdict;
+    await again.decision;
     await using staying = await rawClient(world, credentials(tenant));
     let isBusy = false;
     staying.onStream = (stream) => {
-      asked.push("staying");
+      requests.push("staying");
       stream.respond({ ":status": isBusy ? 503 : 200 });
       stream.pipe(stream);
     };
-    await staying.verdict;
+    await staying.decision;
     await until(() => world.relay.stats.connections === 2);
-    asked.length = 0;
+    requests.length = 0;
     for (let i = 0; i < 2; i++) {
-      expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "hello" })).toMatchObject({
+      expect(await runtime.request({ tenant, path: "t/http/localhost/1/x", body: "hello" })).toMatchObject({
         status: 200,
         body: "hello",
       });
     }
-    expect(asked.filter((who) => who === "leaving").length).toBeLessThanOrEqual(1); // It said so once, and was not asked again.
+    expect(requests.filter((who) => who === "leaving").length).toBeLessThanOrEqual(1); // It said so once, and was not asked again.
     isBusy = true;
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
   });
 
   test("does not say so for everybody: without the capability the sentinel is an answer like any other", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
-    let asked = 0;
+    let requestCount = 0;
     client.onStream = (stream) => {
-      asked++;
+      requestCount++;
       stream.respond({ ":status": 503, "x-restate-tunnel-draining": "true" }, { endStream: true });
     };
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
-    expect(asked).toBe(2);
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
+    expect(requestCount).toBe(2);
   });
 
   test("by GOAWAY gets nothing new; what it has ends well", async () => {
@@ -437,7 +437,7 @@ describe("a client that leaves", () => {
     const left = leaving.tunnel.close();
     await until(() => leaving.tunnel.connections === 0);
     for (let i = 0; i < 10; i++)
-      expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
+      expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
     held.end("to the end");
     await new Promise((resolve) => held.on("close", resolve));
     expect(body).toBe("to the end");
@@ -450,15 +450,15 @@ describe("two relays", () => {
   test("a request goes on to the one that has the tunnel, once", async () => {
     await using holder = await aWorld();
     const { tenant, tenancy } = holder;
-    await using asked = await aWorld({ relay: "r2", peers: [holder.proxyUrl] }, { tenancy });
+    await using otherRelay = await aWorld({ relay: "r2", peers: [holder.proxyUrl] }, { tenancy });
     await using _served = await aServed(holder);
-    await using runtime = new FakeRuntime(asked);
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: "far" })).toMatchObject({ status: 200, body: "far" });
-    await using other = ownClient(asked, tenant, { name: "u", locals: [] });
+    await using runtime = new FakeRuntime(otherRelay);
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x", body: "far" })).toMatchObject({ status: 200, body: "far" });
+    await using other = ownClient(otherRelay, tenant, { name: "u", locals: [] });
     await other.tunnel.ready;
-    const nobody = await runtime.ask({ tenant, path: "v/http/localhost/1/x" });
-    expect(JSON.parse(nobody.body)).toEqual({ code: 502, message: "tunnel 'v' has no connected client" });
-    await asked.relay.report();
+    const unconnected = await runtime.request({ tenant, path: "v/http/localhost/1/x" });
+    expect(JSON.parse(unconnected.body)).toEqual({ code: 502, message: "tunnel 'v' has no connected client" });
+    await otherRelay.relay.report();
     await holder.relay.report();
     expect(tenancy.reports.map(({ source }) => source.split("/")[0])).toEqual(["r1"]);
   });
@@ -469,20 +469,20 @@ describe("two relays", () => {
     await using second = await aWorld({ relay: "r2", peers: [first.proxyUrl] }, { tenancy });
     await first[Symbol.asyncDispose]();
     await using runtime = new FakeRuntime(second);
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 502 });
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 502 });
   });
 
   test("tell only a runtime of the same environment who has a name", async () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
-    const stranger = aTenant(tenancy);
+    const otherTenant = aTenant(tenancy);
     await using client = await rawClient(world, credentials(tenant));
-    await client.verdict;
+    await client.decision;
     await using runtime = new FakeRuntime(world);
     const path = `/_/held/${bareOf(tenant.facts.id)}/t`;
-    expect(await runtime.ask({ tenant, path })).toMatchObject({ status: 204 });
-    expect(await runtime.ask({ tenant, path: `/_/held/${bareOf(tenant.facts.id)}/u` })).toMatchObject({ status: 404 });
-    expect(await runtime.ask({ tenant: stranger, path })).toMatchObject({ status: 403 });
-    expect(await runtime.ask({ tenant, path, token: "" })).toMatchObject({ status: 401 });
+    expect(await runtime.request({ tenant, path })).toMatchObject({ status: 204 });
+    expect(await runtime.request({ tenant, path: `/_/held/${bareOf(tenant.facts.id)}/u` })).toMatchObject({ status: 404 });
+    expect(await runtime.request({ tenant: otherTenant, path })).toMatchObject({ status: 403 });
+    expect(await runtime.request({ tenant, path, token: "" })).toMatchObject({ status: 401 });
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { AdminClient, IngressClient, SdkEndpoint, WholeCluster } from "@perdure/conformance";
+import { TestAdminClient, TestIngressClient, SdkEndpoint, WholeCluster } from "@perdure/conformance";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { aTenant, aWorld, ownClient, PUBLIC_PROXY, type Tenant, type World } from "./fixture.js";
 
@@ -15,8 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), "perdure-tunnels-"));
 const things: AsyncDisposable[] = [];
 let world: World;
 let tenant: Tenant;
-let admin: AdminClient;
-let ingress: IngressClient;
+let admin: TestAdminClient;
+let ingress: TestIngressClient;
 
 beforeAll(async () => {
   world = await aWorld();
@@ -41,8 +41,8 @@ beforeAll(async () => {
     settings: { registry: callers, "invoker-worker": { ...callers, "worker.num-partitions": 4 } },
   });
   things.push(cluster);
-  admin = new AdminClient(cluster.adminUrl);
-  ingress = new IngressClient(cluster.ingressUrls[0] as string);
+  admin = new TestAdminClient(cluster.adminUrl);
+  ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
 }, START_MS);
 afterAll(async () => {
   admin?.[Symbol.dispose]();

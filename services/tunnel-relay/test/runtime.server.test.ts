@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { AdminClient, eventually, IngressClient, SdkEndpoint, Server } from "@perdure/conformance";
+import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, Server } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { connectTunnel, type TunnelConnection } from "@restatedev/restate-sdk-tunnel";
 import { aTenant, aWorld, type OwnClient, ownClient, PUBLIC_PROXY, type Tenant, until, type World } from "./fixture.js";
@@ -65,14 +65,14 @@ async function aRuntime({ proxyUrl }: Pick<World, "proxyUrl">, tenant: Tenant): 
 let world: World;
 let tenant: Tenant;
 let server: Server;
-let admin: AdminClient;
-let ingress: IngressClient;
+let admin: TestAdminClient;
+let ingress: TestIngressClient;
 beforeAll(async () => {
   world = await aWorld();
   tenant = world.tenant;
   server = await aRuntime(world, tenant);
-  admin = new AdminClient(server.adminUrl);
-  ingress = new IngressClient(server.ingressUrl);
+  admin = new TestAdminClient(server.adminUrl);
+  ingress = new TestIngressClient(server.ingressUrl);
 }, 120_000);
 afterAll(async () => {
   admin[Symbol.dispose]();
@@ -166,9 +166,9 @@ describe("our client", () => {
     await admin.register({ uri: "tunnel://broken:9080" });
     const result = ingress.result(["Broken", "gate"]);
     await eventually("the handler runs", () => ran.includes("broken at the gate"));
-    const told = client.next("disconnected");
+    const disconnected = client.next("disconnected");
     wire.cut();
-    await told;
+    await disconnected;
     gate.resolve();
     expect(await result).toBe("broken was let through");
   });
@@ -251,10 +251,10 @@ describe("a relay that goes", () => {
   test("takes nothing with it: clients of both kinds dial another one, calls go on", async () => {
     const going = await aWorld({ relay: "going", peers: [] }, { tenancy: world.tenancy });
     // Both are connected to both relays; the runtime asks the one that stays, which asks the other when it has nobody.
-    const asked = await aWorld({ relay: "asked", peers: [going.proxyUrl] }, { tenancy: world.tenancy });
-    const runtime = await aRuntime(asked, tenant);
-    using theirs = new AdminClient(runtime.adminUrl);
-    const calls = new IngressClient(runtime.ingressUrl);
+    const otherRelay = await aWorld({ relay: "asked", peers: [going.proxyUrl] }, { tenancy: world.tenancy });
+    const runtime = await aRuntime(otherRelay, tenant);
+    using theirs = new TestAdminClient(runtime.adminUrl);
+    const calls = new TestIngressClient(runtime.ingressUrl);
     try {
       await using client = await behindTunnel("moving", "moving", going, "Moving");
       await theirs.register({ uri: "tunnel://moving:9080" });
@@ -263,10 +263,10 @@ describe("a relay that goes", () => {
       gate = Promise.withResolvers<void>();
       const held = calls.result(["Moving", "gate"]);
       await eventually("the handler runs", () => ran.includes("moving at the gate"));
-      const told = client.next("draining");
+      const draining = client.next("draining");
       const closed = going.relay.close();
-      await told;
-      await using _elsewhere = await behindTunnel("elsewhere", "moving", asked, "Moving");
+      await draining;
+      await using _elsewhere = await behindTunnel("elsewhere", "moving", otherRelay, "Moving");
       const results = await Promise.all(Array.from({ length: 10 }, (_, i) => calls.result(["Moving", "greet"], `${i}`)));
       expect(results).toHaveLength(10);
       gate.resolve();
@@ -275,7 +275,7 @@ describe("a relay that goes", () => {
     } finally {
       calls[Symbol.dispose]();
       await runtime[Symbol.asyncDispose]();
-      await asked[Symbol.asyncDispose]();
+      await otherRelay[Symbol.asyncDispose]();
       await going[Symbol.asyncDispose]();
     }
   }, 60_000);
@@ -301,8 +301,8 @@ describe("T7: another environment", () => {
       }
     }
     // Its own name there is another tunnel, and nobody has it.
-    const nobody = await admin.tryRegister({ uri: "tunnel://theirs:9080" });
-    expect(nobody.json).toMatchObject({ restate_code: "META0003", message: expect.stringContaining("has no connected client") });
+    const unconnected = await admin.tryRegister({ uri: "tunnel://theirs:9080" });
+    expect(unconnected.json).toMatchObject({ restate_code: "META0003", message: expect.stringContaining("has no connected client") });
     expect(client.events.filter(({ kind }) => kind === "request" || kind === "denied")).toEqual([]);
   });
 });

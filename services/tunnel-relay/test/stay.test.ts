@@ -8,13 +8,13 @@ import { aLocal } from "./local.js";
 
 /** Answers control requests as official clients do, and says what it heard. */
 function listening(client: RawClient): string[] {
-  const heard: string[] = [];
+  const paths: string[] = [];
   client.onStream = (stream, headers) => {
-    heard.push(`${String(headers[":method"])} ${String(headers[":path"])}`);
+    paths.push(`${String(headers[":method"])} ${String(headers[":path"])}`);
     stream.respond({ ":status": 200 });
     stream.pipe(stream);
   };
-  return heard;
+  return paths;
 }
 
 describe("T14: whoever lost the right", () => {
@@ -25,7 +25,7 @@ describe("T14: whoever lost the right", () => {
     await using revoked = await rawClient(world, credentials(tenant));
     await using kept = await rawClient(world, credentials({ ...tenant, key: other }, "kept"));
     listening(revoked);
-    await Promise.all([revoked.verdict, kept.verdict]);
+    await Promise.all([revoked.decision, kept.decision]);
     await until(() => world.relay.stats.connections === 2);
     await using runtime = new FakeRuntime(world);
     const held = runtime.open({ tenant, path: "t/http/localhost/1/x" });
@@ -38,7 +38,7 @@ describe("T14: whoever lost the right", () => {
     await broken;
     expect(world.relay.stats.connections).toBe(1);
     await using again = await rawClient(world, credentials(tenant));
-    expect(await again.verdict).toMatchObject({ "tunnel-status": "unauthorized" });
+    expect(await again.decision).toMatchObject({ "tunnel-status": "unauthorized" });
     expect(kept.socket.destroyed).toBe(false);
   });
 
@@ -49,7 +49,7 @@ describe("T14: whoever lost the right", () => {
     await using world = await aWorld({}, { tenancy, clock: { ...clock, monotonicMs: () => clock.monotonicMs() * 60 } });
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
-    expect(await client.verdict).toMatchObject({ "tunnel-status": "ok" });
+    expect(await client.decision).toMatchObject({ "tunnel-status": "ok" });
     const startedAt = performance.now();
     tenancy.revoke(tenant.key);
     await client.closed;
@@ -62,14 +62,14 @@ describe("T14: whoever lost the right", () => {
     const id = newUserId(Date.now(), systemRandom);
     tenancy.addCaller("token", [tenant.facts.id], { kind: "member", id, role: "developer", expiresAtMs: Date.now() + 60_000 });
     await using member = await rawClient(world, credentials({ ...tenant, key: "token" }));
-    await member.verdict;
+    await member.decision;
     await until(() => world.relay.stats.connections === 1);
     tenancy.revoke("token");
     await member.closed;
     for (const end of ["SUSPENDED", "gone"] as const) {
       const another = aTenant(tenancy);
       await using client = await rawClient(world, credentials(another));
-      await client.verdict;
+      await client.decision;
       await until(() => world.relay.stats.connections === 1);
       if (end === "gone") tenancy.remove(another.facts.id);
       else tenancy.put({ ...another.facts, status: end });
@@ -97,11 +97,11 @@ describe("T14: whoever lost the right", () => {
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
     listening(client);
-    await client.verdict;
+    await client.decision;
     await until(() => world.relay.stats.connections === 1);
     tenancy.isAway = true;
     aheadMs = 60_000;
-    tenancy.tell({ kind: "everything" });
+    tenancy.notify({ kind: "everything" });
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(world.relay.stats.connections).toBe(1);
     aheadMs = 400_000;
@@ -111,7 +111,7 @@ describe("T14: whoever lost the right", () => {
 
 /** Tells nobody anything. */
 class DeafTenancy extends MemoryTenancy {
-  override tell(): void {}
+  override notify(): void {}
 }
 
 describe("a connection that should go elsewhere", () => {
@@ -119,14 +119,14 @@ describe("a connection that should go elsewhere", () => {
     const world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
-    const heard = listening(client);
-    await client.verdict;
+    const paths = listening(client);
+    await client.decision;
     await using runtime = new FakeRuntime(world);
     const held = runtime.open({ tenant, path: "t/http/localhost/1/x" });
     await new Promise((resolve) => held.once("response", resolve));
     const goaway = new Promise<number>((resolve) => client.session.once("goaway", resolve));
     const closed = world.relay.close();
-    await until(() => heard.includes("POST /_/drain-tunnel"));
+    await until(() => paths.includes("POST /_/drain-tunnel"));
     await expect(rawClient(world, credentials(tenant))).rejects.toThrow();
     expect(await goaway).toBe(0);
     expect(client.socket.destroyed).toBe(false);
@@ -146,13 +146,13 @@ describe("a connection that should go elsewhere", () => {
     const world = await aWorld({}, { clock: hurried(20) });
     const { "supports-drain": _not, ...old } = credentials(world.tenant);
     await using client = await rawClient(world, old);
-    const heard = listening(client);
-    await client.verdict;
+    const paths = listening(client);
+    await client.decision;
     await until(() => world.relay.stats.connections === 1);
     const goaway = new Promise<number>((resolve) => client.session.once("goaway", resolve));
     const closed = world.relay.close();
     expect(await goaway).toBe(0);
-    expect(heard).toEqual([]);
+    expect(paths).toEqual([]);
     await closed;
   });
 
@@ -160,24 +160,24 @@ describe("a connection that should go elsewhere", () => {
     await using world = await aWorld({}, { clock: hurried(20) });
     const { tenant, tenancy } = world;
     await using client = await rawClient(world, credentials(tenant));
-    const heard = listening(client);
-    await client.verdict;
+    const paths = listening(client);
+    await client.decision;
     await until(() => world.relay.stats.connections === 1);
     tenancy.put({ ...tenant.facts, signingPublicKeys: [...tenant.facts.signingPublicKeys, "publickeyv1_next"] });
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(heard).toEqual([]); // The next key does not sign yet.
+    expect(paths).toEqual([]); // The next key does not sign yet.
     tenancy.put({ ...tenant.facts, signingPublicKeys: ["publickeyv1_next", ...tenant.facts.signingPublicKeys] });
-    await until(() => heard.includes("POST /_/drain-tunnel"));
+    await until(() => paths.includes("POST /_/drain-tunnel"));
   });
 
   test("whose client stops answering is given up after two questions", async () => {
     await using world = await aWorld({}, { clock: hurried(100) });
     await using client = await rawClient(world, credentials(world.tenant));
-    const heard: unknown[] = [];
-    client.onStream = (_stream, headers) => heard.push(headers[":path"]);
-    await client.verdict;
+    const paths: unknown[] = [];
+    client.onStream = (_stream, headers) => paths.push(headers[":path"]);
+    await client.decision;
     await client.closed;
-    expect(heard.filter((path) => path === "/_/health").length).toBeGreaterThanOrEqual(2);
+    expect(paths.filter((path) => path === "/_/health").length).toBeGreaterThanOrEqual(2);
   });
 
   test("of ours is replaced before it ends: requests are served all the time", async () => {
@@ -194,12 +194,12 @@ describe("a connection that should go elsewhere", () => {
     await using runtime = new FakeRuntime(staying);
     const closed = going.relay.close();
     for (let i = 0; i < 20; i++) {
-      expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x", body: `${i}` })).toMatchObject({
+      expect(await runtime.request({ tenant, path: "t/http/localhost/1/x", body: `${i}` })).toMatchObject({
         status: 200,
         body: `${i}`,
       });
     }
     await closed;
-    expect(await runtime.ask({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 200 });
   });
 });

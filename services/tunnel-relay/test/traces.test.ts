@@ -17,10 +17,10 @@ test("a request of a kept trace has a span at the relay; one without a trace beg
   const { tenant } = world;
   await using served = await aServed(world, { tunnelPort: 9080 });
   await using runtime = new FakeRuntime(world);
-  const ask = { tenant, path: "t/http/localhost/9080/invoke/S/h", audience: "/invoke/S/h", body: "hi" };
-  await runtime.ask(ask);
+  const request = { tenant, path: "t/http/localhost/9080/invoke/S/h", audience: "/invoke/S/h", body: "hi" };
+  await runtime.request(request);
   expect(served.local.last["traceparent"]).toBeUndefined();
-  await runtime.ask({ ...ask, headers: { traceparent: `00-${TRACE}-${ATTEMPT}-01` } });
+  await runtime.request({ ...request, headers: { traceparent: `00-${TRACE}-${ATTEMPT}-01` } });
   await until(() => spans.length > 0);
   expect(spans).toMatchObject([
     {

@@ -1,12 +1,12 @@
 import { expect, test } from "@jest/globals";
-import { bareOf, type TenancyNews } from "../index.js";
+import { bareOf, type TenancyChange } from "../index.js";
 import { exampleEnvironment, MemoryProvisioner, MemoryTenancy } from "./index.js";
 
 test("the tenancy in memory answers what was set, and tells what changed", async () => {
   const tenancy = new MemoryTenancy();
-  const news: TenancyNews[] = [];
+  const changes: TenancyChange[] = [];
   const stop = new AbortController();
-  tenancy.watch((one) => news.push(one), { signal: stop.signal });
+  tenancy.watch((one) => changes.push(one), { signal: stop.signal });
   const one = tenancy.put(exampleEnvironment());
   const two = tenancy.put(exampleEnvironment());
   const key = tenancy.addKey(one.id, "rst:role::FullAccess");
@@ -15,10 +15,10 @@ test("the tenancy in memory answers what was set, and tells what changed", async
   expect(await tenancy.authenticate(key, two.id)).toEqual({ kind: "elsewhere" });
   tenancy.revoke(key);
   expect(await tenancy.authenticate(key, one.id)).toEqual({ kind: "unknown" });
-  expect(news.map(({ kind }) => kind)).toEqual(["everything", "environment", "environment", "key"]);
+  expect(changes.map(({ kind }) => kind)).toEqual(["everything", "environment", "environment", "key"]);
   stop.abort();
   tenancy.remove(two.id);
-  expect(news).toHaveLength(4);
+  expect(changes).toHaveLength(4);
   tenancy.isAway = true;
   await expect(tenancy.environments()).rejects.toMatchObject({ code: "TEN0001" });
 });
@@ -28,7 +28,7 @@ test("the provisioner in memory ignores older wishes and tells each change", asy
   const phases: (string | undefined)[] = [];
   provisioner.onChange((_id, state) => phases.push(state?.phase));
   const { id, accountId, region, limits, ingressUrl } = exampleEnvironment();
-  const wish = {
+  const desired = {
     environmentId: id,
     accountId,
     region,
@@ -39,8 +39,8 @@ test("the provisioner in memory ignores older wishes and tells each change", asy
     ingressUrl,
     tunnels: undefined,
   } as const;
-  await provisioner.apply(wish);
-  await provisioner.apply({ ...wish, generation: 1, mode: "suspended" });
+  await provisioner.apply(desired);
+  await provisioner.apply({ ...desired, generation: 1, mode: "suspended" });
   provisioner.ready(id, { ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:2" });
   expect(provisioner.state(id)).toMatchObject({ phase: "ready", generation: 2 });
   await provisioner.remove(id, { erase: true });

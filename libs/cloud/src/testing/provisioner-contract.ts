@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import type { EnvironmentId, Provisioner, RuntimeState, WantedRuntime } from "../index.js";
+import type { EnvironmentId, Provisioner, RuntimeState, DesiredRuntime } from "../index.js";
 import { exampleEnvironment } from "./tenancy.js";
 
 /** Enough for the slowest of machines; who is ready is not waited for. */
@@ -11,7 +11,7 @@ const TEST_MS = 60_000;
 const KEY = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
 /** A wish for a new environment, unless its id is told. */
-export function aWish(changed: Partial<WantedRuntime> = {}): WantedRuntime {
+export function aDesiredRuntime(changed: Partial<DesiredRuntime> = {}): DesiredRuntime {
   const { id, accountId, region, limits, ingressUrl } = exampleEnvironment();
   return {
     environmentId: id,
@@ -30,7 +30,7 @@ export function aWish(changed: Partial<WantedRuntime> = {}): WantedRuntime {
 /** Resolves with the first state of the generation, or a later one, that has the phase. */
 export function untilState<P extends RuntimeState["phase"]>(
   provisioner: Provisioner,
-  { environmentId, generation }: WantedRuntime,
+  { environmentId, generation }: DesiredRuntime,
   phase: P,
 ): Promise<RuntimeState & { readonly phase: P }> {
   const fits = (state: RuntimeState | undefined): state is RuntimeState & { readonly phase: P } =>
@@ -51,17 +51,17 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
       "what is wanted gets ready, and the same wish or an older one changes nothing",
       async () => {
         await using provisioner = await open();
-        const wish = aWish({ generation: 2 });
-        expect(provisioner.state(wish.environmentId)).toBeUndefined();
-        await provisioner.apply(wish);
-        const ready = await untilState(provisioner, wish, "ready");
+        const desired = aDesiredRuntime({ generation: 2 });
+        expect(provisioner.state(desired.environmentId)).toBeUndefined();
+        await provisioner.apply(desired);
+        const ready = await untilState(provisioner, desired, "ready");
         expect(ready.generation).toBe(2);
-        const heard: (RuntimeState | undefined)[] = [];
-        provisioner.onChange((_id, state) => heard.push(state));
-        await provisioner.apply(wish);
-        await provisioner.apply({ ...wish, generation: 1, mode: "suspended" });
-        expect(provisioner.state(wish.environmentId)).toEqual(ready);
-        expect(heard).toEqual([]);
+        const states: (RuntimeState | undefined)[] = [];
+        provisioner.onChange((_id, state) => states.push(state));
+        await provisioner.apply(desired);
+        await provisioner.apply({ ...desired, generation: 1, mode: "suspended" });
+        expect(provisioner.state(desired.environmentId)).toEqual(ready);
+        expect(states).toEqual([]);
       },
       TEST_MS,
     );
@@ -70,16 +70,16 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
       "from a newer wish on, nothing is said of older ones",
       async () => {
         await using provisioner = await open();
-        const wish = aWish();
-        await provisioner.apply(wish);
-        await untilState(provisioner, wish, "ready");
-        const heard: number[] = [];
-        provisioner.onChange((_id, state) => heard.push(state?.generation ?? 0));
-        const newer = { ...wish, generation: 2, mode: "suspended" as const };
+        const desired = aDesiredRuntime();
+        await provisioner.apply(desired);
+        await untilState(provisioner, desired, "ready");
+        const generations: number[] = [];
+        provisioner.onChange((_id, state) => generations.push(state?.generation ?? 0));
+        const newer = { ...desired, generation: 2, mode: "suspended" as const };
         await provisioner.apply(newer);
-        expect(provisioner.state(wish.environmentId)?.generation).toBe(2);
+        expect(provisioner.state(desired.environmentId)?.generation).toBe(2);
         await untilState(provisioner, newer, "ready");
-        expect(new Set(heard)).toEqual(new Set([2]));
+        expect(new Set(generations)).toEqual(new Set([2]));
       },
       TEST_MS,
     );
@@ -88,18 +88,18 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
       "what is removed is gone, and can be wanted again",
       async () => {
         await using provisioner = await open();
-        const wish = aWish();
-        await provisioner.apply(wish);
-        await untilState(provisioner, wish, "ready");
+        const desired = aDesiredRuntime();
+        await provisioner.apply(desired);
+        await untilState(provisioner, desired, "ready");
         const gone: EnvironmentId[] = [];
         provisioner.onChange((id, state) => state === undefined && gone.push(id));
-        await provisioner.remove(wish.environmentId, { erase: false });
-        expect(provisioner.state(wish.environmentId)).toBeUndefined();
-        await provisioner.apply(wish);
-        await untilState(provisioner, wish, "ready");
-        await provisioner.remove(wish.environmentId, { erase: true });
-        expect(provisioner.state(wish.environmentId)).toBeUndefined();
-        expect(gone).toEqual([wish.environmentId, wish.environmentId]);
+        await provisioner.remove(desired.environmentId, { erase: false });
+        expect(provisioner.state(desired.environmentId)).toBeUndefined();
+        await provisioner.apply(desired);
+        await untilState(provisioner, desired, "ready");
+        await provisioner.remove(desired.environmentId, { erase: true });
+        expect(provisioner.state(desired.environmentId)).toBeUndefined();
+        expect(gone).toEqual([desired.environmentId, desired.environmentId]);
       },
       TEST_MS,
     );
@@ -108,7 +108,7 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
       "environments have nothing in common",
       async () => {
         await using provisioner = await open();
-        const [one, two] = [aWish(), aWish()];
+        const [one, two] = [aDesiredRuntime(), aDesiredRuntime()];
         await Promise.all([provisioner.apply(one), provisioner.apply(two)]);
         const [a, b] = await Promise.all([untilState(provisioner, one, "ready"), untilState(provisioner, two, "ready")]);
         const origins = [a.upstream, b.upstream].flatMap(({ ingress, admin }) => [ingress, admin]);
@@ -121,7 +121,7 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
 
     test("removing what is not there is no mistake", async () => {
       await using provisioner = await open();
-      await provisioner.remove(aWish().environmentId, { erase: true });
+      await provisioner.remove(aDesiredRuntime().environmentId, { erase: true });
     });
   });
 }

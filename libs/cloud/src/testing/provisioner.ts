@@ -1,31 +1,31 @@
 /** A Provisioner in memory: remembers what is wanted, and is in the states that a test gives it. */
-import type { EnvironmentId, Provisioner, RuntimeState, Upstream, WantedRuntime } from "../index.js";
+import type { EnvironmentId, Provisioner, RuntimeState, Upstream, DesiredRuntime } from "../index.js";
 
 export class MemoryProvisioner implements Provisioner {
   /** The last wish for each environment that has a runtime. */
-  readonly wanted = new Map<EnvironmentId, WantedRuntime>();
+  readonly desired = new Map<EnvironmentId, DesiredRuntime>();
   /** Every removal, in order. */
   readonly removed: { readonly environmentId: EnvironmentId; readonly erase: boolean }[] = [];
   /** Called with every wish that is taken; `settle` in it answers at once. */
-  onApply: (wanted: WantedRuntime) => void = () => undefined;
+  onApply: (desired: DesiredRuntime) => void = () => undefined;
   /** While set, `apply` and `remove` reject with it. */
   failure: Error | undefined;
   readonly #states = new Map<EnvironmentId, RuntimeState>();
   readonly #listeners = new Set<(environmentId: EnvironmentId, state: RuntimeState | undefined) => void>();
 
-  async apply(wanted: WantedRuntime): Promise<void> {
+  async apply(desired: DesiredRuntime): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
-    const known = this.wanted.get(wanted.environmentId);
-    if (known !== undefined && known.generation >= wanted.generation) return;
-    this.wanted.set(wanted.environmentId, wanted);
-    this.become(wanted.environmentId, { phase: "starting", generation: wanted.generation });
-    this.onApply(wanted);
+    const existing = this.desired.get(desired.environmentId);
+    if (existing !== undefined && existing.generation >= desired.generation) return;
+    this.desired.set(desired.environmentId, desired);
+    this.become(desired.environmentId, { phase: "starting", generation: desired.generation });
+    this.onApply(desired);
   }
 
   async remove(environmentId: EnvironmentId, { erase }: { readonly erase: boolean }): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
     this.removed.push({ environmentId, erase });
-    this.wanted.delete(environmentId);
+    this.desired.delete(environmentId);
     this.become(environmentId, undefined);
   }
 
@@ -58,6 +58,6 @@ export class MemoryProvisioner implements Provisioner {
   }
 
   #generation(environmentId: EnvironmentId): number {
-    return this.wanted.get(environmentId)?.generation ?? 0;
+    return this.desired.get(environmentId)?.generation ?? 0;
   }
 }

@@ -5,7 +5,7 @@ import {
   apiKeyText,
   type BareEnvironmentId,
   bareOf,
-  type Caller,
+  type AuthenticatedCaller,
   type EnvironmentFacts,
   type EnvironmentId,
   type GatewayReport,
@@ -16,7 +16,7 @@ import {
   type RateShares,
   rateSharesOf,
   type Tenancy,
-  type TenancyNews,
+  type TenancyChange,
   type TunnelsReport,
   type UsageReport,
 } from "../index.js";
@@ -69,23 +69,23 @@ export class MemoryTenancy implements Tenancy {
   /** Tokens of runtimes. */
   readonly runtimes = new Map<string, EnvironmentId>();
   /** How often `environment` and `authenticate` were asked: what a cache saves. */
-  readonly asked = { environment: 0, authenticate: 0 };
+  readonly callCounts = { environment: 0, authenticate: 0 };
   /** While true every question is rejected with TEN0001. */
   isAway = false;
   readonly #environments = new Map<EnvironmentId, EnvironmentFacts>();
-  readonly #credentials = new Map<string, { readonly environmentIds: readonly EnvironmentId[]; readonly caller: Caller }>();
-  readonly #listeners = new Set<(news: TenancyNews) => void>();
+  readonly #credentials = new Map<string, { readonly environmentIds: readonly EnvironmentId[]; readonly caller: AuthenticatedCaller }>();
+  readonly #listeners = new Set<(change: TenancyChange) => void>();
 
   /** Adds an environment, or changes it. */
   put(facts: EnvironmentFacts): EnvironmentFacts {
     this.#environments.set(facts.id, facts);
-    this.tell({ kind: "environment", id: facts.id });
+    this.notify({ kind: "environment", id: facts.id });
     return facts;
   }
 
   remove(id: EnvironmentId): void {
     this.#environments.delete(id);
-    this.tell({ kind: "environment", id });
+    this.notify({ kind: "environment", id });
   }
 
   /** Makes a key and answers its text. */
@@ -96,27 +96,27 @@ export class MemoryTenancy implements Tenancy {
   }
 
   /** From now on this credential is this caller's, in these environments. */
-  addCaller(credential: string, environmentIds: readonly EnvironmentId[], caller: Caller): void {
+  addCaller(credential: string, environmentIds: readonly EnvironmentId[], caller: AuthenticatedCaller): void {
     this.#credentials.set(credential, { environmentIds, caller });
   }
 
   /** Forgets the credential and tells who listens. */
   revoke(credential: string): void {
-    const known = this.#credentials.get(credential);
+    const existing = this.#credentials.get(credential);
     this.#credentials.delete(credential);
-    for (const environmentId of known?.environmentIds ?? []) {
+    for (const environmentId of existing?.environmentIds ?? []) {
       const accountId = this.#environments.get(environmentId)?.accountId;
-      if (known?.caller.kind === "key") this.tell({ kind: "key", id: known.caller.id, environmentId });
-      else if (known !== undefined && accountId !== undefined) this.tell({ kind: "member", id: known.caller.id, accountId });
+      if (existing?.caller.kind === "key") this.notify({ kind: "key", id: existing.caller.id, environmentId });
+      else if (existing !== undefined && accountId !== undefined) this.notify({ kind: "member", id: existing.caller.id, accountId });
     }
   }
 
-  tell(news: TenancyNews): void {
-    for (const listener of this.#listeners) listener(news);
+  notify(change: TenancyChange): void {
+    for (const listener of this.#listeners) listener(change);
   }
 
   async environment(bare: BareEnvironmentId): Promise<EnvironmentFacts | undefined> {
-    this.asked.environment++;
+    this.callCounts.environment++;
     this.#answers();
     return this.#living().find(({ id }) => bareOf(id) === bare);
   }
@@ -127,14 +127,14 @@ export class MemoryTenancy implements Tenancy {
   }
 
   async authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
-    this.asked.authenticate++;
+    this.callCounts.authenticate++;
     this.#answers();
-    const known = this.#credentials.get(credential);
-    if (known === undefined) return { kind: "unknown" };
-    return known.environmentIds.includes(environmentId) ? { kind: "caller", caller: known.caller } : { kind: "elsewhere" };
+    const existing = this.#credentials.get(credential);
+    if (existing === undefined) return { kind: "unknown" };
+    return existing.environmentIds.includes(environmentId) ? { kind: "caller", caller: existing.caller } : { kind: "elsewhere" };
   }
 
-  watch(listener: (news: TenancyNews) => void, { signal }: { readonly signal: AbortSignal }): void {
+  watch(listener: (change: TenancyChange) => void, { signal }: { readonly signal: AbortSignal }): void {
     if (signal.aborted) return;
     this.#listeners.add(listener);
     signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });

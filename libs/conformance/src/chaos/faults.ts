@@ -3,12 +3,12 @@
  * waited for, and is healed again.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { FaultyProxy, Network } from "./faulty-proxy.js";
+import type { FaultyProxy, NetworkMode } from "./faulty-proxy.js";
 import { FREEZE_MS } from "./limits.js";
-import { type Stage, type StagedWorker, signal } from "./stage.js";
+import { type ChaosStage, type StagedWorker, signal } from "./stage.js";
 
 /** Numbers by what they count. */
-export type Findings = Readonly<Record<string, number>>;
+export type FaultFindings = Readonly<Record<string, number>>;
 
 /** Commits of a leader of yesterday that Redis refused. */
 export const REFUSED = "late commits refused";
@@ -28,18 +28,18 @@ export interface Struck {
   /** Everything is as before when it resolves. Called when progress was seen. */
   heal(): Promise<void>;
   /** What was counted beyond progress; called after `heal`. */
-  findings?(): Findings;
+  findings?(): FaultFindings;
 }
 
 export interface Fault {
   readonly name: string;
   /** `briefly`: outages are shortened, for runs that have no time. */
-  strike(stage: Stage, briefly: boolean): Promise<Struck>;
+  strike(stage: ChaosStage, briefly: boolean): Promise<Struck>;
 }
 
 /** A worker that has committed nothing for so many looks has nothing to commit; longer, and it gives its leases up. */
-const HELD_LOOKS_MAX = 40;
-const HELD_LOOK_MS = 25;
+const HELD_CHECKS_MAX = 40;
+const HELD_CHECK_MS = 25;
 const MUTE_TRIES_MAX = 8;
 /** A commit as it travels: the last of its keys, then a packed list of seven. Scripts of leases take another key after that one. */
 const COMMIT = /epoch\r\n\$\d+\r\n\x97/;
@@ -51,7 +51,7 @@ const killWorker: Fault = {
   name: "kill -9 a worker",
   async strike(stage) {
     const worker = aWorker(stage);
-    const partitions = await stage.ledBy(worker);
+    const partitions = await stage.partitionsOf(worker);
     const sinceMs = performance.now();
     await worker.program.kill();
     return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: false, heal: () => again(worker) };
@@ -69,12 +69,12 @@ const killWorker: Fault = {
 async function holdCommit(toRedis: FaultyProxy): Promise<void> {
   for (let tries = 0; tries < MUTE_TRIES_MAX; tries++) {
     toRedis.become("mute");
-    for (let looks = 0; looks < HELD_LOOKS_MAX; looks++) {
+    for (let checks = 0; checks < HELD_CHECKS_MAX; checks++) {
       if (toRedis.holds(COMMIT)) return;
-      await delay(HELD_LOOK_MS);
+      await delay(HELD_CHECK_MS);
     }
     toRedis.become("whole");
-    await delay(HELD_LOOK_MS);
+    await delay(HELD_CHECK_MS);
   }
   toRedis.become("mute");
 }
@@ -83,7 +83,7 @@ const freezeWorker: Fault = {
   name: "freeze a leader for longer than its lease",
   async strike(stage) {
     const worker = aWorker(stage);
-    const partitions = await stage.ledBy(worker);
+    const partitions = await stage.partitionsOf(worker);
     const refusedBefore = worker.toRedis.refusedCommits;
     await holdCommit(worker.toRedis);
     const sinceMs = performance.now();
@@ -94,7 +94,7 @@ const freezeWorker: Fault = {
       await delay(100); // Redis answers what was held up; the one who asked still sleeps.
       signal(worker.program, "SIGCONT");
     };
-    const findings = (): Findings => ({ [REFUSED]: worker.toRedis.refusedCommits - refusedBefore });
+    const findings = (): FaultFindings => ({ [REFUSED]: worker.toRedis.refusedCommits - refusedBefore });
     return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: false, heal, findings };
   },
 };
@@ -103,7 +103,7 @@ const drainWorker: Fault = {
   name: "stop a worker in peace (SIGTERM)",
   async strike(stage) {
     const worker = aWorker(stage);
-    const partitions = await stage.ledBy(worker);
+    const partitions = await stage.partitionsOf(worker);
     const sinceMs = performance.now();
     let stoppedMs = 0;
     const stopping = worker.program.stop().then(() => {
@@ -113,7 +113,7 @@ const drainWorker: Fault = {
       await stopping;
       await again(worker);
     };
-    const findings = (): Findings => ({ "ms until it ended": Math.round(stoppedMs) });
+    const findings = (): FaultFindings => ({ "ms until it ended": Math.round(stoppedMs) });
     return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: true, inPeace: true, heal, findings };
   },
 };
@@ -206,33 +206,33 @@ const killInTheDark: Fault = {
 };
 
 /** The way of one worker to Redis. Slowness is no loss: its leaders stay. */
-function cutFromRedis(network: Exclude<Network, "whole">): Fault {
+function cutFromRedis(network: Exclude<NetworkMode, "whole">): Fault {
   return {
     name: `cut a worker from Redis: ${network}`,
     async strike(stage) {
       const worker = aWorker(stage);
-      const partitions = await stage.ledBy(worker);
+      const partitions = await stage.partitionsOf(worker);
       const sinceMs = performance.now();
       worker.toRedis.become(network);
       const heal = async (): Promise<void> => {
         await delay(Math.max(0, sinceMs + FREEZE_MS - performance.now()));
         worker.toRedis.become("whole");
       };
-      const isLed = network === "slow";
-      return { whom: worker.name, ...(isLed ? {} : { leaver: worker }), partitions, sinceMs, anyAttempt: isLed, heal };
+      const isLeading = network === "slow";
+      return { whom: worker.name, ...(isLeading ? {} : { leaver: worker }), partitions, sinceMs, anyAttempt: isLeading, heal };
     },
   };
 }
 
 /** The way of everybody else to one worker, which leads on: callers wait until they reach it again. */
-function cutFromPeers(network: Exclude<Network, "whole">): Fault {
+function cutFromPeers(network: Exclude<NetworkMode, "whole">): Fault {
   return {
     name: `cut a worker from its peers: ${network}`,
     async strike(stage, briefly) {
       const worker = aWorker(stage);
-      worker.door.become(network);
+      worker.grpcProxy.become(network);
       await delay(briefly ? FREEZE_MS : 2 * FREEZE_MS);
-      worker.door.become("whole");
+      worker.grpcProxy.become("whole");
       return { whom: worker.name, partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
     },
   };
@@ -255,7 +255,7 @@ export const FAULTS: readonly Fault[] = [
   ...NETWORKS.map(cutFromPeers),
 ];
 
-function aWorker(stage: Stage): StagedWorker {
+function aWorker(stage: ChaosStage): StagedWorker {
   return stage.random.pick(stage.workers);
 }
 

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { eventually } from "../eventually.js";
-import { FaultyProxy, type Network } from "./faulty-proxy.js";
+import { FaultyProxy, type NetworkMode } from "./faulty-proxy.js";
 
 let server: Server;
 let proxy: FaultyProxy;
@@ -37,13 +37,13 @@ describe("a proxy in front of a port", () => {
   // Seed 201: what was sent when the network was quick again overtook what was still on its slow way, and wrecked the stream.
   test("keeps the order of bytes, whatever becomes of the network meanwhile", async () => {
     const client = aClient();
-    const networks: readonly Network[] = ["slow", "whole", "slow", "silent", "slow", "mute", "whole", "deaf", "slow", "whole"];
+    const networks: readonly NetworkMode[] = ["slow", "whole", "slow", "silent", "slow", "mute", "whole", "deaf", "slow", "whole"];
     let sent = "";
     for (const network of networks) {
       for (let n = 0; n < 5; n++) {
-        const word = `${network} ${n}; `;
-        sent += word;
-        client.write(word);
+        const text = `${network} ${n}; `;
+        sent += text;
+        client.write(text);
         await delay(2);
       }
       proxy.become(network);
@@ -55,15 +55,15 @@ describe("a proxy in front of a port", () => {
 
   test("counts commits that Redis refused, however its replies are cut into pieces", async () => {
     const client = aClient();
-    let heard = "";
-    client.on("data", (chunk) => (heard += chunk.toString()));
+    let receivedText = "";
+    client.on("data", (chunk) => (receivedText += chunk.toString()));
     await eventually("it is connected", () => accepted.length === 1);
     const replies = "+PONG\r\n:-12\r\n:3\r\n$4\r\n:-ab\r\n*2\r\n:-4\r\n:5\r\n$30\r\nnothing that is a number :-7\r\n\r\n:-9\r\n";
     for (const byte of replies) {
       accepted[0]?.write(byte);
       await new Promise(setImmediate);
     }
-    await eventually("all is here", () => heard === replies);
+    await eventually("all is here", () => receivedText === replies);
     expect(proxy.refusedCommits).toBe(3);
     client.destroy();
   });

@@ -16,15 +16,15 @@ import { HELD_BYTES_MAX } from "./limits.js";
  *     halfOpen  the client's side breaks and the server is not told
  *     slow      every piece arrives late
  */
-export type Network = "whole" | "refused" | "silent" | "mute" | "deaf" | "halfOpen" | "slow";
+export type NetworkMode = "whole" | "refused" | "silent" | "mute" | "deaf" | "halfOpen" | "slow";
 
 const SLOW_MS = 60;
 
 type Direction = "toServer" | "toClient";
 
-const HELD: Readonly<Record<Direction, ReadonlySet<Network>>> = {
-  toServer: new Set<Network>(["silent", "mute"]),
-  toClient: new Set<Network>(["silent", "deaf"]),
+const HELD: Readonly<Record<Direction, ReadonlySet<NetworkMode>>> = {
+  toServer: new Set<NetworkMode>(["silent", "mute"]),
+  toClient: new Set<NetworkMode>(["silent", "deaf"]),
 };
 
 interface Pair {
@@ -42,7 +42,7 @@ export class FaultyProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #target: number;
   readonly #pairs = new Set<Pair>();
-  #network: Network = "whole";
+  #network: NetworkMode = "whole";
 
   private constructor(server: Server, target: number) {
     this.#server = server;
@@ -61,18 +61,18 @@ export class FaultyProxy implements AsyncDisposable {
     return (this.#server.address() as { port: number }).port;
   }
 
-  get network(): Network {
+  get network(): NetworkMode {
     return this.#network;
   }
 
   /** Whether there is such a thing in what the clients have said and the server has not heard yet. */
-  holds(words: RegExp): boolean {
-    for (const { held } of this.#pairs) if (words.test(Buffer.concat(held.toServer).toString("latin1"))) return true;
+  holds(pattern: RegExp): boolean {
+    for (const { held } of this.#pairs) if (pattern.test(Buffer.concat(held.toServer).toString("latin1"))) return true;
     return false;
   }
 
   /** From now on. What was held up and may pass again does so, in order. */
-  become(network: Network): void {
+  become(network: NetworkMode): void {
     const before = this.#network;
     this.#network = network;
     for (const pair of this.#pairs) {

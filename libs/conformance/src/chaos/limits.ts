@@ -17,7 +17,7 @@ export const LOST_AFTER_MS = 90_000;
 /** A fault after which nothing has moved by then has not been survived. */
 export const PROGRESS_MS_MAX = 60_000;
 /** How often the rig looks whether what it waits for is so. */
-export const LOOK_MS = 20;
+export const POLL_MS = 20;
 /** Violations kept for the report: the first ones tell what happened. */
 export const VIOLATIONS_MAX = 50;
 /** Bytes kept for a direction that is held up: a cut cable does not take more than the window of a connection. */

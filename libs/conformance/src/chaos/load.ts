@@ -5,10 +5,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "@perdure/base";
 import type { SeededRandom } from "@perdure/testkit";
-import type { Answer } from "../http.js";
-import { IngressClient } from "../ingress-client.js";
+import type { HttpAnswer } from "../http.js";
+import { TestIngressClient } from "../ingress-client.js";
 import { ANSWER_MS, COUNTERS, LOST_AFTER_MS, TRY_AGAIN_FIRST_MS, TRY_AGAIN_LONGEST_MS, VIOLATIONS_MAX } from "./limits.js";
-import type { HandlerRecord, WaitingAwakeable } from "./record.js";
+import type { HandlerRecord, PendingAwakeable } from "./record.js";
 import { additionsOf, type ChaosJob, resolutionOf } from "./services.js";
 
 export interface LoadOptions {
@@ -22,21 +22,21 @@ export interface LoadOptions {
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
 /** A job that was sent without an idempotency key: its counters are its own. */
-interface Sent {
+interface SentJob {
   readonly job: ChaosJob;
   /** False: nobody said whether it was taken. */
   readonly isPromised: boolean;
 }
 
-export class Load {
+export class ChaosLoad {
   readonly violations: string[] = [];
   readonly counts = { answers: 0, retries: 0, promised: 0, unknown: 0 };
   /** When answers came, by this process's monotonic clock: the longest pause between two is what callers felt. */
   readonly quiet = { lastMs: performance.now(), longestMs: 0 };
   readonly #options: LoadOptions;
-  readonly #clients: readonly IngressClient[];
+  readonly #clients: readonly TestIngressClient[];
   readonly #expected = new Map<string, number>();
-  readonly #sent: Sent[] = [];
+  readonly #sent: SentJob[] = [];
   readonly #resolving = new Set<Promise<void>>();
   readonly #callers: Promise<void>[] = [];
   #isStopping = false;
@@ -44,7 +44,7 @@ export class Load {
 
   constructor(options: LoadOptions) {
     this.#options = options;
-    this.#clients = options.gateways.map((url) => new IngressClient(url));
+    this.#clients = options.gateways.map((url) => new TestIngressClient(url));
     options.record.onAwakeable = (waiting) => this.#resolve(waiting);
   }
 
@@ -110,9 +110,9 @@ export class Load {
 
   async #within(what: string, holds: () => Promise<boolean>): Promise<void> {
     for (;;) {
-      const isLate = performance.now() - this.#brokenUntilMs > LOST_AFTER_MS;
+      const isOverdue = performance.now() - this.#brokenUntilMs > LOST_AFTER_MS;
       if (await holds().catch(() => false)) return;
-      if (isLate) throw new Error(`not in time: ${what}`);
+      if (isOverdue) throw new Error(`not in time: ${what}`);
       await delay(TRY_AGAIN_LONGEST_MS);
     }
   }
@@ -172,7 +172,7 @@ export class Load {
 
   /** Asked once: whoever was not told that it was accepted knows nothing. */
   async #promise(job: ChaosJob, random: SeededRandom): Promise<void> {
-    let answer: Answer | undefined;
+    let answer: HttpAnswer | undefined;
     try {
       answer = await random.pick(this.#clients).http.request("POST", "/ChaosJob/work/send", { json: job, withinMs: ANSWER_MS });
     } catch {
@@ -198,19 +198,19 @@ export class Load {
       client.http.request("POST", `/ChaosFlow/${encodeURIComponent(key)}/run/send`, { withinMs: ANSWER_MS }),
     );
     if (sent.status !== 202) throw new Error(`a workflow was answered ${sent.status} ${sent.text}`);
-    const word = `word for ${key}`;
-    const said = await this.#insist(random, (client) => client.call(["ChaosFlow", key, "say"], word, { withinMs: ANSWER_MS }));
+    const message = `word for ${key}`;
+    const said = await this.#insist(random, (client) => client.call(["ChaosFlow", key, "say"], message, { withinMs: ANSWER_MS }));
     if (said.status !== 200) throw new Error(`say was answered ${said.status} ${said.text}`);
     const answer = await this.#insist(random, (client) =>
       client.http.request("GET", `/restate/workflow/ChaosFlow/${encodeURIComponent(key)}/attach`, { withinMs: ANSWER_MS }),
     );
     const values = this.#success(key, answer) as string[];
     const expected = [...this.#options.record.values(key)];
-    if (expected[1] !== word || JSON.stringify(values) !== JSON.stringify(expected))
+    if (expected[1] !== message || JSON.stringify(values) !== JSON.stringify(expected))
       throw new Error(`the workflow saw ${JSON.stringify(expected)} and its caller was told ${JSON.stringify(values)}`);
   }
 
-  #resolve({ id, name }: WaitingAwakeable): void {
+  #resolve({ id, name }: PendingAwakeable): void {
     const random = this.#options.random.fork();
     const resolving = this.#insist(random, (client) => client.resolveAwakeable(id, resolutionOf(name))).then(
       (answer) => {
@@ -226,23 +226,23 @@ export class Load {
   // ── answers ────────────────────────────────────────────────────────────────────────────────────
 
   /** Asks one gateway after the other until one gives an answer that is not "try again". */
-  async #insist(random: SeededRandom, ask: (client: IngressClient) => Promise<Answer>): Promise<Answer> {
+  async #insist(random: SeededRandom, request: (client: TestIngressClient) => Promise<HttpAnswer>): Promise<HttpAnswer> {
     const first = random.below(this.#clients.length);
     const sinceMs = performance.now();
-    let trouble = "";
+    let lastError = "";
     for (let turn = 0; ; turn++) {
       try {
-        const answer = await ask(this.#clients[(first + turn) % this.#clients.length] as IngressClient);
+        const answer = await request(this.#clients[(first + turn) % this.#clients.length] as TestIngressClient);
         if (!TRY_AGAIN.has(answer.status)) {
           this.#answered();
           return answer;
         }
-        trouble = `${answer.status} ${answer.text}`;
+        lastError = `${answer.status} ${answer.text}`;
       } catch (cause) {
-        trouble = cause instanceof Error ? cause.message : String(cause);
+        lastError = cause instanceof Error ? cause.message : String(cause);
       }
       this.counts.retries++;
-      if (performance.now() - Math.max(sinceMs, this.#brokenUntilMs) > LOST_AFTER_MS) throw new Error(`no answer: ${trouble}`);
+      if (performance.now() - Math.max(sinceMs, this.#brokenUntilMs) > LOST_AFTER_MS) throw new Error(`no answer: ${lastError}`);
       await delay(backoffMs(turn, { firstMs: TRY_AGAIN_FIRST_MS, longestMs: TRY_AGAIN_LONGEST_MS }, random));
     }
   }
@@ -254,7 +254,7 @@ export class Load {
     this.quiet.lastMs = nowMs;
   }
 
-  #success(name: string, answer: Answer): unknown {
+  #success(name: string, answer: HttpAnswer): unknown {
     if (answer.status !== 200) throw new Error(`${name} was answered ${answer.status} ${answer.text}`);
     return answer.json;
   }

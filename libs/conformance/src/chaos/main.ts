@@ -4,42 +4,42 @@
  */
 import { FAULTS, type Fault } from "./faults.js";
 import { runChaos } from "./rig.js";
-import type { Stage } from "./stage.js";
+import type { ChaosStage } from "./stage.js";
 import { tableOf } from "./table.js";
 
 const env = (name: string): string | undefined => process.env[name] || undefined;
 const seed = Number(env("SEED") ?? Math.floor(Math.random() * 1e9));
 const minutes = Number(env("MINUTES") ?? 10);
-const wanted = env("FAULT");
+const requestedFault = env("FAULT");
 const times = Number(env("TIMES") ?? 3);
 const callers = Number(env("CALLERS") ?? 300);
 
 const startedMs = performance.now();
-const tell = (line: string): void => console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${line}`);
+const print = (line: string): void => console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${line}`);
 
 // Ending in this way takes the cluster along.
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => process.exit(130));
 
-const chosen = wanted === undefined ? [] : FAULTS.filter(({ name }) => name.includes(wanted));
-if (wanted !== undefined && chosen.length === 0) throw new Error(`there is no fault like '${wanted}'`);
+const chosen = requestedFault === undefined ? [] : FAULTS.filter(({ name }) => name.includes(requestedFault));
+if (requestedFault !== undefined && chosen.length === 0) throw new Error(`there is no fault like '${requestedFault}'`);
 const plan = chosen.flatMap((fault) => Array.from({ length: times }, () => fault));
-const byChance = ({ random }: Stage): Fault | undefined =>
+const byChance = ({ random }: ChaosStage): Fault | undefined =>
   performance.now() - startedMs < minutes * 60_000 ? random.pick(FAULTS) : undefined;
 
 console.log(
-  `chaos with seed ${seed}, ${callers} callers${wanted === undefined ? `, ${minutes} minutes` : `, ${plan.length} faults`}`,
+  `chaos with seed ${seed}, ${callers} callers${requestedFault === undefined ? `, ${minutes} minutes` : `, ${plan.length} faults`}`,
 );
 const report = await runChaos({
   seed,
   callers,
-  next: wanted === undefined ? byChance : (_, played) => plan[played],
-  briefly: wanted === undefined,
-  pauseMs: wanted === undefined ? 4_000 : 1_000,
-  oneByOne: wanted !== undefined,
-  tell,
+  next: requestedFault === undefined ? byChance : (_, played) => plan[played],
+  briefly: requestedFault === undefined,
+  pauseMs: requestedFault === undefined ? 4_000 : 1_000,
+  oneByOne: requestedFault !== undefined,
+  print,
 });
 console.log(`\n${tableOf(report.faults)}\n`);
-tell(
+print(
   Object.entries(report.counts)
     .map(([what, n]) => `${n} ${what}`)
     .join(", "),

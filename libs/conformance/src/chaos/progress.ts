@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type InvocationId, partitionOf } from "@perdure/base";
-import { LOOK_MS, PROGRESS_MS_MAX } from "./limits.js";
-import type { HandlerRecord, Progress } from "./record.js";
+import { POLL_MS, PROGRESS_MS_MAX } from "./limits.js";
+import type { HandlerRecord, StepProgress } from "./record.js";
 
 /** Watches how long each partition stands still, until it is told to stop and gives the longest pause of each, ascending. */
 export function standstills(record: HandlerRecord, partitionCount: number, partitions: readonly number[]): () => Pauses {
@@ -18,7 +18,7 @@ export function standstills(record: HandlerRecord, partitionCount: number, parti
     last.set(partition, nowMs);
     longest.set(partition, Math.max(longest.get(partition) ?? 0, nowMs - before));
   };
-  const listener = ({ invocationId, nowMs }: Progress): void =>
+  const listener = ({ invocationId, nowMs }: StepProgress): void =>
     moved(partitionOf(invocationId as InvocationId, partitionCount), nowMs);
   record.listeners.add(listener);
   return () => {
@@ -43,7 +43,7 @@ export async function untilProgress(
 ): Promise<Pauses> {
   const waiting = new Set(partitions);
   const pauses: number[] = [];
-  const listener = ({ invocationId, attemptSinceMs, nowMs }: Progress): void => {
+  const listener = ({ invocationId, attemptSinceMs, nowMs }: StepProgress): void => {
     if (nowMs < sinceMs || (!anyAttempt && attemptSinceMs < sinceMs)) return;
     if (waiting.delete(partitionOf(invocationId as InvocationId, partitionCount))) pauses.push(nowMs - sinceMs);
   };
@@ -52,7 +52,7 @@ export async function untilProgress(
     const deadlineMs = performance.now() + PROGRESS_MS_MAX;
     while (waiting.size > 0) {
       if (performance.now() > deadlineMs) throw new Error(`partitions ${[...waiting].join(", ")} do not move any more`);
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
     return pauses;
   } finally {

@@ -5,14 +5,14 @@
 import { randomUUID } from "node:crypto";
 
 /** A step of a job that was stored: somebody led the partition of this invocation then. */
-export interface Progress {
+export interface StepProgress {
   readonly invocationId: string;
   /** When the attempt that was told began, on this process's monotonic clock. */
   readonly attemptSinceMs: number;
   readonly nowMs: number;
 }
 
-export class Attempt {
+export class ObservedAttempt {
   readonly #record: HandlerRecord;
   readonly #invocationId: string;
   readonly #name: string;
@@ -47,7 +47,7 @@ export class Attempt {
   }
 }
 
-export interface WaitingAwakeable {
+export interface PendingAwakeable {
   readonly id: string;
   readonly name: string;
 }
@@ -55,26 +55,26 @@ export interface WaitingAwakeable {
 export class HandlerRecord {
   executionCount = 0;
   replayCount = 0;
-  readonly listeners = new Set<(progress: Progress) => void>();
+  readonly listeners = new Set<(progress: StepProgress) => void>();
   /** How often the handler of a job came to its end. */
   readonly endings = new Map<string, number>();
   readonly violations: string[] = [];
   /** Called when a handler waits for something that only we can give. */
-  onAwakeable: (waiting: WaitingAwakeable) => void = () => undefined;
+  onAwakeable: (waiting: PendingAwakeable) => void = () => undefined;
   /** By job, by step. */
-  readonly #seen = new Map<string, Map<string, string>>();
+  readonly #stepValues = new Map<string, Map<string, string>>();
   /** The sums that an addition was told, by counter and token; of an addition that happened once there is one. */
   readonly #sums = new Map<string, Map<string, Set<number>>>();
 
-  attempt(invocationId: string, name: string): Attempt {
-    return new Attempt(this, invocationId, name);
+  attempt(invocationId: string, name: string): ObservedAttempt {
+    return new ObservedAttempt(this, invocationId, name);
   }
 
   note(name: string, step: string, value: string): void {
-    let steps = this.#seen.get(name);
+    let steps = this.#stepValues.get(name);
     if (steps === undefined) {
       steps = new Map();
-      this.#seen.set(name, steps);
+      this.#stepValues.set(name, steps);
     }
     const before = steps.get(step);
     if (before === undefined) steps.set(step, value);
@@ -95,7 +95,7 @@ export class HandlerRecord {
 
   /** Values of a job's steps in the order in which they were first seen. */
   values(name: string): readonly string[] {
-    return [...(this.#seen.get(name)?.values() ?? [])];
+    return [...(this.#stepValues.get(name)?.values() ?? [])];
   }
 
   /** Additions that came to different sums: at most one of these happened, unless the counter is wrong. */

@@ -1,8 +1,8 @@
 /** Why: plays faults on a cluster at work, one after the other or by chance, and says for each how long it was felt. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Fault, Findings } from "./faults.js";
+import type { Fault, FaultFindings } from "./faults.js";
 import { standstills, untilProgress } from "./progress.js";
-import { Stage, type StageOptions } from "./stage.js";
+import { ChaosStage, type StageOptions } from "./stage.js";
 
 export interface FaultReport {
   readonly fault: string;
@@ -10,10 +10,10 @@ export interface FaultReport {
   /** From the fault, or from its end when nobody can work during it, to the first progress: one for each partition hit, ascending. */
   readonly pausesMs: readonly number[];
   /** From the fault until others held all leases; undefined when nobody had to take over. */
-  readonly takenMs: number | undefined;
+  readonly takeoverMs: number | undefined;
   /** The longest time without any answer to any caller, from the fault to when all was well again. */
   readonly quietMs: number;
-  readonly findings: Findings;
+  readonly findings: FaultFindings;
 }
 
 export interface ChaosReport {
@@ -25,19 +25,19 @@ export interface ChaosReport {
 
 export interface ChaosOptions extends StageOptions {
   /** The next fault; undefined ends the run. */
-  readonly next: (stage: Stage, played: number) => Fault | undefined | Promise<Fault | undefined>;
+  readonly next: (stage: ChaosStage, played: number) => Fault | undefined | Promise<Fault | undefined>;
   readonly briefly: boolean;
   /** Pause between two faults; by chance up to it, so that some come while the cluster still recovers. */
   readonly pauseMs: number;
   /** Waits after each fault until partitions are shared evenly again, so that faults are measured one by one. */
   readonly oneByOne: boolean;
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /** Rejects when a fault was not survived; what was lost or happened twice is among the violations. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { tell } = options;
-  await using stage = await Stage.start(options);
+  const { print } = options;
+  await using stage = await ChaosStage.start(options);
   const { load, record } = stage;
   load.start();
   await untilProgress(record, stage.partitions.length, stage.partitions, { sinceMs: performance.now() });
@@ -47,59 +47,59 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     if (fault === undefined) break;
     const report = await play(stage, fault, options);
     faults.push(report);
-    tell(lineOf(report, stage));
+    print(lineOf(report, stage));
     if (options.oneByOne) await stage.untilBalanced();
     await delay(options.oneByOne ? options.pauseMs : stage.random.below(options.pauseMs));
     if (load.violations.length + record.violations.length > 0) break;
   }
-  tell("letting everything come to its end");
+  print("letting everything come to its end");
   await load.stop();
   await stage.untilBalanced();
   await load.check();
   await stage.untilQuiet().catch((cause: unknown) => load.violated(String(cause)));
   const counts = { ...load.counts, executions: record.executionCount, replays: record.replayCount };
   const violations = [...load.violations];
-  if (violations.length > 0) for (const line of [...lastWords(stage), ...(await leftUnfinished(stage))]) tell(line);
+  if (violations.length > 0) for (const line of [...lastLines(stage), ...(await leftUnfinished(stage))]) print(line);
   return { seed: options.seed, faults, violations, counts };
 }
 
-async function play(stage: Stage, fault: Fault, { briefly }: ChaosOptions): Promise<FaultReport> {
+async function play(stage: ChaosStage, fault: Fault, { briefly }: ChaosOptions): Promise<FaultReport> {
   const { load, record } = stage;
-  const patience = setInterval(() => load.excuse(), 1_000);
+  const timer = setInterval(() => load.excuse(), 1_000);
   load.excuse();
   load.quiet.longestMs = 0;
   try {
     const stoodStill = standstills(record, stage.partitions.length, stage.partitions);
     const struck = await fault.strike(stage, briefly);
     const { leaver, partitions, sinceMs } = struck;
-    const taken = leaver === undefined ? undefined : stage.untilTaken(leaver, partitions).then(() => performance.now() - sinceMs);
+    const takeover = leaver === undefined ? undefined : stage.untilReassigned(leaver, partitions).then(() => performance.now() - sinceMs);
     const progress = await untilProgress(record, stage.partitions.length, struck.partitions, struck).catch((cause: unknown) => {
-      throw new Error(`${fault.name} (${struck.whom}): ${String(cause)}\n${lastWords(stage).join("\n")}`, { cause });
+      throw new Error(`${fault.name} (${struck.whom}): ${String(cause)}\n${lastLines(stage).join("\n")}`, { cause });
     });
-    const takenMs = await taken;
+    const takeoverMs = await takeover;
     await struck.heal();
-    const standing = stoodStill();
-    const pausesMs = struck.inPeace === true ? standing : progress;
+    const standstillsMs = stoodStill();
+    const pausesMs = struck.inPeace === true ? standstillsMs : progress;
     const quietMs = Math.max(load.quiet.longestMs, performance.now() - load.quiet.lastMs);
-    return { fault: fault.name, whom: struck.whom, pausesMs, takenMs, quietMs, findings: struck.findings?.() ?? {} };
+    return { fault: fault.name, whom: struck.whom, pausesMs, takeoverMs, quietMs, findings: struck.findings?.() ?? {} };
   } finally {
-    clearInterval(patience);
+    clearInterval(timer);
   }
 }
 
-function lineOf({ fault, whom, pausesMs, takenMs, quietMs, findings }: FaultReport, { load, record }: Stage): string {
+function lineOf({ fault, whom, pausesMs, takeoverMs, quietMs, findings }: FaultReport, { load, record }: ChaosStage): string {
   const felt =
     pausesMs.length === 0 ? "nobody hit" : `first ${ms(pausesMs[0])}, all ${pausesMs.length} after ${ms(pausesMs.at(-1))}`;
   const { answers, retries } = load.counts;
-  const found = Object.entries(findings)
+  const findingsText = Object.entries(findings)
     .map(([what, n]) => `; ${n} ${what}`)
     .join("");
   const so = `${answers} answers, ${retries} retries, ${record.replayCount} replayed steps`;
-  return `${fault} (${whom}): ${takenMs === undefined ? "" : `taken over after ${ms(takenMs)}, `}${felt}; no answer for ${ms(quietMs)}${found} — ${so}`;
+  return `${fault} (${whom}): ${takeoverMs === undefined ? "" : `taken over after ${ms(takeoverMs)}, `}${felt}; no answer for ${ms(quietMs)}${findingsText} — ${so}`;
 }
 
 /** What SQL shows of some that did not end: themselves, their journals, and what was called from there. */
-async function leftUnfinished({ admin, record }: Stage): Promise<string[]> {
+async function leftUnfinished({ admin, record }: ChaosStage): Promise<string[]> {
   const of = "SELECT * FROM sys_invocation WHERE status != 'completed' LIMIT 4";
   const rows = await admin.query(of).catch(() => []);
   const lines: string[] = [];
@@ -115,7 +115,7 @@ async function leftUnfinished({ admin, record }: Stage): Promise<string[]> {
   return lines;
 }
 
-function lastWords({ workers, gateways }: Stage): string[] {
+function lastLines({ workers, gateways }: ChaosStage): string[] {
   return [
     ...workers.flatMap(({ name, program }) => program.lines.slice(-25).map((line) => `${name}: ${line}`)),
     ...gateways.flatMap((program, index) => program.lines.slice(-5).map((line) => `gateway ${index + 1}: ${line}`)),

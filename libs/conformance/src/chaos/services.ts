@@ -113,16 +113,16 @@ export function chaosServices(record: HandlerRecord): ServiceDefinitions {
         const attempt = record.attempt(ctx.request().id, ctx.key);
         const value = await ctx.run("step", () => attempt.execute());
         attempt.saw(0, value);
-        const word = await ctx.promise<string>("word");
-        attempt.saw("word", word);
+        const message = await ctx.promise<string>("word");
+        attempt.saw("word", message);
         attempt.ended();
-        return [value, word];
+        return [value, message];
       },
       /** A caller that asks twice finds it said. */
-      say: async (ctx: WorkflowSharedContext, word: string): Promise<void> => {
+      say: async (ctx: WorkflowSharedContext, message: string): Promise<void> => {
         if ((await ctx.promise<string>("word").peek()) !== undefined) return;
         try {
-          await ctx.promise<string>("word").resolve(word);
+          await ctx.promise<string>("word").resolve(message);
         } catch (cause) {
           if (!(cause instanceof TerminalError)) throw cause; // Said by another in between.
         }

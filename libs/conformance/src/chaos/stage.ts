@@ -6,22 +6,22 @@ import { setTimeout as delay } from "node:timers/promises";
 import { adminSettings, gatewaySettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster/local";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
-import { AdminClient } from "../admin-client.js";
+import { TestAdminClient } from "../admin-client.js";
 import { eventually } from "../eventually.js";
-import { Program } from "../program.js";
+import { ServiceProgram } from "../program.js";
 import { SdkEndpoint } from "../sdk-endpoint.js";
 import { FaultyProxy } from "./faulty-proxy.js";
-import { CALLERS_DEFAULT, GATEWAYS, LOOK_MS, PROGRESS_MS_MAX, WORKERS } from "./limits.js";
-import { Load } from "./load.js";
+import { CALLERS_DEFAULT, GATEWAYS, POLL_MS, PROGRESS_MS_MAX, WORKERS } from "./limits.js";
+import { ChaosLoad } from "./load.js";
 import { HandlerRecord } from "./record.js";
 import { chaosServices } from "./services.js";
 
 /** A worker and the proxies on its two ways. */
 export interface StagedWorker {
   readonly name: string;
-  readonly program: Program;
+  readonly program: ServiceProgram;
   readonly toRedis: FaultyProxy;
-  readonly door: FaultyProxy;
+  readonly grpcProxy: FaultyProxy;
 }
 
 export interface StageOptions {
@@ -33,20 +33,20 @@ export interface StageOptions {
 const PARTITIONS = 24;
 const ENVIRONMENT = "env_local";
 
-export class Stage implements AsyncDisposable {
+export class ChaosStage implements AsyncDisposable {
   readonly redis: RedisServer;
   readonly postgres: PostgresServer;
-  readonly registry: Program;
+  readonly registry: ServiceProgram;
   readonly workers: readonly StagedWorker[];
-  readonly gateways: readonly Program[];
-  readonly admin: AdminClient;
+  readonly gateways: readonly ServiceProgram[];
+  readonly admin: TestAdminClient;
   readonly record: HandlerRecord;
-  readonly load: Load;
+  readonly load: ChaosLoad;
   readonly random: SeededRandom;
   readonly partitions: readonly number[] = Array.from({ length: PARTITIONS }, (_, partition) => partition);
   readonly #things: readonly AsyncDisposable[];
 
-  private constructor(parts: Parts) {
+  private constructor(parts: ChaosParts) {
     this.redis = parts.redis;
     this.postgres = parts.postgres;
     this.registry = parts.registry;
@@ -60,14 +60,14 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Resolves when every worker leads its share; nobody calls yet. */
-  static async start(options: StageOptions): Promise<Stage> {
+  static async start(options: StageOptions): Promise<ChaosStage> {
     const things: AsyncDisposable[] = [];
     const use = <T extends AsyncDisposable>(thing: T): T => {
       things.push(thing);
       return thing;
     };
     try {
-      return await Stage.#assemble(options, things, use);
+      return await ChaosStage.#assemble(options, things, use);
     } catch (cause) {
       for (const thing of things.toReversed()) await thing[Symbol.asyncDispose]();
       throw cause;
@@ -78,23 +78,23 @@ export class Stage implements AsyncDisposable {
     options: StageOptions,
     things: AsyncDisposable[],
     use: <T extends AsyncDisposable>(thing: T) => T,
-  ): Promise<Stage> {
+  ): Promise<ChaosStage> {
     const [postgres, redis] = await Promise.all([startPostgres().then(use), startRedis().then(use)]);
     const ports = await freePorts(2 + WORKERS + GATEWAYS);
     const [registryPort, adminPort] = ports as [number, number];
     const workerPorts = ports.slice(2, 2 + WORKERS);
-    const doors = await Promise.all(workerPorts.map(async (port) => use(await FaultyProxy.before(port))));
+    const grpcProxies = await Promise.all(workerPorts.map(async (port) => use(await FaultyProxy.before(port))));
     const ways = await Promise.all(workerPorts.map(async () => use(await FaultyProxy.before(redis.port))));
     const ingressPorts = ports.slice(2 + WORKERS);
     const addresses: LocalCluster = {
       postgresUrl: postgres.url,
       redisUrl: redis.url,
       registryPort,
-      workerPorts: doors.map(({ port }) => port),
+      workerPorts: grpcProxies.map(({ port }) => port),
     };
-    const registry = use(await Program.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
+    const registry = use(await ServiceProgram.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
     const adminProgram = use(
-      await Program.launch({
+      await ServiceProgram.launch({
         service: "admin-api",
         settings: adminSettings(addresses, { admin: adminPort, ingress: ingressPorts[0] as number }),
       }),
@@ -103,17 +103,17 @@ export class Stage implements AsyncDisposable {
     for (const [index, port] of workerPorts.entries()) {
       const name = `worker${index + 1}`;
       const toRedis = ways[index] as FaultyProxy;
-      const door = doors[index] as FaultyProxy;
+      const grpcProxy = grpcProxies[index] as FaultyProxy;
       const settings = {
         ...workerSettings({ ...addresses, redisUrl: `redis://127.0.0.1:${toRedis.port}` }, name, { grpc: port, probes: 0 }),
-        "advertised-address": `127.0.0.1:${door.port}`,
+        "advertised-address": `127.0.0.1:${grpcProxy.port}`,
       };
-      workers.push({ name, program: use(await Program.launch({ service: "invoker-worker", settings })), toRedis, door });
+      workers.push({ name, program: use(await ServiceProgram.launch({ service: "invoker-worker", settings })), toRedis, grpcProxy });
     }
-    const gateways: Program[] = [];
+    const gateways: ServiceProgram[] = [];
     for (const ingress of ingressPorts) {
       const settings = gatewaySettings(addresses, { ingress, probes: 0 });
-      gateways.push(use(await Program.launch({ service: "ingress-gateway", settings })));
+      gateways.push(use(await ServiceProgram.launch({ service: "ingress-gateway", settings })));
     }
     await Promise.all(
       [registry, adminProgram, ...gateways, ...workers.map(({ program }) => program)].map((each) => each.ready()),
@@ -121,16 +121,16 @@ export class Stage implements AsyncDisposable {
 
     const record = new HandlerRecord();
     const endpoint = use(await SdkEndpoint.start({ services: chaosServices(record), kind: "h2-bidi" }));
-    const admin = new AdminClient(`http://127.0.0.1:${adminPort}`);
+    const admin = new TestAdminClient(`http://127.0.0.1:${adminPort}`);
     await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), PROGRESS_MS_MAX);
     const random = new SeededRandom(options.seed);
-    const load = new Load({
+    const load = new ChaosLoad({
       gateways: ingressPorts.map((port) => `http://127.0.0.1:${port}`),
       record,
       random: random.fork(),
       callers: options.callers ?? CALLERS_DEFAULT,
     });
-    const stage = new Stage({ redis, postgres, registry, workers, gateways, admin, record, load, random, things });
+    const stage = new ChaosStage({ redis, postgres, registry, workers, gateways, admin, record, load, random, things });
     await stage.untilBalanced();
     return stage;
   }
@@ -138,23 +138,23 @@ export class Stage implements AsyncDisposable {
   /** Who holds each partition's lease, by the name of the worker; undefined where nobody does. */
   async holders(): Promise<readonly (string | undefined)[]> {
     const keys = this.partitions.map((partition) => `{${ENVIRONMENT}:${partition}}:lease`);
-    const holders = (await this.redis.ask("MGET", ...keys)) as readonly (string | null)[];
+    const holders = (await this.redis.request("MGET", ...keys)) as readonly (string | null)[];
     return holders.map((holder) => holder?.split("-", 1)[0]);
   }
 
-  async ledBy(worker: StagedWorker): Promise<readonly number[]> {
+  async partitionsOf(worker: StagedWorker): Promise<readonly number[]> {
     const holders = await this.holders();
     return this.partitions.filter((partition) => holders[partition] === worker.name);
   }
 
   /** Resolves when others hold the leases. */
-  async untilTaken(from: StagedWorker, partitions: readonly number[]): Promise<void> {
+  async untilReassigned(from: StagedWorker, partitions: readonly number[]): Promise<void> {
     const deadlineMs = performance.now() + PROGRESS_MS_MAX;
     for (;;) {
       const holders = await this.holders();
       if (partitions.every((partition) => holders[partition] !== undefined && holders[partition] !== from.name)) return;
       if (performance.now() > deadlineMs) throw new Error(`nobody takes partitions over from ${from.name}: ${holders.join(" ")}`);
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   }
 
@@ -166,7 +166,7 @@ export class Stage implements AsyncDisposable {
       const holders = await this.holders().catch(() => []); // Redis may be on its way back.
       if (this.workers.every(({ name }) => holders.filter((holder) => holder === name).length === share)) return;
       if (performance.now() > deadlineMs) throw new Error(`partitions are not shared evenly: ${holders.join(" ")}`);
-      await delay(LOOK_MS * 5);
+      await delay(POLL_MS * 5);
     }
   }
 
@@ -189,19 +189,19 @@ export class Stage implements AsyncDisposable {
 }
 
 /** To the program and whatever it started. */
-export function signal(program: Program, name: NodeJS.Signals): void {
+export function signal(program: ServiceProgram, name: NodeJS.Signals): void {
   process.kill(-program.pid, name);
 }
 
-interface Parts {
+interface ChaosParts {
   readonly redis: RedisServer;
   readonly postgres: PostgresServer;
-  readonly registry: Program;
+  readonly registry: ServiceProgram;
   readonly workers: readonly StagedWorker[];
-  readonly gateways: readonly Program[];
-  readonly admin: AdminClient;
+  readonly gateways: readonly ServiceProgram[];
+  readonly admin: TestAdminClient;
   readonly record: HandlerRecord;
-  readonly load: Load;
+  readonly load: ChaosLoad;
   readonly random: SeededRandom;
   readonly things: readonly AsyncDisposable[];
 }

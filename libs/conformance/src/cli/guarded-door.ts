@@ -1,13 +1,13 @@
 /** Why: the product's door is guarded by something in front of it; tools must get through with the right token, and say so with a wrong one. */
 import { createServer, request } from "node:http";
-import { Listener } from "../sdk-endpoint.js";
+import { TestListener } from "../sdk-endpoint.js";
 
-export interface GuardedDoor extends AsyncDisposable {
+export interface GuardedListener extends AsyncDisposable {
   readonly url: string;
 }
 
 /** Passes requests on to `target` when they carry `token`; answers 401 to all others. */
-export async function openGuardedDoor(target: string, token: string): Promise<GuardedDoor> {
+export async function openGuardedListener(target: string, token: string): Promise<GuardedListener> {
   const server = createServer((incoming, outgoing) => {
     if (incoming.headers.authorization !== `Bearer ${token}`) {
       outgoing.writeHead(401, { "content-type": "application/json" }).end('{"message":"who are you?","restate_code":null}');
@@ -21,6 +21,6 @@ export async function openGuardedDoor(target: string, token: string): Promise<Gu
     passed.on("error", () => outgoing.destroy());
     incoming.pipe(passed);
   });
-  const listener = await Listener.open(server, 0);
+  const listener = await TestListener.open(server, 0);
   return { url: `http://127.0.0.1:${listener.port}`, [Symbol.asyncDispose]: () => listener.close() };
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Cli, CliResult } from "./cli.js";
 import { normalLines, withoutIdleKeys, withoutInventedKeys } from "./normal.js";
-import type { Scenario } from "./scenario.js";
+import type { CliScenario } from "./scenario.js";
 
 /** `stdout` and `stderr` as `normalLines` leaves them. */
 export interface RecordedCommand {
@@ -34,7 +34,7 @@ export interface Comparable {
 /** Runs a recorded command in the terms of the scenario; both sides in the terms of the recording. */
 export async function replayCommand(
   cli: Cli,
-  scenario: Scenario,
+  scenario: CliScenario,
   command: RecordedCommand,
 ): Promise<{ readonly ours: Comparable; readonly recorded: Comparable }> {
   const { stdin, env } = command;
@@ -61,7 +61,7 @@ const ID = /\b(?:inv_1\w{33}|dp_1\w{22}|sub_1\w{22})\b/g;
 const ID_OR_ROLE = /\b(?:inv_1\w{33}|dp_1\w{22}|sub_1\w{22})\b|\{(?:inv|dp|sub)\.[^{}\s]+\}|<(?:inv|dp|sub)>/g;
 
 /** Ids that a command makes take the roles that stand in their places. */
-function learnRoles(scenario: Scenario, command: RecordedCommand, { stdout }: CliResult): void {
+function learnRoles(scenario: CliScenario, command: RecordedCommand, { stdout }: CliResult): void {
   const places = command.stdout.join("\n").match(ID_OR_ROLE) ?? [];
   const ids = stdout.match(ID) ?? [];
   if (ids.length !== places.length) return;

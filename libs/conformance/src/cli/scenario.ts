@@ -7,12 +7,12 @@ import { createServer as createHttp2Server } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
 import { eventually } from "../eventually.js";
 import { invocationIdOf, type Path } from "../ingress-client.js";
-import { Listener, SdkEndpoint, type ServiceDefinitions } from "../sdk-endpoint.js";
-import type { World } from "../world.js";
+import { TestListener, SdkEndpoint, type ServiceDefinitions } from "../sdk-endpoint.js";
+import type { TestWorld } from "../world.js";
 import { extraServices, firstServices, movableServices, otherType, secondServices, zombieServices } from "./scenario-services.js";
 
 /** Recorded texts stand in braces: `{inv.running}`, `{dp.v1}`, `{port.v1}`. */
-export class Scenario {
+export class CliScenario {
   readonly #texts = new Map<string, string>();
 
   bind(role: string, text: string): void {
@@ -42,8 +42,8 @@ export class Scenario {
 
 const THIRTY_DAYS = "30d";
 
-export async function playScenario(world: World): Promise<Scenario> {
-  const scenario = new Scenario();
+export async function playScenario(world: TestWorld): Promise<CliScenario> {
+  const scenario = new CliScenario();
   const { ingress, admin } = world;
   const serve = async (role: string, services: ServiceDefinitions) => {
     const endpoint = world.own(await SdkEndpoint.start({ services }));
@@ -105,7 +105,7 @@ export async function playScenario(world: World): Promise<Scenario> {
   await register("v2", secondServices, { metadata: { env: "golden", rev: "2" } });
   await call("greet2", ["Greeter", "greet2"], "you");
   await send("runningV2", ["Greeter", "block"]);
-  for (const [role, status] of Object.entries(SETTLED)) await until(role, status);
+  for (const [role, status] of Object.entries(RESTING_STATUSES)) await until(role, status);
   await nameChildren(world, scenario);
 
   const rules = [
@@ -137,7 +137,7 @@ const OF_GREETER = {
 const STATE = { n: 1.5, name: "älpha", list: [1, 2, 3], obj: { k: "v" }, yes: true, nul: null };
 
 /** What must have come to rest before anybody looks. */
-const SETTLED: Readonly<Record<string, string>> = {
+const RESTING_STATUSES: Readonly<Record<string, string>> = {
   running: "running",
   suspended: "suspended",
   sleeping: "suspended",
@@ -153,7 +153,7 @@ const SETTLED: Readonly<Record<string, string>> = {
 };
 
 /** What the commands that change something are given to change. */
-export async function prepareWrites(world: World, scenario: Scenario): Promise<void> {
+export async function prepareWrites(world: TestWorld, scenario: CliScenario): Promise<void> {
   const { ingress } = world;
   const bind = (role: string, id: string) => scenario.bind(`inv.w.${role}`, id);
   for (const [role, handler] of Object.entries(TO_CHANGE)) {
@@ -178,7 +178,7 @@ const TO_CHANGE = {
 } as const;
 
 /** Addresses where registration fails, each in its way. */
-async function serveFaults(world: World, scenario: Scenario): Promise<void> {
+async function serveFaults(world: TestWorld, scenario: CliScenario): Promise<void> {
   const MANIFEST = "application/vnd.restate.endpointmanifest.v3+json";
   const P = { name: "P", ty: "SERVICE", handlers: [{ name: "h" }] };
   const bodies: Readonly<Record<string, readonly [status: number, type: string, body: string]>> = {
@@ -190,28 +190,28 @@ async function serveFaults(world: World, scenario: Scenario): Promise<void> {
       JSON.stringify({ protocolMode: "BIDI_STREAM", minProtocolVersion: 90, maxProtocolVersion: 99, services: [P] }),
     ],
   };
-  const faults = await Listener.open(
+  const faults = await TestListener.open(
     createHttp2Server((request, response) => {
       const [status, type, body] = bodies[request.url.split("/")[1] ?? ""] ?? [404, "text/plain", "nothing"];
       response.writeHead(status, { "content-type": type }).end(body);
     }),
     0,
   );
-  const http1 = await Listener.open(
+  const http1 = await TestListener.open(
     createServer((_request, response) => void response.writeHead(404, { "content-type": "text/plain" }).end("not here")),
     0,
   );
-  const nobody = await Listener.open(createServer(), 0);
-  await nobody.close();
+  const closedPort = await TestListener.open(createServer(), 0);
+  await closedPort.close();
   for (const [role, listener] of Object.entries({ faults, http1 })) {
     world.own({ [Symbol.asyncDispose]: () => listener.close() });
     scenario.bind(`port.${role}`, `localhost:${listener.port}`);
   }
-  scenario.bind("port.nobody", `localhost:${nobody.port}`);
+  scenario.bind("port.nobody", `localhost:${closedPort.port}`);
 }
 
 /** Invocations made by `parent` and `steps`, by their targets. */
-async function nameChildren({ admin }: World, scenario: Scenario): Promise<void> {
+async function nameChildren({ admin }: TestWorld, scenario: CliScenario): Promise<void> {
   for (const role of ["parent", "steps"]) {
     const children = await eventually("the children", async () => {
       const rows = await admin.query(

@@ -103,14 +103,14 @@ class Builder {
   }
 
   #rootOf(stage: string): string {
-    const found = this.built.get(stage);
-    if (found === undefined) throw new Error(`there is no stage '${stage}' before it`);
-    return found.root;
+    const builtStage = this.built.get(stage);
+    if (builtStage === undefined) throw new Error(`there is no stage '${stage}' before it`);
+    return builtStage.root;
   }
 
   async #run({ command, shell, caches, mounts }: StepOf<"run">, root: string, workdir: string): Promise<void> {
     if (caches.length !== mounts) throw new Error(`${command}: only caches are mounted here`);
-    if (command.some((word) => /(?:^|[\s="'])\//.test(word)))
+    if (command.some((argument) => /(?:^|[\s="'])\//.test(argument)))
       throw new Error(`${command}: paths of images are not those of this machine`);
     const mounted = [];
     for (const cache of caches) mounted.push(await mountCache(join(root, cache)));

@@ -11,7 +11,7 @@ import {
   type JournalCommand,
   MessageType,
 } from "@perdure/service-protocol";
-import type { Manifest, RawAttempt, Script } from "../raw-endpoint.js";
+import type { RawManifest, RawAttempt, AttemptScript } from "../raw-endpoint.js";
 
 /** Frames of one write: as many bytes as a busy socket delivers at once. */
 const CHUNK_BYTES = 64 * 1024;
@@ -66,7 +66,7 @@ async function pour({ stream }: RawAttempt, next: () => Uint8Array): Promise<voi
 }
 
 /** One script per mode; their counters are the caller's to read. */
-export function rogueScripts(counters: RogueCounters): Record<RogueMode | "rogueChild", Script> {
+export function rogueScripts(counters: RogueCounters): Record<RogueMode | "rogueChild", AttemptScript> {
   const emptyRun = encodeFrame(MessageType.Run, new Uint8Array());
   const emptyRuns = joined(Array.from({ length: CHUNK_BYTES / emptyRun.length }, () => emptyRun));
   const endlessFrames = (attempt: RawAttempt) =>
@@ -151,7 +151,7 @@ export function rogueScripts(counters: RogueCounters): Record<RogueMode | "rogue
 }
 
 /** What discovery answers: all modes are services with the handler `run`, but `bigState`, which is an object. */
-export function rogueManifest(): Manifest {
+export function rogueManifest(): RawManifest {
   const handler = { name: "run", input: { required: false, contentType: "*/*" }, output: { contentType: "text/plain" } };
   return {
     services: [...ROGUE_MODES, "rogueChild"].map((name) =>

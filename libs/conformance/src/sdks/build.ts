@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, setPriority } from "node:os";
 import { join, relative } from "node:path";
-import type { Language, Step, Tool } from "./language.js";
+import type { SdkLanguage, BuildStep, Tool } from "./language.js";
 import { BUILD_STEP_MS, LAST_LINES } from "./limits.js";
 
 const LOW_PRIORITY = 10;
@@ -15,7 +15,7 @@ const LOW_PRIORITY = 10;
 const LEFTOVERS = /^(target|venv)\/|__pycache__/;
 
 /** Why the language cannot be built here; undefined when all its tools are there. */
-export async function missingTool({ tools }: Language): Promise<string | undefined> {
+export async function missingTool({ tools }: SdkLanguage): Promise<string | undefined> {
   for (const tool of tools) {
     const version = await versionOf(tool);
     const [major, minor] = tool.since;
@@ -46,7 +46,7 @@ export interface Built {
 }
 
 /** Rejects with the last lines of the tool that failed. */
-export async function build(language: Language): Promise<Built> {
+export async function build(language: SdkLanguage): Promise<Built> {
   const output = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "perdure/sdks", language.name);
   const stamp = join(output, "sources.sha256");
   const sources = digestOf(language.sources, JSON.stringify(language.build(output)));
@@ -91,7 +91,7 @@ function readIfPresent(path: string): string | undefined {
 }
 
 /** `code` is null when the program could not be started or was ended for taking too long. */
-function run(step: Step, cwd: string): Promise<{ code: number | null; output: string }> {
+function run(step: BuildStep, cwd: string): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(step.command, step.args, {
       cwd,

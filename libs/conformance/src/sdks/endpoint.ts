@@ -2,18 +2,18 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { freePorts } from "@perdure/servers";
-import { Child } from "../child.js";
+import { ChildProgram } from "../child.js";
 import { eventually } from "../eventually.js";
-import type { Step } from "./language.js";
+import type { BuildStep } from "./language.js";
 import { ENDPOINT_START_MS, PROBE_MS } from "./limits.js";
 
 export class SdkProgram implements AsyncDisposable {
   readonly port: number;
-  readonly #step: Step;
+  readonly #step: BuildStep;
   readonly #environment: NodeJS.ProcessEnv;
-  #child: Child;
+  #child: ChildProgram;
 
-  private constructor(child: Child, step: Step, environment: NodeJS.ProcessEnv, port: number) {
+  private constructor(child: ChildProgram, step: BuildStep, environment: NodeJS.ProcessEnv, port: number) {
     this.#child = child;
     this.#step = step;
     this.#environment = environment;
@@ -21,7 +21,7 @@ export class SdkProgram implements AsyncDisposable {
   }
 
   /** Resolves when it accepts connections; rejects with its last words when it ends instead. */
-  static async start(step: Step, environment: Readonly<Record<string, string>>): Promise<SdkProgram> {
+  static async start(step: BuildStep, environment: Readonly<Record<string, string>>): Promise<SdkProgram> {
     // Programs that cannot tell us their port must be told one.
     const [port] = (await freePorts(1)) as [number];
     const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...step.env, ...environment, PORT: String(port) };
@@ -32,8 +32,8 @@ export class SdkProgram implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  get lastWords(): string {
-    return this.#child.lastWords();
+  get lastLines(): string {
+    return this.#child.lastLines();
   }
 
   /** Of a GET without any header of ours, over HTTP/2. */
@@ -61,8 +61,8 @@ export class SdkProgram implements AsyncDisposable {
   }
 }
 
-async function launch(step: Step, env: NodeJS.ProcessEnv, port: number): Promise<Child> {
-  const child = Child.start(step.command, step.args, env);
+async function launch(step: BuildStep, env: NodeJS.ProcessEnv, port: number): Promise<ChildProgram> {
+  const child = ChildProgram.start(step.command, step.args, env);
   try {
     await eventually(
       "the endpoint listens",
@@ -73,7 +73,7 @@ async function launch(step: Step, env: NodeJS.ProcessEnv, port: number): Promise
     return child;
   } catch (cause) {
     await child.kill();
-    throw new Error(`${step.command} does not serve:\n${child.lastWords()}`, { cause });
+    throw new Error(`${step.command} does not serve:\n${child.lastLines()}`, { cause });
   }
 }
 

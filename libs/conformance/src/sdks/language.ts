@@ -8,7 +8,7 @@ import { ROOT } from "../bundle.js";
 export type LanguageName = "python" | "go" | "java" | "rust";
 
 /** How an endpoint can be reached and spoken to; `h2` is without TLS, by prior knowledge. */
-export type Transport = "h2-stream" | "h2-request-response" | "h1-request-response";
+export type SdkTransport = "h2-stream" | "h2-request-response" | "h1-request-response";
 
 export interface Tool {
   readonly command: string;
@@ -17,13 +17,13 @@ export interface Tool {
   readonly since: readonly [major: number, minor: number];
 }
 
-export interface Step {
+export interface BuildStep {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface Language {
+export interface SdkLanguage {
   readonly name: LanguageName;
   /** Name of the package, and the version that the lock files pin. */
   readonly sdk: string;
@@ -33,16 +33,16 @@ export interface Language {
   readonly sources: string;
   readonly tools: readonly Tool[];
   /** In this order, in the folder of the sources; `output` is a folder of the cache that outlives the build. */
-  readonly build: (output: string) => readonly Step[];
-  readonly start: (output: string) => Step;
-  readonly transports: readonly Transport[];
+  readonly build: (output: string) => readonly BuildStep[];
+  readonly start: (output: string) => BuildStep;
+  readonly transports: readonly SdkTransport[];
   /** Services of the scenarios that cannot be written with this SDK, with the reason. */
   readonly lacks: Readonly<Record<string, string>>;
 }
 
 const SOURCES = join(ROOT, "libs/conformance/sdks");
 
-const python: Language = {
+const python: SdkLanguage = {
   name: "python",
   sdk: "restate-sdk",
   version: "1.3.0",
@@ -58,7 +58,7 @@ const python: Language = {
   lacks: {},
 };
 
-const go: Language = {
+const go: SdkLanguage = {
   name: "go",
   sdk: "github.com/restatedev/sdk-go",
   version: "1.2.0",
@@ -71,7 +71,7 @@ const go: Language = {
   lacks: {},
 };
 
-const java: Language = {
+const java: SdkLanguage = {
   name: "java",
   sdk: "dev.restate:sdk-java-http",
   version: "2.4.0",
@@ -99,7 +99,7 @@ const java: Language = {
   lacks: { Flag: "the Java SDK has no named signals" },
 };
 
-const rust: Language = {
+const rust: SdkLanguage = {
   name: "rust",
   sdk: "restate-sdk",
   version: "0.13.0",
@@ -118,4 +118,4 @@ const rust: Language = {
   lacks: {},
 };
 
-export const LANGUAGES: readonly Language[] = [python, go, java, rust];
+export const LANGUAGES: readonly SdkLanguage[] = [python, go, java, rust];

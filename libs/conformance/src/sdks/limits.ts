@@ -11,7 +11,7 @@ export const SOON_MS = 20_000;
 /** So soon a handler of a restless mode is asked to suspend. */
 export const RESTLESS_MS = 50;
 /** Pause before a question is asked again. */
-export const ASK_AGAIN_MS = 100;
+export const RETRY_PAUSE_MS = 100;
 /** Retries are what some scenarios are about, and waiting for them is not. */
 export const FIRST_RETRY_MS = 50;
 /** More than endpoints take on one connection (100 with hypercorn), so that the server needs a second one or a queue. */

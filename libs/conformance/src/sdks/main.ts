@@ -7,36 +7,36 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AdminClient } from "../admin-client.js";
+import { TestAdminClient } from "../admin-client.js";
 import { eventually } from "../eventually.js";
-import { IngressClient } from "../ingress-client.js";
+import { TestIngressClient } from "../ingress-client.js";
 import { Server } from "../server.js";
 import { build, missingTool } from "./build.js";
 import { SdkProgram } from "./endpoint.js";
-import { LANGUAGES, type Language } from "./language.js";
+import { LANGUAGES, type SdkLanguage } from "./language.js";
 import { LAST_LINES, SCENARIO_MS, SOON_MS } from "./limits.js";
 import { MODES, type Mode, prepare } from "./mode.js";
-import { type Outcome, Report } from "./report.js";
-import { SCENARIOS, type Scenario, SOLOS } from "./scenarios.js";
-import { Stage } from "./stage.js";
+import { type ScenarioOutcome, SdkReport } from "./report.js";
+import { SCENARIOS, type SdkScenario, SOLOS } from "./scenarios.js";
+import { SdkStage } from "./stage.js";
 
-const words = process.argv.slice(2);
-const isLanguage = (word: string): boolean => LANGUAGES.some(({ name }) => name === word);
-const wantedLanguages = words.filter(isLanguage);
-const wantedWords = words.filter((word) => !isLanguage(word));
+const args = process.argv.slice(2);
+const isLanguage = (arg: string): boolean => LANGUAGES.some(({ name }) => name === arg);
+const requestedLanguages = args.filter(isLanguage);
+const titleFilters = args.filter((arg) => !isLanguage(arg));
 
-const report = new Report(console.log);
+const report = new SdkReport(console.log);
 
-function isWanted(mode: Mode, { title }: Scenario): boolean {
-  return wantedWords.every((word) => `${mode.name}: ${title}`.includes(word));
+function isSelected(mode: Mode, { title }: SdkScenario): boolean {
+  return titleFilters.every((arg) => `${mode.name}: ${title}`.includes(arg));
 }
 
-async function testLanguage(language: Language): Promise<void> {
+async function testLanguage(language: SdkLanguage): Promise<void> {
   const { transports, speaks } = language;
   const modes = MODES.filter(({ transport, protocol }) => transports.includes(transport) && protocol <= speaks[1]);
-  const skipAll = (outcome: Outcome): void => {
+  const skipAll = (outcome: ScenarioOutcome): void => {
     for (const mode of modes)
-      for (const scenario of [...SCENARIOS, ...SOLOS].filter((one) => isWanted(mode, one)))
+      for (const scenario of [...SCENARIOS, ...SOLOS].filter((one) => isSelected(mode, one)))
         report.add(`${mode.name}: ${scenario.title}`, outcome);
   };
   report.heading(`${language.name}: ${language.sdk} ${language.version}, service protocols ${speaks.join(" to ")}`);
@@ -55,9 +55,9 @@ async function testLanguage(language: Language): Promise<void> {
   for (const mode of modes) await testMode(language, mode, output);
 }
 
-async function testMode(language: Language, mode: Mode, output: string): Promise<void> {
-  const scenarios = SCENARIOS.filter((one) => isWanted(mode, one));
-  const solos = SOLOS.filter((one) => isWanted(mode, one));
+async function testMode(language: SdkLanguage, mode: Mode, output: string): Promise<void> {
+  const scenarios = SCENARIOS.filter((one) => isSelected(mode, one));
+  const solos = SOLOS.filter((one) => isSelected(mode, one));
   if (scenarios.length + solos.length === 0) return;
   const folder = mkdtempSync(join(tmpdir(), "perdure-sdks-"));
   const startedAt = performance.now();
@@ -65,13 +65,13 @@ async function testMode(language: Language, mode: Mode, output: string): Promise
     const { settings, environment } = prepare(mode, folder);
     await using endpoint = await SdkProgram.start(language.start(output), environment);
     await using server = await Server.start({ settings });
-    using ingress = new IngressClient(server.ingressUrl);
-    using admin = new AdminClient(server.adminUrl);
+    using ingress = new TestIngressClient(server.ingressUrl);
+    using admin = new TestAdminClient(server.adminUrl);
     if (mode.isSigned) assert.equal(await endpoint.statusOfUnsigned("/discover"), 401, "an unsigned request must be refused");
     const declared = await register(admin, endpoint, mode);
     assert.deepEqual(declared, { version: language.version, speaks: language.speaks }, "language.ts says otherwise");
     report.heading(`  ${mode.name}`);
-    const stage = new Stage({ server, endpoint, ingress, admin, protocol: mode.protocol });
+    const stage = new SdkStage({ server, endpoint, ingress, admin, protocol: mode.protocol });
     const played = scenarios.map((scenario) => ({ scenario, outcome: play(language, scenario, stage) }));
     for (const { scenario, outcome } of played) report.add(scenario.title, await outcome);
     for (const scenario of solos) report.add(scenario.title, await play(language, scenario, stage));
@@ -88,7 +88,7 @@ interface Declared {
 }
 
 /** What discovery says of the SDK. An endpoint may listen before it serves, so this is tried for a while. */
-function register(admin: AdminClient, endpoint: SdkProgram, mode: Mode): Promise<Declared> {
+function register(admin: TestAdminClient, endpoint: SdkProgram, mode: Mode): Promise<Declared> {
   return eventually(
     "the endpoint can be registered",
     async () => {
@@ -103,16 +103,16 @@ function register(admin: AdminClient, endpoint: SdkProgram, mode: Mode): Promise
   );
 }
 
-async function play(language: Language, scenario: Scenario, stage: Stage): Promise<Outcome> {
+async function play(language: SdkLanguage, scenario: SdkScenario, stage: SdkStage): Promise<ScenarioOutcome> {
   const lack = scenario.needs === undefined ? undefined : language.lacks[scenario.needs];
   if (lack !== undefined) return { kind: "skipped", reason: lack };
   const startedAt = performance.now();
-  let patience: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
   try {
     await Promise.race([
       scenario.play(stage),
       new Promise<never>((_, reject) => {
-        patience = setTimeout(() => reject(new Error(`not over after ${SCENARIO_MS} ms`)), SCENARIO_MS);
+        timer = setTimeout(() => reject(new Error(`not over after ${SCENARIO_MS} ms`)), SCENARIO_MS);
       }),
     ]);
     return { kind: "passed", ms: performance.now() - startedAt };
@@ -120,24 +120,24 @@ async function play(language: Language, scenario: Scenario, stage: Stage): Promi
     const reason = [
       messageOf(cause),
       "the endpoint's last words:",
-      ...stage.endpoint.lastWords.split("\n").slice(-LAST_LINES),
+      ...stage.endpoint.lastLines.split("\n").slice(-LAST_LINES),
       "the server's last words:",
       ...stage.server.lines.slice(-LAST_LINES),
     ].join("\n");
     return { kind: "failed", ms: performance.now() - startedAt, reason };
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
   }
 }
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 for (const language of LANGUAGES) {
-  if (wantedLanguages.length === 0 || wantedLanguages.includes(language.name)) await testLanguage(language);
+  if (requestedLanguages.length === 0 || requestedLanguages.includes(language.name)) await testLanguage(language);
 }
 console.log(report.sum);
 if (report.total === 0) {
-  console.error(`nothing matches ${words.join(" ")}`);
+  console.error(`nothing matches ${args.join(" ")}`);
   process.exitCode = 2;
 } else if (report.hasFailures) {
   process.exitCode = 1;

@@ -2,13 +2,13 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Settings } from "../server.js";
-import type { Transport } from "./language.js";
+import type { RoleSettings } from "../server.js";
+import type { SdkTransport } from "./language.js";
 import { FIRST_RETRY_MS, RESTLESS_MS } from "./limits.js";
 
 export interface Mode {
   readonly name: string;
-  readonly transport: Transport;
+  readonly transport: SdkTransport;
   /** The highest version that the server offers. */
   readonly protocol: 5 | 6 | 7;
   /** Handlers are asked to suspend after a moment instead of a minute. */
@@ -35,7 +35,7 @@ export const MODES: readonly Mode[] = [
 ];
 
 export interface Prepared {
-  readonly settings: Settings;
+  readonly settings: RoleSettings;
   /** For the endpoint, beside PORT. */
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -1,12 +1,12 @@
 /** Why: one line per story and one sum at the end are what a person, and a machine, want to read. */
-export type Outcome =
+export type ScenarioOutcome =
   | { readonly kind: "passed"; readonly ms: number }
   | { readonly kind: "failed"; readonly ms: number; readonly reason: string }
   | { readonly kind: "skipped"; readonly reason: string };
 
-const WORDS = { passed: "ok  ", failed: "FAIL", skipped: "skip" } as const;
+const LABELS = { passed: "ok  ", failed: "FAIL", skipped: "skip" } as const;
 
-export class Report {
+export class SdkReport {
   readonly #counts = { passed: 0, failed: 0, skipped: 0 };
   readonly #write: (line: string) => void;
 
@@ -18,11 +18,11 @@ export class Report {
     this.#write(text);
   }
 
-  add(title: string, outcome: Outcome): void {
+  add(title: string, outcome: ScenarioOutcome): void {
     this.#counts[outcome.kind] += 1;
-    const word = `    ${WORDS[outcome.kind]} ${title}`;
-    if (outcome.kind === "skipped") return this.#write(`${word} (${outcome.reason})`);
-    this.#write(`${word} (${Math.round(outcome.ms)} ms)`);
+    const label = `    ${LABELS[outcome.kind]} ${title}`;
+    if (outcome.kind === "skipped") return this.#write(`${label} (${outcome.reason})`);
+    this.#write(`${label} (${Math.round(outcome.ms)} ms)`);
     if (outcome.kind === "failed") for (const line of outcome.reason.trimEnd().split("\n")) this.#write(`         ${line}`);
   }
 

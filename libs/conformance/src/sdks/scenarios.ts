@@ -3,24 +3,24 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { invocationIdOf } from "../ingress-client.js";
 import { CROWD, LARGE_CHARS, SOON_MS } from "./limits.js";
-import { assertFailed, type Stage } from "./stage.js";
+import { assertFailed, type SdkStage } from "./stage.js";
 
-export interface Scenario {
+export interface SdkScenario {
   readonly title: string;
   /** Skipped for SDKs with which it cannot be written. */
   readonly needs?: string;
   /** Rejects when the story goes wrong. */
-  readonly play: (stage: Stage) => Promise<void>;
+  readonly play: (stage: SdkStage) => Promise<void>;
 }
 
 /** May all be played at one time: none knows of the others. */
-export const SCENARIOS: readonly Scenario[] = [
+export const SCENARIOS: readonly SdkScenario[] = [
   { title: "a greeter takes its steps, in the wanted protocol version", play: greets },
   { title: "a repeated idempotency key gives the first result", play: answersTwice },
   { title: "an object keeps, lists and clears its state", play: keepsState },
   { title: "a workflow sleeps, waits for its promise, and can be attached to", play: signsUp },
   { title: "services call and send, in order", play: callsAndSends },
-  { title: "an awakeable is resolved and rejected over HTTP", play: getsLetters },
+  { title: "an awakeable is resolved and rejected over HTTP", play: getsMessages },
   { title: "whichever comes first of an awakeable and a timer", play: waitsAtMost },
   { title: "a named signal from one invocation to another", needs: "Flag", play: raisesFlags },
   { title: "a terminal error becomes an HTTP status", play: failsForGood },
@@ -30,7 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { title: "cancellation reaches the invocations that one waits for", play: cancelsDown },
 ];
 
-async function greets(stage: Stage): Promise<void> {
+async function greets(stage: SdkStage): Promise<void> {
   const answer = await stage.ingress.call(["Greeter", "greet"], "Ada");
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.json, "Hello Ada!");
@@ -39,7 +39,7 @@ async function greets(stage: Stage): Promise<void> {
   assert.equal(row["pinned_service_protocol_version"], stage.protocol);
 }
 
-async function answersTwice(stage: Stage): Promise<void> {
+async function answersTwice(stage: SdkStage): Promise<void> {
   const walk = { id: stage.key(), count: 1, pauseMs: 0 };
   const idempotencyKey = stage.key();
   const [first, second] = await Promise.all([
@@ -51,7 +51,7 @@ async function answersTwice(stage: Stage): Promise<void> {
   assert.equal(invocationIdOf(first), invocationIdOf(second));
 }
 
-async function keepsState(stage: Stage): Promise<void> {
+async function keepsState(stage: SdkStage): Promise<void> {
   const key = stage.key();
   await stage.gives(0, ["Counter", key, "get"]);
   await stage.gives(3, ["Counter", key, "add"], 3);
@@ -67,7 +67,7 @@ async function keepsState(stage: Stage): Promise<void> {
   await stage.gives([], ["Counter", key, "keys"]);
 }
 
-async function signsUp(stage: Stage): Promise<void> {
+async function signsUp(stage: SdkStage): Promise<void> {
   const key = stage.key();
   const id = await stage.send(["Signup", key, "run"], 150);
   await stage.soonGives("waiting", ["Signup", key, "phase"]);
@@ -80,13 +80,13 @@ async function signsUp(stage: Stage): Promise<void> {
   assert.equal(again.status, 409, again.text);
 }
 
-async function callsAndSends(stage: Stage): Promise<void> {
+async function callsAndSends(stage: SdkStage): Promise<void> {
   await stage.gives("Hello Alan!", ["Caller", "greet"], "Alan");
   // Messages from one invocation to one object arrive in the order they were sent: the call comes after all ten.
   await stage.gives(55, ["Caller", "tally"], { key: stage.key(), numbers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
 }
 
-async function getsLetters(stage: Stage): Promise<void> {
+async function getsMessages(stage: SdkStage): Promise<void> {
   const key = stage.key();
   const waiting = await stage.send(["Mailbox", key, "receive"], 600_000);
   // A shared handler answers although the exclusive one holds the object.
@@ -102,17 +102,17 @@ async function getsLetters(stage: Stage): Promise<void> {
   assertFailed(await stage.ingress.attach(hopeless, SOON_MS), 500, "no such person");
 }
 
-async function waitsAtMost(stage: Stage): Promise<void> {
+async function waitsAtMost(stage: SdkStage): Promise<void> {
   await stage.gives("nobody wrote", ["Mailbox", stage.key(), "receive"], 100);
 }
 
-async function raisesFlags(stage: Stage): Promise<void> {
+async function raisesFlags(stage: SdkStage): Promise<void> {
   const id = await stage.send(["Flag", "wait"]);
   await stage.ingress.result(["Flag", "raise"], { id, value: "green" });
   await stage.ends(id, "green");
 }
 
-async function failsForGood(stage: Stage): Promise<void> {
+async function failsForGood(stage: SdkStage): Promise<void> {
   const teapot = await stage.ingress.call(["Failing", "terminal"], { code: 418, message: "I am a teapot" });
   assertFailed(teapot, 418, "I am a teapot");
   assert.equal(teapot.headers["x-restate-error-source"], "invocation");
@@ -120,16 +120,16 @@ async function failsForGood(stage: Stage): Promise<void> {
   assertFailed(await stage.ingress.attach(id, SOON_MS), 500, "for good");
 }
 
-async function triesAgain(stage: Stage): Promise<void> {
+async function triesAgain(stage: SdkStage): Promise<void> {
   await stage.gives(4, ["Failing", "flaky"], { id: stage.key(), failures: 3 });
 }
 
-async function stepsTryAgain(stage: Stage): Promise<void> {
+async function stepsTryAgain(stage: SdkStage): Promise<void> {
   await stage.gives(4, ["Failing", "flakyStep"], { id: stage.key(), failures: 3 });
   await stage.gives("gave up", ["Failing", "givesUp"], stage.key());
 }
 
-async function cleansUp(stage: Stage): Promise<void> {
+async function cleansUp(stage: SdkStage): Promise<void> {
   const key = stage.key();
   const id = await stage.send(["Napper", key, "nap"], 600_000);
   await stage.soonGives("napping", ["Napper", key, "phase"]);
@@ -139,7 +139,7 @@ async function cleansUp(stage: Stage): Promise<void> {
   await stage.gives("woken with 409", ["Napper", key, "phase"]);
 }
 
-async function cancelsDown(stage: Stage): Promise<void> {
+async function cancelsDown(stage: SdkStage): Promise<void> {
   const key = stage.key();
   const id = await stage.send(["Caller", "nap"], { key, ms: 600_000 });
   await stage.soonGives("napping", ["Napper", key, "phase"]);
@@ -153,7 +153,7 @@ async function cancelsDown(stage: Stage): Promise<void> {
  * Played one after the other, when the others are over: they need a quiet machine, load it, or take the server or
  * the endpoint down.
  */
-export const SOLOS: readonly Scenario[] = [
+export const SOLOS: readonly SdkScenario[] = [
   { title: "a delayed send comes later", play: comesLater },
   { title: "a large payload goes through call, step and answer", play: carriesMuch },
   { title: "more invocations at one time than a connection takes", play: crowds },
@@ -161,7 +161,7 @@ export const SOLOS: readonly Scenario[] = [
   { title: "kill -9 of the endpoint in the middle of a sleep and a wait", play: survivesEndpointCrash },
 ];
 
-async function comesLater(stage: Stage): Promise<void> {
+async function comesLater(stage: SdkStage): Promise<void> {
   const key = stage.key();
   const delayMs = 2_000;
   const sentAt = performance.now();
@@ -174,20 +174,20 @@ async function comesLater(stage: Stage): Promise<void> {
   await stage.gives(5, ["Counter", key, "get"]);
 }
 
-async function carriesMuch(stage: Stage): Promise<void> {
+async function carriesMuch(stage: SdkStage): Promise<void> {
   const name = "x".repeat(LARGE_CHARS);
   const greeting = await stage.ingress.result<string>(["Caller", "greet"], name, { withinMs: SOON_MS });
   assert.ok(greeting === `Hello ${name}!`, `${greeting.length} characters came back`);
 }
 
-async function crowds(stage: Stage): Promise<void> {
+async function crowds(stage: SdkStage): Promise<void> {
   const naps = Array.from({ length: CROWD }, () => stage.ingress.result(["Steps", "nap"], 500, { withinMs: SOON_MS }));
   assert.deepEqual(new Set(await Promise.all(naps)), new Set(["rested"]));
 }
 
 const DOWNTIME_MS = 300;
 
-async function survivesServerCrash(stage: Stage): Promise<void> {
+async function survivesServerCrash(stage: SdkStage): Promise<void> {
   const [keptKey, mailKey, walkId] = [stage.key(), stage.key(), stage.key()];
   await stage.gives(5, ["Counter", keptKey, "add"], 5);
   const startedAt = performance.now();
@@ -203,20 +203,20 @@ async function survivesServerCrash(stage: Stage): Promise<void> {
 
   assert.equal((await stage.ingress.resolveAwakeable(address, "after all")).status, 202);
   await stage.ends(wait, "after all");
-  const seen = await stage.ingress.outcome<number[]>(walk, SOON_MS);
-  assert.equal(seen.length, 10);
+  const runs = await stage.ingress.outcome<number[]>(walk, SOON_MS);
+  assert.equal(runs.length, 10);
   // Every step has its own run, none from before the crash was taken again; only the one in flight may have been repeated.
   assert.ok(
-    seen.every((run, i) => (i === 0 ? run === 1 : run > (seen[i - 1] ?? 0))),
-    `steps ran as ${seen.join(", ")}`,
+    runs.every((run, i) => (i === 0 ? run === 1 : run > (runs[i - 1] ?? 0))),
+    `steps ran as ${runs.join(", ")}`,
   );
-  assert.ok((seen.at(-1) ?? 0) <= 11, `steps ran as ${seen.join(", ")}`);
+  assert.ok((runs.at(-1) ?? 0) <= 11, `steps ran as ${runs.join(", ")}`);
   await stage.ends(nap, "rested");
   assert.ok(performance.now() - startedAt >= 1_490, "the sleep was cut short");
   await stage.gives(5, ["Counter", keptKey, "get"]);
 }
 
-async function survivesEndpointCrash(stage: Stage): Promise<void> {
+async function survivesEndpointCrash(stage: SdkStage): Promise<void> {
   const mailKey = stage.key();
   const nap = await stage.send(["Steps", "nap"], 800);
   const wait = await stage.send(["Mailbox", mailKey, "receive"], 600_000);

@@ -5,7 +5,7 @@ import { ROOT } from "../bundle.js";
 import { versionIn } from "./build.js";
 import { LANGUAGES } from "./language.js";
 import { base58, MODES } from "./mode.js";
-import { Report } from "./report.js";
+import { SdkReport } from "./report.js";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
@@ -67,7 +67,7 @@ test.each([
 
 test("a report has a line for each story, the reason of each failure, and the sum", () => {
   const lines: string[] = [];
-  const report = new Report((line) => lines.push(line));
+  const report = new SdkReport((line) => lines.push(line));
   report.add("sings", { kind: "passed", ms: 12.4 });
   report.add("dances", { kind: "failed", ms: 3, reason: "stumbled\nand fell\n" });
   report.add("flies", { kind: "skipped", reason: "no wings" });

@@ -1,30 +1,30 @@
 /** Why: what a scenario may do, in short words: call the endpoint's services, look at invocations, and let things crash. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import type { AdminClient, Row } from "../admin-client.js";
+import type { TestAdminClient, IntrospectionRow } from "../admin-client.js";
 import { eventually } from "../eventually.js";
-import type { Answer } from "../http.js";
-import { errorOf, type IngressClient, type Path } from "../ingress-client.js";
+import type { HttpAnswer } from "../http.js";
+import { errorOf, type TestIngressClient, type Path } from "../ingress-client.js";
 import type { Server } from "../server.js";
 import type { SdkProgram } from "./endpoint.js";
-import { ASK_AGAIN_MS, SOON_MS } from "./limits.js";
+import { RETRY_PAUSE_MS, SOON_MS } from "./limits.js";
 
 export interface StageParts {
   readonly server: Server;
   readonly endpoint: SdkProgram;
-  readonly ingress: IngressClient;
-  readonly admin: AdminClient;
+  readonly ingress: TestIngressClient;
+  readonly admin: TestAdminClient;
   /** The service protocol that invocations must be pinned to. */
   readonly protocol: number;
 }
 
 let keys = 0;
 
-export class Stage {
+export class SdkStage {
   readonly server: Server;
   readonly endpoint: SdkProgram;
-  readonly ingress: IngressClient;
-  readonly admin: AdminClient;
+  readonly ingress: TestIngressClient;
+  readonly admin: TestAdminClient;
   readonly protocol: number;
 
   constructor({ server, endpoint, ingress, admin, protocol }: StageParts) {
@@ -66,22 +66,22 @@ export class Stage {
   }
 
   /** What introspection shows, once it is as wanted. */
-  soonShows(id: string, what: string, isWanted: (row: Row) => boolean): Promise<Row> {
+  soonShows(id: string, what: string, matches: (row: IntrospectionRow) => boolean): Promise<IntrospectionRow> {
     return soon(`${id} ${what}`, async () => {
       const row = await this.admin.row(id);
-      return row !== undefined && isWanted(row) ? row : undefined;
+      return row !== undefined && matches(row) ? row : undefined;
     });
   }
 }
 
 /** Asks with pauses: every question is an invocation, and some SDKs take tens of milliseconds of processor time to begin one. */
 function soon<T>(what: string, check: () => Promise<T | undefined>): Promise<T> {
-  const ask = (): Promise<T | undefined> => delay(ASK_AGAIN_MS).then(check);
-  return eventually(what, ask, SOON_MS);
+  const poll = (): Promise<T | undefined> => delay(RETRY_PAUSE_MS).then(check);
+  return eventually(what, poll, SOON_MS);
 }
 
 /** The answer is a failure of the handler with this status and a message that contains this. */
-export function assertFailed(answer: Answer, status: number, message: string): void {
+export function assertFailed(answer: HttpAnswer, status: number, message: string): void {
   assert.equal(answer.status, status, answer.text);
   const error = errorOf(answer);
   assert.equal(error.code, status);

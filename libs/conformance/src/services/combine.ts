@@ -15,7 +15,7 @@ export type Tree =
   | { readonly kind: "orTimeout"; readonly of: Tree; readonly ms: number }
   | { readonly kind: "map"; readonly of: Tree };
 
-export type Settled = { readonly value: unknown } | { readonly failure: string } | { readonly failures: readonly string[] };
+export type CombinedResult = { readonly value: unknown } | { readonly failure: string } | { readonly failures: readonly string[] };
 
 export const combineService = (suffix: string, echo: EchoService) => {
   function build(ctx: Context, tree: Tree): RestatePromise<unknown> {
@@ -61,13 +61,13 @@ export const combineService = (suffix: string, echo: EchoService) => {
       case "any":
         return RestatePromise.any(tree.of.map((one) => build(ctx, one)));
       case "allSettled":
-        return RestatePromise.allSettled(tree.of.map((one) => build(ctx, one))).map((results) => (results ?? []).map(wordOf));
+        return RestatePromise.allSettled(tree.of.map((one) => build(ctx, one))).map((results) => (results ?? []).map(textOf));
     }
   }
   return service({
     name: `Combine${suffix}`,
     handlers: {
-      settle: async (ctx: Context, tree: Tree): Promise<Settled> => {
+      settle: async (ctx: Context, tree: Tree): Promise<CombinedResult> => {
         try {
           return { value: await build(ctx, tree) };
         } catch (error) {
@@ -99,6 +99,6 @@ export const combineService = (suffix: string, echo: EchoService) => {
   });
 };
 
-function wordOf(result: PromiseSettledResult<unknown>): string {
+function textOf(result: PromiseSettledResult<unknown>): string {
   return result.status === "fulfilled" ? `ok ${String(result.value)}` : `no ${(result.reason as Error).message}`;
 }

@@ -12,7 +12,7 @@ import {
 import { probe } from "../probe.js";
 import { QUICK_RETRIES } from "./common.js";
 
-export interface Job {
+export interface CrashJob {
   /** Unique. */
   readonly name: string;
   readonly steps: number;
@@ -21,7 +21,7 @@ export interface Job {
   readonly tallies: readonly string[];
 }
 
-export const tallyObject = object({
+export const counterObject = object({
   name: "Tally",
   handlers: {
     add: async (ctx: ObjectContext, by: number) => {
@@ -39,16 +39,16 @@ export const workService = service({
   name: "Work",
   handlers: {
     /** The values of its steps, in order. Every attempt notes what it saw of each. */
-    work: async (ctx: Context, { name, steps, sleepMs, tallies }: Job) => {
+    work: async (ctx: Context, { name, steps, sleepMs, tallies }: CrashJob) => {
       const values: string[] = [];
       const [first, ...others] = tallies;
-      for (const key of others) ctx.objectSendClient(tallyObject, key).add(1);
+      for (const key of others) ctx.objectSendClient(counterObject, key).add(1);
       for (let step = 0; step < steps; step++) {
         const value = await ctx.run(`step ${step}`, () => `${name}/${step}/${probe.bump(`ran:${name}/${step}`)}`);
         probe.push(`saw:${name}/${step}`, value);
         values.push(value);
         const pause = ctx.sleep(sleepMs);
-        await RestatePromise.all(first === undefined ? [pause] : [pause, ctx.objectClient(tallyObject, first).add(1)]);
+        await RestatePromise.all(first === undefined ? [pause] : [pause, ctx.objectClient(counterObject, first).add(1)]);
       }
       return values;
     },

@@ -11,9 +11,9 @@ export const ledgerObject = object({
   handlers: {
     /** Keeps every number it saw, in the order in which it saw them. */
     book: async (ctx: ObjectContext, { n }: Booking) => {
-      const seen = (await ctx.get<number[]>("seen")) ?? [];
-      seen.push(n);
-      ctx.set("seen", seen);
+      const numbers = (await ctx.get<number[]>("seen")) ?? [];
+      numbers.push(n);
+      ctx.set("seen", numbers);
     },
     seen: async (ctx: ObjectContext) => (await ctx.get<number[]>("seen")) ?? [],
   },

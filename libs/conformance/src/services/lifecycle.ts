@@ -8,7 +8,7 @@ import { mended } from "./failures.js";
 /** Between two attempts of `backsOff`: long enough to act in between, short enough to wait for. */
 export const BACK_OFF_MS = 3_000;
 
-export const lifeService = service({
+export const lifecycleService = service({
   name: "Life",
   handlers: {
     /** Its stream is open, and it does not listen. */
@@ -56,9 +56,9 @@ export const lifeService = service({
     },
     /** Children of every kind: called, sent, and sent for later. */
     parent: async (ctx: Context, name: string) => {
-      const called = ctx.serviceClient<Waiter>({ name: "Life" }).waiting(`${name} called`);
-      const sent = ctx.serviceSendClient<Waiter>({ name: "Life" }).waiting(`${name} sent`);
-      const later = ctx.serviceSendClient<Waiter>({ name: "Life" }).waiting(`${name} later`, rpc.sendOpts({ delay: FOREVER_MS }));
+      const called = ctx.serviceClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} called`);
+      const sent = ctx.serviceSendClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} sent`);
+      const later = ctx.serviceSendClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} later`, rpc.sendOpts({ delay: FOREVER_MS }));
       probe.put(`children:${name}`, [await called.invocationId, await sent.invocationId, await later.invocationId]);
       return called;
     },
@@ -66,11 +66,11 @@ export const lifeService = service({
   options: { retryPolicy: QUICK_RETRIES },
 });
 
-interface Waiter {
+interface WaitingHandlers {
   waiting(ctx: Context, name: string): Promise<unknown>;
 }
 
-export const lifeObject = object({
+export const lifecycleObject = object({
   name: "Locked",
   handlers: {
     failing: handlers.object.exclusive(

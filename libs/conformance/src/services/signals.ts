@@ -116,7 +116,7 @@ export const treeObjects = (suffix: string) => {
           case "signal":
             return ctx.signal<void>("never");
           case "call": // Of itself: its key is locked, so the callee stays in the inbox.
-            return ctx.objectClient<Leaf>({ name: `Leaf${suffix}` }, ctx.key).block("sleep");
+            return ctx.objectClient<LeafHandlers>({ name: `Leaf${suffix}` }, ctx.key).block("sleep");
           case "run": // Busy between many quick steps; sees the cancellation at the next of them.
             for (let i = 0; i < 2_000; i++) {
               await ctx.run("quick", () => new Promise<void>((resolve) => setTimeout(resolve, 5)));
@@ -182,6 +182,6 @@ export const treeObjects = (suffix: string) => {
   });
   return { leaf, root, persistent };
 };
-interface Leaf {
+interface LeafHandlers {
   block(ctx: ObjectContext, blocking: Blocking): Promise<void>;
 }

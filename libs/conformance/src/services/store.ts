@@ -29,19 +29,19 @@ export const storeObject = (suffix: string) =>
       },
       /** Everything it reads it has written itself in the same attempt. */
       ownWrites: async (ctx: ObjectContext) => {
-        const seen: unknown[] = [await ctx.get("own")];
+        const values: unknown[] = [await ctx.get("own")];
         for (const value of [1, 2]) {
           ctx.set("own", value);
-          seen.push(await ctx.get("own"));
+          values.push(await ctx.get("own"));
         }
         ctx.clear("own");
-        seen.push(await ctx.get("own"));
+        values.push(await ctx.get("own"));
         ctx.set("own", 3);
         ctx.clearAll();
-        seen.push(await ctx.get("own"));
+        values.push(await ctx.get("own"));
         ctx.set("own", 4);
-        seen.push(await ctx.get("own"), (await ctx.stateKeys()).sort());
-        return seen;
+        values.push(await ctx.get("own"), (await ctx.stateKeys()).sort());
+        return values;
       },
       /** Everything it reads comes from the journal or the store of a later attempt. */
       acrossSleeps: async (ctx: ObjectContext) => {
@@ -57,16 +57,16 @@ export const storeObject = (suffix: string) =>
       lazyGet: shared({ enableLazyState: true }, async (ctx: ObjectSharedContext, key: string) => ctx.get(key)),
       lazyKeys: exclusive({ enableLazyState: true }, async (ctx: ObjectContext) => (await ctx.stateKeys()).sort()),
       lazyMix: exclusive({ enableLazyState: true }, async (ctx: ObjectContext) => {
-        const seen: unknown[] = [await ctx.get("a"), await ctx.get("missing")];
+        const values: unknown[] = [await ctx.get("a"), await ctx.get("missing")];
         ctx.set("a", "changed");
-        seen.push(await ctx.get("a"));
+        values.push(await ctx.get("a"));
         await ctx.sleep(20);
-        seen.push(await ctx.get("b"));
+        values.push(await ctx.get("b"));
         ctx.clear("b");
-        seen.push(await ctx.get("b"), (await ctx.stateKeys()).sort());
+        values.push(await ctx.get("b"), (await ctx.stateKeys()).sort());
         ctx.clearAll();
-        seen.push(await ctx.get("c"), await ctx.stateKeys());
-        return seen;
+        values.push(await ctx.get("c"), await ctx.stateKeys());
+        return values;
       }),
       setThenFail: async (ctx: ObjectContext, name: string) => {
         ctx.set("writes", ((await ctx.get<number>("writes")) ?? 0) + 1);

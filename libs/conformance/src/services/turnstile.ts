@@ -13,7 +13,7 @@ import {
   workflow,
 } from "@restatedev/restate-sdk";
 
-export interface Visit {
+export interface GateRequest {
   /** Counted together with others of the same group. */
   readonly group: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface Visit {
   readonly ms?: number;
 }
 
-class Group {
+class GateGroup {
   readonly inside = new Set<string>();
   readonly came: string[] = [];
   /** By `performance.now()`. */
@@ -33,17 +33,17 @@ class Group {
 }
 
 /** Who is inside now, who came in which order, and how many were inside at most. */
-export class Turnstile {
-  readonly #groups = new Map<string, Group>();
+export class AdmissionGate {
+  readonly #groups = new Map<string, GateGroup>();
 
-  group(name: string): Group {
-    const known = this.#groups.get(name) ?? new Group();
-    this.#groups.set(name, known);
-    return known;
+  group(name: string): GateGroup {
+    const existing = this.#groups.get(name) ?? new GateGroup();
+    this.#groups.set(name, existing);
+    return existing;
   }
 
   /** Resolves when the visitor leaves: its time is over, it is let go, or its attempt was cut off. */
-  async visit({ group: groupName, name, ms }: Visit, cutOff: AbortSignal): Promise<void> {
+  async enter({ group: groupName, name, ms }: GateRequest, cutOff: AbortSignal): Promise<void> {
     const group = this.group(groupName);
     group.came.push(name);
     group.cameAtMs.push(performance.now());
@@ -75,9 +75,9 @@ export class Turnstile {
   }
 }
 
-export const turnstile = new Turnstile();
+export const admissionGate = new AdmissionGate();
 
-interface Relay {
+interface RelayRequest {
   readonly scope: string;
   readonly limitKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -86,17 +86,17 @@ interface Relay {
 export const gateService = service({
   name: "Gate",
   handlers: {
-    pass: async (ctx: Context, visit: Visit) => {
-      await turnstile.visit(visit, ctx.request().attemptCompletedSignal);
-      return visit.name;
+    pass: async (ctx: Context, request: GateRequest) => {
+      await admissionGate.enter(request, ctx.request().attemptCompletedSignal);
+      return request.name;
     },
     /** Comes, is suspended until somebody completes its awakeable, comes again, and goes. */
-    nap: handlers.handler({ inactivityTimeout: 1 }, async (ctx: Context, { group, name }: Visit) => {
-      turnstile.group(group).came.push(name);
+    nap: handlers.handler({ inactivityTimeout: 1 }, async (ctx: Context, { group, name }: GateRequest) => {
+      admissionGate.group(group).came.push(name);
       const { id, promise } = ctx.awakeable<string>();
       naps.set(name, id);
       const woken = await promise;
-      turnstile.group(group).came.push(`${name} again`);
+      admissionGate.group(group).came.push(`${name} again`);
       return woken;
     }),
     /** Who this invocation is to flow control, and what headers it sees. */
@@ -105,7 +105,7 @@ export const gateService = service({
       return { scope, limitKey, idempotencyKey, headers: Object.fromEntries(headers) };
     },
     /** Calls `who` in another scope. */
-    relay: async (ctx: Context, { scope, limitKey, headers }: Relay) =>
+    relay: async (ctx: Context, { scope, limitKey, headers }: RelayRequest) =>
       ctx.genericCall<null, Who>({
         service: "Gate",
         method: "who",

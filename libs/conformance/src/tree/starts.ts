@@ -51,12 +51,12 @@ interface Module {
   readonly sideEffectImports: readonly string[];
 }
 
-interface Node {
+interface AstNode {
   readonly type: string;
   readonly [key: string]: unknown;
 }
 
-interface Target {
+interface ModuleExport {
   readonly module: string;
   readonly name: string;
 }
@@ -67,8 +67,8 @@ export class StartedPrograms {
   readonly #modules = new Map<string, Module>();
   readonly #exports = new Map<string, Readonly<Record<string, string>>>();
   readonly #files = new Map<string, string | undefined>();
-  readonly #targets = new Map<string, readonly Target[]>();
-  readonly #found = new Map<string, ReadonlyMap<string, string>>();
+  readonly #targets = new Map<string, readonly ModuleExport[]>();
+  readonly #startsByPath = new Map<string, ReadonlyMap<string, string>>();
 
   /** `packages`: the folder of each package, below `root`, by the package's name. */
   constructor(root: string, packages: ReadonlyMap<string, string>) {
@@ -78,38 +78,38 @@ export class StartedPrograms {
 
   /** Suffixes of what the suite at `path` (below the root) may start, each with the chain of declarations that leads there. */
   of(path: string): ReadonlyMap<string, string> {
-    let found = this.#found.get(path);
-    if (found === undefined) {
-      found = this.#follow(path);
-      this.#found.set(path, found);
+    let starts = this.#startsByPath.get(path);
+    if (starts === undefined) {
+      starts = this.#follow(path);
+      this.#startsByPath.set(path, starts);
     }
-    return found;
+    return starts;
   }
 
   #follow(path: string): ReadonlyMap<string, string> {
-    const found = new Map<string, string>();
-    const seen = new Set<string>();
+    const starts = new Map<string, string>();
+    const visited = new Set<string>();
     const queue: { readonly module: string; readonly name: string; readonly chain: string }[] = [
       { module: path, name: ALL, chain: path },
     ];
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       const { module, name, chain } = next;
-      if (seen.has(`${module}#${name}`)) continue;
-      seen.add(`${module}#${name}`);
+      if (visited.has(`${module}#${name}`)) continue;
+      visited.add(`${module}#${name}`);
       const isOfNode = module.startsWith("node:");
       const isDeclared = isOfNode || name === ALL || this.#module(module).declarations.has(name);
       const suffix = isDeclared ? STARTERS[module] : undefined;
-      if (suffix !== undefined) found.set(suffix, chain);
+      if (suffix !== undefined) starts.set(suffix, chain);
       // What a starter starts in turn is covered by its suffix.
       if (suffix !== undefined || isOfNode) continue;
       for (const target of this.#targetsOf(module, name)) {
         queue.push({ ...target, chain: `${chain} → ${target.module}#${target.name}` });
       }
     }
-    return found;
+    return starts;
   }
 
-  #targetsOf(path: string, name: string): readonly Target[] {
+  #targetsOf(path: string, name: string): readonly ModuleExport[] {
     const key = `${path}#${name}`;
     let targets = this.#targets.get(key);
     if (targets === undefined) {
@@ -119,9 +119,9 @@ export class StartedPrograms {
     return targets;
   }
 
-  #readTargets(path: string, name: string): readonly Target[] {
+  #readTargets(path: string, name: string): readonly ModuleExport[] {
     const module = this.#module(path);
-    const targets: Target[] = [];
+    const targets: ModuleExport[] = [];
     const add = (from: string, imported: string): void => {
       const target = this.#resolve(path, from);
       if (target !== undefined) targets.push({ module: target, name: imported });
@@ -184,8 +184,8 @@ export class StartedPrograms {
     const candidates = [path, path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")];
     // Generated messages start nothing, and are the largest files.
     const isLeaf = (one: string): boolean => !/\.(tsx?|mjs)$/.test(one) || /[/\\]gen[/\\]/.test(one);
-    const found = candidates.find((one) => !isLeaf(one) && existsSync(resolve(this.#root, one)));
-    return found === undefined ? undefined : relative(this.#root, resolve(this.#root, found));
+    const match = candidates.find((one) => !isLeaf(one) && existsSync(resolve(this.#root, one)));
+    return match === undefined ? undefined : relative(this.#root, resolve(this.#root, match));
   }
 
   #module(path: string): Module {
@@ -204,7 +204,7 @@ function parse(source: string, path: string): Module {
   const syntax = path.endsWith(".mjs")
     ? ({ syntax: "ecmascript" } as const)
     : ({ syntax: "typescript", tsx: path.endsWith(".tsx") } as const);
-  const body = parseSync(source, { ...syntax, target: "esnext" }).body as unknown as readonly Node[];
+  const body = parseSync(source, { ...syntax, target: "esnext" }).body as unknown as readonly AstNode[];
   const module = {
     declarations: new Map<string, Declaration>(),
     statements: [] as Declaration[],
@@ -227,7 +227,7 @@ type MutableModule = {
 
 const textOf = (node: unknown): string => (node as { readonly value: string }).value;
 
-function readItem(item: Node, module: MutableModule): void {
+function readItem(item: AstNode, module: MutableModule): void {
   switch (item.type) {
     case "ImportDeclaration":
       return readImport(item, module);
@@ -237,15 +237,15 @@ function readItem(item: Node, module: MutableModule): void {
     case "ExportNamedDeclaration":
       return readExport(item, module);
     case "ExportDeclaration":
-      return readItem(item["declaration"] as Node, module);
+      return readItem(item["declaration"] as AstNode, module);
     case "ClassDeclaration":
     case "FunctionDeclaration":
       module.declarations.set(textOf(item["identifier"]), used(item));
       return;
     case "VariableDeclaration":
-      for (const declarator of item["declarations"] as readonly Node[]) {
+      for (const declarator of item["declarations"] as readonly AstNode[]) {
         const declaration = used(declarator);
-        for (const name of boundNames(declarator["id"] as Node)) module.declarations.set(name, declaration);
+        for (const name of boundNames(declarator["id"] as AstNode)) module.declarations.set(name, declaration);
       }
       return;
     default:
@@ -253,10 +253,10 @@ function readItem(item: Node, module: MutableModule): void {
   }
 }
 
-function readImport(item: Node, module: MutableModule): void {
+function readImport(item: AstNode, module: MutableModule): void {
   if (item["typeOnly"] === true) return;
   const from = textOf(item["source"]);
-  const specifiers = item["specifiers"] as readonly Node[];
+  const specifiers = item["specifiers"] as readonly AstNode[];
   if (specifiers.length === 0) module.sideEffectImports.push(from);
   for (const specifier of specifiers) {
     if (specifier["isTypeOnly"] === true) continue;
@@ -269,10 +269,10 @@ function readImport(item: Node, module: MutableModule): void {
   }
 }
 
-function readExport(item: Node, module: MutableModule): void {
+function readExport(item: AstNode, module: MutableModule): void {
   if (item["typeOnly"] === true) return;
   const from = item["source"] === null || item["source"] === undefined ? undefined : textOf(item["source"]);
-  for (const specifier of item["specifiers"] as readonly Node[]) {
+  for (const specifier of item["specifiers"] as readonly AstNode[]) {
     if (specifier["isTypeOnly"] === true) continue;
     if (specifier.type !== "ExportSpecifier") {
       if (from !== undefined) module.reexports.set(textOf(specifier["name"]), { from, name: ALL });
@@ -286,7 +286,7 @@ function readExport(item: Node, module: MutableModule): void {
   }
 }
 
-function boundNames(pattern: Node): string[] {
+function boundNames(pattern: AstNode): string[] {
   if (pattern.type === "Identifier") return [pattern["value"] as string];
   const names: string[] = [];
   walk(pattern, (node) => {
@@ -296,13 +296,13 @@ function boundNames(pattern: Node): string[] {
 }
 
 /** Identifiers that are used as values below a node. */
-function used(root: Node): Declaration {
+function used(root: AstNode): Declaration {
   const identifiers = new Set<string>();
   const dynamicImports: string[] = [];
   walk(root, (node) => {
     if (node.type === "Identifier") identifiers.add(node["value"] as string);
-    if (node.type === "CallExpression" && (node["callee"] as Node).type === "Import") {
-      const [argument] = node["arguments"] as readonly { readonly expression: Node }[];
+    if (node.type === "CallExpression" && (node["callee"] as AstNode).type === "Import") {
+      const [argument] = node["arguments"] as readonly { readonly expression: AstNode }[];
       if (argument?.expression.type === "StringLiteral") dynamicImports.push(textOf(argument.expression));
     }
   });
@@ -310,20 +310,20 @@ function used(root: Node): Declaration {
 }
 
 /** Every node below, without types, names of properties, and names of members. */
-function walk(node: unknown, visit: (node: Node) => void): void {
+function walk(node: unknown, visit: (node: AstNode) => void): void {
   if (Array.isArray(node)) {
     for (const one of node) walk(one, visit);
     return;
   }
   if (typeof node !== "object" || node === null) return;
-  const { type } = node as Partial<Node>;
+  const { type } = node as Partial<AstNode>;
   if (type?.startsWith("Ts") && type !== "TsAsExpression") {
-    return walk((node as Node)["expression"], visit);
+    return walk((node as AstNode)["expression"], visit);
   }
-  if (type !== undefined) visit(node as Node);
+  if (type !== undefined) visit(node as AstNode);
   for (const [key, child] of Object.entries(node)) {
-    if (type === "MemberExpression" && key === "property" && (child as Node).type === "Identifier") continue;
-    if (key === "key" && (child as Node | null)?.type === "Identifier") continue;
+    if (type === "MemberExpression" && key === "property" && (child as AstNode).type === "Identifier") continue;
+    if (key === "key" && (child as AstNode | null)?.type === "Identifier") continue;
     walk(child, visit);
   }
 }

@@ -34,12 +34,12 @@ beforeAll(async () => {
 afterAll(() => kubernetes[Symbol.asyncDispose](), TEST_MS);
 
 async function create(path: string, body: unknown): Promise<void> {
-  const { status, text } = await kubernetes.ask({ method: "POST", path, body });
+  const { status, text } = await kubernetes.request({ method: "POST", path, body });
   if (status !== 201) throw new Error(`${path}: ${text}`);
 }
 
 const asOperator = (method: "GET" | "PATCH" | "POST", path: string, body?: unknown) =>
-  kubernetes.ask({ method, path, body }, OPERATOR);
+  kubernetes.request({ method, path, body }, OPERATOR);
 
 /** Lets the operator at the Secrets of that namespace, as it does for environments. */
 function bind(namespace: string, query = "") {

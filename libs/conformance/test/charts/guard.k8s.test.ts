@@ -18,16 +18,16 @@ beforeAll(async () => {
   const objects = await render({});
   for (const body of objects.filter(({ kind }) => kind === "CustomResourceDefinition"))
     await create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body);
-  await eventually("environments are served", async () => (await kubernetes.ask({ path: ENVIRONMENTS })).status === 200);
-  const ofKind = (wanted: string): Rendered =>
-    objects.find(({ kind, metadata }) => kind === wanted && metadata.name === "perdure-deletion-guard") as Rendered;
+  await eventually("environments are served", async () => (await kubernetes.request({ path: ENVIRONMENTS })).status === 200);
+  const ofKind = (kindName: string): Rendered =>
+    objects.find(({ kind, metadata }) => kind === kindName && metadata.name === "perdure-deletion-guard") as Rendered;
   await create(`${POLICIES}/validatingadmissionpolicies`, ofKind("ValidatingAdmissionPolicy"));
   await create(`${POLICIES}/validatingadmissionpolicybindings`, ofKind("ValidatingAdmissionPolicyBinding"));
 }, FIRST_MS);
 afterAll(() => kubernetes[Symbol.asyncDispose](), TEST_MS);
 
 async function create(path: string, body: unknown): Promise<void> {
-  const { status, text } = await kubernetes.ask({ method: "POST", path, body });
+  const { status, text } = await kubernetes.request({ method: "POST", path, body });
   if (status !== 201) throw new Error(`${path}: ${text}`);
 }
 
@@ -48,7 +48,7 @@ async function furnish(name: string, { isLive }: { readonly isLive: boolean }): 
 }
 
 const remove = (what: string, query = "", user?: string) =>
-  kubernetes.ask({ method: "DELETE", path: `/api/v1/namespaces/${what}${query}` }, user);
+  kubernetes.request({ method: "DELETE", path: `/api/v1/namespaces/${what}${query}` }, user);
 
 const HOLDING = [
   "",
@@ -85,7 +85,7 @@ describe("while an environment exists", () => {
     "whose protection was taken away, they are deleted by whoever may delete such objects",
     async () => {
       const body = { spec: { deletionProtection: false } };
-      expect(await kubernetes.ask({ method: "PATCH", path: `${ENVIRONMENTS}/${NAME}`, body })).toMatchObject({ status: 200 });
+      expect(await kubernetes.request({ method: "PATCH", path: `${ENVIRONMENTS}/${NAME}`, body })).toMatchObject({ status: 200 });
       await eventually("the API server has seen that", async () => (await remove(NAME, "?dryRun=All")).status === 200);
     },
     TEST_MS,

@@ -48,10 +48,10 @@ afterAll(async () => {
 }, TEST_MS);
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const get = (path: string) => kubernetes.ask({ path });
+const get = (path: string) => kubernetes.request({ path });
 
 async function create(path: string, body: unknown): Promise<void> {
-  const { status, text } = await kubernetes.ask({ method: "POST", path, body });
+  const { status, text } = await kubernetes.request({ method: "POST", path, body });
   if (status !== 201) throw new Error(text);
 }
 
@@ -82,7 +82,7 @@ test.each(VALUES)(
   async (values) => {
     for (const body of await render({ values })) {
       const path = `${pathOf(body)}?dryRun=All&fieldValidation=Strict`;
-      const { status, text } = await kubernetes.ask({ method: "POST", path, body });
+      const { status, text } = await kubernetes.request({ method: "POST", path, body });
       expect([nameOf(body), status, status === 201 ? "" : text]).toEqual([nameOf(body), 201, ""]);
     }
   },
@@ -120,8 +120,8 @@ async function internalTls(): Promise<Readonly<Record<"ca.crt" | "tls.crt" | "tl
   return { "ca.crt": text("ca.crt"), "tls.crt": text("tls.crt"), "tls.key": text("tls.key") };
 }
 const generationOf = async (name: string, kind = "Deployment"): Promise<number> => {
-  const found = (await find(kind, name, "apps/v1")) as { readonly metadata: { readonly generation?: number } } | undefined;
-  return found?.metadata.generation ?? 0;
+  const result = (await find(kind, name, "apps/v1")) as { readonly metadata: { readonly generation?: number } } | undefined;
+  return result?.metadata.generation ?? 0;
 };
 const environments = "/apis/perdure.dev/v1alpha1/environments";
 
@@ -143,8 +143,8 @@ test(
     expect(await signingRoot()).toMatch(/^1 [A-Za-z0-9+/]{43}=\n$/);
     expect(await forwarding()).toMatch(/^1 [A-Za-z0-9+/]{43}=\n$/);
     expect(await forwarding()).not.toBe(await signingRoot());
-    const told = await runHelm("get", "values", "-a", "cell", "-n", NAMESPACE, "--kubeconfig", await kubernetes.kubeconfigFile());
-    expect(told).not.toContain((await signingRoot()).slice(2, 46));
+    const helmValues = await runHelm("get", "values", "-a", "cell", "-n", NAMESPACE, "--kubeconfig", await kubernetes.kubeconfigFile());
+    expect(helmValues).not.toContain((await signingRoot()).slice(2, 46));
     // What hooks brought along has gone with them.
     for (const [kind, api] of [
       ["Job", "batch/v1"],
@@ -176,28 +176,28 @@ test(
       `--tls.private-key-file=${file("internal-tls.key", made["tls.key"])}`,
     ];
     const tenancyAt = [`--tenancy.addresses=localhost:${grpc}`, ...mutualTls];
-    const doors = (...names: readonly string[]): string[] =>
+    const bindFlags = (...names: readonly string[]): string[] =>
       names.flatMap((name) => [`--${name}.bind-port=0`, `--${name}.bind-address=127.0.0.1`]);
     const flagsOf: Readonly<Record<string, readonly string[]>> = {
       tenancy: [
-        ...doors("api", "probes"),
+        ...bindFlags("api", "probes"),
         `--grpc.bind-port=${grpc}`,
         ...mutualTls,
         `--secrets.key-file=${file("keys", await signingRoot())}`,
         `--console.forwarding-key-file=${file("forwarding", await forwarding())}`,
       ],
       gateway: [
-        ...doors("ingress", "admin", "probes"),
+        ...bindFlags("ingress", "admin", "probes"),
         ...tenancyAt,
         `--forwarding-key-file=${file("forwarding", await forwarding())}`,
       ],
       "tunnel-relay": [
-        ...doors("tunnels", "proxy", "probes"),
+        ...bindFlags("tunnels", "proxy", "probes"),
         ...tenancyAt,
         `--public-tls.certificate-file=${file("tls.crt", certificate)}`,
         `--public-tls.private-key-file=${file("tls.key", privateKey)}`,
       ],
-      operator: doors("probes"),
+      operator: bindFlags("probes"),
     };
     const containers = containersIn(await objects());
     expect(containers.map(({ name }) => name).toSorted()).toEqual(Object.keys(flagsOf).toSorted());
@@ -249,7 +249,7 @@ test(
     const rotating = await generations();
     const stringData = { url: `${postgres.url}?application_name=rotated` };
     const path = `/api/v1/namespaces/${NAMESPACE}/secrets/perdure-postgres`;
-    expect((await kubernetes.ask({ method: "PATCH", path, body: { stringData } })).status).toBe(200);
+    expect((await kubernetes.request({ method: "PATCH", path, body: { stringData } })).status).toBe(200);
     await helm("upgrade", ...values, ...flags("migrations.enabled=false"));
     // The autoscaler changes gateways whenever it likes.
     expect((await generations()).slice(0, 2)).toEqual([rotating[0], (rotating[1] ?? 0) + 1]);
@@ -271,7 +271,7 @@ test(
     expect(await find("Deployment", "perdure-operator", "apps/v1")).toBeDefined();
     expect((await get(`${environments}/env-0123456789abcdef`)).status).toBe(200);
 
-    expect((await kubernetes.ask({ method: "DELETE", path: `${environments}/env-0123456789abcdef` })).status).toBe(200);
+    expect((await kubernetes.request({ method: "DELETE", path: `${environments}/env-0123456789abcdef` })).status).toBe(200);
     const left = await objects();
     await helm("uninstall");
     expect(jobs.played.at(-1)).toMatchObject({ component: "predelete", isGood: true });

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ControlPlane } from "@perdure/servers";
 import { type Container, NAMESPACE, type Variable } from "./release.js";
 
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 interface Pod {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
@@ -31,7 +31,7 @@ export class PlayedJobs implements AsyncDisposable {
   readonly played: Played[] = [];
   readonly #kubernetes: ControlPlane;
   readonly #bundles: Bundles;
-  readonly #seen = new Set<string>();
+  readonly #startedJobs = new Set<string>();
   readonly #running: Promise<void>;
   #isOpen = true;
 
@@ -47,11 +47,11 @@ export class PlayedJobs implements AsyncDisposable {
         items: readonly Pod[];
       };
       for (const pod of items) {
-        if (this.#seen.has(pod.metadata.name)) continue;
-        this.#seen.add(pod.metadata.name);
+        if (this.#startedJobs.has(pod.metadata.name)) continue;
+        this.#startedJobs.add(pod.metadata.name);
         await this.#play(pod);
       }
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   }
 
@@ -75,7 +75,7 @@ export class PlayedJobs implements AsyncDisposable {
     this.played.push({ component, isGood, output, deployments: items.map((one) => one.metadata.name) });
     const path = `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}/status`;
     const body = { status: { phase: isGood ? "Succeeded" : "Failed" } };
-    const { status, text } = await this.#kubernetes.ask({ method: "PATCH", path, body });
+    const { status, text } = await this.#kubernetes.request({ method: "PATCH", path, body });
     if (status !== 200) throw new Error(text);
   }
 
@@ -95,7 +95,7 @@ export class PlayedJobs implements AsyncDisposable {
   }
 
   async #get(path: string): Promise<unknown> {
-    const { status, text } = await this.#kubernetes.ask({ path });
+    const { status, text } = await this.#kubernetes.request({ path });
     if (status !== 200) throw new Error(`${path}: ${text}`);
     return JSON.parse(text);
   }

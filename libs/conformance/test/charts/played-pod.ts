@@ -2,7 +2,7 @@
  * Why: that a program understands its settings does not mean that it gets ready with them. So here is a pod of the release as a process: with the arguments
  * and the environment of its container, and flags for what a machine has in other places than a pod.
  */
-import { Child } from "../../src/index.js";
+import { ChildProgram } from "../../src/index.js";
 import type { Container } from "./release.js";
 
 const READY_MS = 60_000;
@@ -18,23 +18,23 @@ export interface PlayedPodOptions {
 }
 
 export class PlayedPod implements AsyncDisposable {
-  readonly #child: Child;
+  readonly #child: ChildProgram;
   readonly #ready: Promise<string>;
 
   constructor({ bundle, container, references, flags, environment }: PlayedPodOptions) {
-    const told = container.env.map(({ name, value }) => [name, value ?? references[name] ?? "pod-0"] as const);
-    const env = { PATH: process.env["PATH"], ...environment, ...Object.fromEntries(told) };
+    const variables = container.env.map(({ name, value }) => [name, value ?? references[name] ?? "pod-0"] as const);
+    const env = { PATH: process.env["PATH"], ...environment, ...Object.fromEntries(variables) };
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const args = [bundle, ...(container.args ?? []), ...flags];
-    this.#child = Child.start(process.execPath, args, env, (line) => {
+    this.#child = ChildProgram.start(process.execPath, args, env, (line) => {
       if (line.includes('"msg":"ready"')) resolve((JSON.parse(line) as { readonly probes: string }).probes);
     });
-    const patience = setTimeout(
+    const timer = setTimeout(
       () => reject(new Error(`${container.name} is not ready: ${this.#child.lines.join("\n")}`)),
       READY_MS,
     );
     void this.#child.exited.then(() => reject(new Error(`${container.name} has ended: ${this.#child.lines.join("\n")}`)));
-    this.#ready = promise.finally(() => clearTimeout(patience));
+    this.#ready = promise.finally(() => clearTimeout(timer));
     this.#ready.catch(() => undefined); // Whoever asks hears of it.
   }
 

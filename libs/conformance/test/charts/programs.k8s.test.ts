@@ -21,13 +21,13 @@ beforeAll(async () => {
 /** Its settings as it prints them. Rejects with what it has against them. */
 async function settingsOf({ image, args = [], env }: Container): Promise<string> {
   const references: Readonly<Record<string, string>> = { PERDURE_METADATA__POSTGRES_URL: "postgres://me:hidden@db/perdure" };
-  const told = env.map(({ name, value }) => [name, value ?? references[name] ?? "pod-0"] as const);
-  const options = { env: { PATH: process.env["PATH"], ...Object.fromEntries(told) } };
+  const variables = env.map(({ name, value }) => [name, value ?? references[name] ?? "pod-0"] as const);
+  const options = { env: { PATH: process.env["PATH"], ...Object.fromEntries(variables) } };
   const bundle = bundles.get(/\/perdure-([a-z-]+):/.exec(image)?.[1] ?? "") as string;
   return (await promisify(execFile)(process.execPath, [bundle, ...args, "--print-config"], options)).stdout;
 }
 
-const WANTED: Readonly<Record<string, readonly string[]>> = {
+const EXPECTED_LINES: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     'region = "eu.private" # set by --region',
     'issuer = "https://api.eu.private.example.org:8443"',
@@ -92,9 +92,9 @@ test.each<readonly [ValuesName]>([["everything"], ["loadbalancer"]])(
     expect(containers.length).toBeGreaterThanOrEqual(4);
     for (const container of containers) {
       const settings = await settingsOf(container);
-      const wanted = values === "everything" ? WANTED[container.name] : [];
-      expect(wanted).toBeDefined();
-      for (const line of wanted ?? []) expect(settings).toContain(line);
+      const expectedLines = values === "everything" ? EXPECTED_LINES[container.name] : [];
+      expect(expectedLines).toBeDefined();
+      for (const line of expectedLines ?? []) expect(settings).toContain(line);
     }
   },
   TEST_MS,

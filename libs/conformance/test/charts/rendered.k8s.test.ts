@@ -42,9 +42,9 @@ const ABOUT_SECRETS: ReadonlySet<string> = new Set([
 
 const of = (values: ValuesName): Rendered[] => all.get(values) as Rendered[];
 const named = (objects: readonly Rendered[], name: string): Rendered => {
-  const found = objects.find((object) => nameOf(object) === name);
-  if (found === undefined) throw new Error(`there is no ${name}`);
-  return found;
+  const result = objects.find((object) => nameOf(object) === name);
+  if (result === undefined) throw new Error(`there is no ${name}`);
+  return result;
 };
 
 test.each(["perdure", "perdure-crds"])(
@@ -154,8 +154,8 @@ describe.each(VALUES)("with the values '%s'", (values) => {
     }
     for (const object of objects.filter(({ kind }) => kind === "NetworkPolicy")) {
       const { matchLabels } = object.spec.podSelector ?? {};
-      const isForAnybody = ["perdure-default-deny", "perdure-postgres"].includes(object.metadata.name);
-      if (!isForAnybody) expect([nameOf(object), podsOf(matchLabels).length]).toEqual([nameOf(object), 1]);
+      const isShared = ["perdure-default-deny", "perdure-postgres"].includes(object.metadata.name);
+      if (!isShared) expect([nameOf(object), podsOf(matchLabels).length]).toEqual([nameOf(object), 1]);
     }
     for (const object of objects.filter(({ kind }) => kind === "HorizontalPodAutoscaler")) {
       const { kind, name } = object.spec["scaleTargetRef"] as { kind: string; name: string };
@@ -184,9 +184,9 @@ describe.each(VALUES)("with the values '%s'", (values) => {
         "Always",
       ]);
     }
-    const told = new Map(containersIn(objects).flatMap(({ env }) => env.map(({ name, value }) => [name, value] as const)));
-    expect(told.get("PERDURE_IMAGES__REDIS")).toBe(`docker.io/library/redis:7.4@${digest}`);
-    expect(told.get("PERDURE_IMAGES__PULL_POLICY")).toBe("Always");
+    const variables = new Map(containersIn(objects).flatMap(({ env }) => env.map(({ name, value }) => [name, value] as const)));
+    expect(variables.get("PERDURE_IMAGES__REDIS")).toBe(`docker.io/library/redis:7.4@${digest}`);
+    expect(variables.get("PERDURE_IMAGES__PULL_POLICY")).toBe("Always");
     for (const container of containersIn(of(values))) expect(Object.keys(container)).not.toContain("imagePullPolicy");
   });
 
@@ -456,19 +456,19 @@ describe("walls", () => {
     for (const program of ["gateway", "operator", "tenancy", "tunnel-relay"]) {
       expect(named(of("everything"), `NetworkPolicy/perdure-${program}`).spec["egress"]).toContainEqual(rule);
     }
-    const told = (objects: readonly Rendered[]): readonly unknown[] =>
+    const variablesOf = (objects: readonly Rendered[]): readonly unknown[] =>
       containersIn(objects)
         .flatMap(({ env }) => env)
         .filter(({ name }) => /RUNTIMES__|__COLLECTOR/.test(name))
         .map(({ name, value }) => [name.replace(/^PERDURE_[A-Z]+__/, ""), value]);
-    expect(told(of("everything"))).toEqual([
+    expect(variablesOf(of("everything"))).toEqual([
       ["TRACING_ENDPOINT", "http://collector.observability:4318"],
       ["COLLECTOR_NAMESPACE_LABELS", '{"kubernetes.io/metadata.name":"observability"}'],
       ["COLLECTOR_POD_LABELS", '{"app.kubernetes.io/name":"collector"}'],
       ["COLLECTOR_CIDRS", "10.9.8.7/32"],
       ["COLLECTOR_PORT", "14318"],
     ]);
-    expect(told(of("minimal"))).toEqual([]);
+    expect(variablesOf(of("minimal"))).toEqual([]);
     const untraced = await render({ values: "everything", sets: ["global.tracing.endpoint="] });
     expect(JSON.stringify(untraced)).not.toMatch(/10\.9\.8\.7|TRACING/);
   });
@@ -497,9 +497,9 @@ describe("addresses of services", () => {
     ["ipv6", { ipFamilyPolicy: "SingleStack", ipFamilies: ["IPv6"] }],
   ])(
     "are of the wished family: %s",
-    async (family, wanted) => {
+    async (family, expected) => {
       const objects = await render({ sets: [`global.ipFamily=${family}`] });
-      for (const { spec } of objects.filter(({ kind }) => kind === "Service")) expect(spec).toMatchObject(wanted);
+      for (const { spec } of objects.filter(({ kind }) => kind === "Service")) expect(spec).toMatchObject(expected);
     },
     TEST_MS,
   );

@@ -30,8 +30,8 @@ beforeAll(async () => {
   objects = await render({ values: "everything" });
   hooks = objects.filter((object) => hookOf(object) === "test");
   server = createServer(({ url = "" }, response) => {
-    const known = answers.get(url) ?? [404];
-    response.writeHead(known.length > 1 ? (known.shift() as number) : (known[0] as number)).end();
+    const statuses = answers.get(url) ?? [404];
+    response.writeHead(statuses.length > 1 ? (statuses.shift() as number) : (statuses[0] as number)).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 }, FIRST_MS);

@@ -21,18 +21,18 @@ beforeAll(async () => {
 
 /** By object: the fields that may not change while it exists. */
 function unchangeable(objects: readonly Rendered[]): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
+  const result: Record<string, unknown> = {};
   for (const object of objects) {
     const { kind, spec } = object;
-    if (kind === "Deployment") found[nameOf(object)] = { selector: spec.selector };
+    if (kind === "Deployment") result[nameOf(object)] = { selector: spec.selector };
     if (kind === "StatefulSet") {
       const { selector, serviceName, podManagementPolicy, volumeClaimTemplates } = spec;
-      found[nameOf(object)] = { selector, serviceName, podManagementPolicy, volumeClaimTemplates: volumeClaimTemplates ?? [] };
+      result[nameOf(object)] = { selector, serviceName, podManagementPolicy, volumeClaimTemplates: volumeClaimTemplates ?? [] };
     }
-    if (kind === "Service") found[nameOf(object)] = { isHeadless: spec.clusterIP === "None" };
-    if (/Binding$/.test(kind)) found[nameOf(object)] = { roleRef: object["roleRef"] };
+    if (kind === "Service") result[nameOf(object)] = { isHeadless: spec.clusterIP === "None" };
+    if (/Binding$/.test(kind)) result[nameOf(object)] = { roleRef: object["roleRef"] };
   }
-  return found;
+  return result;
 }
 
 test.each<readonly [string, RenderOptions]>([

@@ -8,9 +8,9 @@ import { leavesOfSchema, leavesOfValues, openObjects, readmeOf } from "./values.
 const README = join(CHART, "README.md");
 
 test("what has a default has a rule, and the other way round", () => {
-  const known = leavesOfSchema().map(({ path }) => path);
-  expect(known.length).toBeGreaterThan(100);
-  expect(leavesOfValues().toSorted()).toEqual(known.toSorted());
+  const paths = leavesOfSchema().map(({ path }) => path);
+  expect(paths.length).toBeGreaterThan(100);
+  expect(leavesOfValues().toSorted()).toEqual(paths.toSorted());
 });
 
 test("each has a sentence, and no object takes names that nobody knows", () => {
@@ -20,7 +20,7 @@ test("each has a sentence, and no object takes names that nobody knows", () => {
 
 test("the README has all of them in its table", () => {
   const text = readFileSync(README, "utf8");
-  const wanted = readmeOf(text);
-  if (process.env["PERDURE_WRITE_CHARTS"] === "1") writeFileSync(README, wanted);
-  expect(readFileSync(README, "utf8")).toBe(wanted);
+  const expected = readmeOf(text);
+  if (process.env["PERDURE_WRITE_CHARTS"] === "1") writeFileSync(README, expected);
+  expect(readFileSync(README, "utf8")).toBe(expected);
 });

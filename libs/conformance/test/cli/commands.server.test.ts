@@ -1,21 +1,21 @@
 /** What the recordings do not cover of the official command line: other transports, editors, tokens, every way to name invocations. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { Cli, type CliOptions, openGuardedDoor } from "../../src/cli/index.js";
-import { eventually, FakeLambda, invocationIdOf, probe, SdkEndpoint, World } from "../../src/index.js";
+import { Cli, type CliOptions, openGuardedListener } from "../../src/cli/index.js";
+import { eventually, FakeLambda, invocationIdOf, probe, SdkEndpoint, TestWorld } from "../../src/index.js";
 import { echoService } from "../../src/services/echo.js";
-import { lifeObject, lifeService } from "../../src/services/lifecycle.js";
+import { lifecycleObject, lifecycleService } from "../../src/services/lifecycle.js";
 import { storeObject } from "../../src/services/store.js";
 import { buildOf } from "../../src/services/versions.js";
 
-let world: World;
+let world: TestWorld;
 let lambda: FakeLambda;
 let cli: Cli;
 beforeAll(async () => {
   lambda = await FakeLambda.start();
-  world = await World.start({ environment: lambda.environment });
+  world = await TestWorld.start({ environment: lambda.environment });
   world.own(lambda);
   cli = world.own(new Cli(world.server));
-  await world.deploy({ services: [echoService(""), lifeService, lifeObject, storeObject("")] });
+  await world.deploy({ services: [echoService(""), lifecycleService, lifecycleObject, storeObject("")] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -38,8 +38,8 @@ describe("the environment", () => {
   });
 
   test("a guarded door opens for the right token only", async () => {
-    await using door = await openGuardedDoor(world.server.adminUrl, "right");
-    await using guarded = new Cli({ adminUrl: door.url, ingressUrl: world.server.ingressUrl });
+    await using listener = await openGuardedListener(world.server.adminUrl, "right");
+    await using guarded = new Cli({ adminUrl: listener.url, ingressUrl: world.server.ingressUrl });
     const exitOf = async (token: string, ...args: string[]) =>
       (await guarded.run(args, { env: { RESTATE_AUTH_TOKEN: token } })).exitCode;
     expect(await exitOf("right", "services", "list")).toBe(0);
@@ -56,7 +56,7 @@ describe("the environment", () => {
     [["invocations", "list"], 1],
     [["whoami"], 0],
   ] as const)("nobody at home: %j ends with %i and says so", async (args, exitCode) => {
-    await using closed = await openGuardedDoor(world.server.adminUrl, "");
+    await using closed = await openGuardedListener(world.server.adminUrl, "");
     await closed[Symbol.asyncDispose]();
     await using lost = new Cli({ adminUrl: closed.url, ingressUrl: closed.url });
     const result = await lost.run(args);
@@ -94,17 +94,17 @@ describe("deployments", () => {
 
   test("headers go with every request to them, and are shown", async () => {
     const name = newName("Head");
-    const seen: unknown[] = [];
+    const calls: unknown[] = [];
     const endpoint = world.own(
       await SdkEndpoint.start({
         services: [buildOf(name, "one")],
-        onRequest: (_path, headers) => seen.push(headers["x-secret"]),
+        onRequest: (_path, headers) => calls.push(headers["x-secret"]),
       }),
     );
     const args = ["--extra-header", "x-secret=open", "--metadata", "team=blue"];
     const id = idIn(await run(["deployments", "register", endpoint.url, "-y", ...args]));
     await world.ingress.result([name, "k", "build"]);
-    expect(seen).toEqual(Array(seen.length).fill("open"));
+    expect(calls).toEqual(Array(calls.length).fill("open"));
     const described = await run(["deployments", "describe", id]);
     expect(described).toContain("Deployment Additional Header: x-secret: open");
     expect(described).toContain("team: blue");

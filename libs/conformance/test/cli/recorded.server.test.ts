@@ -10,15 +10,15 @@ import {
   type RecordedCommand,
   recordedCommands,
   replayCommand,
-  type Scenario,
+  type CliScenario,
 } from "../../src/cli/index.js";
-import { World } from "../../src/index.js";
+import { TestWorld } from "../../src/index.js";
 
-let world: World;
+let world: TestWorld;
 let cli: Cli;
-let scenario: Scenario;
+let scenario: CliScenario;
 beforeAll(async () => {
-  world = await World.start();
+  world = await TestWorld.start();
   cli = world.own(new Cli(world.server));
   scenario = await playScenario(world);
 }, 60_000);

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { Secret } from "@perdure/base";
 import { type AccountId, bareOf, type EnvironmentId, type KeyRole } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import { type Database, freePorts, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS, type TestTenancy, type TestUser } from "@perdure/tenancy/testing";
-import { type Answer, eventually, HttpClient, Program, programBundle } from "../../src/index.js";
+import { type HttpAnswer, eventually, HttpClient, ServiceProgram, programBundle } from "../../src/index.js";
 
 export const DOMAIN = "perdure.test";
 const READY_MS = 60_000;
@@ -35,16 +35,16 @@ export interface CloudEnvironment {
   readonly signingPublicKey: string;
   key(role?: KeyRole): Promise<{ readonly id: string; readonly text: string }>;
   /** `token`: what follows `Bearer `. */
-  ask(door: "ingress" | "admin", method: string, path: string, token?: string, json?: unknown): Promise<Answer>;
+  request(api: "ingress" | "admin", method: string, path: string, token?: string, json?: unknown): Promise<HttpAnswer>;
   /** By the name that it has in the cloud, at the common doors of a gateway, the first one by default. */
-  askByName(
-    door: "ingress" | "admin",
+  requestByName(
+    api: "ingress" | "admin",
     method: string,
     path: string,
     token?: string,
     json?: unknown,
     gateway?: number,
-  ): Promise<Answer>;
+  ): Promise<HttpAnswer>;
 }
 
 export interface CloudOptions {
@@ -55,18 +55,18 @@ export interface CloudOptions {
 
 export class CloudWorld implements AsyncDisposable {
   readonly directory: string;
-  readonly database: Database;
-  readonly tenancy: Program;
-  readonly gateways: readonly Program[];
+  readonly database: EmptyDatabase;
+  readonly tenancy: ServiceProgram;
+  readonly gateways: readonly ServiceProgram[];
   readonly apiUrl: string;
   /** Of the doors of each gateway. */
-  readonly doors: readonly { readonly ingress: string; readonly admin: string; readonly probes: string }[];
+  readonly gatewayUrls: readonly { readonly ingress: string; readonly admin: string; readonly probes: string }[];
   readonly people: TestTenancy;
   readonly #clients = new Map<string, HttpClient>();
   readonly #close: AsyncDisposableStack;
 
   private constructor(
-    parts: Pick<CloudWorld, "directory" | "database" | "tenancy" | "gateways" | "apiUrl" | "doors" | "people">,
+    parts: Pick<CloudWorld, "directory" | "database" | "tenancy" | "gateways" | "apiUrl" | "gatewayUrls" | "people">,
     close: AsyncDisposableStack,
   ) {
     this.directory = parts.directory;
@@ -74,7 +74,7 @@ export class CloudWorld implements AsyncDisposable {
     this.tenancy = parts.tenancy;
     this.gateways = parts.gateways;
     this.apiUrl = parts.apiUrl;
-    this.doors = parts.doors;
+    this.gatewayUrls = parts.gatewayUrls;
     this.people = parts.people;
     this.#close = close;
   }
@@ -84,14 +84,14 @@ export class CloudWorld implements AsyncDisposable {
     const directory = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
     const database = close.use(await startDatabase());
-    const [api, grpc, ...doorPorts] = (await freePorts(2 + 3 * count)) as [number, number, ...number[]];
+    const [api, grpc, ...gatewayPorts] = (await freePorts(2 + 3 * count)) as [number, number, ...number[]];
     const keyFile = join(directory, "keys");
     writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });
     const configFile = join(directory, "runtimes.toml");
     const allow = (onlyOrigins ?? []).map((origin) => `${origin}/`);
     writeFileSync(configFile, `[egress]\nallow = ${JSON.stringify(allow)}\n`);
     const tenancy = close.use(
-      await Program.launch({
+      await ServiceProgram.launch({
         service: "tenancy",
         settings: {
           "metadata.postgres-url": database.url,
@@ -115,10 +115,10 @@ export class CloudWorld implements AsyncDisposable {
     );
     // Told to stop rather than killed: it ends the runtimes it has made.
     close.defer(async () => void (await tenancy.stop()));
-    const gateways: Program[] = [];
-    const doors: { ingress: string; admin: string; probes: string }[] = [];
+    const gateways: ServiceProgram[] = [];
+    const gatewayUrls: { ingress: string; admin: string; probes: string }[] = [];
     for (let n = 0; n < count; n++) {
-      const [ingress, admin, probes] = doorPorts.slice(3 * n, 3 * n + 3) as [number, number, number];
+      const [ingress, admin, probes] = gatewayPorts.slice(3 * n, 3 * n + 3) as [number, number, number];
       const settings = {
         domain: DOMAIN,
         issuer: TEST_ISSUER,
@@ -129,8 +129,8 @@ export class CloudWorld implements AsyncDisposable {
         "probes.bind-port": probes,
         "environment-ports.enabled": String(n === 0),
       };
-      gateways.push(close.use(await Program.launch({ service: "cloud-gateway", settings })));
-      doors.push({
+      gateways.push(close.use(await ServiceProgram.launch({ service: "cloud-gateway", settings })));
+      gatewayUrls.push({
         ingress: `http://127.0.0.1:${ingress}`,
         admin: `http://127.0.0.1:${admin}`,
         probes: `http://127.0.0.1:${probes}`,
@@ -139,7 +139,7 @@ export class CloudWorld implements AsyncDisposable {
     await Promise.all([tenancy, ...gateways].map((program) => program.ready()));
     const people = close.use(await openTestTenancy(database.url));
     const apiUrl = `http://127.0.0.1:${api}`;
-    return new CloudWorld({ directory, database, tenancy, gateways, apiUrl, doors, people }, close.move());
+    return new CloudWorld({ directory, database, tenancy, gateways, apiUrl, gatewayUrls, people }, close.move());
   }
 
   /** Somebody new, with an account of their own. */
@@ -179,8 +179,8 @@ export class CloudWorld implements AsyncDisposable {
     const described = await eventually(
       `${name} is active`,
       async () => {
-        const told = await client.account(accountId, "DescribeEnvironment", { environmentId: id });
-        return told.status === "ACTIVE" ? told : undefined;
+        const description = await client.account(accountId, "DescribeEnvironment", { environmentId: id });
+        return description.status === "ACTIVE" ? description : undefined;
       },
       READY_MS,
     ).catch((cause: unknown) => {
@@ -205,17 +205,17 @@ export class CloudWorld implements AsyncDisposable {
         const made = await client.account(accountId, "CreateApiKey", { environmentId: id, roleId });
         return { id: made.keyId, text: made.apiKey };
       },
-      ask: (door, method, path, token, json) =>
-        this.client(urls[door]).request(method, path, { headers: headersOf(token), ...(json === undefined ? {} : { json }) }),
-      askByName: (door, method, path, token, json, gateway = 0) =>
-        this.client(this.doors[gateway]?.[door] ?? "").request(method, path, {
+      request: (api, method, path, token, json) =>
+        this.client(urls[api]).request(method, path, { headers: headersOf(token), ...(json === undefined ? {} : { json }) }),
+      requestByName: (api, method, path, token, json, gateway = 0) =>
+        this.client(this.gatewayUrls[gateway]?.[api] ?? "").request(method, path, {
           headers: { host: `${bareOf(id)}.env.us.${DOMAIN}`, ...headersOf(token) },
           ...(json === undefined ? {} : { json }),
         }),
     };
     await eventually(
       "its door is open",
-      async () => (await environment.ask("admin", "GET", "/version")).status === 200,
+      async () => (await environment.request("admin", "GET", "/version")).status === 200,
       READY_MS,
     );
     return environment;

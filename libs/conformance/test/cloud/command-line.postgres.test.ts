@@ -74,9 +74,9 @@ describe("with the token of a login in the profile", () => {
       expect(await runs(cli, "deployments", "list")).toContain("Greeter");
       expect(await runs(cli, "services", "list")).toContain("Greeter");
       // The service accepts only what this environment signed.
-      const called = await environment.ask("ingress", "POST", "/Greeter/greet", customer.user.token, "Ann");
+      const called = await environment.request("ingress", "POST", "/Greeter/greet", customer.user.token, "Ann");
       expect([called.status, called.json]).toEqual([200, "Hello Ann"]);
-      await environment.ask("ingress", "POST", "/Greeter/greet/send", customer.user.token, "Bo");
+      await environment.request("ingress", "POST", "/Greeter/greet/send", customer.user.token, "Bo");
       expect(await runs(cli, "sql", "select count(*) as calls from sys_invocation")).toMatch(/CALLS\s+2\b/);
       expect(await runs(cli, "invocations", "list", "--all")).toContain("greet");
     },
@@ -159,7 +159,7 @@ test(
       identityKeys: [own.signingPublicKey, next],
       onRequest: (_path, headers) => signers.add(signerOf(headers)),
     });
-    const register = (uri: string) => own.ask("admin", "POST", "/deployments", text, { uri });
+    const register = (uri: string) => own.request("admin", "POST", "/deployments", text, { uri });
     expect((await register(both.url)).status).toBe(201);
     expect([...signers]).toEqual([own.signingPublicKey]);
 
@@ -168,7 +168,7 @@ test(
     let isOver = false;
     const calling = (async () => {
       while (!isOver) {
-        const { status } = await own.ask("ingress", "POST", "/Greeter/greet", text, "Ann");
+        const { status } = await own.request("ingress", "POST", "/Greeter/greet", text, "Ann");
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (status !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
       }
@@ -186,7 +186,7 @@ test(
     expect([...signers].toSorted()).toEqual([own.signingPublicKey, next].toSorted());
     expect([...statuses.keys()].filter((status) => ![200, 502, 503].includes(status))).toEqual([]);
     const failed = "SELECT count(*) AS n FROM sys_journal_events WHERE event_json LIKE '%HTTP status 401%'";
-    const { json } = await own.ask("admin", "POST", "/query", text, { query: failed });
+    const { json } = await own.request("admin", "POST", "/query", text, { query: failed });
     expect(json).toMatchObject({ rows: [{ n: 0 }] });
 
     expect(await change("RetireSigningKey", { force: true })).toMatchObject({ signingPublicKeys: [next] });

@@ -28,7 +28,7 @@ let owner: ConsolePage;
 let account: string;
 let environment: EnvironmentId;
 
-const at = (door: "admin" | "ingress", path: string): string => `/console/environments/${environment}/${door}${path}`;
+const at = (api: "admin" | "ingress", path: string): string => `/console/environments/${environment}/${api}${path}`;
 const operation = (page: ConsolePage, name: string, body: object = {}): Promise<PageAnswer> =>
   page.post(`/console/cloud/${account}/${name}`, body);
 
@@ -65,13 +65,13 @@ describe("a visitor's page", () => {
         expect(names).not.toContain(gone);
       expect(called.text).not.toMatch(/perdure_session|eyJ/);
       expect(called.headers["x-restate-id"]).toMatch(/^inv_/);
-      const asked = await owner.post(
+      const answer = await owner.post(
         at("admin", "/query"),
         { query: "SELECT target, status FROM sys_invocation" },
         { accept: "application/json" },
       );
-      expect(asked.json.rows).toMatchObject([{ target: "Shop/headers" }]);
-      expect((await owner.ask("GET", at("admin", "/v4/deployments"))).text).toContain("sesame");
+      expect(answer.json.rows).toMatchObject([{ target: "Shop/headers" }]);
+      expect((await owner.request("GET", at("admin", "/v4/deployments"))).text).toContain("sesame");
       const sent = await owner.post(at("ingress", "/Shop/headers/send"), {}, { "idempotency-key": "once" });
       expect([sent.status, sent.json.status]).toEqual([202, "Accepted"]);
     },
@@ -90,7 +90,7 @@ describe("a visitor's page", () => {
         "x-content-type-options": "nosniff",
       });
       // And nobody gets there by a link.
-      const opened = await owner.ask("GET", at("ingress", "/Shop/page"), { "x-perdure-csrf": "", "sec-fetch-site": "none" });
+      const opened = await owner.request("GET", at("ingress", "/Shop/page"), { "x-perdure-csrf": "", "sec-fetch-site": "none" });
       expect([opened.status, opened.code]).toEqual([403, "PERD0403"]);
     },
     TEST_MS,
@@ -99,18 +99,18 @@ describe("a visitor's page", () => {
   test(
     "of a viewer sees and does not touch; of a stranger sees nothing; of a member who was removed no more",
     async () => {
-      const [viewer, stranger] = await Promise.all(
+      const [viewer, otherUser] = await Promise.all(
         ["viewer@perdure.test", "stranger@perdure.test"].map((email) => ConsolePage.of(world.apiUrl, email)),
       );
-      if (viewer === undefined || stranger === undefined) throw new Error("nobody came");
-      expect(await stranger.ask("GET", at("admin", "/services"))).toMatchObject({ status: 404, code: "PERD0404" });
+      if (viewer === undefined || otherUser === undefined) throw new Error("nobody came");
+      expect(await otherUser.request("GET", at("admin", "/services"))).toMatchObject({ status: 404, code: "PERD0404" });
       const { userId } = (await viewer.load()).json.user;
       const { token } = (await operation(owner, "InviteMember", { email: "viewer@perdure.test", role: "viewer" })).json;
       expect((await viewer.post("/console/cloud/AcceptInvitation", { token })).status).toBe(200);
 
-      expect((await viewer.ask("GET", at("admin", "/services"))).text).toContain("Shop");
+      expect((await viewer.request("GET", at("admin", "/services"))).text).toContain("Shop");
       expect((await viewer.post(at("admin", "/query"), { query: "SELECT 1 AS one" })).status).toBe(200);
-      const masked = (await viewer.ask("GET", at("admin", "/v4/deployments"))).text;
+      const masked = (await viewer.request("GET", at("admin", "/v4/deployments"))).text;
       expect([masked.includes("***"), masked.includes("sesame")]).toEqual([true, false]);
       for (const [method, path] of [
         ["POST", at("admin", "/deployments")],
@@ -118,11 +118,11 @@ describe("a visitor's page", () => {
         ["DELETE", at("admin", "/invocations/inv_1")],
         ["POST", at("ingress", "/Shop/headers")],
       ] as const) {
-        const refused = await viewer.ask(method, path, { "content-type": "application/json" }, "{}");
+        const refused = await viewer.request(method, path, { "content-type": "application/json" }, "{}");
         expect([path, refused]).toMatchObject([path, { status: 403, code: "PERD0403" }]);
       }
       expect((await operation(owner, "RemoveMember", { userId })).status).toBe(200);
-      expect(await viewer.ask("GET", at("admin", "/services"))).toMatchObject({ status: 404, code: "PERD0404" });
+      expect(await viewer.request("GET", at("admin", "/services"))).toMatchObject({ status: 404, code: "PERD0404" });
     },
     TEST_MS,
   );
@@ -133,7 +133,7 @@ describe("a visitor's page", () => {
       const page = await ConsolePage.of(world.apiUrl, "leaving@perdure.test");
       const kept = page.cookie;
       expect((await page.post("/console/logout")).status).toBe(204);
-      expect(await page.ask("GET", at("admin", "/services"), { cookie: kept })).toMatchObject({ status: 401, code: "PERD0401" });
+      expect(await page.request("GET", at("admin", "/services"), { cookie: kept })).toMatchObject({ status: 401, code: "PERD0401" });
       const { userId } = (await owner.load()).json.user;
       expect(world.log).toContain(userId);
       expect(world.log).not.toMatch(/eyJ|perdure_session/);

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@j
 import { bareOf } from "@perdure/cloud";
 import { freePorts } from "@perdure/servers";
 import { handlers, service } from "@restatedev/restate-sdk";
-import { type Answer, eventually, HttpClient, Listener, SdkEndpoint } from "../../src/index.js";
+import { type HttpAnswer, eventually, HttpClient, TestListener, SdkEndpoint } from "../../src/index.js";
 import { type CloudEnvironment, CloudWorld, type Customer, DOMAIN } from "./cloud-world.js";
 
 const TEST_MS = 120_000;
@@ -64,19 +64,19 @@ afterEach(() => void jest.useRealTimers());
 /** An endpoint that is no SDK's. */
 let nosy: { readonly port: number; readonly origin: string };
 
-const register = ({ environment, key }: Party, uri: string, more: object = {}): Promise<Answer> =>
-  environment.ask("admin", "POST", "/deployments", key.text, { uri, ...more });
+const register = ({ environment, key }: Party, uri: string, more: object = {}): Promise<HttpAnswer> =>
+  environment.request("admin", "POST", "/deployments", key.text, { uri, ...more });
 
 async function rowsOf({ environment, key }: Party, query: string): Promise<readonly Record<string, unknown>[]> {
-  const answer = await environment.ask("admin", "POST", "/query", key.text, { query });
+  const answer = await environment.request("admin", "POST", "/query", key.text, { query });
   expect([answer.status, answer.status === 200 ? "" : answer.text]).toEqual([200, ""]);
   return (answer.json as { rows: Record<string, unknown>[] }).rows;
 }
 
-const refusal = ({ status, json }: Answer): readonly unknown[] => [status, (json as { restate_code?: string })?.restate_code];
+const refusal = ({ status, json }: HttpAnswer): readonly unknown[] => [status, (json as { restate_code?: string })?.restate_code];
 
 test("T1: a key opens its own environment only, at its ports and by its name", async () => {
-  for (const by of ["ask", "askByName"] as const) {
+  for (const by of ["request", "requestByName"] as const) {
     expect((await a.environment[by]("ingress", "POST", "/Echo/headers", a.key.text)).status).toBe(200);
     expect(refusal(await b.environment[by]("ingress", "POST", "/Echo/headers", a.key.text))).toEqual([403, "PERD0403"]);
     expect(refusal(await b.environment[by]("admin", "GET", "/services", a.key.text))).toEqual([403, "PERD0403"]);
@@ -104,7 +104,7 @@ describe("T4, T6: where a tenant's runtime connects to", () => {
 });
 
 test("T5: of what answers instead of a service, little is told: no header, and 256 characters of text", async () => {
-  const listener = await Listener.open(
+  const listener = await TestListener.open(
     createServer((_req, res) => {
       res.writeHead(500, { "content-type": "text/plain", "x-secret": SECRET });
       res.end(`${"-".repeat(256)}${SECRET}`);
@@ -120,7 +120,7 @@ test("T5: of what answers instead of a service, little is told: no header, and 2
 });
 
 test("T10: a signed request that somebody kept is good for its own path, for a minute", async () => {
-  await a.environment.ask("ingress", "POST", "/Echo/headers", a.key.text);
+  await a.environment.request("ingress", "POST", "/Echo/headers", a.key.text);
   const jwt = String(shown.get("/invoke/Echo/headers")?.["x-restate-jwt-v1"]);
   const claims = JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString()) as { exp: number; aud: string };
   expect(claims).toMatchObject({ aud: "/invoke/Echo/headers" });
@@ -191,15 +191,15 @@ test("T12, T32: neither credentials nor lies reach handlers, journals or logs", 
 describe("T14: access ends at both doors when it is taken away", () => {
   test("from a key", async () => {
     const { id, text } = await a.environment.key();
-    expect((await a.environment.ask("ingress", "POST", "/Echo/headers", text)).status).toBe(200);
-    expect((await a.environment.ask("admin", "GET", "/services", text)).status).toBe(200);
+    expect((await a.environment.request("ingress", "POST", "/Echo/headers", text)).status).toBe(200);
+    expect((await a.environment.request("admin", "GET", "/services", text)).status).toBe(200);
     const { accountId, client } = a.customer;
     await client.account(accountId, "DeleteApiKey", { environmentId: a.environment.id, keyId: id as never });
-    for (const door of ["ingress", "admin"] as const) {
+    for (const api of ["ingress", "admin"] as const) {
       const refused = await eventually(
-        `the ${door} hears of it`,
+        `the ${api} hears of it`,
         async () => {
-          const answer = await a.environment.ask(door, "GET", "/services", text);
+          const answer = await a.environment.request(api, "GET", "/services", text);
           return answer.status === 401 ? answer : undefined;
         },
         REVOKED_MS,
@@ -210,19 +210,19 @@ describe("T14: access ends at both doors when it is taken away", () => {
 
   test("from a member", async () => {
     const { accountId, client } = a.customer;
-    const guest = await world.people.user();
-    const { token } = await client.account(accountId, "InviteMember", { email: guest.email, role: "developer" });
-    await world.clientOf(guest).user("AcceptInvitation", { token });
+    const invitee = await world.people.user();
+    const { token } = await client.account(accountId, "InviteMember", { email: invitee.email, role: "developer" });
+    await world.clientOf(invitee).user("AcceptInvitation", { token });
     await eventually(
       "the guest is let in",
-      async () => (await a.environment.ask("admin", "GET", "/services", guest.token)).status === 200,
+      async () => (await a.environment.request("admin", "GET", "/services", invitee.token)).status === 200,
       REVOKED_MS + 30_000,
     );
-    expect(refusal(await b.environment.ask("admin", "GET", "/services", guest.token))).toEqual([403, "PERD0403"]);
-    await client.account(accountId, "RemoveMember", { userId: guest.id });
+    expect(refusal(await b.environment.request("admin", "GET", "/services", invitee.token))).toEqual([403, "PERD0403"]);
+    await client.account(accountId, "RemoveMember", { userId: invitee.id });
     await eventually(
       "the guest is not let in any more",
-      async () => (await a.environment.ask("admin", "GET", "/services", guest.token)).status === 403,
+      async () => (await a.environment.request("admin", "GET", "/services", invitee.token)).status === 403,
       REVOKED_MS,
     );
   });
@@ -234,9 +234,9 @@ test("T19: statements and state show one's own environment", async () => {
   expect(id).toMatch(/^inv_/);
   expect(await rowsOf(b, `SELECT id FROM sys_invocation WHERE id = '${id}'`)).toEqual([]);
   expect(await rowsOf(b, "SELECT id FROM sys_deployment")).toEqual([]);
-  expect((await b.environment.ask("admin", "GET", `/invocations/${id}/explain`, b.key.text)).status).toBe(404);
-  expect((await b.environment.ask("ingress", "GET", `/restate/invocation/${id}/output`, b.key.text)).status).toBe(404);
-  const changing = await b.environment.ask("admin", "POST", "/query", b.key.text, { query: "DELETE FROM sys_invocation" });
+  expect((await b.environment.request("admin", "GET", `/invocations/${id}/explain`, b.key.text)).status).toBe(404);
+  expect((await b.environment.request("ingress", "GET", `/restate/invocation/${id}/output`, b.key.text)).status).toBe(404);
+  const changing = await b.environment.request("admin", "POST", "/query", b.key.text, { query: "DELETE FROM sys_invocation" });
   expect(changing.status).toBeGreaterThanOrEqual(400);
 });
 
@@ -252,21 +252,21 @@ describe("T20: a tenant that asks for too much", () => {
     const endsAt = startedAt + 4_000;
     let passed = 0;
     let refused = 0;
-    const ask = async (gateway: number): Promise<void> => {
+    const sendRequests = async (gateway: number): Promise<void> => {
       while (performance.now() < endsAt) {
-        const { status } = await environment.askByName("ingress", "GET", HEALTH, text, undefined, gateway);
+        const { status } = await environment.requestByName("ingress", "GET", HEALTH, text, undefined, gateway);
         if (status === 200) passed++;
         else if (status === 429) refused++;
         else throw new Error(`answered ${status}`);
       }
     };
-    await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n % 2)));
+    await Promise.all(Array.from({ length: 40 }, (_, n) => sendRequests(n % 2)));
     const seconds = (performance.now() - startedAt) / 1_000;
     expect(refused).toBeGreaterThan(100);
     expect(passed).toBeGreaterThan(ingressRate.burst);
     expect(passed).toBeLessThanOrEqual((ingressRate.burst + ingressRate.perSecond * seconds) * 1.1);
     // The neighbours are served as ever.
-    expect((await a.environment.ask("ingress", "GET", HEALTH, a.key.text)).status).toBe(200);
+    expect((await a.environment.request("ingress", "GET", HEALTH, a.key.text)).status).toBe(200);
   });
 
   test("by one key is held to that key's rate, and its other keys are not", async () => {
@@ -278,18 +278,18 @@ describe("T20: a tenant that asks for too much", () => {
       ratePerSecond: 4,
     });
     expect(made.ratePerSecond).toBe(4);
-    const ask = async (token: string) => (await a.environment.ask("ingress", "GET", HEALTH, token)).status;
-    const statuses = await Promise.all(Array.from({ length: 20 }, () => ask(made.apiKey)));
+    const statusOf = async (token: string) => (await a.environment.request("ingress", "GET", HEALTH, token)).status;
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(made.apiKey)));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(8);
-    expect(await ask(a.key.text)).toBe(200);
+    expect(await statusOf(a.key.text)).toBe(200);
   });
 });
 
 test("T24: a function without a role would be called in the platform's own name, and is refused", async () => {
   const { environment, key } = a;
   const arn = "arn:aws:lambda:us-east-1:123456789012:function:hello:1";
-  const refused = await environment.ask("admin", "POST", "/deployments", key.text, { arn });
+  const refused = await environment.request("admin", "POST", "/deployments", key.text, { arn });
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("assume_role_arn")]);
 });
 
@@ -302,13 +302,13 @@ test("T25: who may only read sees that there are secrets, not what they say", as
   await world.clientOf(viewer).user("AcceptInvitation", { token });
   const reader = await environment.key("perdure:role::AdminReadOnly");
   for (const credential of [viewer.token, reader.text]) {
-    const list = await environment.ask("admin", "GET", "/deployments", credential);
+    const list = await environment.request("admin", "GET", "/deployments", credential);
     expect([list.status, list.text]).toEqual([200, expect.stringContaining('"x-token":"***"')]);
     expect(list.text).not.toContain(SECRET);
-    expect(refusal(await environment.ask("admin", "POST", "/deployments", credential, { uri: "x" }))).toEqual([403, "PERD0403"]);
-    expect(refusal(await environment.ask("ingress", "POST", "/Echo/headers", credential))).toEqual([403, "PERD0403"]);
+    expect(refusal(await environment.request("admin", "POST", "/deployments", credential, { uri: "x" }))).toEqual([403, "PERD0403"]);
+    expect(refusal(await environment.request("ingress", "POST", "/Echo/headers", credential))).toEqual([403, "PERD0403"]);
   }
-  expect((await environment.ask("admin", "GET", "/deployments", a.key.text)).text).toContain(SECRET);
+  expect((await environment.request("admin", "GET", "/deployments", a.key.text)).text).toContain(SECRET);
 });
 
 test("a suspended environment takes no calls and no changes, and still shows itself (cloud.md §8, 37)", async () => {
@@ -317,16 +317,16 @@ test("a suspended environment takes no calls and no changes, and still shows its
   const suspended = await eventually(
     "the gateway hears of it",
     async () => {
-      const answer = await environment.ask("ingress", "POST", "/Echo/headers", key.text);
+      const answer = await environment.request("ingress", "POST", "/Echo/headers", key.text);
       return answer.status === 403 ? answer : undefined;
     },
     REVOKED_MS,
   );
   expect(refusal(suspended)).toEqual([403, "PERD0110"]);
-  expect(refusal(await environment.ask("admin", "POST", "/deployments", key.text, { uri: "x" }))).toEqual([403, "PERD0110"]);
+  expect(refusal(await environment.request("admin", "POST", "/deployments", key.text, { uri: "x" }))).toEqual([403, "PERD0110"]);
   await eventually(
     "it is read again",
-    async () => (await environment.ask("admin", "GET", "/services", key.text)).status === 200,
+    async () => (await environment.request("admin", "GET", "/services", key.text)).status === 200,
     30_000,
   );
 });
@@ -335,22 +335,22 @@ test("while tenancy is killed and gone, who is known is served, who is not hears
   const { environment, key, customer } = a;
   const unseen = await environment.key();
   const gone = await environment.key();
-  expect((await environment.ask("ingress", "POST", "/Echo/headers", key.text)).status).toBe(200);
+  expect((await environment.request("ingress", "POST", "/Echo/headers", key.text)).status).toBe(200);
   const { accountId, client } = customer;
   await client.account(accountId, "DeleteApiKey", { environmentId: environment.id, keyId: gone.id as never });
   await world.tenancy.kill();
-  const asked = await Promise.all(
-    [key.text, unseen.text, gone.text].map((token) => environment.ask("ingress", "POST", "/Echo/headers", token)),
+  const answers = await Promise.all(
+    [key.text, unseen.text, gone.text].map((token) => environment.request("ingress", "POST", "/Echo/headers", token)),
   );
-  expect(asked.map(refusal)).toEqual([
+  expect(answers.map(refusal)).toEqual([
     [200, undefined],
     [503, "PERD0503"],
     [503, "PERD0503"],
   ]);
-  expect(Number(asked[1]?.headers["retry-after"])).toBeGreaterThan(0);
+  expect(Number(answers[1]?.headers["retry-after"])).toBeGreaterThan(0);
   await world.tenancy.launchAgain();
   await world.tenancy.ready();
-  const statusOf = async (token: string) => (await environment.ask("ingress", "POST", "/Echo/headers", token)).status;
+  const statusOf = async (token: string) => (await environment.request("ingress", "POST", "/Echo/headers", token)).status;
   await eventually("the unseen key is good", async () => (await statusOf(unseen.text)) === 200, 30_000);
   expect(await statusOf(gone.text)).toBe(401);
   expect(await statusOf(key.text)).toBe(200);

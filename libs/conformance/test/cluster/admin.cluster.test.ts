@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
-import { AdminClient, eventually, IngressClient, Program, SdkEndpoint } from "../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, ServiceProgram, SdkEndpoint } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const gates: PromiseWithResolvers<void>[] = [];
@@ -31,11 +31,11 @@ const box = object({
 
 let postgres: PostgresServer;
 let redis: RedisServer;
-let registry: Program;
-let admin: Program;
-let gateway: Program;
-let client: AdminClient;
-let ingress: IngressClient;
+let registry: ServiceProgram;
+let admin: ServiceProgram;
+let gateway: ServiceProgram;
+let client: TestAdminClient;
+let ingress: TestIngressClient;
 let endpoint: SdkEndpoint;
 let deployment: string;
 const things: AsyncDisposable[] = [];
@@ -67,7 +67,7 @@ beforeAll(async () => {
   const { "probes.bind-address": _address, "probes.bind-port": _port, ...withoutProbes } = local;
   // All at once: each waits for whom it needs.
   [registry, gateway, admin] = await Promise.all([
-    Program.launch({
+    ServiceProgram.launch({
       service: "registry",
       settings: {
         ...local,
@@ -76,11 +76,11 @@ beforeAll(async () => {
         "probes.bind-port": registryProbes,
       },
     }),
-    Program.launch({
+    ServiceProgram.launch({
       service: "ingress-gateway",
       settings: { ...local, ...only("registry.addresses", "worker.addresses", "ingress.bind-address", "ingress.bind-port") },
     }),
-    Program.launch({
+    ServiceProgram.launch({
       service: "admin-api",
       settings: {
         ...withoutProbes,
@@ -94,7 +94,7 @@ beforeAll(async () => {
         ),
       },
     }),
-    Program.launch({
+    ServiceProgram.launch({
       service: "invoker-worker",
       settings: {
         ...local,
@@ -106,8 +106,8 @@ beforeAll(async () => {
   ]);
   for (const program of [registry, gateway, admin]) use(program);
   const url = (await admin.ready())["admin"] as string;
-  client = new AdminClient(url.replace("localhost", "127.0.0.1").replace(/\/$/, ""));
-  ingress = new IngressClient(
+  client = new TestAdminClient(url.replace("localhost", "127.0.0.1").replace(/\/$/, ""));
+  ingress = new TestIngressClient(
     ((await gateway.ready())["ingress"] as string).replace("localhost", "127.0.0.1").replace(/\/$/, ""),
   );
   await registry.ready();
@@ -130,8 +130,8 @@ describe("the management API of a cluster", () => {
     const { json } = await client.get("/services");
     expect((json as { services: { name: string }[] }).services.map(({ name }) => name).sort()).toEqual(["Box", "Work"]);
     const answer = await eventually("the gateway knows it", async () => {
-      const found = await ingress.call(["Work", "echo"], "hello");
-      return found.status === 200 && found;
+      const result = await ingress.call(["Work", "echo"], "hello");
+      return result.status === 200 && result;
     });
     expect(answer.json).toBe("hello");
   }, 60_000);
@@ -140,8 +140,8 @@ describe("the management API of a cluster", () => {
     await ingress.call(["Work", "parent"], null);
     const id = await sent("hold");
     const row = await eventually("it is seen running", async () => {
-      const [found] = await client.query(`SELECT status, retry_count, target FROM sys_invocation WHERE id = '${id}'`);
-      return found?.["status"] === "running" && found;
+      const [result] = await client.query(`SELECT status, retry_count, target FROM sys_invocation WHERE id = '${id}'`);
+      return result?.["status"] === "running" && result;
     });
     expect(row).toMatchObject({ status: "running", retry_count: 1, target: "Work/hold" });
     const counts = await client.query("SELECT status, count(*) AS n FROM sys_invocation GROUP BY status ORDER BY status");
@@ -159,8 +159,8 @@ describe("the management API of a cluster", () => {
     ]);
     const holder = (await ingress.send(["Box", "locked", "keep"], null)).invocationId;
     const locks = await eventually("the lock is seen", async () => {
-      const found = await client.query("SELECT acquired_by, acquired_at FROM sys_locks WHERE lock_name = 'Box/locked'");
-      return found.length === 1 && found;
+      const result = await client.query("SELECT acquired_by, acquired_at FROM sys_locks WHERE lock_name = 'Box/locked'");
+      return result.length === 1 && result;
     });
     expect(locks).toEqual([{ acquired_by: holder, acquired_at: expect.any(String) }]);
   }, 60_000);

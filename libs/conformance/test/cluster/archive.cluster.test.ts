@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service, TerminalError, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import {
-  AdminClient,
-  type Answer,
+  TestAdminClient,
+  type HttpAnswer,
   eventually,
-  IngressClient,
+  TestIngressClient,
   type InvocationVerb,
   invocationIdOf,
   SdkEndpoint,
@@ -52,14 +52,14 @@ const flow = workflow({
 const owned = new AsyncDisposableStack();
 let cluster: WholeCluster;
 let endpoint: SdkEndpoint;
-let admin: AdminClient;
-let ingress: IngressClient;
+let admin: TestAdminClient;
+let ingress: TestIngressClient;
 
 beforeAll(async () => {
   endpoint = owned.use(await SdkEndpoint.start({ services: [work, flow] }));
   cluster = owned.use(await WholeCluster.start({ workerSettings: { "archive.age": "2s", "archive.interval": "100ms" } }));
-  admin = owned.use(new AdminClient(cluster.adminUrl));
-  ingress = owned.use(new IngressClient(cluster.ingressUrls[0] as string));
+  admin = owned.use(new TestAdminClient(cluster.adminUrl));
+  ingress = owned.use(new TestIngressClient(cluster.ingressUrls[0] as string));
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
   await eventually("calls are answered", async () => (await ingress.call(["Work", "large"], "hello")).status === 200, 30_000);
 }, START_MS);
@@ -67,14 +67,14 @@ afterAll(() => owned.disposeAsync(), 60_000);
 
 /** Keys of the environment in Redis by what they hold, e.g. how many journals. */
 async function keysIn(pattern: string): Promise<number> {
-  return ((await cluster.redis.ask("KEYS", pattern)) as readonly string[]).length;
+  return ((await cluster.redis.request("KEYS", pattern)) as readonly string[]).length;
 }
 
 /** Completed invocations that Redis still has. */
 async function completedInRedis(): Promise<number> {
   let count = 0;
-  for (const key of (await cluster.redis.ask("KEYS", "{*}:done")) as readonly string[])
-    count += Number(await cluster.redis.ask("HLEN", key));
+  for (const key of (await cluster.redis.request("KEYS", "{*}:done")) as readonly string[])
+    count += Number(await cluster.redis.request("HLEN", key));
   return count;
 }
 
@@ -82,10 +82,10 @@ const untilArchived = (withinMs = 60_000) =>
   eventually("everything completed is archived", async () => (await completedInRedis()) === 0, withinMs);
 
 async function memory(): Promise<number> {
-  return Number(/^used_memory:(\d+)/m.exec(String(await cluster.redis.ask("INFO", "memory")))?.[1]);
+  return Number(/^used_memory:(\d+)/m.exec(String(await cluster.redis.request("INFO", "memory")))?.[1]);
 }
 
-const plain = ({ status, json, text }: Answer): unknown => ({ status, body: json ?? text });
+const plain = ({ status, json, text }: HttpAnswer): unknown => ({ status, body: json ?? text });
 
 /** Without what grows while somebody looks: how long it has been complete. */
 function timeless(value: unknown): unknown {
@@ -97,7 +97,7 @@ function timeless(value: unknown): unknown {
 const GROWING = new Set(["at", "for_ms", "to", "duration_ms", "totals_ms", "wall_ms"]);
 
 /** What every door that changes nothing says of an invocation. */
-async function everyDoor(id: string): Promise<Record<string, unknown>> {
+async function readAllApis(id: string): Promise<Record<string, unknown>> {
   const rows = (table: string, order: string) => admin.query(`SELECT * FROM ${table} WHERE id = '${id}' ORDER BY ${order}`);
   const verb = async (name: InvocationVerb) => plain(await admin.invocation(id, name));
   return {
@@ -116,8 +116,8 @@ async function everyDoor(id: string): Promise<Record<string, unknown>> {
   };
 }
 
-const call = (text: string, key = text): Promise<Answer> => ingress.call(["Work", "echo"], text, { idempotencyKey: key });
-const runFlow = (key: string): Promise<Answer> => ingress.call(["Flow", key, "run"], key);
+const call = (text: string, key = text): Promise<HttpAnswer> => ingress.call(["Work", "echo"], text, { idempotencyKey: key });
+const runFlow = (key: string): Promise<HttpAnswer> => ingress.call(["Flow", key, "run"], key);
 
 describe("invocations that have been archived", () => {
   test(
@@ -152,13 +152,13 @@ describe("invocations that have been archived", () => {
         flow: await runFlow("four"),
         unkeyed: await ingress.call(["Work", "large"], "five"),
       };
-      const told = new Map<string, unknown>();
-      for (const answer of Object.values(answers)) told.set(invocationIdOf(answer), await everyDoor(invocationIdOf(answer)));
+      const answersById = new Map<string, unknown>();
+      for (const answer of Object.values(answers)) answersById.set(invocationIdOf(answer), await readAllApis(invocationIdOf(answer)));
       const again = plain(await runFlow("four"));
       await untilArchived();
-      for (const [id, before] of told) expect(await everyDoor(id)).toEqual(before);
-      expect(told.get(invocationIdOf(answers.stumble))).toMatchObject({ events: [expect.anything()] });
-      expect(told.get(invocationIdOf(answers.echo))).toMatchObject({ attach: { status: 200, body: "one 1" } });
+      for (const [id, before] of answersById) expect(await readAllApis(id)).toEqual(before);
+      expect(answersById.get(invocationIdOf(answers.stumble))).toMatchObject({ events: [expect.anything()] });
+      expect(answersById.get(invocationIdOf(answers.echo))).toMatchObject({ attach: { status: 200, body: "one 1" } });
 
       // Who comes again is told what was, and nothing happens.
       expect(plain(await call("one"))).toEqual(plain(answers.echo));
@@ -232,12 +232,12 @@ describe("without PostgreSQL", () => {
       const id = invocationIdOf(await call("kept"));
       const ran = invocationIdOf(await runFlow("kept"));
       await untilArchived();
-      const sleeper = (await ingress.send(["Work", "sleeper"])).invocationId;
+      const suspendedId = (await ingress.send(["Work", "sleeper"])).invocationId;
       await cluster.postgres.stop();
       const large = async (): Promise<number> => (await ingress.call(["Work", "large"], "no key")).status;
       expect(await large()).toBe(200);
 
-      const unavailable = async (answer: Promise<Answer>): Promise<void> => {
+      const unavailable = async (answer: Promise<HttpAnswer>): Promise<void> => {
         const { status, text } = await answer;
         expect({ status, text }).toMatchObject({ status: 503 });
       };
@@ -252,9 +252,9 @@ describe("without PostgreSQL", () => {
       await unavailable(admin.post("/query", { query: `SELECT id FROM sys_journal WHERE id = '${id}'` }));
 
       const live = `SELECT id FROM sys_invocation WHERE status <> 'completed' AND target = 'Work/sleeper'`;
-      expect(await admin.query(live)).toEqual([{ id: sleeper }]);
-      expect((await admin.get(`/invocations/${sleeper}/explain`)).status).toBe(200);
-      expect((await admin.get(`/invocations/${sleeper}/timeline`)).status).toBe(200);
+      expect(await admin.query(live)).toEqual([{ id: suspendedId }]);
+      expect((await admin.get(`/invocations/${suspendedId}/explain`)).status).toBe(200);
+      expect((await admin.get(`/invocations/${suspendedId}/timeline`)).status).toBe(200);
 
       expect((await call("never seen")).json).toBe("never seen 1");
       expect((await runFlow("never seen")).status).toBe(200);
@@ -266,7 +266,7 @@ describe("without PostgreSQL", () => {
       });
       expect((await call("never seen")).json).toBe("never seen 1");
       for (const key of ["new one", "new two", "new three"]) expect((await call(key)).json).toBe(`${key} 1`);
-      expect((await admin.invocation(sleeper, "kill")).status).toBe(200);
+      expect((await admin.invocation(suspendedId, "kill")).status).toBe(200);
 
       await cluster.postgres.start();
       await eventually("the archive answers", async () => (await ingress.output(id)).status === 200, 30_000);

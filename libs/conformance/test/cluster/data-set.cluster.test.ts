@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { freePorts, startRedis } from "@perdure/servers";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import {
-  AdminClient,
+  TestAdminClient,
   eventually,
-  IngressClient,
-  type Program,
+  TestIngressClient,
+  type ServiceProgram,
   SdkEndpoint,
   temporaryDirectory,
   WholeCluster,
@@ -36,8 +36,8 @@ const waiter = service({ name: "Waiter", handlers: { wait: async (ctx: Context) 
 const owned = new AsyncDisposableStack();
 let cluster: WholeCluster;
 let folder: string;
-let admin: AdminClient;
-let ingress: IngressClient;
+let admin: TestAdminClient;
+let ingress: TestIngressClient;
 
 beforeAll(async () => {
   folder = temporaryDirectory();
@@ -46,8 +46,8 @@ beforeAll(async () => {
   for (const directory of Object.values(directories)) mkdirSync(directory);
   const endpoint = owned.use(await SdkEndpoint.start({ services: [counter, waiter] }));
   cluster = owned.use(await WholeCluster.start({ directories }));
-  admin = owned.use(new AdminClient(cluster.adminUrl));
-  ingress = owned.use(new IngressClient(cluster.ingressUrls[0] as string));
+  admin = owned.use(new TestAdminClient(cluster.adminUrl));
+  ingress = owned.use(new TestIngressClient(cluster.ingressUrls[0] as string));
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
   expect(await eventually("calls are answered", () => add("erx1").catch(() => undefined), 30_000)).toBe(1);
 }, START_MS);
@@ -55,7 +55,7 @@ afterAll(() => owned.disposeAsync(), 60_000);
 
 /** The value after it; throws when the call is refused. */
 const add = (key: string): Promise<number> => ingress.result<number>(["Counter", "erx", "add"], 1, { idempotencyKey: key });
-const probesOf = async (worker: Program): Promise<string> => new URL((await worker.ready())["probes"] as string).origin;
+const probesOf = async (worker: ServiceProgram): Promise<string> => new URL((await worker.ready())["probes"] as string).origin;
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
 
 async function mismatchOf(probes: string): Promise<number> {
@@ -64,7 +64,7 @@ async function mismatchOf(probes: string): Promise<number> {
 }
 
 /** Resolves when the worker says that it leads nothing, and why; with the mark that it expects. */
-async function refuses(worker: Program, probes: string): Promise<string> {
+async function refuses(worker: ServiceProgram, probes: string): Promise<string> {
   // A commit may fail a moment before the mark was checked: the first reason is another one then.
   await eventually(
     "the worker is not ready because of its data set",
@@ -81,13 +81,13 @@ async function refuses(worker: Program, probes: string): Promise<string> {
   return mark as string;
 }
 
-async function heals(worker: Program, probes: string): Promise<void> {
+async function heals(worker: ServiceProgram, probes: string): Promise<void> {
   await eventually(`worker ${worker.pid} is ready`, async () => (await statusOf(`${probes}/readyz`)) === 200, 60_000);
   expect(await mismatchOf(probes)).toBe(0);
 }
 
 /** Keys of partitions: leases, epochs, invocations, state. */
-const partitionKeys = async (): Promise<readonly unknown[]> => (await cluster.redis.ask("KEYS", "{*:*}:*")) as readonly unknown[];
+const partitionKeys = async (): Promise<readonly unknown[]> => (await cluster.redis.request("KEYS", "{*:*}:*")) as readonly unknown[];
 
 /** Stops Redis, exchanges its folder by what `change` makes of it, and starts it again. */
 async function exchangeFolder(change: (directory: string) => void): Promise<void> {
@@ -102,7 +102,7 @@ describe("a cluster whose Redis has other data", () => {
     async () => {
       expect(await add("erx2")).toBe(2);
       const { invocationId } = await ingress.send(["Waiter", "wait"]);
-      const [first, second] = cluster.workers as [Program, Program];
+      const [first, second] = cluster.workers as [ServiceProgram, ServiceProgram];
       const probes = [await probesOf(first), await probesOf(second)] as const;
       const gone = join(folder, "redis.gone");
       await exchangeFolder((directory) => {
@@ -141,7 +141,7 @@ describe("a cluster whose Redis has other data", () => {
   test(
     "answers nothing wrong when it is flushed while calls run",
     async () => {
-      const [first, second] = cluster.workers as [Program, Program];
+      const [first, second] = cluster.workers as [ServiceProgram, ServiceProgram];
       const probes = [await probesOf(first), await probesOf(second)] as const;
       const copy = join(folder, "redis.copy");
       await exchangeFolder((directory) => cpSync(directory, copy, { recursive: true }));
@@ -158,7 +158,7 @@ describe("a cluster whose Redis has other data", () => {
         }),
       );
       await eventually("calls run", () => answers.length > 20, 30_000);
-      await cluster.redis.ask("FLUSHALL");
+      await cluster.redis.request("FLUSHALL");
       await refuses(first, probes[0]);
       await refuses(second, probes[1]);
       // No number twice, none anew: the object never began at zero.
@@ -182,13 +182,13 @@ describe("a cluster whose Redis has other data", () => {
     "starts no worker on another Redis, and writes nothing there",
     async () => {
       await using empty = await startRedis();
-      const second = cluster.workers[1] as Program;
+      const second = cluster.workers[1] as ServiceProgram;
       await second.kill();
       const [port] = (await freePorts(1)) as [number];
       await second.launchAgain({ "redis.url": empty.url, "probes.bind-port": port });
       await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
       await refuses(second, `http://127.0.0.1:${port}`);
-      expect(await empty.ask("DBSIZE")).toBe(0);
+      expect(await empty.request("DBSIZE")).toBe(0);
       await second.kill();
       await second.launchAgain();
       await second.ready();
@@ -199,10 +199,10 @@ describe("a cluster whose Redis has other data", () => {
   test(
     "goes on without the data only when their mark is given, and workers that were not restarted follow",
     async () => {
-      const [first, second] = cluster.workers as [Program, Program];
+      const [first, second] = cluster.workers as [ServiceProgram, ServiceProgram];
       const probes = [await probesOf(first), await probesOf(second)] as const;
       const { invocationId } = await ingress.send(["Waiter", "wait"]);
-      await cluster.redis.ask("FLUSHALL");
+      await cluster.redis.request("FLUSHALL");
       const mark = await refuses(first, probes[0]);
       await refuses(second, probes[1]);
       const [port] = (await freePorts(1)) as [number];
@@ -226,8 +226,8 @@ describe("a cluster whose Redis has other data", () => {
       await eventually("calls are answered", () => add("erx1").catch(() => undefined), 30_000);
       expect(await ingress.result(["Counter", "erx", "get"])).toBe(1);
       expect((await ingress.output(invocationId)).status).toBe(404);
-      const [key] = (await cluster.redis.ask("KEYS", "{*:0}:epoch")) as readonly string[];
-      expect(Number(await cluster.redis.ask("HGET", key as string, "epoch"))).toBeGreaterThan(2 ** 32);
+      const [key] = (await cluster.redis.request("KEYS", "{*:0}:epoch")) as readonly string[];
+      expect(Number(await cluster.redis.request("HGET", key as string, "epoch"))).toBeGreaterThan(2 ** 32);
     },
     TEST_MS,
   );
@@ -235,14 +235,14 @@ describe("a cluster whose Redis has other data", () => {
   test(
     "goes on as well when the mark is given to a worker at its port of probes, once",
     async () => {
-      const first = cluster.workers[0] as Program;
+      const first = cluster.workers[0] as ServiceProgram;
       const probes = await probesOf(first);
       const accept = async (mark: string) => {
         const answer = await fetch(`${probes}/accept-data-loss?mark=${mark}`, { method: "POST" });
         return [answer.status, await answer.json()];
       };
       expect(await accept("e".repeat(32))).toEqual([409, { reason: expect.stringContaining("there is no loss to accept") }]);
-      await cluster.redis.ask("FLUSHALL");
+      await cluster.redis.request("FLUSHALL");
       const mark = await refuses(first, probes);
       expect(await accept("e".repeat(32))).toEqual([409, { reason: expect.stringContaining(mark) }]);
       expect((await fetch(`${probes}/accept-data-loss?mark=${mark}`)).status).toBe(405);

@@ -5,7 +5,7 @@
 import { expect, test } from "@jest/globals";
 import { FAULTS, type Fault, REFUSED } from "../../src/chaos/faults.js";
 import { runChaos } from "../../src/chaos/rig.js";
-import type { Stage } from "../../src/chaos/stage.js";
+import type { ChaosStage } from "../../src/chaos/stage.js";
 
 const SEED = 45;
 const CALLERS = 100;
@@ -21,13 +21,13 @@ test(
   async () => {
     const first = [named("freeze a leader"), named("kill -9 a worker")];
     let endMs = Number.POSITIVE_INFINITY;
-    const next = async (stage: Stage, played: number): Promise<Fault | undefined> => {
+    const next = async (stage: ChaosStage, played: number): Promise<Fault | undefined> => {
       if (played === 0) endMs = performance.now() + CHAOS_MS;
       // Whoever is killed shall lead a third of the partitions, also when the one that slept has only just come back.
       if (played < first.length) await stage.untilBalanced();
       return first[played] ?? (performance.now() < endMs ? stage.random.pick(FAULTS) : undefined);
     };
-    const told: string[] = [];
+    const lines: string[] = [];
     const report = await runChaos({
       seed: SEED,
       callers: CALLERS,
@@ -35,12 +35,12 @@ test(
       briefly: true,
       pauseMs: 1_000,
       oneByOne: false,
-      tell: (line) => told.push(line),
+      print: (line) => lines.push(line),
     });
-    expect(report.violations.map((violation) => [violation, ...told].join("\n"))).toEqual([]);
+    expect(report.violations.map((violation) => [violation, ...lines].join("\n"))).toEqual([]);
     const [freeze, kill] = report.faults;
     // The leader of yesterday did try to write.
-    expect([freeze?.findings[REFUSED], told[0]]).toEqual([expect.any(Number), expect.not.stringContaining(` 0 ${REFUSED}`)]);
+    expect([freeze?.findings[REFUSED], lines[0]]).toEqual([expect.any(Number), expect.not.stringContaining(` 0 ${REFUSED}`)]);
     expect(kill?.pausesMs).toHaveLength(8);
     expect(Math.max(...(kill?.pausesMs ?? []))).toBeLessThan(PAUSE_MS_MAX);
     expect(report.counts["replays"]).toBeGreaterThan(0);

@@ -6,26 +6,26 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs from "kafkajs";
-import { AdminClient, eventually, IngressClient, type Program, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, type ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
 import { ledgerObject, relayService } from "../../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 600_000;
 /** 20,000 records, 500 behind each other for each key, on a machine that does much else. */
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 const RECORDS = Number(process.env["RECORDS"] ?? 2_000);
 const KEYS = 40;
 /** Counting costs those who are counted. */
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const TOPIC_PARTITIONS = 4;
 
 let broker: KafkaServer;
 let cluster: WholeCluster;
 let endpoint: SdkEndpoint;
-let admin: AdminClient;
+let admin: TestAdminClient;
 beforeAll(async () => {
   [broker, cluster] = await Promise.all([startKafka(), WholeCluster.start()]);
   endpoint = await SdkEndpoint.start({ services: [ledgerObject, relayService], kind: "h2-bidi" });
-  admin = new AdminClient(cluster.adminUrl);
+  admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
 }, WHOLE_TEST_MS);
 afterAll(async () => {
@@ -71,12 +71,12 @@ test(
     const { id } = made.json as { id: string };
     const status = async (): Promise<Status> => (await admin.get(`/subscriptions/${id}/status`)).json as Status;
     const booked = async (): Promise<number> => {
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
       const count = "SELECT count(1) AS n FROM sys_invocation WHERE target_handler_name = 'book'";
       return Number((await admin.query(count))[0]?.["n"]);
     };
 
-    for (const [kill, worker] of (cluster.workers as readonly Program[]).entries()) {
+    for (const [kill, worker] of (cluster.workers as readonly ServiceProgram[]).entries()) {
       const enough = Math.min(RECORDS - 1, (RECORDS / 4) * (kill + 1));
       await eventually("records became invocations", async () => (await booked()) >= enough, 120_000);
       await worker.kill();
@@ -84,7 +84,7 @@ test(
       await worker.ready();
     }
 
-    await eventually("all records became invocations", async () => (await booked()) === RECORDS, PATIENCE_MS);
+    await eventually("all records became invocations", async () => (await booked()) === RECORDS, TIMEOUT_MS);
     await eventually(
       "nothing is left in the topic",
       async () => {
@@ -97,14 +97,14 @@ test(
     await eventually(
       "all of them ended",
       async () => {
-        await delay(LOOK_MS);
+        await delay(POLL_MS);
         const left = Number((await admin.query(unfinished))[0]?.["n"]);
         if (left > 0) throw new Error(`${left} are left`);
         return true;
       },
-      PATIENCE_MS,
+      TIMEOUT_MS,
     );
-    const ingress = new IngressClient(cluster.ingressUrls[0] as string);
+    const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
     for (let key = 0; key < KEYS; key++) {
       expect(await ingress.result(["Ledger", `key ${key}`, "seen"])).toEqual(numbers.filter((n) => n % KEYS === key));
     }

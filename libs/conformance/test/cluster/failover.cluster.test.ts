@@ -1,18 +1,18 @@
 /** A whole cluster of real processes: what it accepted ends once, whoever dies meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { AdminClient, eventually, IngressClient, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
-import { type Job, tallyObject, workService } from "../../src/services/crash.js";
+import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
+import { type CrashJob, counterObject, workService } from "../../src/services/crash.js";
 
 const WHOLE_TEST_MS = 240_000;
 
 let cluster: WholeCluster;
 let endpoint: SdkEndpoint;
-let admin: AdminClient;
+let admin: TestAdminClient;
 beforeAll(async () => {
   cluster = await WholeCluster.start({ workerSettings: { "worker.invoker.inactivity-timeout": "50ms" } });
-  endpoint = await SdkEndpoint.start({ services: [tallyObject, workService], kind: "h2-bidi" });
-  admin = new AdminClient(cluster.adminUrl);
+  endpoint = await SdkEndpoint.start({ services: [counterObject, workService], kind: "h2-bidi" });
+  admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
 }, WHOLE_TEST_MS);
 afterAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** Jobs from several callers until told to stop; resolves with all that were done, and what their sums should be. */
 function load(callers: number, round: string) {
-  const done: Job[] = [];
+  const done: CrashJob[] = [];
   const expected = new Map<string, number>();
   let stop = false;
   const clients = cluster.ingressUrls.map((url) => new StubbornClient(url));
@@ -44,7 +44,7 @@ function load(callers: number, round: string) {
     async finish(): Promise<void> {
       stop = true;
       await all;
-      const ingress = new IngressClient(cluster.ingressUrls[0] as string);
+      const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
       await eventually(
         "every tally is exact",
         async () => {
@@ -66,7 +66,7 @@ interface PartitionRow {
 }
 
 /** Rows of all partitions once each has a leader, and so many workers lead some. */
-async function untilAllLed(workers: number): Promise<readonly PartitionRow[]> {
+async function untilAllHaveLeaders(workers: number): Promise<readonly PartitionRow[]> {
   return await eventually(
     `${workers} workers lead all partitions`,
     async () => {
@@ -83,10 +83,10 @@ async function untilAllLed(workers: number): Promise<readonly PartitionRow[]> {
 }
 
 /** How workers are asked to drain. */
-function drainDoor(readyz: string) {
+function drainClient(readyz: string) {
   const url = (path: string): string => readyz.replace("localhost", "127.0.0.1").replace("/readyz", path);
   return {
-    async ask(method: "GET" | "POST" | "DELETE"): Promise<Readonly<Record<string, unknown>>> {
+    async request(method: "GET" | "POST" | "DELETE"): Promise<Readonly<Record<string, unknown>>> {
       const answer = await fetch(url("/drain"), { method });
       expect(answer.status).toBe(200);
       return (await answer.json()) as Record<string, unknown>;
@@ -94,7 +94,7 @@ function drainDoor(readyz: string) {
     prestop: async (): Promise<unknown> => (await fetch(url("/prestop"))).json(),
   };
 }
-type DrainDoor = ReturnType<typeof drainDoor>;
+type DrainClient = ReturnType<typeof drainClient>;
 
 describe("a cluster", () => {
   test(
@@ -116,13 +116,13 @@ describe("a cluster", () => {
     async () => {
       const jobs = load(12, "kill");
       await eventually("work is done", () => jobs.done.length > 50, 60_000);
-      const beforeKill = await untilAllLed(2);
+      const beforeKill = await untilAllHaveLeaders(2);
       await (cluster.workers[1] as NonNullable<(typeof cluster.workers)[1]>).kill();
       const before = jobs.done.length;
       await eventually("work goes on", () => jobs.done.length > before + 50, 60_000);
       await cluster.addWorker();
       const after = jobs.done.length;
-      const afterKill = await untilAllLed(2);
+      const afterKill = await untilAllHaveLeaders(2);
       for (const [index, now] of afterKill.entries()) {
         const was = beforeKill[index] as (typeof beforeKill)[number];
         if (now.leader === was.leader) expect(now).toMatchObject({ epoch: was.epoch, leader_since: was.leader_since });
@@ -144,8 +144,8 @@ describe("a cluster", () => {
       await delay(1_000);
       await cluster.redis.start();
       // Without an idempotency key a call is new, and no archive has to be asked.
-      const ingress = new IngressClient(cluster.ingressUrls[0] as string);
-      const plain: Job = { name: "plain", steps: 2, sleepMs: 20, tallies: ["plain", "plain"] };
+      const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
+      const plain: CrashJob = { name: "plain", steps: 2, sleepMs: 20, tallies: ["plain", "plain"] };
       for (let n = 0; n < 20; n++) {
         const call = async () => (await ingress.call(["Work", "work"], plain)).status === 200;
         await eventually("work goes on without a database", call, 90_000);
@@ -163,38 +163,38 @@ describe("a cluster", () => {
     "moves everything to the others when a worker is asked to drain, and some back when it may stay; a hook is held until it is drained",
     async () => {
       const workers = cluster.workers.filter((worker) => worker.isRunning); // One was killed.
-      const doors = await Promise.all(workers.map(async (worker) => drainDoor(String((await worker.ready())["probes"]))));
-      const [stays, goes] = doors as [DrainDoor, DrainDoor];
+      const drainClients = await Promise.all(workers.map(async (worker) => drainClient(String((await worker.ready())["probes"]))));
+      const [stays, goes] = drainClients as [DrainClient, DrainClient];
       const jobs = load(8, "drain");
       await eventually("work is done", () => jobs.done.length > 50, 60_000);
-      expect(await goes.ask("GET")).toMatchObject({ draining: false, drainingSeconds: 0, subscriptions: 0 });
-      expect((await goes.ask("POST"))["draining"]).toBe(true);
-      await eventually("nothing is left", async () => (await goes.ask("POST"))["partitions"] === 0, 30_000);
+      expect(await goes.request("GET")).toMatchObject({ draining: false, drainingSeconds: 0, subscriptions: 0 });
+      expect((await goes.request("POST"))["draining"]).toBe(true);
+      await eventually("nothing is left", async () => (await goes.request("POST"))["partitions"] === 0, 30_000);
       const before = jobs.done.length;
       await eventually("work goes on elsewhere", () => jobs.done.length > before + 50, 60_000);
-      expect((await goes.ask("DELETE"))["draining"]).toBe(false);
-      await eventually("it has its share again", async () => Number((await goes.ask("GET"))["partitions"]) > 0, 30_000);
+      expect((await goes.request("DELETE"))["draining"]).toBe(false);
+      await eventually("it has its share again", async () => Number((await goes.request("GET"))["partitions"]) > 0, 30_000);
       await jobs.finish();
 
-      const ingress = new IngressClient(cluster.ingressUrls[0] as string);
-      const later: Job = { name: "later", steps: 1, sleepMs: 0, tallies: ["later"] };
+      const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
+      const later: CrashJob = { name: "later", steps: 1, sleepMs: 0, tallies: ["later"] };
       const dueAtMs = Date.now() + 120_000;
       await ingress.send(["Work", "work"], later, { delay: "120s" });
       ingress[Symbol.dispose]();
       await eventually(
         "all is quiet but for one who is to begin later",
         async () => {
-          const told = await Promise.all(doors.map((door) => door.ask("GET")));
-          const due = told.map(({ timerDueAtMs }) => timerDueAtMs).filter((ms) => ms !== null);
-          if (told.every(({ inFlight }) => inFlight === false) && Math.abs(Number(due[0]) - dueAtMs) < 5_000) return true;
-          throw new Error(`due at ${dueAtMs}, told ${JSON.stringify(told)}`);
+          const statuses = await Promise.all(drainClients.map((client) => client.request("GET")));
+          const due = statuses.map(({ timerDueAtMs }) => timerDueAtMs).filter((ms) => ms !== null);
+          if (statuses.every(({ inFlight }) => inFlight === false) && Math.abs(Number(due[0]) - dueAtMs) < 5_000) return true;
+          throw new Error(`due at ${dueAtMs}, told ${JSON.stringify(statuses)}`);
         },
         15_000,
       );
       expect(await goes.prestop()).toMatchObject({ partitions: 0 });
-      await goes.ask("DELETE"); // Too late.
-      expect(await goes.ask("GET")).toMatchObject({ draining: true, partitions: 0 });
-      await eventually("the other has all", async () => Number((await stays.ask("GET"))["partitions"]) === 24, 30_000);
+      await goes.request("DELETE"); // Too late.
+      expect(await goes.request("GET")).toMatchObject({ draining: true, partitions: 0 });
+      await eventually("the other has all", async () => Number((await stays.request("GET"))["partitions"]) === 24, 30_000);
     },
     WHOLE_TEST_MS,
   );

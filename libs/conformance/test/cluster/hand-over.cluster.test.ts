@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { AdminClient, eventually, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
 
 const WHOLE_TEST_MS = 240_000;
 /** The programs may have to be built first. */
@@ -10,7 +10,7 @@ const START_MS = 300_000;
 const CALLERS = 16;
 /** Well below what a hand-over waits for, and above it. */
 const SOON_MS = 60;
-const LATE_MS = 4_000;
+const LONG_MS = 4_000;
 /** Of the calls that run at the hand-over, half of the callers' as a rule. */
 const AGAIN_MAX = 2;
 
@@ -30,11 +30,11 @@ const thinker = service({
 
 let cluster: WholeCluster;
 let endpoint: SdkEndpoint;
-let admin: AdminClient;
+let admin: TestAdminClient;
 beforeAll(async () => {
   cluster = await WholeCluster.start({ workers: 2, gateways: 1 });
   endpoint = await SdkEndpoint.start({ services: [thinker], kind: "h2-bidi" });
-  admin = new AdminClient(cluster.adminUrl);
+  admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
 }, START_MS);
 afterAll(async () => {
@@ -79,11 +79,11 @@ test(
     expect((await first("DELETE"))["draining"]).toBe(false);
     await eventually("it has its share again", balanced, 60_000);
     attempts.clear();
-    const late = Array.from({ length: CALLERS }, (_, n) => call(`late ${n}`, LATE_MS));
+    const longCalls = Array.from({ length: CALLERS }, (_, n) => call(`late ${n}`, LONG_MS));
     await eventually("all run", () => attempts.size === CALLERS, 30_000);
     expect((await second("POST"))["draining"]).toBe(true);
     await eventually("nothing is left", async () => (await partitions(second)) === 0, 60_000);
-    await Promise.all(late);
+    await Promise.all(longCalls);
     expect(Math.max(...attempts.values())).toBe(2);
     expect((await second("DELETE"))["draining"]).toBe(false);
   },

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs, { type Kafka, type Producer } from "kafkajs";
-import { AdminClient, eventually, IngressClient, type Program, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, type ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
 import { ledgerObject } from "../../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 400_000;
@@ -24,8 +24,8 @@ let kafka: Kafka;
 let producer: Producer;
 let cluster: WholeCluster;
 let endpoint: SdkEndpoint;
-let admin: AdminClient;
-let ingress: IngressClient;
+let admin: TestAdminClient;
+let ingress: TestIngressClient;
 
 beforeAll(async () => {
   broker = await startKafka();
@@ -36,8 +36,8 @@ beforeAll(async () => {
   const settings = { registry: { "ingress.kafka-clusters": JSON.stringify(fixed) } };
   cluster = await WholeCluster.start({ gateways: 1, settings });
   endpoint = await SdkEndpoint.start({ services: [ledgerObject], kind: "h2-bidi" });
-  admin = new AdminClient(cluster.adminUrl);
-  ingress = new IngressClient(cluster.ingressUrls[0] as string);
+  admin = new TestAdminClient(cluster.adminUrl);
+  ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), LONG_MS);
   const made = await admin.post("/kafka-clusters", {
     name: "added",
@@ -78,8 +78,8 @@ async function status(id: string): Promise<Status | undefined> {
   const answer = await admin.get(`/subscriptions/${id}/status`);
   return answer.status === 200 ? (answer.json as Status) : undefined;
 }
-const seen = (key: string) => ingress.result<number[]>(["Ledger", key, "seen"]);
-const metrics = async (worker: Program): Promise<string> => {
+const ledgerNumbers = (key: string) => ingress.result<number[]>(["Ledger", key, "seen"]);
+const metrics = async (worker: ServiceProgram): Promise<string> => {
   const { probes } = await worker.ready();
   return (await fetch((probes as string).replace("/readyz", "/metrics").replace("localhost", "127.0.0.1"))).text();
 };
@@ -92,7 +92,7 @@ const numberOf = (text: string, series: string): number =>
       ?.split(" ")
       .at(-1) ?? 0,
   );
-const consumed = async (worker: Program) =>
+const consumed = async (worker: ServiceProgram) =>
   numberOf(await metrics(worker), 'perdure_worker_kafka_consumed_total{result="invoked"}');
 
 describe("a topic", () => {
@@ -113,7 +113,7 @@ describe("a topic", () => {
           await new Promise((resolve) => setTimeout(resolve, 50));
         }
       })();
-      const [first, second] = cluster.workers as [Program, Program];
+      const [first, second] = cluster.workers as [ServiceProgram, ServiceProgram];
       await eventually("both read", async () => (await consumed(first)) > 50 && (await consumed(second)) > 50, LONG_MS);
       expect([...((await status(id))?.assigned_partitions ?? [])]).toEqual(Array.from({ length: PARTITIONS }, (_, n) => n));
 
@@ -145,8 +145,8 @@ describe("a topic", () => {
       );
       for (let key = 0; key < KEYS; key++) {
         const expected = Array.from({ length: produced }, (_, n) => n).filter((n) => n % KEYS === key);
-        await eventually("all of a key is booked", async () => (await seen(`key ${key}`)).length >= expected.length, LONG_MS);
-        expect(await seen(`key ${key}`)).toEqual(expected);
+        await eventually("all of a key is booked", async () => (await ledgerNumbers(`key ${key}`)).length >= expected.length, LONG_MS);
+        expect(await ledgerNumbers(`key ${key}`)).toEqual(expected);
       }
       const [row] = await admin.query(
         "SELECT count(1) AS n FROM sys_invocation WHERE target_handler_name = 'book' AND invoked_by = 'subscription'",
@@ -176,7 +176,7 @@ describe("a topic", () => {
       });
       await eventually("the record that nobody can take is shown", async () => (await status(id))?.stuck_at != null, LONG_MS);
       expect((await status(id))?.stuck_at).toEqual({ partition: 0, offset: 1, reason: "the record's key is not UTF-8" });
-      await eventually("the other partition goes on", async () => (await seen("m1")).length === 1, LONG_MS);
+      await eventually("the other partition goes on", async () => (await ledgerNumbers("m1")).length === 1, LONG_MS);
       const behind = `perdure_worker_kafka_partition_lag_records{subscription="${id}",partition="0"}`;
       await eventually(
         "metrics tell how far it is behind, and that it is stuck",
@@ -188,15 +188,15 @@ describe("a topic", () => {
         LONG_MS,
       );
       expect((await admin.post(`/subscriptions/${id}/skip`, { partition: 0, offset: 1 })).status).toBe(200);
-      await eventually("what is behind it is handled", async () => (await seen("m0")).length === 2, LONG_MS);
+      await eventually("what is behind it is handled", async () => (await ledgerNumbers("m0")).length === 2, LONG_MS);
 
       expect((await admin.post(`/subscriptions/${id}/pause`, {})).json).toMatchObject({ paused: true });
       await eventually("every worker rests", async () => (await status(id))?.state === "paused", LONG_MS);
       await producer.send({ topic: "mended", messages: [{ partition: 1, key: "m1", value: '{"n":2}' }] });
       expect((await status(id))?.assigned_partitions).toEqual([]);
-      expect(await seen("m1")).toEqual([1]);
+      expect(await ledgerNumbers("m1")).toEqual([1]);
       expect((await admin.post(`/subscriptions/${id}/resume`, {})).json).toMatchObject({ paused: false });
-      await eventually("it goes on", async () => (await seen("m1")).length === 2, LONG_MS);
+      await eventually("it goes on", async () => (await ledgerNumbers("m1")).length === 2, LONG_MS);
 
       const refused = await admin.post("/subscriptions", { source: "kafka://fixed/t", sink: "service://Ledger/nope" });
       expect([refused.status, refused.json]).toMatchObject([400, { restate_code: "META0009" }]);

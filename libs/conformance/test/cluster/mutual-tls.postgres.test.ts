@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { MutualTls } from "@perdure/driver-grpc";
 import { TestWorker } from "@perdure/driver-grpc/testing";
-import { type Database, freePorts, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
-import { eventually, Program, type Settings } from "../../src/index.js";
+import { eventually, ServiceProgram, type RoleSettings } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tls-"));
-let postgres: Database;
+let postgres: EmptyDatabase;
 const things: AsyncDisposable[] = [];
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** The certificates as files, and the settings that name them. */
-function filesOf(name: string, { authority, certificate, privateKey }: MutualTls): Settings {
+function filesOf(name: string, { authority, certificate, privateKey }: MutualTls): RoleSettings {
   const file = (kind: string, text: string): string => {
     const path = join(folder, `${name}-${kind}.pem`);
     writeFileSync(path, text);
@@ -39,12 +39,12 @@ function filesOf(name: string, { authority, certificate, privateKey }: MutualTls
 }
 
 test("a gateway with our certificates gets ready, one with somebody else's or none never does", async () => {
-  const { trusted, stranger } = await makeCertificates();
+  const { trusted, untrusted } = await makeCertificates();
   const worker = await TestWorker.start(new MemoryKeyValue(), { epoch: 1, tls: trusted });
   things.push(worker);
   const [grpc, probes, ...gates] = (await freePorts(5)) as [number, number, number, number, number];
-  const launch = async (service: "registry" | "ingress-gateway", settings: Settings): Promise<Program> => {
-    const program = await Program.launch({ service, settings: { ...LOCAL, "worker.addresses": worker.address, ...settings } });
+  const launch = async (service: "registry" | "ingress-gateway", settings: RoleSettings): Promise<ServiceProgram> => {
+    const program = await ServiceProgram.launch({ service, settings: { ...LOCAL, "worker.addresses": worker.address, ...settings } });
     things.push(program);
     return program;
   };
@@ -55,7 +55,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
     "grpc.bind-port": grpc,
     "probes.bind-port": probes,
   });
-  const gateway = (port: number, tls: Settings) =>
+  const gateway = (port: number, tls: RoleSettings) =>
     launch("ingress-gateway", {
       ...tls,
       "registry.addresses": `127.0.0.1:${grpc}`,
@@ -65,7 +65,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
     });
   const [ours] = await Promise.all([
     gateway(gates[0], filesOf("ours-too", trusted)),
-    gateway(gates[1], filesOf("theirs", stranger)),
+    gateway(gates[1], filesOf("theirs", untrusted)),
     gateway(gates[2], {}),
   ]);
   await registry.ready();
@@ -78,7 +78,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
 
 test("a certificate that cannot be read is told by the name of its setting", async () => {
   const settings = { ...filesOf("half", (await makeCertificates()).trusted), "tls.private-key-file": join(folder, "none.pem") };
-  const program = await Program.launch({ service: "registry", settings: { ...LOCAL, ...settings } });
+  const program = await ServiceProgram.launch({ service: "registry", settings: { ...LOCAL, ...settings } });
   things.push(program);
   await expect(program.ready()).rejects.toThrow("tls.private-key-file");
 }, 60_000);

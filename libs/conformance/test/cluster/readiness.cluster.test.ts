@@ -1,6 +1,6 @@
 /** A worker whose commits do not become durable is not ready, and is ready when they do again. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { eventually, type Program, WholeCluster } from "../../src/index.js";
+import { eventually, type ServiceProgram, WholeCluster } from "../../src/index.js";
 
 /** A probe is answered within this, with the 1.5 s that it waits for a commit and a busy machine. */
 const ANSWER_MS = 6_000;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => cluster[Symbol.asyncDispose](), 60_000);
 
-const probeOf = async (worker: Program): Promise<string> => new URL((await worker.ready())["probes"] as string).href;
+const probeOf = async (worker: ServiceProgram): Promise<string> => new URL((await worker.ready())["probes"] as string).href;
 
 async function readiness(url: string): Promise<{ status: number; text: string }> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
@@ -41,11 +41,11 @@ test("workers beside a frozen Redis are not ready, and ready again when it goes 
 
 test("workers whose Redis refuses what is written are not ready", async () => {
   const [url] = (await Promise.all(cluster.workers.map(probeOf))) as [string];
-  await cluster.redis.ask("CONFIG", "SET", "min-replicas-to-write", "1");
+  await cluster.redis.request("CONFIG", "SET", "min-replicas-to-write", "1");
   try {
     await eventually("not ready", async () => (await readiness(url)).status === 503, NOTICED_MS);
   } finally {
-    await cluster.redis.ask("CONFIG", "SET", "min-replicas-to-write", "0");
+    await cluster.redis.request("CONFIG", "SET", "min-replicas-to-write", "0");
   }
   await eventually("ready again", async () => (await readiness(url)).status === 200, 30_000);
 }, 120_000);

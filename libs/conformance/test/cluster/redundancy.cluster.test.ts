@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { adminSettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster/local";
 import { freePorts } from "@perdure/servers";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { AdminClient, eventually, IngressClient, Program, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
 import { probe } from "./setup.js";
 
 const WHOLE_TEST_MS = 400_000;
@@ -18,10 +18,10 @@ const echoOf = (name: string) => service({ name, handlers: { echo: async (_ctx: 
 
 let cluster: WholeCluster;
 let addresses: LocalCluster;
-let registries: readonly [Program, Program];
-let admins: readonly [AdminClient, AdminClient];
-let adminPrograms: readonly [Program, Program];
-let ingresses: readonly IngressClient[];
+let registries: readonly [ServiceProgram, ServiceProgram];
+let admins: readonly [TestAdminClient, TestAdminClient];
+let adminPrograms: readonly [ServiceProgram, ServiceProgram];
+let ingresses: readonly TestIngressClient[];
 const things: AsyncDisposable[] = [];
 const use = <T extends AsyncDisposable>(thing: T): T => {
   things.push(thing);
@@ -47,14 +47,14 @@ beforeAll(async () => {
     }),
   );
   addresses = { postgresUrl: cluster.postgres.url, redisUrl: cluster.redis.url, registryPort: two, workerPorts: [workerPort] };
-  const registryTwo = use(await Program.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
+  const registryTwo = use(await ServiceProgram.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
   const second = { ...adminSettings(addresses, { admin: adminTwo, ingress: 1 }), ...turned };
-  const adminTwoProgram = use(await Program.launch({ service: "admin-api", settings: second }));
+  const adminTwoProgram = use(await ServiceProgram.launch({ service: "admin-api", settings: second }));
   await Promise.all([registryTwo.ready(), adminTwoProgram.ready()]);
   registries = [cluster.registry, registryTwo];
   adminPrograms = [cluster.admin, adminTwoProgram];
-  admins = [new AdminClient(cluster.adminUrl), new AdminClient(`http://127.0.0.1:${adminTwo}`)];
-  ingresses = cluster.ingressUrls.map((url) => new IngressClient(url));
+  admins = [new TestAdminClient(cluster.adminUrl), new TestAdminClient(`http://127.0.0.1:${adminTwo}`)];
+  ingresses = cluster.ingressUrls.map((url) => new TestIngressClient(url));
 }, WHOLE_TEST_MS);
 afterAll(async () => {
   for (const client of [...admins, ...ingresses]) client[Symbol.dispose]();
@@ -76,7 +76,7 @@ describe("what is registered", () => {
     async () => {
       for (let n = 0; n < REGISTRATIONS; n++) {
         const endpoint = await serve(`Fresh${n}`);
-        await (admins[n % 2] as AdminClient).register({ uri: endpoint.url });
+        await (admins[n % 2] as TestAdminClient).register({ uri: endpoint.url });
         expect([n, ...(await answersOf(`Fresh${n}`))]).toEqual([n, "called", "called"]);
       }
     },
@@ -87,11 +87,11 @@ describe("what is registered", () => {
     "is one revision after the other and nothing twice when both registries are asked at once",
     async () => {
       const endpoints = await Promise.all(Array.from({ length: 10 }, () => serve("Shared")));
-      const taken = await Promise.all(
+      const registrations = await Promise.all(
         endpoints.flatMap(({ url }) => admins.map((admin) => admin.tryRegister({ uri: url }))), // Each destination through both.
       );
-      expect(taken.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(409)]);
-      const revisions = taken
+      expect(registrations.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(409)]);
+      const revisions = registrations
         .filter(({ status }) => status === 201)
         .flatMap(({ json }) => (json as { services: { revision: number }[] }).services.map(({ revision }) => revision));
       expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, n) => n + 1));
@@ -129,24 +129,24 @@ describe("what is registered", () => {
       expect([refused.status, refused.json]).toMatchObject([503, { restate_code: "OPS0004" }]);
 
       const [gatewayProbes, workerProbes, adminPort] = (await freePorts(3)) as [number, number, number];
-      const [gateway, worker] = [cluster.gateways[1], cluster.workers[0]] as [Program, Program];
+      const [gateway, worker] = [cluster.gateways[1], cluster.workers[0]] as [ServiceProgram, ServiceProgram];
       await gateway.kill();
-      const late = {
+      const settings = {
         "probes.bind-address": "127.0.0.1",
         "shutdown-timeout": "5s",
         "worker.addresses": at(addresses.workerPorts[0]),
       };
-      const shared = { ...late, "registry.addresses": at(addresses.registryPort) };
+      const shared = { ...settings, "registry.addresses": at(addresses.registryPort) };
       const started = await Promise.all([
-        Program.launch({
+        ServiceProgram.launch({
           service: "ingress-gateway",
           settings: { ...shared, "ingress.bind-address": "127.0.0.1", "ingress.bind-port": 0, "probes.bind-port": gatewayProbes },
         }).then(use),
-        Program.launch({
+        ServiceProgram.launch({
           service: "invoker-worker",
           settings: workerSettings(addresses, "late", { grpc: 0, probes: workerProbes }),
         }).then(use),
-        Program.launch({ service: "admin-api", settings: adminSettings(addresses, { admin: adminPort, ingress: 1 }) }).then(use),
+        ServiceProgram.launch({ service: "admin-api", settings: adminSettings(addresses, { admin: adminPort, ingress: 1 }) }).then(use),
       ]);
       for (const port of [gatewayProbes, workerProbes, adminPort]) {
         await eventually("it says what it waits for", async () => {
@@ -159,7 +159,7 @@ describe("what is registered", () => {
 
       await registries[1].launchAgain();
       await Promise.all(started.map((program) => program.ready()));
-      using fresh = new IngressClient(urlOf((await started[0].ready())["ingress"]));
+      using fresh = new TestIngressClient(urlOf((await started[0].ready())["ingress"]));
       expect((await fresh.call(["Fresh0", "echo"], "x")).status).toBe(200);
       await eventually(
         "registering works again",
@@ -181,11 +181,11 @@ describe("a batch", () => {
     readonly matched: number;
     readonly failed: number;
   }
-  const leads = ({ lines }: Program): boolean =>
+  const leads = ({ lines }: ServiceProgram): boolean =>
     lines.some((line) => /"leadership":"batches".*this process leads now/.test(line));
-  const view = async (admin: AdminClient, id: string): Promise<View> =>
+  const view = async (admin: TestAdminClient, id: string): Promise<View> =>
     (await admin.get(`/invocations/batches/${id}`)).json as View;
-  const resultsOf = async (admin: AdminClient, id: string): Promise<{ invocation_id: string; status: number }[]> => {
+  const resultsOf = async (admin: TestAdminClient, id: string): Promise<{ invocation_id: string; status: number }[]> => {
     const all: { invocation_id: string; status: number }[] = [];
     for (let cursor: string | null = "0"; cursor !== null; ) {
       const answer = await admin.get(`/invocations/batches/${id}/results?cursor=${cursor}`);
@@ -262,7 +262,7 @@ test(
     let cursor: string | null = null;
     for (let page = 0; page === 0 || cursor !== null; page++) {
       const query: string = cursor === null ? "limit=5" : `limit=5&cursor=${cursor}`;
-      const { json } = await (admins[page % 2] as AdminClient).get(`/deployments?${query}`);
+      const { json } = await (admins[page % 2] as TestAdminClient).get(`/deployments?${query}`);
       const answer = json as { deployments: { id: string }[]; next_cursor: string | null };
       names.push(...answer.deployments.map(({ id }) => id));
       cursor = answer.next_cursor;

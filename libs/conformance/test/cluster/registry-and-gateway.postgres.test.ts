@@ -4,16 +4,16 @@ import { type DeploymentId, PerdureError, silentLogger, systemClock } from "@per
 import { openChannel, openRemoteRegistry, type RemoteRegistry } from "@perdure/driver-grpc";
 import { aManifest, aWireService, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
 import { freePorts } from "@perdure/servers";
-import { eventually, type Program } from "../../src/index.js";
+import { eventually, type ServiceProgram } from "../../src/index.js";
 import { probe, registration, TestCluster } from "./setup.js";
 
 const SECOND_MS = 1000;
 const signal = (): AbortSignal => AbortSignal.timeout(20_000);
 
 let cluster: TestCluster;
-let one: Program;
-let two: Program;
-let gateway: Program;
+let one: ServiceProgram;
+let two: ServiceProgram;
+let gateway: ServiceProgram;
 let registryOne: Awaited<ReturnType<TestCluster["registrySettings"]>>;
 let registryTwo: Awaited<ReturnType<TestCluster["registrySettings"]>>;
 let remote: RemoteRegistry;
@@ -205,7 +205,7 @@ describe("schedules", () => {
     await eventually("the other registry knows", async () => (await fired(second)) >= 2);
     expect((await second.schedules.list()).map(({ record }) => record.name)).toEqual(["often"]);
 
-    const leads = ({ lines }: Program) => lines.some((line) => line.includes("this process leads now"));
+    const leads = ({ lines }: ServiceProgram) => lines.some((line) => line.includes("this process leads now"));
     const [leader, heir, heirsClient] = leads(one) ? [one, two, second] : [two, one, first];
     expect([leads(one), leads(two)].filter(Boolean)).toHaveLength(1);
     await leader.kill();

@@ -4,9 +4,9 @@ import { NOTHING_LIVE, TestWorker } from "@perdure/driver-grpc/testing";
 import type { RegisterRequest } from "@perdure/metadata";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/store";
-import { Program, type ProgramOptions, type Settings } from "../../src/index.js";
+import { ServiceProgram, type ServiceProgramOptions, type RoleSettings } from "../../src/index.js";
 
-export const LOCAL: Settings = {
+export const LOCAL: RoleSettings = {
   "probes.bind-address": "127.0.0.1",
   "probes.bind-port": 0,
   "shutdown-timeout": "5s",
@@ -38,14 +38,14 @@ export class TestCluster implements AsyncDisposable {
     return thing;
   }
 
-  async launch(options: ProgramOptions): Promise<Program> {
-    return this.use(await Program.launch(options));
+  async launch(options: ServiceProgramOptions): Promise<ServiceProgram> {
+    return this.use(await ServiceProgram.launch(options));
   }
 
   /** On fixed ports, so that it is found again after a restart. */
   async registrySettings(
-    more: Settings = {},
-  ): Promise<Settings & { readonly "grpc.bind-port": number; readonly "probes.bind-port": number }> {
+    more: RoleSettings = {},
+  ): Promise<RoleSettings & { readonly "grpc.bind-port": number; readonly "probes.bind-port": number }> {
     const [grpc, probes] = (await freePorts(2)) as [number, number];
     return {
       ...LOCAL,
@@ -58,7 +58,7 @@ export class TestCluster implements AsyncDisposable {
     };
   }
 
-  gatewaySettings(registries: readonly { readonly "grpc.bind-port": number }[], more: Settings = {}): Settings {
+  gatewaySettings(registries: readonly { readonly "grpc.bind-port": number }[], more: RoleSettings = {}): RoleSettings {
     return {
       ...LOCAL,
       "ingress.bind-address": "127.0.0.1",

@@ -1,7 +1,7 @@
 /** What a cluster says it has done is what it has done: no step twice and none missing, whoever dies meanwhile. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { AdminClient, eventually, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
 
 const WHOLE_TEST_MS = 240_000;
 /** The programs may have to be built first. */
@@ -20,11 +20,11 @@ const stairs = service({
 
 let cluster: WholeCluster;
 let endpoint: SdkEndpoint;
-let admin: AdminClient;
+let admin: TestAdminClient;
 beforeAll(async () => {
   cluster = await WholeCluster.start({ workers: 2, gateways: 1, workerSettings: { "worker.num-partitions": 8 } });
   endpoint = await SdkEndpoint.start({ services: [stairs] });
-  admin = new AdminClient(cluster.adminUrl);
+  admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
 }, START_MS);
 afterAll(async () => {

@@ -1,8 +1,8 @@
 /** Codes that attempts end with: the endpoint's own misdeeds, and those that need a story. */
 import { createServer, type Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { PATIENCE } from "@perdure/testkit";
-import { errorOf, eventually, invocationIdOf, Listener, probe, RawEndpoint, SdkEndpoint, type World } from "../../src/index.js";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
+import { errorOf, eventually, invocationIdOf, TestListener, probe, RawEndpoint, SdkEndpoint, type TestWorld } from "../../src/index.js";
 import { storeObject } from "../../src/services/store.js";
 import { expectFailure } from "./codes.js";
 import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
@@ -10,7 +10,7 @@ import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
 /** Between two attempts of scripts, which have two, and then are killed. */
 const BRIEF = {
   inactivityTimeout: 30,
-  abortTimeout: 120 * PATIENCE,
+  abortTimeout: 120 * TIMEOUT_FACTOR,
   retryPolicyInitialInterval: 5,
   retryPolicyMaxInterval: 10,
   retryPolicyMaxAttempts: 2,
@@ -18,7 +18,7 @@ const BRIEF = {
 };
 const BUSY_FOR_MS = 1_000;
 
-export function describeAttemptErrors(getWorld: () => World): void {
+export function describeAttemptErrors(getWorld: () => TestWorld): void {
   describe("an endpoint that sends", () => {
     let raw: RawEndpoint;
     beforeAll(async () => {
@@ -84,7 +84,7 @@ export function describeAttemptErrors(getWorld: () => World): void {
       const raw = await RawEndpoint.start({ scripts: { HalfOpen: () => {} }, service: BRIEF });
       await getWorld().admin.register({ uri: raw.url });
       await raw[Symbol.asyncDispose]();
-      const mute = await Listener.open(
+      const mute = await TestListener.open(
         createServer((socket: Socket) => {
           socket.on("error", () => {}); // Whoever connects may leave as it likes.
           socket.resume();

@@ -1,5 +1,5 @@
 /** Which codes have been provoked, so that the last test can say which have not. */
-import { eventually, type World } from "../../src/index.js";
+import { eventually, type TestWorld } from "../../src/index.js";
 
 /** Every code of the interface's catalogue, and those of later releases that an attempt can end with. */
 export const CATALOGUE: readonly string[] = [
@@ -18,13 +18,13 @@ interface AttemptFailed {
 }
 
 /** What the server's log says of the last failed attempt of an invocation. */
-export function loggedFailure(world: World, invocationId: string): AttemptFailed | undefined {
+export function loggedFailure(world: TestWorld, invocationId: string): AttemptFailed | undefined {
   const line = world.server.lines.findLast((one) => one.includes(invocationId) && one.includes('"attempt failed"'));
   return line === undefined ? undefined : (JSON.parse(line) as AttemptFailed);
 }
 
 /** Codes that introspection remembers of an invocation, the first first. */
-async function recordedCodes(world: World, invocationId: string): Promise<readonly string[]> {
+async function recordedCodes(world: TestWorld, invocationId: string): Promise<readonly string[]> {
   const query = `SELECT event_json FROM sys_journal_events WHERE id = '${invocationId}' AND event_type = 'TransientError'`;
   const events = await world.admin.query(query);
   return events.map(
@@ -33,11 +33,11 @@ async function recordedCodes(world: World, invocationId: string): Promise<readon
 }
 
 /** Waits until an attempt of the invocation has failed with the code, which the log and introspection must both tell. */
-export async function expectFailure(world: World, invocationId: string, code: string): Promise<AttemptFailed> {
+export async function expectFailure(world: TestWorld, invocationId: string, code: string): Promise<AttemptFailed> {
   const failed = await eventually(`${code} of ${invocationId}`, () => {
-    const found = loggedFailure(world, invocationId);
-    if (found !== undefined && found.code !== code) throw new Error(`it failed with ${found.code}`);
-    return found;
+    const result = loggedFailure(world, invocationId);
+    if (result !== undefined && result.code !== code) throw new Error(`it failed with ${result.code}`);
+    return result;
   });
   // The log tells of it at once, introspection when it is durable.
   await eventually(`${code} recorded of ${invocationId}`, async () => (await recordedCodes(world, invocationId)).includes(code));

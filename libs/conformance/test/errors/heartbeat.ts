@@ -1,6 +1,6 @@
 /** Why: whatever one endpoint does, nobody else's invocations may notice. A healthy service is called all the time meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { World } from "../../src/index.js";
+import type { TestWorld } from "../../src/index.js";
 
 export class Heartbeat implements AsyncDisposable {
   readonly #beating: Promise<void>;
@@ -10,11 +10,11 @@ export class Heartbeat implements AsyncDisposable {
   failures: string[] = [];
 
   /** `path` answers with what it is given. */
-  constructor(world: World, path: readonly [string, string]) {
+  constructor(world: TestWorld, path: readonly [string, string]) {
     this.#beating = this.#beat(world, path);
   }
 
-  async #beat(world: World, path: readonly [string, string]): Promise<void> {
+  async #beat(world: TestWorld, path: readonly [string, string]): Promise<void> {
     while (!this.#stopped) {
       const startedAt = performance.now();
       try {

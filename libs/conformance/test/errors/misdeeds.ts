@@ -1,30 +1,30 @@
 /** Endpoints that break the rules, and the code that each of them earns. */
 import { utf8 } from "@perdure/base";
 import { MessageType, type OneWayCallCommand } from "@perdure/service-protocol";
-import type { RawAttempt, Script } from "../../src/index.js";
+import type { RawAttempt, AttemptScript } from "../../src/index.js";
 
 /** What a script is called, what it deserves, and what it does. */
 export interface Misdeed {
   readonly code: string;
   readonly what: string;
-  readonly script: Script;
+  readonly script: AttemptScript;
 }
 
 /** Opens the response, does the thing and lets the server find it. */
-const open = (then: (attempt: RawAttempt) => void): Script => {
+const open = (then: (attempt: RawAttempt) => void): AttemptScript => {
   return (attempt) => {
     then(attempt.open());
     attempt.end();
   };
 };
 
-const answer = (status: number, headers: Readonly<Record<string, string | undefined>> = {}): Script => {
+const answer = (status: number, headers: Readonly<Record<string, string | undefined>> = {}): AttemptScript => {
   return (attempt) => {
     attempt.open(status, headers).end();
   };
 };
 
-const error = (code: number): Script =>
+const error = (code: number): AttemptScript =>
   open((attempt) =>
     attempt.control({
       kind: "error",
@@ -39,7 +39,7 @@ const error = (code: number): Script =>
     }),
   );
 
-const oneWayCall = (over: Partial<OneWayCallCommand>): Script =>
+const oneWayCall = (over: Partial<OneWayCallCommand>): AttemptScript =>
   open((attempt) =>
     attempt.command({
       kind: "oneWayCall",

@@ -3,24 +3,24 @@ import { createServer } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { type Context, handlers, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import {
-  type Answer,
+  type HttpAnswer,
   adminErrorOf,
   type FakeLambda,
-  Listener,
+  TestListener,
   MANIFEST_TYPE,
   manifestOf,
   RawEndpoint,
   type RawEndpointOptions,
   SdkEndpoint,
   type ServiceDefinitions,
-  type World,
+  type TestWorld,
 } from "../../src/index.js";
 import { provoked } from "./codes.js";
 
-const NOBODY = "http://127.0.0.1:1";
+const CLOSED_PORT_URL = "http://127.0.0.1:1";
 const HOUR_MS = 3_600_000;
 
-function expectRefusal(answer: Answer, status: number, code: string): string {
+function expectRefusal(answer: HttpAnswer, status: number, code: string): string {
   expect([answer.status, adminErrorOf(answer).restate_code]).toEqual([status, code]);
   const { message } = adminErrorOf(answer);
   expect(message).toContain(`[${code}]`);
@@ -31,22 +31,22 @@ function expectRefusal(answer: Answer, status: number, code: string): string {
 const echo = async (_ctx: Context, value: unknown) => value;
 const versionOne = (name: string) => service({ name, handlers: { first: echo, second: echo } });
 
-export function describeRegistrationErrors(getWorld: () => World, getLambda: () => FakeLambda): void {
+export function describeRegistrationErrors(getWorld: () => TestWorld, getLambda: () => FakeLambda): void {
   const register = (uri: string, over: object = {}) => getWorld().admin.tryRegister({ uri, ...over });
   const serve = async (services: ServiceDefinitions, port?: number) =>
     getWorld().own(await SdkEndpoint.start({ services, ...(port === undefined ? {} : { port }) }));
   async function answering(options: Partial<RawEndpointOptions>): Promise<string> {
     return getWorld().own(await RawEndpoint.start({ scripts: {}, ...options })).url;
   }
-  async function listen(server: Parameters<typeof Listener.open>[0]): Promise<string> {
-    const listener = await Listener.open(server, 0);
+  async function listen(server: Parameters<typeof TestListener.open>[0]): Promise<string> {
+    const listener = await TestListener.open(server, 0);
     getWorld().own({ [Symbol.asyncDispose]: () => listener.close() });
     return `http://127.0.0.1:${listener.port}`;
   }
 
   describe("a registration is refused", () => {
     test("META0003: nobody answers, or with a bad status", async () => {
-      expectRefusal(await register(NOBODY), 500, "META0003");
+      expectRefusal(await register(CLOSED_PORT_URL), 500, "META0003");
       expect(
         expectRefusal(await register(await answering({ discovery: { status: 404, body: "go away" } })), 500, "META0003"),
       ).toContain("go away");

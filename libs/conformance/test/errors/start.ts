@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
-  AdminClient,
+  TestAdminClient,
   expectRefusal,
-  type Refusal,
+  type RefusedStart,
   SdkEndpoint,
   Server,
-  type Settings,
+  type RoleSettings,
   temporaryDirectory,
 } from "../../src/index.js";
 import { echoService } from "../../src/services/echo.js";
@@ -23,7 +23,7 @@ export function describeStartErrors(): void {
     });
     afterEach(() => rmSync(baseDir, { recursive: true, force: true }));
 
-    async function refused(code: string, settings: Settings = {}, args: readonly string[] = []): Promise<Refusal> {
+    async function refused(code: string, settings: RoleSettings = {}, args: readonly string[] = []): Promise<RefusedStart> {
       const refusal = await expectRefusal({ "base-dir": baseDir, ...settings }, args);
       expect(refusal.exit.code).not.toBe(0);
       expect(refusal.output).toContain(code);
@@ -90,7 +90,7 @@ export function describeStartErrors(): void {
     test("META0005: on metadata that is damaged", async () => {
       const server = await Server.start({ baseDir });
       const endpoint = await SdkEndpoint.start({ services: [echoService("Damaged")] });
-      using admin = new AdminClient(server.adminUrl);
+      using admin = new TestAdminClient(server.adminUrl);
       await admin.register({ uri: endpoint.url });
       await endpoint[Symbol.asyncDispose]();
       await server.stop();

@@ -1,7 +1,7 @@
 /** Codes of invocations that outlived what they were started with: a protocol version, or an intact journal. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseInvocationId } from "@perdure/base";
-import { eventually, probe, World } from "../../src/index.js";
+import { eventually, probe, TestWorld } from "../../src/index.js";
 import { storeObject } from "../../src/services/store.js";
 import { expectFailure } from "./codes.js";
 import { damageRows, pinTo } from "./damage.js";
@@ -16,12 +16,12 @@ const HELD = ["later", "damaged", "sound"] as const;
 
 export function describeUpgradeErrors(): void {
   describe("a server that starts again with less than it had", () => {
-    let world: World;
+    let world: TestWorld;
     const held = new Map<string, { readonly id: string; readonly awakeable: string }>();
     const idOf = (key: (typeof HELD)[number]) => held.get(key)?.id ?? "";
 
     beforeAll(async () => {
-      world = await World.start({
+      world = await TestWorld.start({
         settings: {
           "worker.num-partitions": PARTITIONS,
           "worker.invoker.max-protocol-version": 7,

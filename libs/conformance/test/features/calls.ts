@@ -69,8 +69,8 @@ export function describeCalls(scenario: Scenario): void {
       [false, true, false, false],
       [true, true, true],
     ]) {
-      const words = waits.map((wait) => (wait ? "call" : "send")).join(", ");
-      scenario(`arrive in the order in which they were made: ${words}`, async (stage) => {
+      const order = waits.map((wait) => (wait ? "call" : "send")).join(", ");
+      scenario(`arrive in the order in which they were made: ${order}`, async (stage) => {
         expect(await stage.call("Calls", "order", { key: stage.key(), waits })).toEqual([...waits.keys(), "end"]);
       });
     }

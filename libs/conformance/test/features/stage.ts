@@ -1,5 +1,5 @@
 /** One variant of the feature services on a running server, and short ways to call them. */
-import type { AdminClient, Answer, CallOptions, EndpointKind, IngressClient, Sent, World } from "../../src/index.js";
+import type { TestAdminClient, HttpAnswer, IngressCallOptions, EndpointKind, TestIngressClient, SentInvocation, TestWorld } from "../../src/index.js";
 
 export interface Variant {
   /** Ends the names of the variant's services. */
@@ -33,18 +33,18 @@ let keys = 0;
 
 export class Stage {
   readonly variant: Variant;
-  readonly #world: () => World;
+  readonly #world: () => TestWorld;
 
-  constructor(variant: Variant, world: () => World) {
+  constructor(variant: Variant, world: () => TestWorld) {
     this.variant = variant;
     this.#world = world;
   }
 
-  get ingress(): IngressClient {
+  get ingress(): TestIngressClient {
     return this.#world().ingress;
   }
 
-  get admin(): AdminClient {
+  get admin(): TestAdminClient {
     return this.#world().admin;
   }
 
@@ -58,25 +58,25 @@ export class Stage {
   }
 
   /** The result of a handler; rejects unless it succeeds. */
-  call<T = unknown>(service: string, handler: string, argument?: unknown, options?: CallOptions): Promise<T> {
+  call<T = unknown>(service: string, handler: string, argument?: unknown, options?: IngressCallOptions): Promise<T> {
     return this.ingress.result<T>([this.service(service), handler], argument, options);
   }
 
   /** The same with a key. */
-  callOn<T = unknown>(service: string, key: string, handler: string, argument?: unknown, options?: CallOptions): Promise<T> {
+  callOn<T = unknown>(service: string, key: string, handler: string, argument?: unknown, options?: IngressCallOptions): Promise<T> {
     return this.ingress.result<T>([this.service(service), key, handler], argument, options);
   }
 
   /** Any answer of a handler. */
-  try(service: string, handler: string, argument?: unknown, options?: CallOptions): Promise<Answer> {
+  try(service: string, handler: string, argument?: unknown, options?: IngressCallOptions): Promise<HttpAnswer> {
     return this.ingress.call([this.service(service), handler], argument, options);
   }
 
-  send(service: string, handler: string, argument?: unknown): Promise<Sent> {
+  send(service: string, handler: string, argument?: unknown): Promise<SentInvocation> {
     return this.ingress.send([this.service(service), handler], argument);
   }
 
-  sendOn(service: string, key: string, handler: string, argument?: unknown): Promise<Sent> {
+  sendOn(service: string, key: string, handler: string, argument?: unknown): Promise<SentInvocation> {
     return this.ingress.send([this.service(service), key, handler], argument);
   }
 }

@@ -14,7 +14,7 @@ const HTTP1 = [
   "POST /Echo/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n12345",
 ];
 /** Longest that one connection is kept. */
-const PATIENCE_MS = 400;
+const TIMEOUT_MS = 400;
 
 function drawBytes(random: SeededRandom): Buffer {
   const noise = Buffer.alloc(random.below(3_000));
@@ -64,7 +64,7 @@ export async function sendBytes(port: number, random: SeededRandom): Promise<voi
     await delay(random.below(5));
   }
   if (hangsUp) socket.destroy();
-  await Promise.race([closed, delay(PATIENCE_MS)]);
+  await Promise.race([closed, delay(TIMEOUT_MS)]);
   socket.destroy();
   await closed;
 }

@@ -6,15 +6,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Secret } from "@perdure/base";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import type { Settings } from "@perdure/cluster/local";
+import type { RoleSettings } from "@perdure/cluster/local";
 import { cloudGatewaySettings, type LocalCloud, tenancySettings, tunnelRelaySettings } from "@perdure/cluster/local-cloud";
 import { freePorts } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS } from "@perdure/tenancy/testing";
 import { programBundle } from "../../src/bundle.js";
 import { eventually } from "../../src/eventually.js";
-import { Program } from "../../src/program.js";
+import { ServiceProgram } from "../../src/program.js";
 import { RawEndpoint } from "../../src/raw-endpoint.js";
-import { Listener } from "../../src/sdk-endpoint.js";
+import { TestListener } from "../../src/sdk-endpoint.js";
 import {
   ADMIN_REQUESTS,
   answer,
@@ -102,8 +102,8 @@ export class CloudTargets implements AsyncDisposable {
     await this.#close.disposeAsync();
   }
 
-  async #launch(service: string, settings: Settings): Promise<Program> {
-    return this.#close.use(await Program.launch({ service, settings }));
+  async #launch(service: string, settings: RoleSettings): Promise<ServiceProgram> {
+    return this.#close.use(await ServiceProgram.launch({ service, settings }));
   }
 
   #file(name: string, text: string): string {
@@ -151,7 +151,7 @@ export class CloudTargets implements AsyncDisposable {
     );
   }
 
-  #programs(local: LocalCloud, operatorPort: number): [Promise<Program>, Promise<Program>, Promise<Program>, Promise<Program>] {
+  #programs(local: LocalCloud, operatorPort: number): [Promise<ServiceProgram>, Promise<ServiceProgram>, Promise<ServiceProgram>, Promise<ServiceProgram>] {
     return [
       this.#launch("tenancy", {
         ...tenancySettings(local, { probes: 0 }),
@@ -186,8 +186,8 @@ export class CloudTargets implements AsyncDisposable {
     const described = await eventually(
       `the environment ${name} is active`,
       async () => {
-        const found = await client.account(accountId, "DescribeEnvironment", { environmentId: id });
-        return found.status === "ACTIVE" ? found : undefined;
+        const result = await client.account(accountId, "DescribeEnvironment", { environmentId: id });
+        return result.status === "ACTIVE" ? result : undefined;
       },
       ENVIRONMENT_READY_MS,
     );
@@ -205,7 +205,7 @@ export class CloudTargets implements AsyncDisposable {
     const behind = await this.#http((_request, response) => response.end("behind the port"));
     const target = `http://127.0.0.1:${behind}`;
     const endpoint = this.#close.use(await RawEndpoint.start({ scripts: { [SERVICE]: answer } }));
-    const settings: Settings = {
+    const settings: RoleSettings = {
       "tunnel.environment-id": environment.id,
       "tunnel.name": TUNNEL,
       "tunnel.signing-public-keys": environment.signingPublicKey,
@@ -253,7 +253,7 @@ export class CloudTargets implements AsyncDisposable {
   /** Port of a server of this process. */
   async #http(answer: NonNullable<Parameters<typeof createServer>[1]>): Promise<number> {
     const server: Server = createServer(answer);
-    const listener = await Listener.open(server, 0);
+    const listener = await TestListener.open(server, 0);
     this.#close.defer(() => listener.close());
     return listener.port;
   }
@@ -359,7 +359,7 @@ function dialledByTunnelClient(subject: ProgramSubject, hostile: HostilePorts): 
   return target;
 }
 
-function operatorTarget(program: Program, port: number): Target {
+function operatorTarget(program: ServiceProgram, port: number): Target {
   // It is never ready, because there is no Kubernetes; its port is known, and the process is alive.
   const subject = {
     name: "operator",

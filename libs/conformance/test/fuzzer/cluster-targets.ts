@@ -1,7 +1,7 @@
 /** Why: the listeners of a runtime: of the roles of a cluster, and of all of them in one process. */
-import { AdminClient } from "../../src/admin-client.js";
+import { TestAdminClient } from "../../src/admin-client.js";
 import { eventually } from "../../src/eventually.js";
-import { IngressClient } from "../../src/ingress-client.js";
+import { TestIngressClient } from "../../src/ingress-client.js";
 import { type RawAttempt, RawEndpoint } from "../../src/raw-endpoint.js";
 import { Server } from "../../src/server.js";
 import type { WholeCluster } from "../../src/whole-cluster.js";
@@ -163,7 +163,7 @@ export class StandaloneTargets implements AsyncDisposable {
     const retries = { retryPolicyInitialInterval: 20, retryPolicyMaxInterval: 200, retryPolicyMaxAttempts: 100_000 };
     const endpoint = close.use(await RawEndpoint.start({ scripts: { [SERVICE]: answer }, service: retries }));
     const hostile = close.use(await HostilePorts.open(1, () => Number(new URL(endpoint.url).port)));
-    using admin = new AdminClient(server.adminUrl);
+    using admin = new TestAdminClient(server.adminUrl);
     await admin.register({ uri: `http://127.0.0.1:${hostile.ports[0]}` });
     const subject = serverSubject(server);
     const listener = (name: string, url: string, requests: Requests, path: string): Target =>
@@ -183,7 +183,7 @@ export class StandaloneTargets implements AsyncDisposable {
       speech: "endpoint",
       requests: { authority: "localhost", paths: ["/"], headers: { "content-type": "application/vnd.restate.invocation.v7" } },
       async send(connections) {
-        using ingress = new IngressClient(server.ingressUrl);
+        using ingress = new TestIngressClient(server.ingressUrl);
         const sending = hostile.send(connections, HOSTILE_BATCH_MS_MAX);
         await Promise.all(Array.from({ length: DIALLED_AT_A_TIME }, () => ingress.send([SERVICE, "run"])));
         return sending;

@@ -1,7 +1,7 @@
 /** Why: programs also dial: endpoints and relays. Here the fuzzer listens, and what dials it is answered with a drawn connection. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { Listener } from "../../src/sdk-endpoint.js";
+import { TestListener } from "../../src/sdk-endpoint.js";
 import { converse, type DrawnConnection } from "./connection.js";
 
 const POLL_MS = 20;
@@ -11,14 +11,14 @@ const QUIET_MS = 4_000;
 /** Ports that forward to a server which keeps to the protocol, until they are hostile. */
 export class HostilePorts implements AsyncDisposable {
   readonly ports: readonly number[];
-  readonly #listeners: readonly Listener[];
+  readonly #listeners: readonly TestListener[];
   readonly #honestPort: () => number | undefined;
   #pending: Iterator<DrawnConnection> | undefined;
   #sent = 0;
   #busy = 0;
   #lastMs = 0;
 
-  private constructor(listeners: readonly Listener[], honestPort: () => number | undefined) {
+  private constructor(listeners: readonly TestListener[], honestPort: () => number | undefined) {
     this.#listeners = listeners;
     this.#honestPort = honestPort;
     this.ports = listeners.map(({ port }) => port);
@@ -28,7 +28,7 @@ export class HostilePorts implements AsyncDisposable {
   static async open(count: number, honestPort: () => number | undefined): Promise<HostilePorts> {
     const handler: { accept: (socket: Socket) => void } = { accept: (socket) => void socket.destroy() };
     const servers: Server[] = Array.from({ length: count }, () => createServer((socket) => handler.accept(socket)));
-    const ports = new HostilePorts(await Promise.all(servers.map((server) => Listener.open(server, 0))), honestPort);
+    const ports = new HostilePorts(await Promise.all(servers.map((server) => TestListener.open(server, 0))), honestPort);
     handler.accept = (socket) => ports.#accept(socket);
     return ports;
   }

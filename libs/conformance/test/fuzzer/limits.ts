@@ -1,5 +1,5 @@
 /** Bounds of the fuzzer, each with its reason. */
-import { PATIENCE } from "@perdure/testkit";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 
 /** Connections at one time: enough that they meet in a program, few enough for two processors. */
 export const AT_A_TIME = 24;
@@ -10,12 +10,12 @@ export const CONNECTION_MS_MAX = 150;
 /** Connections between two checks of a program: what a failing batch is narrowed from. */
 export const BATCH_CONNECTIONS = 500;
 /** A healthy request is answered within this time, also right behind a batch. */
-export const HEALTHY_MS = 5_000 * PATIENCE;
+export const HEALTHY_MS = 5_000 * TIMEOUT_FACTOR;
 /** Within this time a program has closed what a batch left: refusals that the gateway holds back take up to 21 s, and then some. */
-export const SETTLE_MS = 30_000 * PATIENCE;
+export const DRAIN_MS = 30_000 * TIMEOUT_FACTOR;
 /** The system reports the end of a process a little after its listener is gone. */
 export const DEATH_MS = 2_000;
-export const SETTLE_POLL_MS = 100;
+export const DRAIN_POLL_MS = 100;
 /** Connections at a listener beyond those before the first batch: other programs and healthy requests come and go. */
 export const CONNECTIONS_MORE_MAX = 2;
 /** File descriptors beyond those before the first batch: connections of pools and to other programs come and go. */
@@ -28,7 +28,7 @@ export const MEMORY_MORE_MIB_MAX = 192;
 /** Bytes of a connection that a report shows. */
 export const SHOWN_BYTES_MAX = 2_000;
 /** Attempts at an endpoint that is hostile follow each other by the retry policy: a batch of them is over after this time at the latest. */
-export const HOSTILE_BATCH_MS_MAX = 60_000 * PATIENCE;
+export const HOSTILE_BATCH_MS_MAX = 60_000 * TIMEOUT_FACTOR;
 /** Calls whose attempts dial a hostile endpoint at one time. */
 export const DIALLED_AT_A_TIME = 24;
 /** Ports of hostile relays: a tunnel client knows at most 16 relays, and an environment has a bounded number of connections. */

@@ -15,7 +15,7 @@ export interface FuzzOptions {
   readonly connections: number;
   readonly batch?: number;
   /** How long a program may take to close what a batch left; shorter for tests of the fuzzer. */
-  readonly settleMs?: number;
+  readonly drainMs?: number;
   readonly progress?: (line: string) => void;
 }
 
@@ -35,7 +35,7 @@ interface Baseline {
   readonly descriptors: number;
   /** At the listener, and sockets that are left over. */
   readonly connections: number;
-  readonly settleMs: number;
+  readonly drainMs: number;
   memoryMiB: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function fuzzTarget(target: Target, options: FuzzOptions): Promise<
     pid: atStart,
     descriptors: descriptorsOf(atStart),
     connections: connectionsOf(atStart, target.port?.()),
-    settleMs: options.settleMs ?? limits.SETTLE_MS,
+    drainMs: options.drainMs ?? limits.DRAIN_MS,
     memoryMiB: undefined,
   };
   let firstMemoryMiB = 0;
@@ -60,11 +60,11 @@ export async function fuzzTarget(target: Target, options: FuzzOptions): Promise<
     const problem = await target.send(drawn(target, seed, first, last)).then(
       (number) => {
         count = number;
-        return verdict(target, baseline);
+        return findProblem(target, baseline);
       },
       async (cause: Error) => {
-        await settles(() => !target.subject.isRunning, limits.DEATH_MS);
-        return (await verdict(target, baseline)) ?? `the listener takes no connections: ${cause.message}`;
+        await becomesTrue(() => !target.subject.isRunning, limits.DEATH_MS);
+        return (await findProblem(target, baseline)) ?? `the listener takes no connections: ${cause.message}`;
       },
     );
     if (problem !== undefined) throw new Error(await report(target, { seed, first, last, problem, baseline }));
@@ -89,7 +89,7 @@ function* drawn({ name, speech, requests }: Target, seed: number, first: number,
 }
 
 /** What is wrong with the program after a batch; undefined when nothing is. */
-async function verdict(target: Target, baseline: Baseline): Promise<string | undefined> {
+async function findProblem(target: Target, baseline: Baseline): Promise<string | undefined> {
   const { subject } = target;
   const death = (): string | undefined => {
     if (!subject.isRunning) return `${subject.name} ended:\n${subject.lastLines.join("\n")}`;
@@ -102,12 +102,12 @@ async function verdict(target: Target, baseline: Baseline): Promise<string | und
   } catch (cause) {
     return death() ?? `a healthy request fails: ${(cause as Error).message}\n${subject.lastLines.join("\n")}`;
   }
-  const { pid, descriptors, connections, settleMs } = baseline;
+  const { pid, descriptors, connections, drainMs } = baseline;
   const leftOver = (): number => connectionsOf(pid, target.port?.()) - connections;
-  if (!(await settles(() => leftOver() <= limits.CONNECTIONS_MORE_MAX, settleMs)))
-    return death() ?? `${leftOver()} connections are left after ${settleMs / 1000} s`;
-  if (!(await settles(() => descriptorsOf(pid) <= descriptors + limits.DESCRIPTORS_MORE_MAX, settleMs)))
-    return death() ?? `${descriptorsOf(pid)} file descriptors are open after ${settleMs / 1000} s, ${descriptors} were before`;
+  if (!(await becomesTrue(() => leftOver() <= limits.CONNECTIONS_MORE_MAX, drainMs)))
+    return death() ?? `${leftOver()} connections are left after ${drainMs / 1000} s`;
+  if (!(await becomesTrue(() => descriptorsOf(pid) <= descriptors + limits.DESCRIPTORS_MORE_MAX, drainMs)))
+    return death() ?? `${descriptorsOf(pid)} file descriptors are open after ${drainMs / 1000} s, ${descriptors} were before`;
   const memoryMiB = residentMiBOf(baseline.pid);
   if (baseline.memoryMiB !== undefined && memoryMiB > baseline.memoryMiB + limits.MEMORY_MORE_MIB_MAX)
     return `${memoryMiB} MiB are resident, ${baseline.memoryMiB} were after the first batch`;
@@ -115,11 +115,11 @@ async function verdict(target: Target, baseline: Baseline): Promise<string | und
 }
 
 /** Whether it holds within this time. */
-async function settles(holds: () => boolean, withinMs: number): Promise<boolean> {
+async function becomesTrue(holds: () => boolean, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   while (!holds()) {
     if (performance.now() > deadline) return false;
-    await delay(limits.SETTLE_POLL_MS);
+    await delay(limits.DRAIN_POLL_MS);
   }
   return true;
 }
@@ -158,11 +158,11 @@ async function narrow(target: Target, port: () => number, { seed, first, last, b
       () => true,
       () => false,
     );
-    if (!isHealthy) await settles(() => !subject.isRunning, limits.DEATH_MS);
+    if (!isHealthy) await becomesTrue(() => !subject.isRunning, limits.DEATH_MS);
     if (!subject.isRunning || subject.pid !== pid) return `Connection ${index} ends it: ${shown(connection)}`;
     if (!isHealthy) return `A healthy request fails after connection ${index}: ${shown(connection)}`;
-    if (!isClosed() && !(await settles(isClosed, baseline.settleMs)))
-      return `Connection ${index} stays open for more than ${baseline.settleMs / 1000} s: ${shown(connection)}`;
+    if (!isClosed() && !(await becomesTrue(isClosed, baseline.drainMs)))
+      return `Connection ${index} stays open for more than ${baseline.drainMs / 1000} s: ${shown(connection)}`;
   }
   return "One by one the connections of this batch do no harm: it takes several at a time.";
 }

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { eventually } from "../../src/eventually.js";
 import { SERVER_START_MS } from "../../src/limits.js";
-import type { Program, ReadyFacts } from "../../src/program.js";
+import type { ServiceProgram, ReadyFacts } from "../../src/program.js";
 import { type DrawnConnection, sendConnection } from "./connection.js";
 import type { Speech } from "./draw.js";
 import type { Requests } from "./draw-http2.js";
@@ -40,10 +40,10 @@ export interface Target {
 /** Facts of `ready` change with each start when ports are free ones. */
 export class ProgramSubject implements Subject {
   readonly name: string;
-  readonly #program: Program;
+  readonly #program: ServiceProgram;
   #facts: ReadyFacts;
 
-  constructor(name: string, program: Program, facts: ReadyFacts) {
+  constructor(name: string, program: ServiceProgram, facts: ReadyFacts) {
     this.name = name;
     this.#program = program;
     this.#facts = facts;

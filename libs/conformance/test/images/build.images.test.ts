@@ -59,9 +59,9 @@ afterAll(() => rm(directory, { recursive: true, force: true }), TEST_MS);
 const variables = (arch: string) => ({ TARGETARCH: arch, BUILDARCH: ARCH, BUILDPLATFORM: `linux/${ARCH}` });
 
 function image(name: string): BuiltImage {
-  const found = images.get(name);
-  if (found === undefined) throw new Error(`there is no image ${name}`);
-  return found;
+  const result = images.get(name);
+  if (result === undefined) throw new Error(`there is no image ${name}`);
+  return result;
 }
 
 /** As an engine would: nobody in particular where this process may choose. */
@@ -119,8 +119,8 @@ test(
     // What the suites start is one file; this one is what the engine would do.
     const starter = join(directory, "server.sh");
     const [main = "", ...flags] = args.toReversed().slice(1);
-    const words = [program, ...flags.toReversed(), main].map((word) => `'${word}'`).join(" ");
-    await writeFile(starter, `#!/bin/sh\ncd '${cwd}' && exec ${words} "$@"\n`, { mode: 0o755 });
+    const quotedArgs = [program, ...flags.toReversed(), main].map((arg) => `'${arg}'`).join(" ");
+    await writeFile(starter, `#!/bin/sh\ncd '${cwd}' && exec ${quotedArgs} "$@"\n`, { mode: 0o755 });
     const before = process.env["PERDURE_CONFORMANCE_EXECUTABLE"];
     process.env["PERDURE_CONFORMANCE_EXECUTABLE"] = starter;
     try {
@@ -159,12 +159,12 @@ test(
       const json = { "content-type": "application/json", accept: "application/json" };
       const rows = await fetch(`${server.adminUrl}/query`, { method: "POST", headers: json, body: JSON.stringify(sql) });
       expect(await rows.json()).toEqual({ rows: [{ n: 1 }] });
-      const asked = { PERDURE_ADMIN__BIND_PORT: new URL(server.adminUrl).port };
+      const portSettings = { PERDURE_ADMIN__BIND_PORT: new URL(server.adminUrl).port };
       const healthcheck = ["healthcheck.mjs", "PERDURE_ADMIN__BIND_PORT", "9070"];
-      const ask = (): Promise<unknown> => promisify(execFile)(program, healthcheck, { cwd, env: { ...environment, ...asked } });
-      await ask().catch(ask).catch(ask); // As often as an engine asks before it gives up.
+      const checkHealth = (): Promise<unknown> => promisify(execFile)(program, healthcheck, { cwd, env: { ...environment, ...portSettings } });
+      await checkHealth().catch(checkHealth).catch(checkHealth); // As often as an engine asks before it gives up.
       await server.stop();
-      await expect(ask()).rejects.toMatchObject({ code: 1 });
+      await expect(checkHealth()).rejects.toMatchObject({ code: 1 });
     } finally {
       if (before === undefined) delete process.env["PERDURE_CONFORMANCE_EXECUTABLE"];
       else process.env["PERDURE_CONFORMANCE_EXECUTABLE"] = before;
@@ -189,23 +189,23 @@ test(
   3 * TEST_MS,
 );
 
-const looked = new Set<string>();
+const checkedFolders = new Set<string>();
 
 /** Native files below a folder, each for the architecture. */
 async function addonsOf(folder: string, arch: keyof typeof MACHINES): Promise<string[]> {
-  const found: string[] = [];
+  const result: string[] = [];
   for await (const file of filesOf(folder)) {
     if (!/\.(?:node|so)(?:\.\d+)*$/.test(file)) continue;
     const place = file.slice(file.lastIndexOf("/node_modules/"));
-    found.push(place);
-    if (looked.has(place)) continue; // The same in another image.
-    looked.add(place);
+    result.push(place);
+    if (checkedFolders.has(place)) continue; // The same in another image.
+    checkedFolders.add(place);
     const bytes = await readFile(file);
     expect([file, bytes.readUInt16LE(18)]).toEqual([file, MACHINES[arch]]);
     const needed = [...bytes.toString("latin1").matchAll(/GLIBC_2\.(\d+)/g)].map((match) => Number(match[1]));
     expect([file, Math.max(0, ...needed) <= GLIBC_MINOR_MAX]).toEqual([file, true]);
   }
-  return found.sort();
+  return result.sort();
 }
 
 const withoutArch = (path: string): string => path.replaceAll(/x64|arm64|\.armv8|\.glibc/g, "");

@@ -54,7 +54,7 @@ test(
   "each program of the composition takes the settings that it is given, and no other",
   async () => {
     for (const [, service, target] of ours()) {
-      const command = (dockerfile.images[target]?.Entrypoint ?? []).slice(1).filter((word) => !word.startsWith("--"));
+      const command = (dockerfile.images[target]?.Entrypoint ?? []).slice(1).filter((arg) => !arg.startsWith("--"));
       const [main = "", ...args] = command;
       const folder = main.replace("/dist/main.mjs", "");
       const environment = Object.fromEntries(
@@ -94,8 +94,8 @@ test("nothing is open to the network, programs of ours cannot write to their ima
   const kept = Object.entries(services).filter(([, { volumes = [] }]) => volumes.some(({ type }) => type === "volume"));
   expect(kept.map(([name]) => name).sort()).toEqual(["kafka", "postgres", "redis", "server", "tenancy"]);
   for (const [name, service, target] of ours()) {
-    const wanted = Object.keys(dockerfile.images[target]?.Volumes ?? {});
-    expect([name, service.volumes?.map((one) => one.target) ?? []]).toEqual([name, wanted]);
+    const volumes = Object.keys(dockerfile.images[target]?.Volumes ?? {});
+    expect([name, service.volumes?.map((one) => one.target) ?? []]).toEqual([name, volumes]);
   }
 });
 
@@ -117,13 +117,13 @@ test(
     );
     const script = await readFile(join(ROOT, "deploy/kind/up.sh"), "utf8");
     const built = /^images="([^"]+)"$/m.exec(script)?.[1]?.split(" ") ?? [];
-    const wanted = new Set(
+    const expectedImages = new Set(
       [...rendered.matchAll(/image: "perdure\.local\/perdure-([a-z-]+):0\.1\.0"/g)].map((match) => match[1]),
     );
-    expect(wanted.size).toBeGreaterThan(0);
-    expect([...wanted].filter((image) => !built.includes(image as string))).toEqual([]);
-    const known = dockerfile.stages.map(({ name }) => name);
-    expect(built.filter((image) => !known.includes(image))).toEqual([]);
+    expect(expectedImages.size).toBeGreaterThan(0);
+    expect([...expectedImages].filter((image) => !built.includes(image as string))).toEqual([]);
+    const stageNames = dockerfile.stages.map(({ name }) => name);
+    expect(built.filter((image) => !stageNames.includes(image))).toEqual([]);
   },
   TEST_MS,
 );

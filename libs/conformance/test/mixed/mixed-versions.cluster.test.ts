@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { LocalRole } from "@perdure/cluster/local";
 import { SeededRandom } from "@perdure/testkit";
-import { Load } from "../../src/chaos/load.js";
+import { ChaosLoad } from "../../src/chaos/load.js";
 import { HandlerRecord } from "../../src/chaos/record.js";
 import { chaosServices } from "../../src/chaos/services.js";
-import { AdminClient, eventually, type Program, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, type ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
 import { unpackPreviousBuild } from "./previous-build.js";
 
 const TEST_MS = 400_000;
@@ -34,10 +34,10 @@ type Build = "previous" | "present";
 /** A cluster under load whose processes can be exchanged by those of another build. */
 class Mixed implements AsyncDisposable {
   readonly cluster: WholeCluster;
-  readonly load: Load;
+  readonly load: ChaosLoad;
   #owned = new AsyncDisposableStack();
 
-  private constructor(cluster: WholeCluster, load: Load) {
+  private constructor(cluster: WholeCluster, load: ChaosLoad) {
     this.cluster = cluster;
     this.load = load;
   }
@@ -49,9 +49,9 @@ class Mixed implements AsyncDisposable {
     const endpoint = owned.use(await SdkEndpoint.start({ services: chaosServices(record) }));
     const bundles = build === "previous" ? previous : {};
     const cluster = owned.use(await WholeCluster.start({ workers: 2, gateways: 1, bundles }));
-    using admin = new AdminClient(cluster.adminUrl);
+    using admin = new TestAdminClient(cluster.adminUrl);
     await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), STEP_MS);
-    const load = owned.use(new Load({ gateways: cluster.ingressUrls, record, random, callers: CALLERS }));
+    const load = owned.use(new ChaosLoad({ gateways: cluster.ingressUrls, record, random, callers: CALLERS }));
     load.start();
     const mixed = new Mixed(cluster, load);
     await mixed.progress("the load has begun");
@@ -59,12 +59,12 @@ class Mixed implements AsyncDisposable {
     return mixed;
   }
 
-  get workers(): readonly [Program, Program] {
-    return this.cluster.workers as [Program, Program];
+  get workers(): readonly [ServiceProgram, ServiceProgram] {
+    return this.cluster.workers as [ServiceProgram, ServiceProgram];
   }
 
-  get gateway(): Program {
-    return this.cluster.gateways[0] as Program;
+  get gateway(): ServiceProgram {
+    return this.cluster.gateways[0] as ServiceProgram;
   }
 
   /** Resolves when callers have got more answers. */
@@ -76,7 +76,7 @@ class Mixed implements AsyncDisposable {
   }
 
   /** `stop` ends it in order, `kill` with SIGKILL; it starts again as a process of the build. */
-  async exchange(how: "stop" | "kill", role: LocalRole, program: Program, build: Build): Promise<void> {
+  async exchange(how: "stop" | "kill", role: LocalRole, program: ServiceProgram, build: Build): Promise<void> {
     this.load.excuse();
     await program[how]();
     program.useBundle(build === "previous" ? previous[role] : undefined);
@@ -92,7 +92,7 @@ class Mixed implements AsyncDisposable {
     await this.load.check();
     expect(this.load.violations).toEqual([]);
     expect(this.load.counts.promised).toBeGreaterThan(0);
-    using admin = new AdminClient(this.cluster.adminUrl);
+    using admin = new TestAdminClient(this.cluster.adminUrl);
     await eventually(
       "nothing is unfinished",
       async () => (await admin.query("select id from sys_invocation where status <> 'completed'")).length === 0,

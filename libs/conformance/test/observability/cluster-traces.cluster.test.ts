@@ -1,7 +1,7 @@
 /** One trace through every process of a cluster: management and database, ingress, Redis, attempts, a child, and the SDK's own. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, IngressClient, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { eventually, TestIngressClient, SdkEndpoint, WholeCluster } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 240_000;
@@ -15,15 +15,15 @@ const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
 
-const told: { readonly path: string; readonly traceparent: string; readonly baggage: string | undefined }[] = [];
-let seenBaggage: string | undefined = "nothing was seen";
+const requests: { readonly path: string; readonly traceparent: string; readonly baggage: string | undefined }[] = [];
+let receivedBaggage: string | undefined = "nothing was seen";
 let failures = 0;
 const leaf = service({ name: "Leaf", handlers: { work: async () => "leaf", note: async () => undefined } });
 const tree = service({
   name: "Tree",
   handlers: {
     run: async (ctx: Context) => {
-      seenBaggage = ctx.request().headers.get("baggage");
+      receivedBaggage = ctx.request().headers.get("baggage");
       ctx.serviceSendClient(leaf).note();
       return await ctx.serviceClient(leaf).work();
     },
@@ -40,7 +40,7 @@ let collector: Collector;
 let owners: Collector;
 let endpoint: SdkEndpoint;
 let cluster: WholeCluster;
-let ingress: IngressClient;
+let ingress: TestIngressClient;
 beforeAll(async () => {
   collector = close.use(await Collector.start());
   owners = close.use(await Collector.start());
@@ -48,7 +48,7 @@ beforeAll(async () => {
     services: [tree, leaf],
     onRequest: (path, { traceparent, baggage }) => {
       if (path.startsWith("/invoke/"))
-        told.push({ path, traceparent: String(traceparent), baggage: baggage as string | undefined });
+        requests.push({ path, traceparent: String(traceparent), baggage: baggage as string | undefined });
     },
   });
   endpoint = close.use(opened);
@@ -65,7 +65,7 @@ beforeAll(async () => {
     },
   });
   cluster = close.use(started);
-  ingress = close.use(new IngressClient(cluster.ingressUrls[0] as string));
+  ingress = close.use(new TestIngressClient(cluster.ingressUrls[0] as string));
 }, START_MS);
 afterAll(() => close.disposeAsync(), START_MS);
 
@@ -96,18 +96,18 @@ describe("a trace of a cluster", () => {
         "http.route": "/deployments",
       });
       const calls = named(REGISTERING, "perdure.control.v1.Registry/RegisterDeployment");
-      const asking = calls.find(({ kind }) => kind === CLIENT);
-      const asked = calls.find(({ kind }) => kind === SERVER);
-      expect(asking).toMatchObject({ parentSpanId: edge?.spanId, service: "admin-api" });
-      expect(asked).toMatchObject({ parentSpanId: asking?.spanId, service: "registry" });
-      expect(asked?.attributes).toMatchObject({
+      const clientSpan = calls.find(({ kind }) => kind === CLIENT);
+      const serverSpan = calls.find(({ kind }) => kind === SERVER);
+      expect(clientSpan).toMatchObject({ parentSpanId: edge?.spanId, service: "admin-api" });
+      expect(serverSpan).toMatchObject({ parentSpanId: clientSpan?.spanId, service: "registry" });
+      expect(serverSpan?.attributes).toMatchObject({
         "rpc.system": "grpc",
         "rpc.method": "RegisterDeployment",
         "rpc.grpc.status_code": 0,
       });
       const statements = of(REGISTERING).filter(({ attributes }) => attributes["db.system.name"] === "postgresql");
       for (const { kind, parentSpanId, service, attributes } of statements) {
-        expect([kind, parentSpanId, service]).toEqual([CLIENT, asked?.spanId, "registry"]);
+        expect([kind, parentSpanId, service]).toEqual([CLIENT, serverSpan?.spanId, "registry"]);
         expect(Object.keys(attributes).toSorted()).toEqual(["db.collection.name", "db.operation.name", "db.system.name"]);
       }
     },
@@ -160,12 +160,12 @@ describe("a trace of a cluster", () => {
       }
 
       // The SDK was told of its own attempts, and of nothing that the caller's tracer carries along.
-      const invocations = told.filter(({ traceparent }) => traceparent.includes(CALLING));
+      const invocations = requests.filter(({ traceparent }) => traceparent.includes(CALLING));
       expect(invocations.map(({ path, traceparent, baggage }) => [path, traceparent, baggage])).toEqual([
         ["/invoke/Tree/run", `00-${CALLING}-${attempt?.spanId}-01`, undefined],
         ["/invoke/Leaf/work", `00-${CALLING}-${leafAttempt?.spanId}-01`, undefined],
       ]);
-      expect(seenBaggage).toBeUndefined();
+      expect(receivedBaggage).toBeUndefined();
 
       // Whoever owns the services gets the spans of invocations and no others.
       await eventually("their owner has them", async () =>

@@ -1,6 +1,6 @@
 /** Why: an OTLP/HTTP collector of the test's own, that keeps the spans it is sent. */
 import { createServer } from "node:http";
-import { Listener } from "../../src/index.js";
+import { TestListener } from "../../src/index.js";
 
 export interface Span {
   readonly traceId: string;
@@ -46,9 +46,9 @@ interface Exported {
 
 export class Collector implements AsyncDisposable {
   readonly spans: Span[] = [];
-  readonly #listener: Listener;
+  readonly #listener: TestListener;
 
-  private constructor(listener: Listener, spans: Span[]) {
+  private constructor(listener: TestListener, spans: Span[]) {
     this.#listener = listener;
     this.spans = spans;
   }
@@ -63,7 +63,7 @@ export class Collector implements AsyncDisposable {
         response.setHeader("content-type", "application/json").end("{}");
       });
     });
-    return new Collector(await Listener.open(server, 0), spans);
+    return new Collector(await TestListener.open(server, 0), spans);
   }
 
   get url(): string {

@@ -1,7 +1,7 @@
 /** A process that dies in the middle of an attempt leaves no hole in the trace: the next leader records the attempt that died. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { AdminClient, eventually, IngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, Server } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 120_000;
@@ -34,9 +34,9 @@ afterAll(() => close.disposeAsync(), START_MS);
 test(
   "an attempt that died with its process has a span from the run's start to the take-over, beside the attempt that follows",
   async () => {
-    using admin = new AdminClient(server.adminUrl);
+    using admin = new TestAdminClient(server.adminUrl);
     await admin.register({ uri: endpoint.url });
-    using caller = new IngressClient(server.ingressUrl);
+    using caller = new TestIngressClient(server.ingressUrl);
     const headers = { traceparent: `00-${TRACE}-${CALLER}-01`, "idempotency-key": "one" };
     await caller.call(["Party", "wait", "send"], null, { headers });
     await eventually("the handler runs", async () => begun === 1);

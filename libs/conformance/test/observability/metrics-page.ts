@@ -26,7 +26,7 @@ export function documentedMetrics(): ReadonlyMap<string, DocumentedMetric> {
   for (const line of text.split("\n")) {
     if (!line.startsWith("| `")) continue;
     const cells = line.split("|").map((cell) => cell.trim());
-    const [, name = "", type = "", labels = "", unit = "", told = "", meaning = ""] = cells;
+    const [, name = "", type = "", labels = "", unit = "", reportedBy = "", meaning = ""] = cells;
     if (cells.length !== 8) throw new Error(`a row has ${cells.length - 2} cells: ${line}`);
     const bare = name.replaceAll("`", "");
     if (metrics.has(bare)) throw new Error(`${bare} is there twice`);
@@ -35,7 +35,7 @@ export function documentedMetrics(): ReadonlyMap<string, DocumentedMetric> {
       type,
       labels: new Set([...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label as string)),
       unit,
-      roles: new Set(told === "all" ? roles : told.split(", ").map(roleOf)),
+      roles: new Set(reportedBy === "all" ? roles : reportedBy.split(", ").map(roleOf)),
       meaning,
     });
   }

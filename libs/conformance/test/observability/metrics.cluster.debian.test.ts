@@ -31,19 +31,19 @@ const OF_RUNTIMES: ReadonlySet<Role> = new Set<Role>(["gateway", "worker"]);
 const UNIT_OF_A_NAME = /_(seconds|bytes|records|ratio)(?:_total)?$/;
 
 let platform: Platform;
-const told = new Map<Role, ReadonlyMap<string, ScrapedMetric>>();
+const metricsByRole = new Map<Role, ReadonlyMap<string, ScrapedMetric>>();
 const recordings: Recording[] = [];
 beforeAll(async () => {
   platform = await Platform.start();
   await platform.deploy();
-  for (const [role, url] of platform.metricsUrls) told.set(role, await scrape(url));
+  for (const [role, url] of platform.metricsUrls) metricsByRole.set(role, await scrape(url));
   const sinceMs = performance.now();
   await platform.work(CALLS);
   for (const [role, url] of platform.metricsUrls) {
     const later = await scrape(url);
     const seconds = (performance.now() - sinceMs) / 1000;
     const target = { job: role, instance: new URL(url).host, pod: `${role}-0` };
-    recordings.push({ target, earlier: told.get(role) as ReadonlyMap<string, ScrapedMetric>, later, seconds });
+    recordings.push({ target, earlier: metricsByRole.get(role) as ReadonlyMap<string, ScrapedMetric>, later, seconds });
   }
 }, START_MS);
 afterAll(() => platform[Symbol.asyncDispose](), 60_000);
@@ -51,12 +51,12 @@ afterAll(() => platform[Symbol.asyncDispose](), 60_000);
 describe("docs/operating/metrics.md", () => {
   test.each(roles)("names what %s tells, and nothing else", (role) => {
     const documented = [...documentedMetrics().values()].filter((metric) => metric.roles.has(role)).map(({ name }) => name);
-    expect([...(told.get(role) ?? new Map()).keys()].toSorted()).toEqual(documented.toSorted());
+    expect([...(metricsByRole.get(role) ?? new Map()).keys()].toSorted()).toEqual(documented.toSorted());
   });
 
   test.each(roles)("gives type, labels and meaning as %s does", (role) => {
     const documented = documentedMetrics();
-    for (const { name, type, help, labels } of told.get(role)?.values() ?? []) {
+    for (const { name, type, help, labels } of metricsByRole.get(role)?.values() ?? []) {
       const row = documented.get(name);
       expect({ name, type: row?.type, meaning: row?.meaning }).toEqual({ name, type, meaning: help });
       for (const label of labels) expect(`${name} ${[...(row?.labels ?? [])].join(" ")}`.split(" ")).toContain(label);
@@ -83,13 +83,13 @@ describe("docs/operating/metrics.md", () => {
 
 describe("what users say", () => {
   const seriesOf = async (): Promise<ReadonlyMap<Role, readonly string[]>> => {
-    const found = new Map<Role, readonly string[]>();
+    const result = new Map<Role, readonly string[]>();
     for (const [role, url] of platform.metricsUrls)
-      found.set(
+      result.set(
         role,
         [...(await scrape(url)).values()].flatMap(({ samples }) => [...samples.keys()]),
       );
-    return found;
+    return result;
   };
 
   test(
@@ -114,7 +114,7 @@ describe("what users say", () => {
 });
 
 test("a server at rest costs a Prometheus little", () => {
-  const series = [...(told.get("standalone")?.values() ?? [])].reduce((sum, { samples }) => sum + samples.size, 0);
+  const series = [...(metricsByRole.get("standalone")?.values() ?? [])].reduce((sum, { samples }) => sum + samples.size, 0);
   expect(series).toBeGreaterThan(50);
   expect(series).toBeLessThan(SERIES_OF_A_RUNTIME_MAX);
 });
@@ -145,9 +145,9 @@ describe("alerts on series of running programs", () => {
     "none fires while all goes on as it was",
     async () => {
       const expected = [20, 120, 479].flatMap(noneFires).filter(({ alert }) => !ABOUT_THE_MACHINE.has(alert));
-      const verdict = await play([{ name: "as it was", series: healthy(), expected }]);
-      expect(verdict.output).toContain("SUCCESS");
-      expect(verdict.isGood).toBe(true);
+      const result = await play([{ name: "as it was", series: healthy(), expected }]);
+      expect(result.output).toContain("SUCCESS");
+      expect(result.isGood).toBe(true);
     },
     PLAY_MS,
   );
@@ -164,9 +164,9 @@ describe("alerts on series of running programs", () => {
           { alert, minute: firesMinute, fires: true },
         ],
       }));
-      const verdict = await play(plays);
-      expect(verdict.output).toContain("SUCCESS");
-      expect(verdict.isGood).toBe(true);
+      const result = await play(plays);
+      expect(result.output).toContain("SUCCESS");
+      expect(result.isGood).toBe(true);
     },
     PLAY_MS,
   );
@@ -179,20 +179,20 @@ describe("dashboards on series of running programs", () => {
   const recorded = ruleRecordings();
   /** With what the rules ask for whose records it reads. */
   const whole = (expression: string): string =>
-    [expression, ...[...recorded].filter(([name]) => expression.includes(name)).map(([, asked]) => asked)].join("\n");
-  const asked = new Set(expressions.flatMap((expression) => mentionsIn(whole(expression)).map(({ metric }) => metric)));
-  const told = (): readonly Series[] => goingOn(recordings).filter(({ series }) => asked.has(series.replace(/\{.*$/, "")));
+    [expression, ...[...recorded].filter(([name]) => expression.includes(name)).map(([, definition]) => definition)].join("\n");
+  const usedMetrics = new Set(expressions.flatMap((expression) => mentionsIn(whole(expression)).map(({ metric }) => metric)));
+  const playedSeries = (): readonly Series[] => goingOn(recordings).filter(({ series }) => usedMetrics.has(series.replace(/\{.*$/, "")));
 
   test(
     "show something wherever what they ask for is told",
     async () => {
-      const series = told();
+      const series = playedSeries();
       const answered = expressions.filter((expression) => isAnswered(whole(expression), series));
       // What needs an API server, people who come to the cloud, or a failure is not told here.
       expect(answered.length).toBeGreaterThan((expressions.length * 2) / 3);
-      const verdict = await show(answered, series, SHOWN_MINUTE);
-      expect(verdict.output).toContain("SUCCESS");
-      expect(verdict.isGood).toBe(true);
+      const result = await show(answered, series, SHOWN_MINUTE);
+      expect(result.output).toContain("SUCCESS");
+      expect(result.isGood).toBe(true);
     },
     PLAY_MS,
   );
@@ -200,7 +200,7 @@ describe("dashboards on series of running programs", () => {
   test(
     "are found out when they show nothing",
     async () => {
-      const series = told();
+      const series = playedSeries();
       const expression = "histogram_quantile(0.99, sum(rate(perdure_gateway_overhead_seconds_bucket[5m])))";
       expect(isAnswered(expression, series)).toBe(true);
       // It has lost its buckets on the way.

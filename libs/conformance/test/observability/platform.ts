@@ -6,11 +6,11 @@ import { freePorts } from "@perdure/servers";
 import { TEST_ISSUER, TEST_KEYS } from "@perdure/tenancy/testing";
 import { type Context, service } from "@restatedev/restate-sdk";
 import {
-  AdminClient,
-  type Answer,
+  TestAdminClient,
+  type HttpAnswer,
   eventually,
-  IngressClient,
-  Program,
+  TestIngressClient,
+  ServiceProgram,
   SdkEndpoint,
   Server,
   WholeCluster,
@@ -20,9 +20,9 @@ import { type Role, scrape } from "./scrape.js";
 const DOMAIN = "perdure.test";
 const NAP_MS = 5;
 /** Each told to every door that takes words. */
-const WORDS = 20;
+const LABEL_COUNT = 20;
 
-const sleeper = service({
+const suspendedService = service({
   name: "Sleeper",
   handlers: {
     nap: async (ctx: Context, ms: number) => {
@@ -68,8 +68,8 @@ export class Platform implements AsyncDisposable {
     const [tenancyPort, operatorPort] = (await freePorts(2)) as [number, number];
     const cluster = close.use(await WholeCluster.start({ workers: 1, gateways: 1 }));
     const standalone = close.use(await Server.start());
-    const launch = async (service: string, settings: Record<string, string | number>): Promise<Program> =>
-      close.use(await Program.launch({ service, settings: { "probes.bind-port": 0, ...settings } }));
+    const launch = async (service: string, settings: Record<string, string | number>): Promise<ServiceProgram> =>
+      close.use(await ServiceProgram.launch({ service, settings: { "probes.bind-port": 0, ...settings } }));
     const tenancy = await launch("tenancy", {
       "metadata.postgres-url": cluster.postgres.url,
       "secrets.key-file": fileOf("keys", TEST_KEYS),
@@ -78,9 +78,9 @@ export class Platform implements AsyncDisposable {
       "grpc.bind-port": tenancyPort,
       "cloud.domain": DOMAIN,
     });
-    const asksTenancy = { domain: DOMAIN, "tenancy.addresses": `127.0.0.1:${tenancyPort}` };
-    const gateway = await launch("cloud-gateway", { ...asksTenancy, "ingress.bind-port": 0, "admin.bind-port": 0 });
-    const relay = await launch("tunnel-relay", { ...asksTenancy, "tunnels.bind-port": 0, "proxy.bind-port": 0 });
+    const tenancySettings = { domain: DOMAIN, "tenancy.addresses": `127.0.0.1:${tenancyPort}` };
+    const gateway = await launch("cloud-gateway", { ...tenancySettings, "ingress.bind-port": 0, "admin.bind-port": 0 });
+    const relay = await launch("tunnel-relay", { ...tenancySettings, "tunnels.bind-port": 0, "proxy.bind-port": 0 });
     await launch("operator", {
       "cell.region": "us",
       "cell.domain": DOMAIN,
@@ -95,8 +95,8 @@ export class Platform implements AsyncDisposable {
         () => false,
       ),
     );
-    const [worker] = cluster.workers as [Program];
-    const [ingress] = cluster.gateways as [Program];
+    const [worker] = cluster.workers as [ServiceProgram];
+    const [ingress] = cluster.gateways as [ServiceProgram];
     const metricsUrls = new Map<Role, string>([
       ["standalone", `${standalone.adminUrl}/metrics`],
       ["admin", `${cluster.adminUrl}/metrics`],
@@ -119,13 +119,13 @@ export class Platform implements AsyncDisposable {
 
   /** Deploys a handler that sleeps to the server and to the cluster, and waits until both can call it. */
   async deploy(): Promise<void> {
-    const endpoint = this.#close.use(await SdkEndpoint.start({ services: [sleeper] }));
+    const endpoint = this.#close.use(await SdkEndpoint.start({ services: [suspendedService] }));
     for (const admin of [this.standalone.adminUrl, this.cluster.adminUrl]) {
-      using client = new AdminClient(admin);
+      using client = new TestAdminClient(admin);
       await client.register({ uri: endpoint.url, use_http_11: endpoint.usesHttp11 });
     }
     for (const ingress of this.#ingressUrls) {
-      using caller = new IngressClient(ingress);
+      using caller = new TestIngressClient(ingress);
       await eventually("the handler can be called", async () => (await nap(caller)).status === 200);
     }
   }
@@ -133,7 +133,7 @@ export class Platform implements AsyncDisposable {
   /** Calls it so often through each. */
   async work(calls: number): Promise<void> {
     for (const ingress of this.#ingressUrls) {
-      using caller = new IngressClient(ingress);
+      using caller = new TestIngressClient(ingress);
       const answers = await Promise.all(Array.from({ length: calls }, () => nap(caller)));
       const bad = answers.find(({ status }) => status !== 200);
       if (bad !== undefined) throw new Error(`a call was answered with ${bad.status}`);
@@ -141,20 +141,20 @@ export class Platform implements AsyncDisposable {
   }
 
   /** Asks with words that nobody has used before: unknown services, statements, paths, tenants. What is answered does not matter. */
-  async say(word: string): Promise<void> {
-    const asked: Promise<Response>[] = [];
-    for (let n = 0; n < WORDS; n++) {
+  async say(label: string): Promise<void> {
+    const requests: Promise<Response>[] = [];
+    for (let n = 0; n < LABEL_COUNT; n++) {
       for (const ingress of this.#ingressUrls) {
-        asked.push(fetch(`${ingress}/${word}${n}/greet`, { method: "POST", body: word }));
-        asked.push(fetch(`${ingress}/restate/invocation/${word}${n}/attach`));
+        requests.push(fetch(`${ingress}/${label}${n}/greet`, { method: "POST", body: label }));
+        requests.push(fetch(`${ingress}/restate/invocation/${label}${n}/attach`));
       }
       for (const admin of [this.standalone.adminUrl, this.cluster.adminUrl]) {
-        const query = JSON.stringify({ query: `SELECT '${word}' FROM ${word}${n}` });
-        asked.push(fetch(`${admin}/query`, { method: "POST", headers: { "content-type": "application/json" }, body: query }));
-        asked.push(fetch(`${admin}/services/${word}${n}`), fetch(`${admin}/${word}${n}`));
+        const query = JSON.stringify({ query: `SELECT '${label}' FROM ${label}${n}` });
+        requests.push(fetch(`${admin}/query`, { method: "POST", headers: { "content-type": "application/json" }, body: query }));
+        requests.push(fetch(`${admin}/services/${label}${n}`), fetch(`${admin}/${label}${n}`));
       }
     }
-    for (const answer of asked) await (await answer).arrayBuffer();
+    for (const answer of requests) await (await answer).arrayBuffer();
   }
 
   get #ingressUrls(): readonly string[] {
@@ -166,6 +166,6 @@ export class Platform implements AsyncDisposable {
   }
 }
 
-function nap(caller: IngressClient): Promise<Answer> {
+function nap(caller: TestIngressClient): Promise<HttpAnswer> {
   return caller.call(["Sleeper", "nap"], NAP_MS);
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type PromtoolVerdict, runPromtool } from "@perdure/servers";
+import { type PromtoolResult, runPromtool } from "@perdure/servers";
 import { alerts, mentionsIn, RULES_FILE, ruleExpressions } from "./rules.js";
 import type { ScrapedMetric } from "./scrape.js";
 
@@ -49,10 +49,10 @@ function labelled(series: string, labels: Readonly<Record<string, string>>): str
 
 /** Only what the rules look at; promtool takes its time for every series. */
 export function aboutRules(series: readonly Series[]): readonly Series[] {
-  const asked = new Set(
+  const usedMetrics = new Set(
     ruleExpressions().expressions.flatMap((expression) => mentionsIn(expression).map(({ metric }) => metric)),
   );
-  return series.filter((each) => asked.has(nameOf(each.series)));
+  return series.filter((each) => usedMetrics.has(nameOf(each.series)));
 }
 
 /** The same without the metrics that `replacing` has series of, and with those instead. */
@@ -76,15 +76,15 @@ export function isAnswered(expression: string, series: readonly Series[]): boole
 function selects(metric: string | undefined, selector: string, { series }: Series): boolean {
   if (nameOf(series) !== metric) return false;
   const labels = new Map([...series.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = "", value = ""]) => [label, value]));
-  return [...selector.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].every(([, label = "", operator = "", wanted = ""]) => {
+  return [...selector.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].every(([, label = "", operator = "", expected = ""]) => {
     const value = labels.get(label) ?? "";
-    const isMeant = operator.endsWith("~") ? new RegExp(`^(?:${wanted})$`).test(value) : value === wanted;
+    const isMeant = operator.endsWith("~") ? new RegExp(`^(?:${expected})$`).test(value) : value === expected;
     return operator.startsWith("!") ? !isMeant : isMeant;
   });
 }
 
 /** What promtool says of this: each expression has something to show at the minute. */
-export async function show(expressions: readonly string[], series: readonly Series[], minute: number): Promise<PromtoolVerdict> {
+export async function show(expressions: readonly string[], series: readonly Series[], minute: number): Promise<PromtoolResult> {
   return runTests([
     {
       name: "dashboards",
@@ -115,7 +115,7 @@ export interface Expected {
 }
 
 /** What promtool says when it plays the rules on the series. */
-export async function play(plays: readonly Play[]): Promise<PromtoolVerdict> {
+export async function play(plays: readonly Play[]): Promise<PromtoolResult> {
   const tests = plays.map(({ name, series, expected }) => ({
     name,
     interval: "1m",
@@ -132,7 +132,7 @@ export async function play(plays: readonly Play[]): Promise<PromtoolVerdict> {
   return runTests(tests);
 }
 
-async function runTests(tests: readonly object[]): Promise<PromtoolVerdict> {
+async function runTests(tests: readonly object[]): Promise<PromtoolResult> {
   const directory = mkdtempSync(join(tmpdir(), "perdure-playback-"));
   try {
     const file = join(directory, "test.json"); // JSON is YAML, too.

@@ -63,9 +63,9 @@ const firesLater = (alert: string, labels: Expected["labels"]): readonly Expecte
 ];
 
 async function expectPlayed(plays: readonly Play[]): Promise<void> {
-  const verdict = await play(plays);
-  expect(verdict.output).toContain("SUCCESS");
-  expect(verdict.isGood).toBe(true);
+  const result = await play(plays);
+  expect(result.output).toContain("SUCCESS");
+  expect(result.isGood).toBe(true);
 }
 
 test(

@@ -23,28 +23,28 @@ const PROMTOOL_MS = 180_000;
 const documented = documentedMetrics();
 
 /** What is wrong with the names in an expression. */
-function strangersIn(expression: string): string[] {
+function unknownNamesIn(expression: string): string[] {
   const mentions = mentionsIn(expression);
-  const known = new Set(SCRAPE_LABELS);
-  const strangers: string[] = [];
+  const allowedLabels = new Set(SCRAPE_LABELS);
+  const unknownNames: string[] = [];
   for (const { metric, labels } of mentions) {
     const part = /^(.*)_(bucket|sum|count)$/.exec(metric);
-    const found = documented.get(metric) ?? (part === null ? undefined : documented.get(part[1] as string));
-    if (found === undefined || (found.name !== metric && found.type !== "histogram")) strangers.push(metric);
-    for (const label of found?.labels ?? []) known.add(label);
-    if (metric.endsWith("_bucket")) known.add("le");
-    for (const label of labels) if (!known.has(label)) strangers.push(`${metric}{${label}}`);
+    const entry = documented.get(metric) ?? (part === null ? undefined : documented.get(part[1] as string));
+    if (entry === undefined || (entry.name !== metric && entry.type !== "histogram")) unknownNames.push(metric);
+    for (const label of entry?.labels ?? []) allowedLabels.add(label);
+    if (metric.endsWith("_bucket")) allowedLabels.add("le");
+    for (const label of labels) if (!allowedLabels.has(label)) unknownNames.push(`${metric}{${label}}`);
   }
-  for (const label of groupingsIn(expression)) if (!known.has(label)) strangers.push(`by (${label})`);
-  return strangers;
+  for (const label of groupingsIn(expression)) if (!allowedLabels.has(label)) unknownNames.push(`by (${label})`);
+  return unknownNames;
 }
 
 test("strangers are found, or the tests below would mean nothing", () => {
-  expect(strangersIn('sum by (kind) (rate(perdure_gateway_requests_total{outcome="ok"}[5m]))')).toEqual([]);
-  expect(strangersIn("perdure_gateway_request_total")).toEqual(["perdure_gateway_request_total"]);
-  expect(strangersIn('perdure_gateway_requests_total{service="x"}')).toEqual(["perdure_gateway_requests_total{service}"]);
-  expect(strangersIn("sum by (le, handler) (perdure_gateway_overhead_seconds_bucket)")).toEqual(["by (handler)"]);
-  expect(strangersIn("perdure_gateway_in_flight_count")).toEqual(["perdure_gateway_in_flight_count"]);
+  expect(unknownNamesIn('sum by (kind) (rate(perdure_gateway_requests_total{outcome="ok"}[5m]))')).toEqual([]);
+  expect(unknownNamesIn("perdure_gateway_request_total")).toEqual(["perdure_gateway_request_total"]);
+  expect(unknownNamesIn('perdure_gateway_requests_total{service="x"}')).toEqual(["perdure_gateway_requests_total{service}"]);
+  expect(unknownNamesIn("sum by (le, handler) (perdure_gateway_overhead_seconds_bucket)")).toEqual(["by (handler)"]);
+  expect(unknownNamesIn("perdure_gateway_in_flight_count")).toEqual(["perdure_gateway_in_flight_count"]);
 });
 
 /** Tables of PostgreSQL whose names look like those of metrics. */
@@ -58,12 +58,12 @@ const TABLES: ReadonlySet<string> = new Set([
 
 /** Names in a page, whatever is around them, that no metric has; `perdure_worker_*` stands for all that begin so. */
 function unknownIn(page: string): string[] {
-  const isTold = (name: string): boolean =>
-    name.endsWith("_") ? [...documented.keys()].some((known) => known.startsWith(name)) : strangersIn(name).length === 0;
+  const isDocumented = (name: string): boolean =>
+    name.endsWith("_") ? [...documented.keys()].some((metricName) => metricName.startsWith(name)) : unknownNamesIn(name).length === 0;
   // A name that ends in the middle of a word is nobody's, also when a star follows.
   return [...page.matchAll(/(?<![\w/.-])perdure_[a-z0-9_]+/g)]
     .map(([name]) => name)
-    .filter((name) => !TABLES.has(name) && !isTold(name));
+    .filter((name) => !TABLES.has(name) && !isDocumented(name));
 }
 
 test("metrics that any page names are told", () => {
@@ -88,7 +88,7 @@ describe("alert rules", () => {
   test("ask for metrics and labels that are told", () => {
     const { expressions } = ruleExpressions();
     expect(expressions.length).toBeGreaterThanOrEqual(alerts().length);
-    expect(expressions.flatMap(strangersIn)).toEqual([]);
+    expect(expressions.flatMap(unknownNamesIn)).toEqual([]);
   });
 
   test("use what they record, and record what they use", () => {
@@ -130,7 +130,7 @@ describe("alert rules", () => {
     for (const file of readdirSync(RUNBOOKS)) {
       const text = readFileSync(join(RUNBOOKS, file), "utf8");
       const code = [...text.matchAll(/`([^`]+)`/g)].map(([, inside]) => inside as string);
-      expect([file, code.flatMap(strangersIn).filter((name) => !TABLES.has(name))]).toEqual([file, []]);
+      expect([file, code.flatMap(unknownNamesIn).filter((name) => !TABLES.has(name))]).toEqual([file, []]);
       for (const [, link] of text.matchAll(/\]\(([^)#]+)\)/g)) {
         expect([file, link, existsSync(join(RUNBOOKS, link as string))]).toEqual([file, link, true]);
       }
@@ -179,7 +179,7 @@ describe("dashboards", () => {
       ]);
       expect(tags).toEqual(expect.arrayContaining([...(links[0]?.tags ?? [])]));
       expect(annotations.list.map(({ name }) => name)).toEqual(["Releases", "Fail-overs"]);
-      expect(annotations.list.flatMap(({ expr }) => strangersIn(withoutVariables(expr)))).toEqual([]);
+      expect(annotations.list.flatMap(({ expr }) => unknownNamesIn(withoutVariables(expr)))).toEqual([]);
     },
   );
 
@@ -199,21 +199,21 @@ describe("dashboards", () => {
         .filter(({ title }) => /fail|errors|throttl|refus|fenced|retries/i.test(title));
       expect(panels.length).toBeGreaterThan(10);
       const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr)));
-      const verdict = await show(expressions, [], 20);
-      expect(verdict.output).toContain("SUCCESS");
-      expect(verdict.isGood).toBe(true);
+      const result = await show(expressions, [], 20);
+      expect(result.output).toContain("SUCCESS");
+      expect(result.isGood).toBe(true);
     },
     PROMTOOL_MS,
   );
 
   test.each(all)("$file has no panel over another", ({ panels }) => {
-    const taken = new Map<string, string>();
+    const occupiedCells = new Map<string, string>();
     for (const { title, gridPos } of panels) {
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-          expect([title, taken.get(`${x},${y}`)]).toEqual([title, undefined]);
-          taken.set(`${x},${y}`, title);
+          expect([title, occupiedCells.get(`${x},${y}`)]).toEqual([title, undefined]);
+          occupiedCells.set(`${x},${y}`, title);
         }
       }
     }
@@ -221,9 +221,9 @@ describe("dashboards", () => {
 
   test.each(all)("$file asks for metrics and labels that are told", ({ panels, templating }) => {
     const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr)));
-    expect(expressions.flatMap(strangersIn)).toEqual([]);
+    expect(expressions.flatMap(unknownNamesIn)).toEqual([]);
     const definitions = templating.list.flatMap(({ definition }) => (definition === undefined ? [] : [definition]));
-    expect(definitions.flatMap(strangersIn)).toEqual([]);
+    expect(definitions.flatMap(unknownNamesIn)).toEqual([]);
   });
 
   test(
@@ -243,8 +243,8 @@ describe("dashboards", () => {
       try {
         const file = join(directory, "rules.json");
         writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboards", rules: numbered }] }));
-        const verdict = await runPromtool(["check", "rules", file]);
-        expect(verdict).toMatchObject({ isGood: true, output: expect.stringContaining(`${numbered.length} rules found`) });
+        const result = await runPromtool(["check", "rules", file]);
+        expect(result).toMatchObject({ isGood: true, output: expect.stringContaining(`${numbered.length} rules found`) });
       } finally {
         rmSync(directory, { recursive: true });
       }

@@ -27,9 +27,9 @@ export function alerts(): readonly Alert[] {
 }
 
 function field(rule: string, name: string): string {
-  const found = new RegExp(`^\\s*${name}: (.*)$`, "m").exec(rule)?.[1];
-  if (found === undefined) throw new Error(`a rule has no ${name}: ${rule}`);
-  return found;
+  const match = new RegExp(`^\\s*${name}: (.*)$`, "m").exec(rule)?.[1];
+  if (match === undefined) throw new Error(`a rule has no ${name}: ${rule}`);
+  return match;
 }
 
 /** Expressions of the rules, and names that recording rules give. */
@@ -91,8 +91,8 @@ export interface Mention {
 
 /** Metrics in an expression with the labels that they are selected by. */
 export function mentionsIn(expression: string): readonly Mention[] {
-  const found = expression.matchAll(/(?<![\w:])((?:perdure|process|nodejs)_\w+)(?:\{([^}]*)\})?/g);
-  return [...found].map(([, metric, selector = ""]) => ({
+  const match = expression.matchAll(/(?<![\w:])((?:perdure|process|nodejs)_\w+)(?:\{([^}]*)\})?/g);
+  return [...match].map(([, metric, selector = ""]) => ({
     metric: metric as string,
     labels: [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label]) => label as string),
   }));

@@ -1,7 +1,7 @@
 /** One trace from the caller through ingress, attempts and a call between handlers to the SDK, which hears of its own attempt. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { AdminClient, IngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { TestAdminClient, TestIngressClient, SdkEndpoint, Server } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 120_000;
@@ -33,13 +33,13 @@ let collector: Collector;
 let endpoint: SdkEndpoint;
 let server: Server;
 /** What attempts were told, in the order in which they came. */
-const told: { readonly path: string; readonly traceparent: string }[] = [];
+const requests: { readonly path: string; readonly traceparent: string }[] = [];
 beforeAll(async () => {
   collector = await Collector.start();
   endpoint = await SdkEndpoint.start({
     services: [parent, child],
     onRequest: (path, headers) => {
-      if (path.startsWith("/invoke/")) told.push({ path, traceparent: String(headers["traceparent"]) });
+      if (path.startsWith("/invoke/")) requests.push({ path, traceparent: String(headers["traceparent"]) });
     },
   });
   server = await Server.start({ settings: { "tracing-endpoint": collector.url } });
@@ -53,9 +53,9 @@ afterAll(async () => {
 test(
   "a call with a child that needs two attempts is one tree under its caller's span",
   async () => {
-    using admin = new AdminClient(server.adminUrl);
+    using admin = new TestAdminClient(server.adminUrl);
     await admin.register({ uri: endpoint.url });
-    using caller = new IngressClient(server.ingressUrl);
+    using caller = new TestIngressClient(server.ingressUrl);
     const headers = { traceparent: `00-${TRACE}-${CALLER}-01` };
     expect(await caller.result(["Parent", "run"], "you", { headers })).toBe("hello you");
     await server.stop(); // It sends what it has before it ends.
@@ -118,7 +118,7 @@ test(
     expect(spans).toHaveLength(8);
 
     // The SDK nests its own spans under the attempt's: it was told the attempt's id.
-    expect(told.map(({ path, traceparent }) => [path, traceparent])).toEqual([
+    expect(requests.map(({ path, traceparent }) => [path, traceparent])).toEqual([
       ["/invoke/Parent/run", `00-${TRACE}-${parentAttempts[0]?.spanId}-01`],
       ["/invoke/Child/work", `00-${TRACE}-${attempts[0]?.spanId}-01`],
       ["/invoke/Child/work", `00-${TRACE}-${attempts[1]?.spanId}-01`],

@@ -1,5 +1,5 @@
 /** Why: recordings need a world with everything in it. This makes one through the APIs of a running server or cluster. */
-import { type AdminClient, eventually, type IngressClient } from "../../src/index.js";
+import { type TestAdminClient, eventually, type TestIngressClient } from "../../src/index.js";
 import { probe } from "../../src/probe.js";
 import type { ExpectedEnd, RecordedFacts } from "./facts.js";
 import { awakeableOf } from "./services.js";
@@ -9,8 +9,8 @@ const NAP_MS = 120_000;
 const DELAY = "120s";
 
 export interface WorldClients {
-  readonly ingress: IngressClient;
-  readonly admin: AdminClient;
+  readonly ingress: TestIngressClient;
+  readonly admin: TestAdminClient;
   readonly deploymentId: string;
 }
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { type InvocationId, partitionOf } from "@perdure/base";
 import { openLevelKeyValue } from "@perdure/driver-level";
 import { invocationRowKeys, type KeyValue, KvPartitionStore, storedPartitions } from "@perdure/store";
-import { AdminClient, eventually, expectRefusal, IngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { TestAdminClient, eventually, expectRefusal, TestIngressClient, SdkEndpoint, Server } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, type OpenedWorld, resumeQueue } from "./finishing.js";
 import { filesOf, recordedFacts, unpackRecording } from "./packed.js";
@@ -61,8 +61,8 @@ describe("the present server", () => {
     async () => {
       await using endpoint = await SdkEndpoint.start({ services: recordedServices });
       await using server = await Server.start({ baseDir, settings: SERVER_SETTINGS });
-      using admin = new AdminClient(server.adminUrl);
-      using ingress = new IngressClient(server.ingressUrl);
+      using admin = new TestAdminClient(server.adminUrl);
+      using ingress = new TestIngressClient(server.ingressUrl);
       const world: OpenedWorld = { admin, ingress, endpoint, facts };
       await moveDeployment(world);
       await completeAll(world);
@@ -92,7 +92,7 @@ describe("the present server", () => {
         return row;
       });
       const server = await Server.start({ baseDir, settings: SERVER_SETTINGS });
-      using ingress = new IngressClient(server.ingressUrl);
+      using ingress = new TestIngressClient(server.ingressUrl);
       await expect(ingress.output(id)).rejects.toThrow();
       await eventually("the server ends", () => !server.isRunning);
       expect(server.lines.join("\n")).toContain(`STO0003] an invocation is stored with status ${UNKNOWN_STATUS}`);

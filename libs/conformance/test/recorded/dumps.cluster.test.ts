@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type RedisServer, startRedis } from "@perdure/servers";
-import { AdminClient, eventually, IngressClient, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, WholeCluster } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, resumeQueue } from "./finishing.js";
 import { recordedFacts, unpackRecording } from "./packed.js";
@@ -56,8 +56,8 @@ test(
     const directories = await restoreCluster(root);
     await using endpoint = await SdkEndpoint.start({ services: recordedServices });
     await using cluster = await WholeCluster.start({ ...CLUSTER_OPTIONS, directories });
-    using admin = new AdminClient(cluster.adminUrl);
-    using ingress = new IngressClient(cluster.ingressUrls[0] as string);
+    using admin = new TestAdminClient(cluster.adminUrl);
+    using ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
     const world = { admin, ingress, endpoint, facts };
     await moveDeployment(world);
     await eventually("calls are answered", async () => (await ingress.call(["Errand", "tick"])).status === 200, LEADING_MS);
@@ -65,7 +65,7 @@ test(
     await resumeQueue(world);
     await expectAllFinished(world);
     await expectNothingLost(world);
-    expect(await cluster.redis.ask("ZCARD", `{${ENVIRONMENT}:0}:out:at`)).toBe(0);
+    expect(await cluster.redis.request("ZCARD", `{${ENVIRONMENT}:0}:out:at`)).toBe(0);
   },
   TEST_MS,
 );
@@ -76,11 +76,11 @@ test(
     const directories = await restoreCluster(root);
     const later = `{${ENVIRONMENT}:3}:`;
     const contents = async (redis: RedisServer): Promise<readonly string[]> => {
-      const keys = (await redis.ask("KEYS", `${later}*`)) as readonly string[];
+      const keys = (await redis.request("KEYS", `${later}*`)) as readonly string[];
       return (await Promise.all(keys.map(async (key) => `${key} ${JSON.stringify(await contentOf(redis, key))}`))).sort();
     };
     const before = await withRedis(directories.redis, async (redis) => {
-      await redis.ask("HSET", `${later}epoch`, "format", "1000");
+      await redis.request("HSET", `${later}epoch`, "format", "1000");
       return await contents(redis);
     });
     expect(before.length).toBeGreaterThan(1);
@@ -94,20 +94,20 @@ test(
 
 /** Without the order that hashes and sets have by chance. */
 async function contentOf(redis: RedisServer, key: string): Promise<unknown> {
-  const type = String(await redis.ask("TYPE", key));
+  const type = String(await redis.request("TYPE", key));
   switch (type) {
     case "hash": {
-      const fields = (await redis.ask("HGETALL", key)) as readonly string[];
+      const fields = (await redis.request("HGETALL", key)) as readonly string[];
       return fields.map((field, n) => (n % 2 === 0 ? [field, fields[n + 1]] : undefined)).sort();
     }
     case "set":
-      return ((await redis.ask("SMEMBERS", key)) as readonly string[]).toSorted();
+      return ((await redis.request("SMEMBERS", key)) as readonly string[]).toSorted();
     case "zset":
-      return redis.ask("ZRANGE", key, "0", "-1", "WITHSCORES");
+      return redis.request("ZRANGE", key, "0", "-1", "WITHSCORES");
     case "stream":
-      return redis.ask("XRANGE", key, "-", "+");
+      return redis.request("XRANGE", key, "-", "+");
     case "string":
-      return redis.ask("GET", key);
+      return redis.request("GET", key);
     default:
       throw new Error(`${key} is a ${type}`);
   }

@@ -1,6 +1,6 @@
 /** Why: a recorded world is only whole when everything in it can be finished, with the results that it was going to have. */
 import { expect } from "@jest/globals";
-import { type AdminClient, eventually, type IngressClient, type SdkEndpoint } from "../../src/index.js";
+import { type TestAdminClient, eventually, type TestIngressClient, type SdkEndpoint } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { BYTES_DIGESTS } from "./services.js";
 
@@ -8,8 +8,8 @@ import { BYTES_DIGESTS } from "./services.js";
 const FINISHED_MS = 60_000;
 
 export interface OpenedWorld {
-  readonly admin: AdminClient;
-  readonly ingress: IngressClient;
+  readonly admin: TestAdminClient;
+  readonly ingress: TestIngressClient;
   readonly endpoint: SdkEndpoint;
   readonly facts: RecordedFacts;
 }

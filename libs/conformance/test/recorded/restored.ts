@@ -29,9 +29,9 @@ export async function restoreCluster(root: string): Promise<Directories> {
 /** Redis loads a snapshot only while it keeps no log; afterwards it writes its log from what it has loaded. */
 export async function restoreRedis(directory: string): Promise<void> {
   await using redis = await startRedis({ directory, config: { appendonly: "no" } });
-  await redis.ask("CONFIG", "SET", "appendonly", "yes");
+  await redis.request("CONFIG", "SET", "appendonly", "yes");
   await eventually("the log is written", async () => {
-    const info = String(await redis.ask("INFO", "persistence"));
+    const info = String(await redis.request("INFO", "persistence"));
     return (
       info.includes("aof_rewrite_in_progress:0") && info.includes("aof_rewrite_scheduled:0") && info.includes("aof_enabled:1")
     );

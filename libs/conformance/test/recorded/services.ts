@@ -57,7 +57,7 @@ function failure(message: string): Error {
 }
 
 /** A number for each key. */
-export const tally = object({
+export const counterObject = object({
   name: "Tally",
   handlers: {
     add: async (ctx: ObjectContext, by: number) => {
@@ -129,11 +129,11 @@ export const errand = service({
     raise: async (ctx: Context, { id, value }: { id: string; value: string }) =>
       ctx.invocation(InvocationIdParser.fromString(id)).signal("go").resolve(value),
     /** Waits for an object that is held. */
-    callHeld: async (ctx: Context, key: string) => ctx.objectClient(tally, key).add(1),
+    callHeld: async (ctx: Context, key: string) => ctx.objectClient(counterObject, key).add(1),
     attach: async (ctx: Context, id: string) => ctx.attach(InvocationIdParser.fromString(id)),
     /** Adds 1 to `count` objects, without waiting for any of them. */
     fan: async (ctx: Context, { name, count }: { name: string; count: number }) => {
-      for (let n = 0; n < count; n++) ctx.objectSendClient(tally, `${name} ${n}`).add(1);
+      for (let n = 0; n < count; n++) ctx.objectSendClient(counterObject, `${name} ${n}`).add(1);
       return count;
     },
     tick: async () => "tick",
@@ -157,4 +157,4 @@ export const journey = workflow({
   options: { inactivityTimeout: 100, workflowRetention: CENTURY, journalRetention: CENTURY },
 });
 
-export const recordedServices = [tally, errand, journey];
+export const recordedServices = [counterObject, errand, journey];

@@ -1,8 +1,8 @@
 /** Why: a recorded world and the processes that finish it need the same settings. */
-import type { Settings, WholeClusterOptions } from "../../src/index.js";
+import type { RoleSettings, WholeClusterOptions } from "../../src/index.js";
 
 /** Scopes need version 7 of the service protocol. */
-export const SERVER_SETTINGS: Settings = { "worker.invoker.max-protocol-version": 7 };
+export const SERVER_SETTINGS: RoleSettings = { "worker.invoker.max-protocol-version": 7 };
 
 export const CLUSTER_OPTIONS = {
   workers: 2,

@@ -35,11 +35,11 @@ export function decodeOutcome(bytes: Uint8Array): Outcome {
   return { kind: "failure", failure, stacktrace };
 }
 
-export function encodeKnown(invocation: Invocation | undefined): Uint8Array {
+export function encodeOptionalInvocation(invocation: Invocation | undefined): Uint8Array {
   return invocation === undefined ? NOTHING : encodeInvocation(invocation);
 }
 
-export function decodeKnown(bytes: Uint8Array): Invocation | undefined {
+export function decodeOptionalInvocation(bytes: Uint8Array): Invocation | undefined {
   return bytes.length === 0 ? undefined : decodeInvocation(bytes);
 }
 

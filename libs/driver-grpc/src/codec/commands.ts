@@ -10,7 +10,7 @@ import { fromJson, toJson } from "./json.js";
 /** Whatever may be asked from outside the leader's process. */
 export type RemoteCommand = Exclude<PartitionCommand, AttemptCommand | TimerFired>;
 
-const OWED = 1;
+const OUTBOX_FORM = 1;
 const JSON_FORM = 2;
 
 export function encodeCommand(command: RemoteCommand): Uint8Array {
@@ -21,7 +21,7 @@ export function encodeCommand(command: RemoteCommand): Uint8Array {
     case "notify":
     case "signal":
     case "kill":
-      return tagged(OWED, encodeOutboxCommand(command));
+      return tagged(OUTBOX_FORM, encodeOutboxCommand(command));
     default:
       return tagged(JSON_FORM, toJson(command));
   }
@@ -30,7 +30,7 @@ export function encodeCommand(command: RemoteCommand): Uint8Array {
 export function decodeCommand(bytes: Uint8Array): RemoteCommand {
   const body = bytes.subarray(1);
   switch (bytes[0]) {
-    case OWED:
+    case OUTBOX_FORM:
       return decodeOutboxCommand(body);
     case JSON_FORM:
       return fromJson(body) as RemoteCommand;

@@ -7,64 +7,64 @@ import {
   type Request as GeneratedRequest,
   RequestBatchSchema,
 } from "../gen/v1/partitions_pb.js";
-import { type Answer, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type Request } from "./exchange.js";
+import { type ExchangeResponse, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type ExchangeRequest } from "./exchange.js";
 
 /** Longer than what one byte of length can tell, and what two can. */
 const long = new Uint8Array(200).fill(7);
 const longer = new Uint8Array(17_000).fill(7);
 
-const REQUESTS: readonly Request[] = [
-  { number: 1, ask: { case: "invoke", value: { command: utf8("a command"), wait: true, resubmission: false, epoch: 7 } } },
-  { number: 2, ask: { case: "invoke", value: { command: long, wait: false, resubmission: true, epoch: undefined } } },
-  { number: 0xffff_ffff, ask: { case: "attach", value: "inv_1" } },
-  { number: 4, ask: { case: "submit", value: longer } },
-  { number: 5, ask: { case: "describe", value: "é".repeat(300) } },
-  { number: 6, ask: { case: "deliver", value: { producer: "p1", seq: 2 ** 40, command: utf8("c"), after: undefined } } },
-  { number: 7, ask: { case: "deliver", value: { producer: "p1", seq: 3, command: long, after: 0 } } },
-  { number: 0, ask: { case: "forget", value: 300 } },
-  { number: 9, ask: undefined },
+const REQUESTS: readonly ExchangeRequest[] = [
+  { number: 1, body: { case: "invoke", value: { command: utf8("a command"), wait: true, resubmission: false, epoch: 7 } } },
+  { number: 2, body: { case: "invoke", value: { command: long, wait: false, resubmission: true, epoch: undefined } } },
+  { number: 0xffff_ffff, body: { case: "attach", value: "inv_1" } },
+  { number: 4, body: { case: "submit", value: longer } },
+  { number: 5, body: { case: "describe", value: "é".repeat(300) } },
+  { number: 6, body: { case: "deliver", value: { producer: "p1", seq: 2 ** 40, command: utf8("c"), after: undefined } } },
+  { number: 7, body: { case: "deliver", value: { producer: "p1", seq: 3, command: long, after: 0 } } },
+  { number: 0, body: { case: "forget", value: 300 } },
+  { number: 9, body: undefined },
 ];
 
-const ANSWERS: readonly Answer[] = [
-  { number: 1, tell: { case: "submitted", value: undefined } },
-  { number: 2, tell: { case: "submitted", value: long } },
-  { number: 3, tell: { case: "completed", value: { outcome: utf8("ok"), expiresAtMs: undefined } } },
-  { number: 4, tell: { case: "completed", value: { outcome: longer, expiresAtMs: 1_795_000_000_000 } } },
-  { number: 5, tell: { case: "notFound" } },
-  { number: 6, tell: { case: "unavailable", value: "why" } },
-  { number: 7, tell: { case: "notLeader" } },
-  { number: 8, tell: { case: "answer", value: utf8("an answer") } },
-  { number: 9, tell: { case: "invocation", value: new Uint8Array(0) } },
-  { number: 0xffff_ffff, tell: { case: "delivered" } },
-  { number: 11, tell: undefined },
+const ANSWERS: readonly ExchangeResponse[] = [
+  { number: 1, body: { case: "submitted", value: undefined } },
+  { number: 2, body: { case: "submitted", value: long } },
+  { number: 3, body: { case: "completed", value: { outcome: utf8("ok"), expiresAtMs: undefined } } },
+  { number: 4, body: { case: "completed", value: { outcome: longer, expiresAtMs: 1_795_000_000_000 } } },
+  { number: 5, body: { case: "notFound" } },
+  { number: 6, body: { case: "unavailable", value: "why" } },
+  { number: 7, body: { case: "notLeader" } },
+  { number: 8, body: { case: "answer", value: utf8("an answer") } },
+  { number: 9, body: { case: "invocation", value: new Uint8Array(0) } },
+  { number: 0xffff_ffff, body: { case: "delivered" } },
+  { number: 11, body: undefined },
 ];
 
-function generatedRequest({ number, ask }: Request): Pick<GeneratedRequest, "number" | "ask"> {
-  if (ask?.case === "invoke") {
-    const { epoch, ...rest } = ask.value;
+function generatedRequest({ number, body }: ExchangeRequest): Pick<GeneratedRequest, "number" | "ask"> {
+  if (body?.case === "invoke") {
+    const { epoch, ...rest } = body.value;
     const value = { ...rest, ...(epoch === undefined ? {} : { epoch: BigInt(epoch) }) };
     return { number, ask: { case: "invoke", value } as GeneratedRequest["ask"] };
   }
-  if (ask?.case !== "deliver") return { number, ask: (ask ?? { case: undefined }) as GeneratedRequest["ask"] };
-  const { producer, seq, command, after } = ask.value;
+  if (body?.case !== "deliver") return { number, ask: (body ?? { case: undefined }) as GeneratedRequest["ask"] };
+  const { producer, seq, command, after } = body.value;
   const value = { producer, seq: BigInt(seq), command, ...(after === undefined ? {} : { after: BigInt(after) }) };
   return { number, ask: { case: "deliver", value } as GeneratedRequest["ask"] };
 }
 
-function generatedAnswer({ number, tell }: Answer): Pick<GeneratedAnswer, "number" | "tell"> {
+function generatedAnswer({ number, body }: ExchangeResponse): Pick<GeneratedAnswer, "number" | "tell"> {
   const of = (name: string, value: object | string): GeneratedAnswer["tell"] =>
     ({ case: name, value }) as GeneratedAnswer["tell"];
-  if (tell === undefined) return { number, tell: { case: undefined } };
-  switch (tell.case) {
+  if (body === undefined) return { number, tell: { case: undefined } };
+  switch (body.case) {
     case "submitted":
-      return { number, tell: of("submitted", tell.value === undefined ? {} : { previous: tell.value }) };
+      return { number, tell: of("submitted", body.value === undefined ? {} : { previous: body.value }) };
     case "completed": {
-      const { outcome, expiresAtMs } = tell.value;
+      const { outcome, expiresAtMs } = body.value;
       const expires = expiresAtMs === undefined ? {} : { expiresAtMs: BigInt(expiresAtMs) };
       return { number, tell: of("completed", { outcome, ...expires }) };
     }
     default:
-      return { number, tell: of(tell.case, "value" in tell ? tell.value : {}) };
+      return { number, tell: of(body.case, "value" in body ? body.value : {}) };
   }
 }
 
@@ -89,19 +89,19 @@ test("answers are what the contract says, each by itself and in a batch", () => 
 test("what a later version adds is passed over", () => {
   // Field 15 of the batch, of a request and of an answer; a request of a kind that is field 12.
   const extra = [0x7a, 2, 1, 1];
-  const known = [0x08, 9, 0x38, 5, ...extra];
-  expect(decodeRequests(Uint8Array.from([...extra, 0x0a, known.length, ...known, 0x0a, 4, 0x08, 3, 0x62, 0]))).toEqual([
-    { number: 9, ask: { case: "forget", value: 5 } },
-    { number: 3, ask: undefined },
+  const fields = [0x08, 9, 0x38, 5, ...extra];
+  expect(decodeRequests(Uint8Array.from([...extra, 0x0a, fields.length, ...fields, 0x0a, 4, 0x08, 3, 0x62, 0]))).toEqual([
+    { number: 9, body: { case: "forget", value: 5 } },
+    { number: 3, body: undefined },
   ]);
-  expect(decodeAnswers(Uint8Array.from([0x0a, 6, 0x08, 9, ...extra, ...extra]))).toEqual([{ number: 9, tell: undefined }]);
+  expect(decodeAnswers(Uint8Array.from([0x0a, 6, 0x08, 9, ...extra, ...extra]))).toEqual([{ number: 9, body: undefined }]);
 });
 
 test("what is decoded does not change with the bytes it came from", () => {
-  const bytes = encodeRequests([{ number: 1, ask: { case: "submit", value: utf8("kept") } }]);
+  const bytes = encodeRequests([{ number: 1, body: { case: "submit", value: utf8("kept") } }]);
   const [request] = decodeRequests(bytes);
   bytes.fill(0);
-  expect(request).toEqual({ number: 1, ask: { case: "submit", value: utf8("kept") } });
+  expect(request).toEqual({ number: 1, body: { case: "submit", value: utf8("kept") } });
 });
 
 test("bytes that are no batch are refused", () => {

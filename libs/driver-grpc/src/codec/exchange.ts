@@ -5,7 +5,7 @@
  */
 import { copyBytes, EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
 
-export interface InvokeAsk {
+export interface InvokeBody {
   readonly command: Uint8Array;
   readonly wait: boolean;
   readonly resubmission: boolean;
@@ -13,36 +13,36 @@ export interface InvokeAsk {
   readonly epoch: number | undefined;
 }
 
-export interface DeliverAsk {
+export interface DeliverBody {
   readonly producer: string;
   readonly seq: number;
   readonly command: Uint8Array;
   readonly after: number | undefined;
 }
 
-export type Ask =
-  | { readonly case: "invoke"; readonly value: InvokeAsk }
+export type ExchangeRequestBody =
+  | { readonly case: "invoke"; readonly value: InvokeBody }
   | { readonly case: "attach"; readonly value: string }
   | { readonly case: "submit"; readonly value: Uint8Array }
   | { readonly case: "describe"; readonly value: string }
-  | { readonly case: "deliver"; readonly value: DeliverAsk }
+  | { readonly case: "deliver"; readonly value: DeliverBody }
   | { readonly case: "forget"; readonly value: number };
 
 /** `ask` is undefined when it is of a kind that this version does not know. */
-export interface Request {
+export interface ExchangeRequest {
   readonly number: number;
-  readonly ask: Ask | undefined;
+  readonly body: ExchangeRequestBody | undefined;
 }
 
-export interface CompletedTell {
+export interface CompletedResponse {
   readonly outcome: Uint8Array;
   readonly expiresAtMs: number | undefined;
 }
 
-export type Tell =
+export type ExchangeResponseBody =
   /** The invocation that existed already, in its stored form. */
   | { readonly case: "submitted"; readonly value: Uint8Array | undefined }
-  | { readonly case: "completed"; readonly value: CompletedTell }
+  | { readonly case: "completed"; readonly value: CompletedResponse }
   | { readonly case: "notFound" }
   | { readonly case: "unavailable"; readonly value: string }
   | { readonly case: "notLeader" }
@@ -51,64 +51,64 @@ export type Tell =
   | { readonly case: "delivered" };
 
 /** `tell` is undefined when it is of a kind that this version does not know. */
-export interface Answer {
+export interface ExchangeResponse {
   readonly number: number;
-  readonly tell: Tell | undefined;
+  readonly body: ExchangeResponseBody | undefined;
 }
 
-const NOT_FOUND: Tell = { case: "notFound" };
-const NOT_LEADER: Tell = { case: "notLeader" };
-const DELIVERED: Tell = { case: "delivered" };
+const NOT_FOUND: ExchangeResponseBody = { case: "notFound" };
+const NOT_LEADER: ExchangeResponseBody = { case: "notLeader" };
+const DELIVERED: ExchangeResponseBody = { case: "delivered" };
 
 const writer = new ProtoWriter();
 
 // ── requests ─────────────────────────────────────────────────────────────────────────────────────
 
-export function encodeRequests(requests: readonly Request[]): Buffer {
+export function encodeRequests(requests: readonly ExchangeRequest[]): Buffer {
   writer.reset();
-  for (const { number, ask } of requests) {
+  for (const { number, body } of requests) {
     writer.fork(1).uint32(1, number);
-    if (ask !== undefined) writeAsk(ask);
+    if (body !== undefined) writeRequestBody(body);
     writer.join();
   }
   return asBuffer(writer.finish());
 }
 
-function writeAsk(ask: Ask): void {
-  switch (ask.case) {
+function writeRequestBody(body: ExchangeRequestBody): void {
+  switch (body.case) {
     case "invoke":
-      writer.fork(2).bytes(1, ask.value.command);
-      if (ask.value.wait) writer.bool(2, true);
-      if (ask.value.resubmission) writer.bool(3, true);
-      if (ask.value.epoch !== undefined) writer.uint64(4, ask.value.epoch);
+      writer.fork(2).bytes(1, body.value.command);
+      if (body.value.wait) writer.bool(2, true);
+      if (body.value.resubmission) writer.bool(3, true);
+      if (body.value.epoch !== undefined) writer.uint64(4, body.value.epoch);
       writer.join();
       return;
     case "attach":
-      writer.string(3, ask.value);
+      writer.string(3, body.value);
       return;
     case "submit":
-      writer.bytes(4, ask.value);
+      writer.bytes(4, body.value);
       return;
     case "describe":
-      writer.string(5, ask.value);
+      writer.string(5, body.value);
       return;
     case "deliver":
-      writer.fork(6).string(1, ask.value.producer).uint64(2, ask.value.seq).bytes(3, ask.value.command);
-      if (ask.value.after !== undefined) writer.uint64(4, ask.value.after);
+      writer.fork(6).string(1, body.value.producer).uint64(2, body.value.seq).bytes(3, body.value.command);
+      if (body.value.after !== undefined) writer.uint64(4, body.value.after);
       writer.join();
       return;
     case "forget":
-      writer.uint32(7, ask.value);
+      writer.uint32(7, body.value);
       return;
     default:
-      unreachable(ask);
+      unreachable(body);
   }
 }
 
 /** Throws ProtoError when the bytes are no batch. What it returns has memory of its own: it outlives the batch. */
-export function decodeRequests(bytes: Uint8Array): Request[] {
+export function decodeRequests(bytes: Uint8Array): ExchangeRequest[] {
   const r = new ProtoReader(bytes);
-  const requests: Request[] = [];
+  const requests: ExchangeRequest[] = [];
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag === tagOf(1)) requests.push(readRequest(inside(r)));
@@ -117,9 +117,9 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
   return requests;
 }
 
-function readRequest(r: ProtoReader): Request {
+function readRequest(r: ProtoReader): ExchangeRequest {
   let number = 0;
-  let ask: Ask | undefined;
+  let body: ExchangeRequestBody | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -127,31 +127,31 @@ function readRequest(r: ProtoReader): Request {
         number = r.uint32();
         break;
       case 2:
-        ask = { case: "invoke", value: readInvoke(inside(r)) };
+        body = { case: "invoke", value: readInvoke(inside(r)) };
         break;
       case 3:
-        ask = { case: "attach", value: r.string() };
+        body = { case: "attach", value: r.string() };
         break;
       case 4:
-        ask = { case: "submit", value: ownBytes(r) };
+        body = { case: "submit", value: ownBytes(r) };
         break;
       case 5:
-        ask = { case: "describe", value: r.string() };
+        body = { case: "describe", value: r.string() };
         break;
       case 6:
-        ask = { case: "deliver", value: readDeliver(inside(r)) };
+        body = { case: "deliver", value: readDeliver(inside(r)) };
         break;
       case 7:
-        ask = { case: "forget", value: r.uint32() };
+        body = { case: "forget", value: r.uint32() };
         break;
       default:
         r.skip(tag & 7);
     }
   }
-  return { number, ask };
+  return { number, body };
 }
 
-function readInvoke(r: ProtoReader): InvokeAsk {
+function readInvoke(r: ProtoReader): InvokeBody {
   let command = EMPTY_BYTES;
   let wait = false;
   let resubmission = false;
@@ -167,7 +167,7 @@ function readInvoke(r: ProtoReader): InvokeAsk {
   return { command, wait, resubmission, epoch };
 }
 
-function readDeliver(r: ProtoReader): DeliverAsk {
+function readDeliver(r: ProtoReader): DeliverBody {
   let producer = "";
   let seq = 0;
   let command = EMPTY_BYTES;
@@ -185,55 +185,55 @@ function readDeliver(r: ProtoReader): DeliverAsk {
 
 // ── answers ──────────────────────────────────────────────────────────────────────────────────────
 
-export function encodeAnswers(answers: readonly Answer[]): Buffer {
+export function encodeAnswers(answers: readonly ExchangeResponse[]): Buffer {
   writer.reset();
-  for (const { number, tell } of answers) {
+  for (const { number, body } of answers) {
     writer.fork(1).uint32(1, number);
-    if (tell !== undefined) writeTell(tell);
+    if (body !== undefined) writeResponseBody(body);
     writer.join();
   }
   return asBuffer(writer.finish());
 }
 
-function writeTell(tell: Tell): void {
-  switch (tell.case) {
+function writeResponseBody(body: ExchangeResponseBody): void {
+  switch (body.case) {
     case "submitted":
       writer.fork(2);
-      if (tell.value !== undefined) writer.bytes(1, tell.value);
+      if (body.value !== undefined) writer.bytes(1, body.value);
       writer.join();
       return;
     case "completed":
-      writer.fork(3).bytes(1, tell.value.outcome);
-      if (tell.value.expiresAtMs !== undefined) writer.uint64(2, tell.value.expiresAtMs);
+      writer.fork(3).bytes(1, body.value.outcome);
+      if (body.value.expiresAtMs !== undefined) writer.uint64(2, body.value.expiresAtMs);
       writer.join();
       return;
     case "notFound":
       writer.fork(4).join();
       return;
     case "unavailable":
-      writer.string(5, tell.value);
+      writer.string(5, body.value);
       return;
     case "notLeader":
       writer.fork(6).join();
       return;
     case "answer":
-      writer.bytes(7, tell.value);
+      writer.bytes(7, body.value);
       return;
     case "invocation":
-      writer.bytes(8, tell.value);
+      writer.bytes(8, body.value);
       return;
     case "delivered":
       writer.fork(9).join();
       return;
     default:
-      unreachable(tell);
+      unreachable(body);
   }
 }
 
 /** As `decodeRequests`. */
-export function decodeAnswers(bytes: Uint8Array): Answer[] {
+export function decodeAnswers(bytes: Uint8Array): ExchangeResponse[] {
   const r = new ProtoReader(bytes);
-  const answers: Answer[] = [];
+  const answers: ExchangeResponse[] = [];
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag === tagOf(1)) answers.push(readAnswer(inside(r)));
@@ -242,9 +242,9 @@ export function decodeAnswers(bytes: Uint8Array): Answer[] {
   return answers;
 }
 
-function readAnswer(r: ProtoReader): Answer {
+function readAnswer(r: ProtoReader): ExchangeResponse {
   let number = 0;
-  let tell: Tell | undefined;
+  let body: ExchangeResponseBody | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -252,28 +252,28 @@ function readAnswer(r: ProtoReader): Answer {
         number = r.uint32();
         break;
       case 2:
-        tell = { case: "submitted", value: readSubmitted(inside(r)) };
+        body = { case: "submitted", value: readSubmitted(inside(r)) };
         break;
       case 3:
-        tell = { case: "completed", value: readCompleted(inside(r)) };
+        body = { case: "completed", value: readCompleted(inside(r)) };
         break;
       case 5:
-        tell = { case: "unavailable", value: r.string() };
+        body = { case: "unavailable", value: r.string() };
         break;
       case 7:
-        tell = { case: "answer", value: ownBytes(r) };
+        body = { case: "answer", value: ownBytes(r) };
         break;
       case 8:
-        tell = { case: "invocation", value: ownBytes(r) };
+        body = { case: "invocation", value: ownBytes(r) };
         break;
       default:
-        if (tag === tagOf(4)) tell = NOT_FOUND;
-        else if (tag === tagOf(6)) tell = NOT_LEADER;
-        else if (tag === tagOf(9)) tell = DELIVERED;
+        if (tag === tagOf(4)) body = NOT_FOUND;
+        else if (tag === tagOf(6)) body = NOT_LEADER;
+        else if (tag === tagOf(9)) body = DELIVERED;
         r.skip(tag & 7);
     }
   }
-  return { number, tell };
+  return { number, body };
 }
 
 function readSubmitted(r: ProtoReader): Uint8Array | undefined {
@@ -286,7 +286,7 @@ function readSubmitted(r: ProtoReader): Uint8Array | undefined {
   return previous;
 }
 
-function readCompleted(r: ProtoReader): CompletedTell {
+function readCompleted(r: ProtoReader): CompletedResponse {
   let outcome = EMPTY_BYTES;
   let expiresAtMs: number | undefined;
   while (r.hasMore()) {

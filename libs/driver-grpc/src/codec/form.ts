@@ -6,37 +6,37 @@ import { create, type DescMessage, type MessageInitShape, type MessageShape } fr
 import { named, oneOf, required } from "./checks.js";
 
 /** `T` is our type, `M` that of the field in the message. `from` throws OPS0003 for what `T` does not have. */
-export interface Form<T, M> {
+export interface FieldCodec<T, M> {
   to(value: T): M;
   from(message: M): T;
 }
 
-type Fields<T, M> = { readonly [Name in keyof T]-?: Name extends keyof M ? Form<T[Name], M[Name]> : never };
+type FieldCodecs<T, M> = { readonly [Name in keyof T]-?: Name extends keyof M ? FieldCodec<T[Name], M[Name]> : never };
 
 /** A field whose type is the same on both sides. */
-export function same<T>(): Form<T, T> {
+export function same<T>(): FieldCodec<T, T> {
   return { to: (value) => value, from: (value) => value };
 }
 
-export const text: Form<string, string> = same();
-export const flag: Form<boolean, boolean> = same();
+export const text: FieldCodec<string, string> = same();
+export const flag: FieldCodec<boolean, boolean> = same();
 /** `uint32` and `double`. */
-export const number: Form<number, number> = same();
+export const number: FieldCodec<number, number> = same();
 /** `uint64` for whole numbers that are exact as a number: up to 2^53. */
-export const whole: Form<number, bigint> = { to: BigInt, from: Number };
-export const numbers: Form<readonly number[], number[]> = { to: (values) => [...values], from: (values) => values };
-export const texts: Form<Readonly<Record<string, string>>, Record<string, string>> = {
+export const whole: FieldCodec<number, bigint> = { to: BigInt, from: Number };
+export const numbers: FieldCodec<readonly number[], number[]> = { to: (values) => [...values], from: (values) => values };
+export const texts: FieldCodec<Readonly<Record<string, string>>, Record<string, string>> = {
   to: (value) => ({ ...value }),
   from: (value) => value,
 };
 
 /** Any JSON as text; absent for undefined. */
-export const json: Form<unknown, string | undefined> = {
+export const json: FieldCodec<unknown, string | undefined> = {
   to: (value) => (value === undefined ? undefined : JSON.stringify(value)),
   from: (value) => (value === undefined ? undefined : JSON.parse(value)),
 };
 
-export function optional<T, M>(form: Form<T, M>): Form<T | undefined, M | undefined> {
+export function optional<T, M>(form: FieldCodec<T, M>): FieldCodec<T | undefined, M | undefined> {
   return {
     to: (value) => (value === undefined ? undefined : form.to(value)),
     from: (value) => (value === undefined ? undefined : form.from(value)),
@@ -44,15 +44,15 @@ export function optional<T, M>(form: Form<T, M>): Form<T | undefined, M | undefi
 }
 
 /** A field that has a message as its type and must be there; `what` is for the error: "the rate of a rule". */
-export function nested<T, M>(form: Form<T, M>, what: string): Form<T, M | undefined> {
+export function nested<T, M>(form: FieldCodec<T, M>, what: string): FieldCodec<T, M | undefined> {
   return { to: (value) => form.to(value), from: (value) => form.from(required(value, what)) };
 }
 
-export function list<T, M>(form: Form<T, M>): Form<readonly T[], M[]> {
+export function list<T, M>(form: FieldCodec<T, M>): FieldCodec<readonly T[], M[]> {
   return { to: (values) => values.map((value) => form.to(value)), from: (values) => values.map((value) => form.from(value)) };
 }
 
-export function byName<T, M>(form: Form<T, M>): Form<ReadonlyMap<string, T>, Record<string, M>> {
+export function byName<T, M>(form: FieldCodec<T, M>): FieldCodec<ReadonlyMap<string, T>, Record<string, M>> {
   return {
     to: (values) => Object.fromEntries([...values].map(([name, value]) => [name, form.to(value)])),
     from: (values) => new Map(Object.entries(values).map(([name, value]) => [name, form.from(value)])),
@@ -63,7 +63,7 @@ export function byName<T, M>(form: Form<T, M>): Form<ReadonlyMap<string, T>, Rec
 export function enumeration<Name extends string, Value extends number>(
   values: Readonly<Record<Name, Value>>,
   what: string,
-): Form<Name, Value> {
+): FieldCodec<Name, Value> {
   return { to: (name) => values[name], from: (value) => named(values, value, what) };
 }
 
@@ -72,7 +72,7 @@ export function optionalEnumeration<Name extends string, Value extends number>(
   values: Readonly<Record<Name, Value>>,
   unspecified: Value,
   what: string,
-): Form<Name | undefined, Value> {
+): FieldCodec<Name | undefined, Value> {
   const form = enumeration(values, what);
   return {
     to: (name) => (name === undefined ? unspecified : form.to(name)),
@@ -81,20 +81,20 @@ export function optionalEnumeration<Name extends string, Value extends number>(
 }
 
 /** A text that is one of these. */
-export function choice<T extends string>(values: readonly T[], what: string): Form<T, string> {
+export function choice<T extends string>(values: readonly T[], what: string): FieldCodec<T, string> {
   return { to: (value) => value, from: (value) => oneOf(values, value, what) };
 }
 
 /** A text that `check` turns into our type, or refuses. */
-export function checked<T extends string>(check: (text: string) => T): Form<T, string> {
+export function checked<T extends string>(check: (text: string) => T): FieldCodec<T, string> {
   return { to: (value) => value, from: check };
 }
 
 export function message<T extends object, Schema extends DescMessage>(
   schema: Schema,
-  fields: Fields<T, MessageShape<Schema>>,
-): Form<T, MessageShape<Schema>> {
-  const forms = Object.entries(fields) as [string, Form<unknown, unknown>][];
+  fields: FieldCodecs<T, MessageShape<Schema>>,
+): FieldCodec<T, MessageShape<Schema>> {
+  const forms = Object.entries(fields) as [string, FieldCodec<unknown, unknown>][];
   return {
     to(value) {
       const init: Record<string, unknown> = {};

@@ -45,7 +45,7 @@ import {
   checked,
   choice,
   enumeration,
-  type Form,
+  type FieldCodec,
   flag,
   json,
   list,
@@ -149,7 +149,7 @@ const HTTP_VERSIONS = {
 const httpVersion = enumeration<"HTTP/1.1" | "HTTP/2.0", proto.DeploymentAddress_HttpVersion>(HTTP_VERSIONS, "a version of HTTP");
 const compression = optional(choice<"zstd">(["zstd"], "the compression of a deployment"));
 
-const deploymentAddress: Form<DeploymentAddress, proto.DeploymentAddress> = {
+const deploymentAddress: FieldCodec<DeploymentAddress, proto.DeploymentAddress> = {
   to(address) {
     if (address.kind === "http") {
       const value = { uri: address.uri, httpVersion: httpVersion.to(address.httpVersion) };
@@ -408,7 +408,7 @@ const deploymentView = message<DeploymentView, typeof proto.DeploymentViewSchema
 
 export const snapshot = message<RegistrySnapshot, typeof proto.RegistrySnapshotSchema>(proto.RegistrySnapshotSchema, {
   services: byName(serviceView),
-  deployments: byName(deploymentView) as Form<RegistrySnapshot["deployments"], Record<string, proto.DeploymentView>>,
+  deployments: byName(deploymentView) as FieldCodec<RegistrySnapshot["deployments"], Record<string, proto.DeploymentView>>,
   rules: list(
     message<FlowRule, typeof proto.FlowRuleSchema>(proto.FlowRuleSchema, {
       pattern: text,
@@ -434,7 +434,7 @@ export const records = message<RegistryRecords, typeof proto.RegistryRecordsSche
 
 // ── requests ─────────────────────────────────────────────────────────────────────────────────────
 
-const requestedAddress: Form<RequestedAddress, proto.RequestedAddress> = {
+const requestedAddress: FieldCodec<RequestedAddress, proto.RequestedAddress> = {
   to(address) {
     if (address.kind === "http") {
       const value = { uri: address.uri, useHttp11: address.useHttp11 };
@@ -471,7 +471,7 @@ export const checkBounds = message<CheckOptions, typeof proto.CheckBoundsSchema>
   concurrency: optional(whole),
 });
 
-const replacedHeaders: Form<UpdateRequest["additionalHeaders"], proto.UpdateDeploymentRequest_Headers | undefined> = {
+const replacedHeaders: FieldCodec<UpdateRequest["additionalHeaders"], proto.UpdateDeploymentRequest_Headers | undefined> = {
   to: (values) => values && create(proto.UpdateDeploymentRequest_HeadersSchema, { values: { ...values } }),
   from: (headers) => headers?.values,
 };
@@ -489,7 +489,7 @@ const OUTCOMES: Readonly<Record<RegisterOutcome["kind"], proto.RegisterDeploymen
 };
 export const outcomeKind = enumeration(OUTCOMES, "the outcome of a registration");
 
-export const ruleChange: Form<RuleChange, proto.RuleChange> = {
+export const ruleChange: FieldCodec<RuleChange, proto.RuleChange> = {
   to({ pattern, concurrency, rate, weight, priority, description, disabled, precondition }) {
     const changes = create(proto.RuleChangeSchema, {
       pattern,

@@ -23,7 +23,7 @@ import {
   type RateDemand,
   type RateShare,
   type RateShares,
-  type TenancyNews,
+  type TenancyChange,
   type TunnelConnection,
   type TunnelEvent,
   type TunnelsReport,
@@ -109,16 +109,16 @@ const AMOUNTS = [
   "tunnelConnectionsMax",
   "memoryMibMax",
 ] as const satisfies readonly (keyof EnvironmentLimits)[];
-type Amounts<Value> = { [Name in (typeof AMOUNTS)[number]]: Value };
+type LimitAmounts<Value> = { [Name in (typeof AMOUNTS)[number]]: Value };
 
 function toLimits(limits: EnvironmentLimits): MessageInitShape<typeof proto.EnvironmentLimitsSchema> {
   const { ingressRate, adminRate, plainHttpAllowed } = limits;
-  const amounts = Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(limits[name])])) as Amounts<bigint>;
+  const amounts = Object.fromEntries(AMOUNTS.map((name) => [name, BigInt(limits[name])])) as LimitAmounts<bigint>;
   return { ...amounts, ingressRate, adminRate, plainHttpAllowed };
 }
 
 function fromLimits(message: proto.EnvironmentLimits): EnvironmentLimits {
-  const amounts = Object.fromEntries(AMOUNTS.map((name) => [name, Number(message[name])])) as Amounts<number>;
+  const amounts = Object.fromEntries(AMOUNTS.map((name) => [name, Number(message[name])])) as LimitAmounts<number>;
   return {
     ...amounts,
     ingressRate: fromRate(required(message.ingressRate, "the ingress rate of an environment")),
@@ -301,10 +301,10 @@ function fromEvent({ kind, atMs, environmentId, caller, omitted, ...rest }: prot
 
 // ── rates ────────────────────────────────────────────────────────────────────────────────────────
 
-const DOORS: Readonly<Record<RateDemand["door"], proto.Door>> = { ingress: proto.Door.INGRESS, admin: proto.Door.ADMIN };
+const ENDPOINTS: Readonly<Record<RateDemand["door"], proto.Door>> = { ingress: proto.Door.INGRESS, admin: proto.Door.ADMIN };
 
 export function toGatewayReport({ gateway, region, demands }: GatewayReport): proto.ShareRatesRequest {
-  const rates = demands.map(({ environmentId, door, perSecond }) => ({ environmentId, door: DOORS[door], perSecond }));
+  const rates = demands.map(({ environmentId, door, perSecond }) => ({ environmentId, door: ENDPOINTS[door], perSecond }));
   return create(proto.ShareRatesRequestSchema, { gateway, region, demands: rates });
 }
 
@@ -313,7 +313,7 @@ export function fromGatewayReport({ gateway, region, demands }: proto.ShareRates
 }
 
 export function toRateShares({ gateways, shares }: RateShares): proto.ShareRatesResponse {
-  const parts = shares.map(({ environmentId, door, share }) => ({ environmentId, door: DOORS[door], share }));
+  const parts = shares.map(({ environmentId, door, share }) => ({ environmentId, door: ENDPOINTS[door], share }));
   return create(proto.ShareRatesResponseSchema, { gateways, shares: parts });
 }
 
@@ -322,28 +322,28 @@ export function fromRateShares({ gateways, shares }: proto.ShareRatesResponse): 
 }
 
 function fromPort(port: { environmentId: string; door: proto.Door }): Pick<RateShare, "environmentId" | "door"> {
-  return { environmentId: checkedEnvironmentId(port.environmentId), door: named(DOORS, port.door, "a port of an environment") };
+  return { environmentId: checkedEnvironmentId(port.environmentId), door: named(ENDPOINTS, port.door, "a port of an environment") };
 }
 
 // ── changes ──────────────────────────────────────────────────────────────────────────────────────
 
-export function toChange(news: TenancyNews): proto.WatchChangesResponse {
+export function toChange(event: TenancyChange): proto.WatchChangesResponse {
   const change = (value: NonNullable<MessageInitShape<typeof proto.WatchChangesResponseSchema>["change"]>) =>
     create(proto.WatchChangesResponseSchema, { change: value });
-  switch (news.kind) {
+  switch (event.kind) {
     case "everything":
       return change({ case: "everything", value: {} });
     case "environment":
-      return change({ case: "environment", value: news.id });
+      return change({ case: "environment", value: event.id });
     case "key":
-      return change({ case: "key", value: { id: news.id, environmentId: news.environmentId } });
+      return change({ case: "key", value: { id: event.id, environmentId: event.environmentId } });
     case "member":
-      return change({ case: "member", value: { id: news.id, accountId: news.accountId } });
+      return change({ case: "member", value: { id: event.id, accountId: event.accountId } });
   }
 }
 
 /** A kind of change that this release does not know makes everything cached doubtful. */
-export function fromChange({ change }: proto.WatchChangesResponse): TenancyNews {
+export function fromChange({ change }: proto.WatchChangesResponse): TenancyChange {
   switch (change.case) {
     case "environment":
       return { kind: "environment", id: checkedEnvironmentId(change.value) };

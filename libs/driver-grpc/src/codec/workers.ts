@@ -25,7 +25,7 @@ import {
   checked,
   choice,
   enumeration,
-  type Form,
+  type FieldCodec,
   flag,
   list,
   message,
@@ -104,7 +104,7 @@ const attemptFields = message<Omit<InvokerStatus, "id">, typeof proto.AttemptSta
   endpointAnswer: optionalEnumeration(ANSWERS, proto.AttemptStatus_EndpointAnswer.UNSPECIFIED, "what an endpoint has sent"),
 });
 
-export const attempt: Form<InvokerStatus, proto.AttemptStatus> = {
+export const attempt: FieldCodec<InvokerStatus, proto.AttemptStatus> = {
   to: (status) => Object.assign(attemptFields.to(status), { invocationId: status.id }),
   from: (from) => ({ id: invocationId.from(from.invocationId), ...attemptFields.from(from) }),
 };
@@ -119,7 +119,7 @@ const LEVELS: Readonly<Record<FlowLevel, proto.FlowLevel>> = {
 const level = enumeration(LEVELS, "a level of flow control");
 const rate = message<FlowRate, typeof RuleRateSchema>(RuleRateSchema, { limit: number, periodMs: number, burst: number });
 
-const block: Form<FlowBlock, proto.FlowQueue_Block> = {
+const block: FieldCodec<FlowBlock, proto.FlowQueue_Block> = {
   to(by) {
     const blocked = create(proto.FlowQueue_BlockSchema);
     switch (by.kind) {

@@ -60,7 +60,7 @@ class EchoInvoker implements Invoker {
 
 /** A worker with nothing to show of itself. */
 export const NOTHING_LIVE: LiveWorker = {
-  led: () => ALL,
+  leaderPartitions: () => ALL,
   worker: () => ({ id: "w", version: "1", startedAtMs: 1, isDraining: false, leading: [] }),
   status: () => undefined,
   statuses: () => [],

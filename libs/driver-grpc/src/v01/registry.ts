@@ -9,7 +9,7 @@ import type { RegistryRecords } from "../codec/registry.js";
 import { registryDefinition } from "../definitions.js";
 import { type ChangeRequest, ChangeRequestSchema, type RegistryState, RegistryStateSchema } from "../gen/v1/registry_pb.js";
 import { errorOf } from "../refusal.js";
-import { type AskOptions, askUnary } from "../unary.js";
+import { type UnaryCallOptions, callUnary } from "../unary.js";
 
 interface JsonState {
   readonly snapshot: RegistrySnapshot;
@@ -65,10 +65,10 @@ export async function changeV01(
   client: Client,
   method: ChangeMethod,
   values: readonly unknown[],
-  options: AskOptions,
+  options: UnaryCallOptions,
 ): Promise<AnsweredChange> {
   const request = create(ChangeRequestSchema, { method, arguments: toJson(values) });
-  const { outcome } = await askUnary(client, registryDefinition.change, request, options);
+  const { outcome } = await callUnary(client, registryDefinition.change, request, options);
   switch (outcome.case) {
     case "changed": {
       const { value, effective } = fromJson(outcome.value.result) as ChangeResult;
@@ -98,7 +98,7 @@ export async function answerChangeV01(
 /** Changes resolve with a deployment, with something that has one, or with something else. */
 function deploymentIn(value: unknown): DeploymentRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const found = "deployment" in value ? value.deployment : value;
-  const isDeployment = typeof found === "object" && found !== null && "services" in found && Array.isArray(found.services);
-  return isDeployment ? (found as DeploymentRecord) : undefined;
+  const record = "deployment" in value ? value.deployment : value;
+  const isDeployment = typeof record === "object" && record !== null && "services" in record && Array.isArray(record.services);
+  return isDeployment ? (record as DeploymentRecord) : undefined;
 }

@@ -9,7 +9,7 @@ import { type ChangeRequest, ChangeRequestSchema } from "../gen/v1/registry_pb.j
 import { ListSchedulesRequestSchema, type SchedulesPage, SchedulesPageSchema } from "../gen/v1/schedules_pb.js";
 import { type PagesOptions, readPages } from "../pages.js";
 import { errorOf } from "../refusal.js";
-import { type AskOptions, askUnary } from "../unary.js";
+import { type UnaryCallOptions, callUnary } from "../unary.js";
 
 const METHODS = [
   "get",
@@ -35,14 +35,14 @@ function scheduleOf({ record, state }: StoredSchedule): Schedule {
   return { record, state, times: times.value };
 }
 
-export async function askSchedulesV01(
+export async function callSchedulesV01(
   client: Client,
   method: ScheduleMethod,
   values: readonly unknown[],
-  options: AskOptions,
+  options: UnaryCallOptions,
 ): Promise<unknown> {
   const request = create(ChangeRequestSchema, { method, arguments: toJson(values) });
-  const { outcome } = await askUnary(client, schedulesDefinition.ask, request, options);
+  const { outcome } = await callUnary(client, schedulesDefinition.ask, request, options);
   switch (outcome.case) {
     case "changed": {
       const result = fromJson(outcome.value.result) ?? undefined;
@@ -65,9 +65,9 @@ export async function listSchedulesV01(client: Client, options: PagesOptions): P
 
 export async function answerSchedulesV01(schedules: Schedules, { method, arguments: body }: ChangeRequest): Promise<unknown> {
   if (!METHODS.includes(method as ScheduleMethod)) throw new PerdureError("OPS0003", `schedules have no method '${method}'`);
-  const ask = schedules[method as ScheduleMethod] as (...values: unknown[]) => unknown;
+  const operation = schedules[method as ScheduleMethod] as (...values: unknown[]) => unknown;
   const values = (fromJson(body) as unknown[]).map((value) => value ?? undefined);
-  const result = await ask.call(schedules, ...values);
+  const result = await operation.call(schedules, ...values);
   return ANSWERS_SCHEDULE.has(method as ScheduleMethod) && result !== undefined ? storedOf(result as Schedule) : result;
 }
 

@@ -11,7 +11,7 @@ import type {
   EnvironmentId,
   GatewayReport,
   Tenancy,
-  TenancyNews,
+  TenancyChange,
   TunnelsReport,
   UsageReport,
 } from "@perdure/cloud";
@@ -24,7 +24,7 @@ import {
   type TenancyQuestion,
   TenancyQuestionSchema,
 } from "../gen/v1/tenancy_pb.js";
-import { type AskOptions, askUnary } from "../unary.js";
+import { type UnaryCallOptions, callUnary } from "../unary.js";
 
 /** Methods of the Tenancy port that are one question and one answer. */
 export type TenancyMethod = Exclude<keyof Tenancy, "watch">;
@@ -46,21 +46,21 @@ function decodeFacts({ upstream, ...rest }: JsonFacts): EnvironmentFacts {
   return { ...rest, upstream: secret === undefined ? { ingress, admin } : { ingress, admin, secret: new Secret(secret) } };
 }
 
-export async function askV01(
+export async function callTenancyV01(
   client: Client,
   method: TenancyMethod,
   values: readonly unknown[],
-  options: AskOptions,
+  options: UnaryCallOptions,
 ): Promise<unknown> {
   const question = create(TenancyQuestionSchema, { method, arguments: toJson(values) });
-  const { result } = await askUnary(client, tenancyDefinition.ask, question, options);
+  const { result } = await callUnary(client, tenancyDefinition.ask, question, options);
   const value = fromJson(result) ?? undefined;
   if (method === "environments") return (value as readonly JsonFacts[]).map(decodeFacts);
   return method === "environment" && value !== undefined ? decodeFacts(value as JsonFacts) : value;
 }
 
-export function newsOfV01({ news }: TenancyNewsMessage): TenancyNews {
-  return fromJson(news) as TenancyNews;
+export function eventOfV01({ news: event }: TenancyNewsMessage): TenancyChange {
+  return fromJson(event) as TenancyChange;
 }
 
 export async function answerV01(tenancy: Tenancy, { method, arguments: body }: TenancyQuestion): Promise<TenancyAnswer> {

@@ -9,43 +9,43 @@ import { ROWS_PER_PAGE } from "../limits.js";
 import { type LiveWorker, selected } from "../live-worker.js";
 import { type PagesOptions, readPages, streamPages } from "../pages.js";
 
-type Rows = Iterable<unknown> | AsyncIterable<unknown>;
+type RowSourceV01 = Iterable<unknown> | AsyncIterable<unknown>;
 
-type Asked = readonly number[] | null;
+type PartitionSelection = readonly number[] | null;
 
 /** Everything that can be asked, by name. `null` stands for an argument that was not given. */
 const WORKER_TABLES = {
-  *statuses(worker: LiveWorker, ids: readonly InvocationId[] | null): Rows {
+  *statuses(worker: LiveWorker, ids: readonly InvocationId[] | null): RowSourceV01 {
     if (ids === null) return yield* worker.statuses();
     for (const id of ids) {
       const status = worker.status(id);
       if (status !== undefined) yield status;
     }
   },
-  async *queues(worker: LiveWorker, partitions: Asked): Rows {
+  async *queues(worker: LiveWorker, partitions: PartitionSelection): RowSourceV01 {
     // Partition by partition, so that not all of them are in memory at once.
     for (const partition of selected(worker, partitions ?? undefined)) yield* (await worker.flowRows(partition)).queues;
   },
-  async *queueEntries(worker: LiveWorker, partitions: Asked): Rows {
+  async *queueEntries(worker: LiveWorker, partitions: PartitionSelection): RowSourceV01 {
     for (const partition of selected(worker, partitions ?? undefined)) yield* (await worker.flowRows(partition)).entries;
   },
-  *limits(worker: LiveWorker, partitions: Asked): Rows {
+  *limits(worker: LiveWorker, partitions: PartitionSelection): RowSourceV01 {
     for (const partition of selected(worker, partitions ?? undefined)) yield* worker.flowLimits(partition).limits;
   },
-  *buckets(worker: LiveWorker, partitions: Asked): Rows {
+  *buckets(worker: LiveWorker, partitions: PartitionSelection): RowSourceV01 {
     for (const partition of selected(worker, partitions ?? undefined)) yield* worker.flowLimits(partition).buckets;
   },
-  *flowWaits(worker: LiveWorker, ids: readonly InvocationId[]): Rows {
+  *flowWaits(worker: LiveWorker, ids: readonly InvocationId[]): RowSourceV01 {
     for (const id of ids) {
       const wait = worker.flowWait(id);
       if (wait !== undefined) yield wait;
     }
   },
-  *worker(worker: LiveWorker): Rows {
+  *worker(worker: LiveWorker): RowSourceV01 {
     yield worker.worker();
   },
-  subscriptions: (worker: LiveWorker): Rows => worker.subscriptionStatuses(),
-  async *usage(worker: LiveWorker, id: DeploymentId, services: readonly string[]): Rows {
+  subscriptions: (worker: LiveWorker): RowSourceV01 => worker.subscriptionStatuses(),
+  async *usage(worker: LiveWorker, id: DeploymentId, services: readonly string[]): RowSourceV01 {
     yield await worker.countUsage(id, services);
   },
 } as const;
@@ -59,9 +59,9 @@ export function rowsHandlerV01(worker: LiveWorker, logger: Logger): (call: Serve
 async function* pagesOf(worker: LiveWorker, { table, arguments: body }: RowsRequest): AsyncIterable<RowsPage> {
   const read = Object.hasOwn(WORKER_TABLES, table) ? WORKER_TABLES[table as WorkerTable] : undefined;
   if (read === undefined) throw new PerdureError("OPS0003", `a worker has no table '${table}'`);
-  const led = [...worker.led()];
-  const rows = (read as (worker: LiveWorker, ...values: unknown[]) => Rows)(worker, ...(fromJson(body) as unknown[]));
-  yield create(RowsPageSchema, { led });
+  const leaderPartitions = [...worker.leaderPartitions()];
+  const rows = (read as (worker: LiveWorker, ...values: unknown[]) => RowSourceV01)(worker, ...(fromJson(body) as unknown[]));
+  yield create(RowsPageSchema, { led: leaderPartitions });
   let page: unknown[] = [];
   for await (const row of rows) {
     page.push(row);
@@ -75,7 +75,7 @@ async function* pagesOf(worker: LiveWorker, { table, arguments: body }: RowsRequ
 /** One worker's answer, page by page. */
 export interface PageV01 {
   /** Partitions that the worker leads; set on the first page. */
-  readonly led: readonly number[];
+  readonly leaderPartitions: readonly number[];
   readonly rows: readonly unknown[];
 }
 
@@ -87,6 +87,6 @@ export async function* readRowsV01(
 ): AsyncIterable<PageV01> {
   const request = create(RowsRequestSchema, { table, arguments: toJson(values.map((value) => value ?? null)) });
   for await (const page of readPages(client, partitionsDefinition.rows, request, options)) {
-    yield { led: page.led, rows: page.rows.length === 0 ? [] : (fromJson(page.rows) as readonly unknown[]) };
+    yield { leaderPartitions: page.led, rows: page.rows.length === 0 ? [] : (fromJson(page.rows) as readonly unknown[]) };
   }
 }

@@ -27,8 +27,8 @@ export async function closeToPublic(client: pg.Client, platform: string): Promis
   );
   const [database] = rows;
   if (database?.is_open === true) {
-    const known = await knownRoles(client);
-    await client.query(`GRANT CONNECT, TEMPORARY ON DATABASE ${database.database} TO ${known}`);
+    const roles = await platformRoleNames(client);
+    await client.query(`GRANT CONNECT, TEMPORARY ON DATABASE ${database.database} TO ${roles}`);
     await client.query(`REVOKE CONNECT, TEMPORARY ON DATABASE ${database.database} FROM PUBLIC`);
   }
   const { rows: schemas } = await client.query<{ schema: string; privileges: string }>(
@@ -38,13 +38,13 @@ export async function closeToPublic(client: pg.Client, platform: string): Promis
     [platform],
   );
   for (const { schema, privileges } of schemas) {
-    await client.query(`GRANT ${privileges} ON SCHEMA ${schema} TO ${await knownRoles(client)}`);
+    await client.query(`GRANT ${privileges} ON SCHEMA ${schema} TO ${await platformRoleNames(client)}`);
     await client.query(`REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC`);
   }
 }
 
 /** Ourselves, and all that log in and are no roles of environments. */
-async function knownRoles(client: pg.Client): Promise<string> {
+async function platformRoleNames(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ roles: string }>(
     "SELECT string_agg(quote_ident(rolname), ', ') AS roles FROM pg_roles " +
       "WHERE rolname = current_user OR (rolcanlogin AND NOT rolsuper AND rolname NOT LIKE $1)",

@@ -46,8 +46,8 @@ const patient = { query_timeout: MOVE_TIMEOUT_MS + 2_000 };
 /** Within a transaction. Throws META0010 when the platform's tables are of a newer version than this one. */
 export async function moveSharedRows(client: pg.Client, platform: string, schema: string, environmentId: string): Promise<void> {
   await client.query(`SET LOCAL statement_timeout = ${MOVE_TIMEOUT_MS}`);
-  const { rows: taken } = await client.query<{ number: number }>(`SELECT number FROM ${platform}.perdure_migrations`);
-  const number = Math.max(...taken.map((one) => one.number));
+  const { rows: applied } = await client.query<{ number: number }>(`SELECT number FROM ${platform}.perdure_migrations`);
+  const number = Math.max(...applied.map((one) => one.number));
   if (number > (migrations.at(-1)?.number ?? 0))
     throw new PerdureError(
       "META0010",

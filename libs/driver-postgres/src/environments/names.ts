@@ -34,6 +34,6 @@ export function refused(reason: string, cause?: unknown): PerdureError {
 
 function parsed(url: Secret): URL | undefined {
   if (!URL.canParse(url.reveal())) return undefined;
-  const found = new URL(url.reveal());
-  return /^postgres(ql)?:$/.test(found.protocol) && found.hostname !== "" ? found : undefined;
+  const result = new URL(url.reveal());
+  return /^postgres(ql)?:$/.test(result.protocol) && result.hostname !== "" ? result : undefined;
 }

@@ -1,6 +1,6 @@
 /** Accounts, their plans, and who belongs to them. */
-import type { AccountId, EnvironmentId, MemberRole, Plan, UserId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { AccountId, EnvironmentId, MemberRole, AccountPlan, UserId } from "@perdure/cloud";
+import type { SqlSession } from "./session.js";
 
 export interface AccountRecord {
   readonly id: AccountId;
@@ -36,10 +36,10 @@ const PLAN = `p.id, p.name, accounts_per_owner_max AS "accountsPerOwnerMax",
     'subscriptionsMax', subscriptions_max, 'tunnelNamesMax', tunnel_names_max, 'tunnelConnectionsMax', tunnel_connections_max,
     'memoryMibMax', memory_mib_max, 'plainHttpAllowed', plain_http_allowed) AS limits`;
 
-export class Accounts {
-  readonly #session: Session;
+export class AccountsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -70,7 +70,7 @@ export class Accounts {
       "UPDATE perdure_environments SET generation = generation + 1 WHERE account_id = $1 AND status <> 'DELETED' RETURNING id",
       [id],
     );
-    for (const environment of renewed) await this.#session.tell({ kind: "environment", id: environment.id });
+    for (const environment of renewed) await this.#session.notify({ kind: "environment", id: environment.id });
     return true;
   }
 
@@ -81,7 +81,7 @@ export class Accounts {
     return this.#session.rows(text, [userId]);
   }
 
-  plan(accountId: AccountId): Promise<Plan | undefined> {
+  plan(accountId: AccountId): Promise<AccountPlan | undefined> {
     const text = `SELECT ${PLAN} FROM perdure_accounts a JOIN perdure_plans p ON p.id = a.plan_id WHERE a.id = $1`;
     return this.#session.row(text, [accountId]);
   }
@@ -93,7 +93,7 @@ export class Accounts {
     return new Map(rows.map(({ id, planId }) => [id, planId]));
   }
 
-  plans(): Promise<Plan[]> {
+  plans(): Promise<AccountPlan[]> {
     return this.#session.rows(`SELECT ${PLAN} FROM perdure_plans p ORDER BY p.id`);
   }
 
@@ -131,7 +131,7 @@ export class Accounts {
   async addMember({ accountId, userId, role, sinceMs }: MemberRecord): Promise<void> {
     const values = [accountId, userId, role, sinceMs];
     await this.#session.write("INSERT INTO perdure_members VALUES ($1, $2, $3, $4)", values);
-    await this.#session.tell({ kind: "member", id: userId, accountId });
+    await this.#session.notify({ kind: "member", id: userId, accountId });
   }
 
   /** `lastOwner`: nobody would own the account afterwards, so nothing was changed. Locks the account. */
@@ -140,7 +140,7 @@ export class Accounts {
     if (role !== "owner" && (await this.#isLastOwner(accountId, userId))) return "lastOwner";
     const text = "UPDATE perdure_members SET role = $3 WHERE account_id = $1 AND user_id = $2";
     await this.#session.write(text, [accountId, userId, role]);
-    await this.#session.tell({ kind: "member", id: userId, accountId });
+    await this.#session.notify({ kind: "member", id: userId, accountId });
     return "changed";
   }
 
@@ -149,7 +149,7 @@ export class Accounts {
     await this.lock(accountId);
     if (await this.#isLastOwner(accountId, userId)) return "lastOwner";
     await this.#session.write("DELETE FROM perdure_members WHERE account_id = $1 AND user_id = $2", [accountId, userId]);
-    await this.#session.tell({ kind: "member", id: userId, accountId });
+    await this.#session.notify({ kind: "member", id: userId, accountId });
     return "removed";
   }
 

@@ -60,9 +60,9 @@ test("all of them may be missing from what an earlier release writes, which then
 test("none of them is NOT NULL, and each is there after the migration", async () => {
   await migrateTenancyDatabase(server.url, silentLogger);
   for (const { table, column } of ADDED_COLUMNS) {
-    const [found] = await sql<{ attnotnull: boolean }>(
+    const [attribute] = await sql<{ attnotnull: boolean }>(
       `SELECT attnotnull FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}'`,
     );
-    expect([table, column, found]).toEqual([table, column, { attnotnull: false }]);
+    expect([table, column, attribute]).toEqual([table, column, { attnotnull: false }]);
   }
 });

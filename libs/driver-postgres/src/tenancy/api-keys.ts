@@ -1,6 +1,6 @@
 /** API keys: the hash of their secret, never the secret (cloud.md §4.3). */
 import type { AccountId, ApiKeyId, EnvironmentId, KeyRole, UserId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface ApiKeyRecord {
   readonly id: ApiKeyId;
@@ -23,10 +23,10 @@ const COLUMNS = `id, environment_id AS "environmentId", account_id AS "accountId
   pepper_version AS "pepperVersion", description, created_by AS "createdBy", created_at_ms AS "createdAtMs",
   expires_at_ms AS "expiresAtMs", rate_per_second AS "ratePerSecond", last_used_at_ms AS "lastUsedAtMs", deleted_at_ms AS "deletedAtMs"`;
 
-export class ApiKeys {
-  readonly #session: Session;
+export class ApiKeysTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -73,7 +73,7 @@ export class ApiKeys {
   async delete(id: ApiKeyId, environmentId: EnvironmentId, nowMs: number): Promise<boolean> {
     const text = "UPDATE perdure_api_keys SET deleted_at_ms = $3 WHERE id = $1 AND environment_id = $2 AND deleted_at_ms IS NULL";
     const isDeleted = (await this.#session.write(text, [id, environmentId, nowMs])) > 0;
-    if (isDeleted) await this.#session.tell({ kind: "key", id, environmentId });
+    if (isDeleted) await this.#session.notify({ kind: "key", id, environmentId });
     return isDeleted;
   }
 

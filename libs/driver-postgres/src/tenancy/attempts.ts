@@ -1,6 +1,6 @@
 /** How often something was tried by an address or against an account, in windows of time that begin with the first attempt. */
 import { PURGED_AT_ONCE } from "../limits.js";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface Tried {
   /** In this window, with this attempt. */
@@ -8,10 +8,10 @@ export interface Tried {
   readonly endsAtMs: number;
 }
 
-export class Attempts {
-  readonly #session: Session;
+export class AttemptsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -29,7 +29,7 @@ export class Attempts {
     return row as Tried;
   }
 
-  async forget(kind: string, subject: string): Promise<void> {
+  async delete(kind: string, subject: string): Promise<void> {
     await this.#session.write("DELETE FROM perdure_attempts WHERE kind = $1 AND subject = $2", [kind, subject]);
   }
 }

@@ -1,6 +1,6 @@
 /** Who did what: lines are only ever added. */
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface AuditEntry {
   readonly atMs: number;
@@ -37,10 +37,10 @@ export interface AuditFilter {
 const COLUMNS = `number, at_ms AS "atMs", account_id AS "accountId", environment_id AS "environmentId", actor_kind AS "actorKind",
   actor_id AS "actorId", action, target, details, request_id AS "requestId", remote_address AS "remoteAddress"`;
 
-export class Audit {
-  readonly #session: Session;
+export class AuditTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -48,7 +48,7 @@ export class Audit {
     const text = `INSERT INTO perdure_audit (at_ms, account_id, environment_id, actor_kind, actor_id, action, target, details,
       request_id, remote_address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
     const { atMs, accountId, environmentId, actorKind, actorId, action, target, details, requestId, remoteAddress } = entry;
-    const told = JSON.stringify(details);
+    const detailsJson = JSON.stringify(details);
     await this.#session.write(text, [
       atMs,
       accountId,
@@ -57,7 +57,7 @@ export class Audit {
       actorId,
       action,
       target,
-      told,
+      detailsJson,
       requestId,
       remoteAddress,
     ]);

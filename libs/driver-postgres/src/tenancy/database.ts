@@ -3,68 +3,68 @@
  * line in the audit log are one transaction.
  */
 import type { Logger, OperationObserver } from "@perdure/base";
-import type { TenancyNews } from "@perdure/cloud";
+import type { TenancyChange } from "@perdure/cloud";
 import pg from "pg";
 import { failure } from "../failure.js";
 import { CONNECT_TIMEOUT_MS, STATEMENT_TIMEOUT_MS, TENANCY_CONNECTIONS_MAX, TRANSACTION_TRIES_MAX } from "../limits.js";
-import { Listener } from "../listener.js";
+import { NotificationListener } from "../listener.js";
 import { migrateDatabase } from "../metadata-store.js";
 import { clientOption } from "../observed-client.js";
-import { Accounts } from "./accounts.js";
+import { AccountsTable } from "./accounts.js";
 import { addColumns } from "./added-columns.js";
-import { ApiKeys } from "./api-keys.js";
-import { Attempts } from "./attempts.js";
-import { Audit } from "./audit.js";
-import { DeviceCodes } from "./device-codes.js";
-import { Environments } from "./environments.js";
-import { Gateways } from "./gateways.js";
-import { Invitations } from "./invitations.js";
-import { Logins } from "./logins.js";
-import { Mails } from "./mails.js";
-import { NEWS_CHANNEL, Session } from "./session.js";
-import { SigningKeys } from "./signing-keys.js";
-import { TokenKeys } from "./token-keys.js";
-import { Tunnels } from "./tunnels.js";
-import { Usage } from "./usage.js";
-import { Users } from "./users.js";
+import { ApiKeysTable } from "./api-keys.js";
+import { AttemptsTable } from "./attempts.js";
+import { AuditTable } from "./audit.js";
+import { DeviceCodesTable } from "./device-codes.js";
+import { EnvironmentsTable } from "./environments.js";
+import { GatewaysTable } from "./gateways.js";
+import { InvitationsTable } from "./invitations.js";
+import { LoginsTable } from "./logins.js";
+import { MailsTable } from "./mails.js";
+import { CHANGES_CHANNEL, SqlSession } from "./session.js";
+import { SigningKeysTable } from "./signing-keys.js";
+import { TokenKeysTable } from "./token-keys.js";
+import { TunnelsTable } from "./tunnels.js";
+import { UsageTable } from "./usage.js";
+import { UsersTable } from "./users.js";
 
 /** Everything rejects with STO0001 when the database fails. */
 export class TenancyTables {
   /** For tables that are not of this package. */
-  readonly session: Session;
-  readonly users: Users;
-  readonly accounts: Accounts;
-  readonly invitations: Invitations;
-  readonly environments: Environments;
-  readonly signingKeys: SigningKeys;
-  readonly apiKeys: ApiKeys;
-  readonly tokenKeys: TokenKeys;
-  readonly usage: Usage;
-  readonly tunnels: Tunnels;
-  readonly gateways: Gateways;
-  readonly audit: Audit;
-  readonly logins: Logins;
-  readonly deviceCodes: DeviceCodes;
-  readonly attempts: Attempts;
-  readonly mails: Mails;
+  readonly session: SqlSession;
+  readonly users: UsersTable;
+  readonly accounts: AccountsTable;
+  readonly invitations: InvitationsTable;
+  readonly environments: EnvironmentsTable;
+  readonly signingKeys: SigningKeysTable;
+  readonly apiKeys: ApiKeysTable;
+  readonly tokenKeys: TokenKeysTable;
+  readonly usage: UsageTable;
+  readonly tunnels: TunnelsTable;
+  readonly gateways: GatewaysTable;
+  readonly audit: AuditTable;
+  readonly logins: LoginsTable;
+  readonly deviceCodes: DeviceCodesTable;
+  readonly attempts: AttemptsTable;
+  readonly mails: MailsTable;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.session = session;
-    this.users = new Users(session);
-    this.accounts = new Accounts(session);
-    this.invitations = new Invitations(session);
-    this.environments = new Environments(session);
-    this.signingKeys = new SigningKeys(session);
-    this.apiKeys = new ApiKeys(session);
-    this.tokenKeys = new TokenKeys(session);
-    this.usage = new Usage(session);
-    this.tunnels = new Tunnels(session);
-    this.gateways = new Gateways(session);
-    this.audit = new Audit(session);
-    this.logins = new Logins(session);
-    this.deviceCodes = new DeviceCodes(session);
-    this.attempts = new Attempts(session);
-    this.mails = new Mails(session);
+    this.users = new UsersTable(session);
+    this.accounts = new AccountsTable(session);
+    this.invitations = new InvitationsTable(session);
+    this.environments = new EnvironmentsTable(session);
+    this.signingKeys = new SigningKeysTable(session);
+    this.apiKeys = new ApiKeysTable(session);
+    this.tokenKeys = new TokenKeysTable(session);
+    this.usage = new UsageTable(session);
+    this.tunnels = new TunnelsTable(session);
+    this.gateways = new GatewaysTable(session);
+    this.audit = new AuditTable(session);
+    this.logins = new LoginsTable(session);
+    this.deviceCodes = new DeviceCodesTable(session);
+    this.attempts = new AttemptsTable(session);
+    this.mails = new MailsTable(session);
   }
 }
 
@@ -74,7 +74,7 @@ export interface TenancyDatabase extends AsyncDisposable {
   /** One transaction: all or, when `work` throws, nothing. Run again after a deadlock, so `work` has no other effects. */
   change<T>(work: (tables: TenancyTables) => Promise<T>): Promise<T>;
   /** Calls back after commits of any process; `everything` after each gap. Returns how to stop. */
-  onNews(listener: (news: TenancyNews) => void): () => void;
+  onChange(listener: (event: TenancyChange) => void): () => void;
 }
 
 /** The tables of all programs, and what is tenancy's alone. Rejects with META0010 when the database is newer than this version, STO0001 when it fails. */
@@ -92,19 +92,19 @@ export async function openTenancyDatabase(url: string, logger: Logger, observer?
     ...clientOption(observer),
   });
   pool.on("error", (error) => logger.warn({ error: error.message }, "a database connection broke"));
-  return new Database(pool, new Listener(url, NEWS_CHANNEL, logger));
+  return new PostgresTenancyDatabase(pool, new NotificationListener(url, CHANGES_CHANNEL, logger));
 }
 
-class Database implements TenancyDatabase {
+class PostgresTenancyDatabase implements TenancyDatabase {
   readonly tables: TenancyTables;
   readonly #pool: pg.Pool;
-  readonly #listener: Listener;
+  readonly #listener: NotificationListener;
   #isOpen = true;
 
-  constructor(pool: pg.Pool, listener: Listener) {
+  constructor(pool: pg.Pool, listener: NotificationListener) {
     this.#pool = pool;
     this.#listener = listener;
-    this.tables = new TenancyTables(new Session(pool));
+    this.tables = new TenancyTables(new SqlSession(pool));
   }
 
   async change<T>(work: (tables: TenancyTables) => Promise<T>): Promise<T> {
@@ -117,9 +117,9 @@ class Database implements TenancyDatabase {
     }
   }
 
-  onNews(listener: (news: TenancyNews) => void): () => void {
-    return this.#listener.onNews((news) =>
-      listener(news === undefined ? { kind: "everything" } : (JSON.parse(news) as TenancyNews)),
+  onChange(listener: (event: TenancyChange) => void): () => void {
+    return this.#listener.onNotification((payload) =>
+      listener(payload === undefined ? { kind: "everything" } : (JSON.parse(payload) as TenancyChange)),
     );
   }
 
@@ -138,7 +138,7 @@ class Database implements TenancyDatabase {
     try {
       await client.query("BEGIN");
       try {
-        const result = await work(new TenancyTables(new Session(client)));
+        const result = await work(new TenancyTables(new SqlSession(client)));
         await client.query("COMMIT");
         return result;
       } catch (cause) {

@@ -1,7 +1,7 @@
 /** Codes of devices that ask to be logged in (RFC 8628): single use, for some minutes, only as hashes. */
 import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE } from "../limits.js";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export type DeviceStatus = "pending" | "approved" | "denied" | "used";
 
@@ -26,10 +26,10 @@ export type NewDeviceCode = Pick<
 const COLUMNS = `device_name AS "deviceName", remote_address AS "remoteAddress", status, user_id AS "userId",
   interval_ms AS "intervalMs", polled_at_ms AS "polledAtMs", created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs"`;
 
-export class DeviceCodes {
-  readonly #session: Session;
+export class DeviceCodesTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -60,10 +60,10 @@ export class DeviceCodes {
   }
 
   /** One that waits, and counts the look; undefined when it does not wait any more, or was looked at so often already. */
-  look(userCodeHash: Uint8Array, looksMax: number, nowMs: number): Promise<DeviceCodeRecord | undefined> {
+  readPending(userCodeHash: Uint8Array, readsMax: number, nowMs: number): Promise<DeviceCodeRecord | undefined> {
     const text = `UPDATE perdure_device_codes SET looks = looks + 1
       WHERE user_code_hash = $1 AND status = 'pending' AND expires_at_ms > $2 AND looks < $3 RETURNING ${COLUMNS}`;
-    return this.#session.row(text, [userCodeHash, nowMs, looksMax]);
+    return this.#session.row(text, [userCodeHash, nowMs, readsMax]);
   }
 
   /** Decides one that waits, once; undefined when it does not wait any more. */

@@ -7,7 +7,7 @@ import {
   type EnvironmentStatus,
   statusesBefore,
 } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export type SuspendedFor = "user" | "quota" | "idle" | "abuse" | "billing";
 
@@ -59,7 +59,7 @@ export interface SealedUpstream {
 }
 
 /** What may change together with the status. */
-export interface Step {
+export interface StatusTransition {
   readonly event: EnvironmentEvent;
   readonly nowMs: number;
   /** Undefined: as it was. */
@@ -74,10 +74,10 @@ const COLUMNS = `id, account_id AS "accountId", name, region, description, statu
   created_at_ms AS "createdAtMs", changed_at_ms AS "changedAtMs", last_traffic_at_ms AS "lastTrafficAtMs",
   erase_at_ms AS "eraseAtMs", throttled AS "isThrottled"`;
 
-export class Environments {
-  readonly #session: Session;
+export class EnvironmentsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -93,7 +93,7 @@ export class Environments {
           WHERE s NOT IN (SELECT slot FROM perdure_environments WHERE status <> 'DELETED' AND slot IS NOT NULL)
         ) END, '{*}', false, $6, $7, $9, $9, $9)`;
     await this.#session.write(text, [id, accountId, name, region, description, idempotencyKey, dataKey, withSlot, nowMs]);
-    await this.#session.tell({ kind: "environment", id });
+    await this.#session.notify({ kind: "environment", id });
   }
 
   get(id: EnvironmentId): Promise<EnvironmentRecord | undefined> {
@@ -144,7 +144,7 @@ export class Environments {
   }
 
   /** Undefined when its status does not allow the event; nothing is changed then. A runtime must be looked at again: a new generation. */
-  async take(id: EnvironmentId, step: Step): Promise<EnvironmentRecord | undefined> {
+  async take(id: EnvironmentId, step: StatusTransition): Promise<EnvironmentRecord | undefined> {
     const { event, nowMs, suspendedFor, eraseAtMs, failure } = step;
     const nextOf = statusesBefore(event).map((status) => [status, afterEvent(status, event) as EnvironmentStatus] as const);
     const values = [
@@ -165,7 +165,7 @@ export class Environments {
         last_traffic_at_ms = CASE WHEN ($3::text[])[array_position($2::text[], status)] = 'ACTIVE' THEN $4 ELSE last_traffic_at_ms END
       WHERE id = $1 AND status = ANY ($2) RETURNING ${COLUMNS}`;
     const record = await this.#session.row<EnvironmentRecord>(text, values);
-    if (record !== undefined) await this.#session.tell({ kind: "environment", id });
+    if (record !== undefined) await this.#session.notify({ kind: "environment", id });
     return record;
   }
 
@@ -177,18 +177,18 @@ export class Environments {
       WHERE id = $1`;
     const { name, description, corsOrigins, forwardsForeignAuthorization } = change;
     await this.#session.write(text, [id, name, description, corsOrigins, forwardsForeignAuthorization]);
-    await this.#session.tell({ kind: "environment", id });
+    await this.#session.notify({ kind: "environment", id });
   }
 
   async setThrottled(id: EnvironmentId, isThrottled: boolean): Promise<void> {
     await this.#session.write("UPDATE perdure_environments SET throttled = $2 WHERE id = $1", [id, isThrottled]);
-    await this.#session.tell({ kind: "environment", id });
+    await this.#session.notify({ kind: "environment", id });
   }
 
   /** What its runtime shall be is another now: its key, its limits. */
   async renew(id: EnvironmentId): Promise<void> {
     await this.#session.write("UPDATE perdure_environments SET generation = generation + 1 WHERE id = $1", [id]);
-    await this.#session.tell({ kind: "environment", id });
+    await this.#session.notify({ kind: "environment", id });
   }
 
   /** One more failure to make this generation of the runtime: counted, and wanted anew. */
@@ -203,14 +203,14 @@ export class Environments {
     const text =
       "UPDATE perdure_environments SET upstream_ingress = $2, upstream_admin = $3, upstream_secret = $4, tries = 0 WHERE id = $1";
     await this.#session.write(text, [id, upstream?.ingress, upstream?.admin, upstream?.secret]);
-    await this.#session.tell({ kind: "environment", id });
+    await this.#session.notify({ kind: "environment", id });
   }
 
   /** Its data key is sealed with another key now, and its runtime is wanted anew; false when somebody was faster. */
   async resealed(id: EnvironmentId, from: Uint8Array, to: Uint8Array): Promise<boolean> {
     const text = "UPDATE perdure_environments SET data_key = $3, generation = generation + 1 WHERE id = $1 AND data_key = $2";
     const isDone = (await this.#session.write(text, [id, from, to])) > 0;
-    if (isDone) await this.#session.tell({ kind: "environment", id });
+    if (isDone) await this.#session.notify({ kind: "environment", id });
     return isDone;
   }
 

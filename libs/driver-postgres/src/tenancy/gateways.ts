@@ -1,14 +1,14 @@
 /** Gateways that live, and what they are asked, as they say. */
 import type { GatewayReport, RateDemand } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 /** What a gateway said so long ago is swept out with the next report of any other. */
 const KEPT_MS = 3_600_000;
 
-export class Gateways {
-  readonly #session: Session;
+export class GatewaysTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -21,10 +21,10 @@ export class Gateways {
   }
 
   /** Those of a region that were heard of since. */
-  async of(region: string, seenSinceMs: number): Promise<GatewayReport[]> {
+  async of(region: string, reportedSinceMs: number): Promise<GatewayReport[]> {
     const text =
       "SELECT gateway, region, demands::text AS demands FROM perdure_gateways WHERE region = $1 AND seen_at_ms >= $2 ORDER BY gateway";
-    const rows = await this.#session.rows<{ gateway: string; region: string; demands: string }>(text, [region, seenSinceMs]);
+    const rows = await this.#session.rows<{ gateway: string; region: string; demands: string }>(text, [region, reportedSinceMs]);
     return rows.map((row) => ({ ...row, demands: JSON.parse(row.demands) as RateDemand[] }));
   }
 }

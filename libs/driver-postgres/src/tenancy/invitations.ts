@@ -1,6 +1,6 @@
 /** Invitations to an account: bound to an address, good once, for a while (cloud.md §4.6). */
 import type { AccountId, MemberRole, UserId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface InvitationRecord {
   /** `invitation_` and characters of base 62. */
@@ -16,10 +16,10 @@ export interface InvitationRecord {
 const COLUMNS = `id, account_id AS "accountId", email, role, invited_by AS "invitedBy", created_at_ms AS "createdAtMs",
   expires_at_ms AS "expiresAtMs"`;
 
-export class Invitations {
-  readonly #session: Session;
+export class InvitationsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
 import { newUserId, type UserId } from "@perdure/cloud";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { openTenancyDatabase, type TenancyDatabase } from "./index.js";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
 
-let database: Database;
+let database: EmptyDatabase;
 let db: TenancyDatabase;
 beforeAll(async () => {
   database = await startDatabase();
@@ -48,7 +48,7 @@ describe("login tables", () => {
     expect(new Set(all.map(({ endsAtMs }) => endsAtMs))).toEqual(new Set([NOW_MS + 1_000]));
     expect(await attempts.count("guess", "one", 1_000, NOW_MS + 999)).toMatchObject({ count: 21 });
     expect(await attempts.count("guess", "one", 1_000, NOW_MS + 1_000)).toEqual({ count: 1, endsAtMs: NOW_MS + 2_000 });
-    await attempts.forget("guess", "one");
+    await attempts.delete("guess", "one");
     for (let n = 0; n < 15; n++) await attempts.count("guess", `other ${n}`, 1_000, NOW_MS);
     for (let n = 0; n < 3; n++) await attempts.count("guess", "last", 1_000, NOW_MS + 5_000);
     expect(await countOf("attempts")).toBe(1);
@@ -56,15 +56,15 @@ describe("login tables", () => {
 
   test("sessions end once, by their user; the oldest ends when there are too many; old ones go with their tokens", async () => {
     const { logins } = db.tables;
-    const [user, stranger] = [await aUser(), await aUser()];
+    const [user, otherUser] = [await aUser(), await aUser()];
     for (let n = 0; n < 4; n++) await logins.begin(aSession(`session_${n}`, user, NOW_MS + n), undefined);
     expect(await logins.endOldest(user, "device", 2, NOW_MS + 10)).toBe(2);
     expect(await logins.confirmed("session_3", user, NOW_MS + 11)).toBe(true);
-    expect(await logins.confirmed("session_3", stranger, NOW_MS + 12)).toBe(false);
+    expect(await logins.confirmed("session_3", otherUser, NOW_MS + 12)).toBe(false);
     expect(await logins.confirmed("session_0", user, NOW_MS + 12)).toBe(false);
     expect((await logins.sessionsOf(user, NOW_MS + 12, 9)).find(({ id }) => id === "session_3")?.confirmedAtMs).toBe(NOW_MS + 11);
     expect((await logins.sessionsOf(user, NOW_MS + 10, 10)).map(({ id }) => id)).toEqual(["session_3", "session_2"]);
-    expect(await logins.end("session_3", stranger, NOW_MS + 11)).toBeUndefined();
+    expect(await logins.end("session_3", otherUser, NOW_MS + 11)).toBeUndefined();
     expect(await logins.isEnded("session_3")).toBe(false);
     expect(await logins.end("session_3", user, NOW_MS + 11)).toMatchObject({ id: "session_3", endedAtMs: NOW_MS + 11 });
     expect(await logins.end("session_3", user, NOW_MS + 12)).toBeUndefined();
@@ -90,16 +90,16 @@ describe("login tables", () => {
     });
     await deviceCodes.insert(code("a"));
     await expect(deviceCodes.insert({ ...code("a"), deviceHash: hash("another") })).rejects.toThrow("two of a kind");
-    expect(await deviceCodes.look(hash("user a"), 2, NOW_MS)).toMatchObject({ deviceName: "a", status: "pending" });
-    expect(await deviceCodes.look(hash("user a"), 2, NOW_MS)).toBeDefined();
-    expect(await deviceCodes.look(hash("user a"), 2, NOW_MS)).toBeUndefined();
+    expect(await deviceCodes.readPending(hash("user a"), 2, NOW_MS)).toMatchObject({ deviceName: "a", status: "pending" });
+    expect(await deviceCodes.readPending(hash("user a"), 2, NOW_MS)).toBeDefined();
+    expect(await deviceCodes.readPending(hash("user a"), 2, NOW_MS)).toBeUndefined();
     expect(await deviceCodes.decide(hash("user a"), "approved", user, NOW_MS + 600_000)).toBeUndefined();
     expect(await deviceCodes.decide(hash("user a"), "approved", user, NOW_MS)).toMatchObject({
       status: "approved",
       userId: user,
     });
     expect(await deviceCodes.decide(hash("user a"), "denied", user, NOW_MS)).toBeUndefined();
-    expect(await deviceCodes.look(hash("user a"), 50, NOW_MS)).toBeUndefined();
+    expect(await deviceCodes.readPending(hash("user a"), 50, NOW_MS)).toBeUndefined();
     await deviceCodes.used(hash("device a"));
     expect(await deviceCodes.lock(hash("device a"))).toMatchObject({ status: "used" });
     await deviceCodes.insert({ ...code("b"), createdAtMs: NOW_MS + 2 * DAY_MS });

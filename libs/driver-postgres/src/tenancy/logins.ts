@@ -1,7 +1,7 @@
 /** How people prove who they are, and where they are logged in: passwords, identities elsewhere, sessions, refresh tokens. */
 import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE, SESSION_KEPT_MS } from "../limits.js";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface SessionRecord {
   /** `session_` and characters of base 62; the `sid` of access tokens. */
@@ -20,10 +20,10 @@ export interface SessionRecord {
 const SESSION = `s.id, s.user_id AS "userId", s.kind, s.label, s.remote_address AS "remoteAddress", s.created_at_ms AS "createdAtMs",
   s.expires_at_ms AS "expiresAtMs", s.ended_at_ms AS "endedAtMs", s.confirmed_at_ms AS "confirmedAtMs"`;
 
-export class Logins {
-  readonly #session: Session;
+export class LoginsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 

@@ -1,7 +1,7 @@
 /** Mail that is to be sent, links in mail that work once, and what somebody was told already. */
 import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE } from "../limits.js";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 /** `verify`: that an address is theirs. `reset`: a new password. */
 export type MailTokenKind = "verify" | "reset";
@@ -19,10 +19,10 @@ export interface WaitingMail {
   readonly tries: number;
 }
 
-export class Mails {
-  readonly #session: Session;
+export class MailsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -84,7 +84,7 @@ export class Mails {
   // ── notices ────────────────────────────────────────────────────────────────────────────────────
 
   /** True the first time it is said of this subject in this period. Removes some that are so old that nobody says them again. */
-  async isNews(subject: string, kind: string, period: string, nowMs: number): Promise<boolean> {
+  async isFirstNotice(subject: string, kind: string, period: string, nowMs: number): Promise<boolean> {
     const purge = `DELETE FROM perdure_notices WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM perdure_notices WHERE at_ms < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;
     await this.#session.write(purge, [nowMs - NOTICES_KEPT_MS, PURGED_AT_ONCE]);

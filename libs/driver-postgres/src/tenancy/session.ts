@@ -1,10 +1,10 @@
 /** Why: the tables of tenancy ask through this, on a connection of the pool or inside one transaction, and hear of failures in our words. */
-import type { TenancyNews } from "@perdure/cloud";
+import type { TenancyChange } from "@perdure/cloud";
 import type pg from "pg";
 import { failure } from "../failure.js";
 
 /** Channel of PostgreSQL on which committed changes are announced. */
-export const NEWS_CHANNEL = "perdure_tenancy";
+export const CHANGES_CHANNEL = "perdure_tenancy";
 
 /** What a query's values may be. */
 export type Value = string | number | boolean | Uint8Array | null | undefined | readonly string[] | readonly number[];
@@ -20,7 +20,7 @@ export class AlreadyThere extends Error {
   }
 }
 
-export class Session {
+export class SqlSession {
   readonly #queryable: pg.Pool | pg.PoolClient;
 
   constructor(queryable: pg.Pool | pg.PoolClient) {
@@ -44,8 +44,8 @@ export class Session {
   }
 
   /** Told to every process when the transaction is committed. */
-  async tell(news: TenancyNews): Promise<void> {
-    await this.#run("SELECT pg_notify($1, $2)", [NEWS_CHANNEL, JSON.stringify(news)]);
+  async notify(event: TenancyChange): Promise<void> {
+    await this.#run("SELECT pg_notify($1, $2)", [CHANGES_CHANNEL, JSON.stringify(event)]);
   }
 
   async #run(text: string, values: readonly Value[]): Promise<pg.QueryResult<Record<string, unknown>>> {

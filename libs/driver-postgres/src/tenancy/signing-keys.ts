@@ -1,6 +1,6 @@
 /** Keys that sign an environment's requests to services (cloud.md §3.5); private ones only sealed. */
 import type { EnvironmentId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface SigningKeyRecord {
   readonly environmentId: EnvironmentId;
@@ -18,10 +18,10 @@ const COLUMNS = `environment_id AS "environmentId", public_key AS "publicKey", s
   created_at_ms AS "createdAtMs", replaced_at_ms AS "replacedAtMs"`;
 const ORDER = "CASE state WHEN 'CURRENT' THEN 0 WHEN 'NEXT' THEN 1 ELSE 2 END";
 
-export class SigningKeys {
-  readonly #session: Session;
+export class SigningKeysTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 

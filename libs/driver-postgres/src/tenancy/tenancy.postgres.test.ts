@@ -7,15 +7,15 @@ import {
   newApiKeyId,
   newEnvironmentId,
   newUserId,
-  type TenancyNews,
+  type TenancyChange,
   type UserId,
 } from "@perdure/cloud";
-import { type Database, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { AlreadyThere, openTenancyDatabase, type TenancyDatabase } from "./index.js";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
-let database: Database;
+let database: EmptyDatabase;
 let db: TenancyDatabase;
 beforeAll(async () => {
   database = await startDatabase();
@@ -102,17 +102,17 @@ describe("people and accounts in PostgreSQL", () => {
   });
 
   test("an invitation is good once, for its address, for its time", async () => {
-    const [owner, guest] = [await aUser(), await aUser()];
+    const [owner, invitee] = [await aUser(), await aUser()];
     const accountId = await anAccount(owner);
     const hash = new Uint8Array(32).fill(users);
     const invitation = { id: `invitation_${users}`, accountId, email: "Guest@x.test", role: "viewer", invitedBy: owner } as const;
     await db.tables.invitations.insert({ ...invitation, createdAtMs: 1, expiresAtMs: 100 }, hash);
-    const accept = (email: string, nowMs: number) => db.tables.invitations.accept(hash, email, guest, nowMs);
+    const accept = (email: string, nowMs: number) => db.tables.invitations.accept(hash, email, invitee, nowMs);
     expect(await accept("other@x.test", 50)).toBeUndefined();
     expect(await accept("guest@x.test", 100)).toBeUndefined();
     expect(await db.tables.invitations.open(accountId, 50)).toHaveLength(1);
-    const taken = await Promise.all([accept("guest@x.test", 50), accept("GUEST@X.TEST", 50)]);
-    expect(taken.filter((one) => one !== undefined)).toEqual([{ ...invitation, createdAtMs: 1, expiresAtMs: 100 }]);
+    const accepted = await Promise.all([accept("guest@x.test", 50), accept("GUEST@X.TEST", 50)]);
+    expect(accepted.filter((one) => one !== undefined)).toEqual([{ ...invitation, createdAtMs: 1, expiresAtMs: 100 }]);
     expect(await db.tables.invitations.open(accountId, 50)).toEqual([]);
   });
 });
@@ -307,11 +307,11 @@ describe("keys, usage and audit in PostgreSQL", () => {
       db.change((tables) => tables.tunnels.replace({ relay: "r1", atMs: 0, connections }, NOW_MS));
     await report(one, { ...one, id: "2", name: "a" });
     await report({ ...one, inFlight: 3 }, { ...one, id: "2", ports: [9080, 443] }, { ...one, id: "3", ports: [] });
-    const { environmentId: _, ...told } = one;
+    const { environmentId: _, ...expected } = one;
     expect(await db.tables.tunnels.of(environmentId, NOW_MS)).toEqual([
-      { ...told, relay: "r1", inFlight: 3 },
-      { ...told, relay: "r1", id: "2", ports: [9080, 443] },
-      { ...told, relay: "r1", id: "3", ports: [] },
+      { ...expected, relay: "r1", inFlight: 3 },
+      { ...expected, relay: "r1", id: "2", ports: [9080, 443] },
+      { ...expected, relay: "r1", id: "3", ports: [] },
     ]);
     expect(await db.tables.tunnels.of(environmentId, NOW_MS + 1)).toEqual([]);
   });
@@ -338,13 +338,13 @@ test("gateways are what each said last, in its region, while they say something"
 describe("transactions and news", () => {
   test("what fails leaves no trace and is not announced; what is committed is, to other processes", async () => {
     await using other = await openTenancyDatabase(database.url, silentLogger);
-    const heard: TenancyNews[] = [];
+    const received: TenancyChange[] = [];
     const listening = Promise.withResolvers<void>();
-    const told = Promise.withResolvers<void>();
-    other.onNews((news) => {
-      heard.push(news);
-      if (news.kind === "everything") listening.resolve();
-      else told.resolve();
+    const notified = Promise.withResolvers<void>();
+    other.onChange((event) => {
+      received.push(event);
+      if (event.kind === "everything") listening.resolve();
+      else notified.resolve();
     });
     await listening.promise;
     const account = await anAccount();
@@ -356,7 +356,7 @@ describe("transactions and news", () => {
     expect(await outcomeOf(failing)).toMatchObject({ message: "no" });
     expect(await db.tables.accounts.roleOf(account, user)).toBeUndefined();
     const id = await anEnvironment(account);
-    await told.promise;
-    expect(heard.slice(1)).toEqual([{ kind: "environment", id }]);
+    await notified.promise;
+    expect(received.slice(1)).toEqual([{ kind: "environment", id }]);
   });
 });

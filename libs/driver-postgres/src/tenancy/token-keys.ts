@@ -1,5 +1,5 @@
 /** Keys that sign access tokens of users (cloud.md §1.2); private ones only sealed. */
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface TokenKeyRecord {
   readonly kid: string;
@@ -11,10 +11,10 @@ export interface TokenKeyRecord {
   readonly signsFromMs: number;
 }
 
-export class TokenKeys {
-  readonly #session: Session;
+export class TokenKeysTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 

@@ -1,6 +1,6 @@
 /** Tunnels that are open at relays, as they say. */
 import type { EnvironmentId, TunnelsReport } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface TunnelRecord {
   readonly relay: string;
@@ -14,12 +14,12 @@ export interface TunnelRecord {
   readonly ports: readonly number[] | undefined;
 }
 
-type Row = Omit<TunnelRecord, "ports"> & { readonly ports: readonly number[] | null };
+type TunnelRow = Omit<TunnelRecord, "ports"> & { readonly ports: readonly number[] | null };
 
-export class Tunnels {
-  readonly #session: Session;
+export class TunnelsTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -45,11 +45,11 @@ export class Tunnels {
   }
 
   /** Those heard of since. */
-  async of(environmentId: EnvironmentId, seenSinceMs: number): Promise<TunnelRecord[]> {
+  async of(environmentId: EnvironmentId, reportedSinceMs: number): Promise<TunnelRecord[]> {
     const text = `SELECT relay, id, name, client_version AS "clientVersion", worker_id AS "workerId",
         connected_at_ms AS "connectedAtMs", in_flight AS "inFlight", ports FROM perdure_tunnels
       WHERE environment_id = $1 AND seen_at_ms >= $2 ORDER BY name, connected_at_ms, relay, id`;
-    const rows = await this.#session.rows<Row>(text, [environmentId, seenSinceMs]);
+    const rows = await this.#session.rows<TunnelRow>(text, [environmentId, reportedSinceMs]);
     return rows.map(({ ports, ...row }) => ({ ...row, ports: ports ?? undefined }));
   }
 }

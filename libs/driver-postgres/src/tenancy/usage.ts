@@ -1,6 +1,6 @@
 /** What environments used, by day (UTC), counted from totals of sources so that nothing counts twice. */
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface SourceTotals {
   readonly actions: number;
@@ -11,7 +11,7 @@ export interface SourceTotals {
   readonly tunnelBytes: number;
 }
 
-export interface UsageDay extends SourceTotals {
+export interface UsageDayRecord extends SourceTotals {
   readonly environmentId: EnvironmentId;
   /** `2026-11-21` */
   readonly day: string;
@@ -27,10 +27,10 @@ export interface MonthlyUse {
   readonly trafficBytes: number;
 }
 
-export class Usage {
-  readonly #session: Session;
+export class UsageTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 
@@ -56,7 +56,7 @@ export class Usage {
   }
 
   /** Days from `from` to `to` (both included), of one environment or all of the account, oldest first. */
-  days(accountId: AccountId, environmentId: EnvironmentId | undefined, from: string, to: string): Promise<UsageDay[]> {
+  days(accountId: AccountId, environmentId: EnvironmentId | undefined, from: string, to: string): Promise<UsageDayRecord[]> {
     const text = `SELECT u.environment_id AS "environmentId", to_char(u.day, 'YYYY-MM-DD') AS day, u.actions,
         u.ingress_requests AS "ingressRequests", u.admin_requests AS "adminRequests", u.bytes_in AS "bytesIn", u.bytes_out AS "bytesOut",
         u.tunnel_bytes AS "tunnelBytes", u.stored_bytes AS "storedBytes", u.stored_bytes_peak AS "storedBytesPeak"
@@ -76,7 +76,7 @@ export class Usage {
   }
 
   /** Sources that were silent for long never speak again. */
-  forgetSources(seenBeforeMs: number): Promise<number> {
-    return this.#session.write("DELETE FROM perdure_usage_sources WHERE seen_at_ms < $1", [seenBeforeMs]);
+  deleteSources(reportedBeforeMs: number): Promise<number> {
+    return this.#session.write("DELETE FROM perdure_usage_sources WHERE seen_at_ms < $1", [reportedBeforeMs]);
   }
 }

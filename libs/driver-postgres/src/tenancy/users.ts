@@ -1,6 +1,6 @@
 /** People. How they prove who they are is kept elsewhere. */
 import type { UserId } from "@perdure/cloud";
-import type { Session } from "./session.js";
+import type { SqlSession } from "./session.js";
 
 export interface UserRecord {
   readonly id: UserId;
@@ -13,10 +13,10 @@ export interface UserRecord {
 
 const COLUMNS = `id, email, name, created_at_ms AS "createdAtMs", email_verified_at_ms AS "emailVerifiedAtMs"`;
 
-export class Users {
-  readonly #session: Session;
+export class UsersTable {
+  readonly #session: SqlSession;
 
-  constructor(session: Session) {
+  constructor(session: SqlSession) {
     this.#session = session;
   }
 

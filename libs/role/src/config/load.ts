@@ -10,9 +10,9 @@ import {
   type Alias,
   environmentSource,
   flagSource,
-  type Given,
-  type Names,
-  type Problem,
+  type GivenSetting,
+  type SettingNames,
+  type SettingProblem,
   readFileSource,
   restateSource,
   type SourceResult,
@@ -46,7 +46,7 @@ export interface LoadedConfig<S extends z.ZodType> {
  * that two spellings of one setting disagree.
  */
 export function loadConfig<S extends GroupSchema>(schema: S, inputs: ConfigInputs): LoadedConfig<S> {
-  const names: Names = { root: settingTree(schema), aliases: inputs.aliases };
+  const names: SettingNames = { root: settingTree(schema), aliases: inputs.aliases };
   const sources: SourceResult[] = [];
   if (inputs.file !== undefined) sources.push(readFileSource(inputs.file, names));
   const restate = inputs.readsRestateVariables === true ? restateSource(inputs.environment, names) : undefined;
@@ -54,7 +54,7 @@ export function loadConfig<S extends GroupSchema>(schema: S, inputs: ConfigInput
   sources.push(environmentSource(inputs.environment, inputs.reservedVariables, names), flagSource(inputs.flags, names));
 
   const problems = sources.flatMap((source) => source.problems);
-  const given = new Map<string, Given>();
+  const given = new Map<string, GivenSetting>();
   for (const source of sources) for (const one of source.given) given.set(dottedName(one.path), one);
 
   const parsed = schema.safeParse(asTree(given.values()));
@@ -64,7 +64,7 @@ export function loadConfig<S extends GroupSchema>(schema: S, inputs: ConfigInput
   return { values: parsed.data, origins, ignoredVariables: restate?.ignored ?? [] };
 }
 
-function asTree(given: Iterable<Given>): Record<string, unknown> {
+function asTree(given: Iterable<GivenSetting>): Record<string, unknown> {
   const tree: Record<string, unknown> = {};
   for (const { path, value } of given) {
     let table = tree;
@@ -77,22 +77,22 @@ function asTree(given: Iterable<Given>): Record<string, unknown> {
   return tree;
 }
 
-function problemOf(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): Problem {
+function problemOf(issue: z.core.$ZodIssue, given: ReadonlyMap<string, GivenSetting>): SettingProblem {
   const path = issue.path.map(String);
   // A structure's issue lies deeper than its setting: look for the setting upwards.
   for (let length = path.length; length > 0; length--) {
-    const found = given.get(dottedName(path.slice(0, length)));
-    if (found === undefined) continue;
+    const givenValue = given.get(dottedName(path.slice(0, length)));
+    if (givenValue === undefined) continue;
     const inside = path.slice(length).join(".");
-    const where = inside === "" ? `'${dottedName(found.path)}'` : `'${dottedName(found.path)}' (at ${inside})`;
-    const value = isSecret(found) ? "***" : shownValue(found.value);
-    return { code: "RT0002", message: `${found.origin}: ${where} cannot be ${value}: ${issue.message}` };
+    const where = inside === "" ? `'${dottedName(givenValue.path)}'` : `'${dottedName(givenValue.path)}' (at ${inside})`;
+    const value = isSecret(givenValue) ? "***" : shownValue(givenValue.value);
+    return { code: "RT0002", message: `${givenValue.origin}: ${where} cannot be ${value}: ${issue.message}` };
   }
   return { code: "RT0002", message: `'${dottedName(path)}': ${issue.message}` };
 }
 
 /** Whatever might hold something secret is judged by its name: a mistyped key must not end up in a log. */
-function isSecret(given: Given): boolean {
+function isSecret(given: GivenSetting): boolean {
   return /secret|token|password|headers|pem$/i.test(given.path.at(-1)!);
 }
 
@@ -104,7 +104,7 @@ function shownValue(value: unknown): string {
   return text.length <= SHOWN_VALUE_CHARS_MAX ? text : `${text.slice(0, SHOWN_VALUE_CHARS_MAX)}…`;
 }
 
-function errorOf(problems: readonly Problem[]): PerdureError {
+function errorOf(problems: readonly SettingProblem[]): PerdureError {
   const code = problems.every((problem) => problem.code === "OPS0002") ? "OPS0002" : "RT0002";
   const lines = [...new Set(problems.map((problem) => problem.message))];
   return new PerdureError(

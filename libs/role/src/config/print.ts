@@ -13,7 +13,7 @@ export function printConfig<S extends GroupSchema>(schema: S, loaded: LoadedConf
   return `${blocks.join("\n\n")}\n`;
 }
 
-type Group = Extract<SettingNode, { kind: "group" }>;
+type GroupNode = Extract<SettingNode, { kind: "group" }>;
 
 function printGroup(node: SettingNode, value: unknown, loaded: LoadedConfig<z.ZodType>, blocks: string[]): void {
   if (node.kind !== "group") return;
@@ -27,7 +27,7 @@ function printGroup(node: SettingNode, value: unknown, loaded: LoadedConfig<z.Zo
   }
 }
 
-function settingsFirst(node: Group): (readonly [string, SettingNode])[] {
+function settingsFirst(node: GroupNode): (readonly [string, SettingNode])[] {
   const all = [...node.members];
   return [...all.filter(([, member]) => member.kind === "setting"), ...all.filter(([, member]) => member.kind === "group")];
 }

@@ -19,7 +19,7 @@ export interface SettingFacts {
 /** Facts by schema instance; a nested `group` has facts too, but its `show` is never asked. */
 export const settingFacts = z.registry<SettingFacts>();
 
-type Options = { readonly sentence: string };
+type SettingOptions = { readonly sentence: string };
 
 function withFacts<S extends z.ZodType>(schema: S, facts: SettingFacts): S {
   settingFacts.add(schema, facts);
@@ -40,11 +40,11 @@ export function group<S extends z.ZodRawShape>(sentence: string, shape: S) {
   return withFacts(table, { sentence, show: () => undefined, form: "structure" });
 }
 
-export function text(fallback: string, options: Options) {
+export function text(fallback: string, options: SettingOptions) {
   return withFacts(z.string().min(1, "must not be empty").prefault(fallback), { ...options, show: quoted, form: "scalar" });
 }
 
-export function optionalText(options: Options) {
+export function optionalText(options: SettingOptions) {
   return withFacts(z.string().min(1, "must not be empty").optional(), { ...options, show: orUnset(quoted), form: "scalar" });
 }
 
@@ -58,7 +58,7 @@ export function traceUrl(sentence: string) {
 }
 
 /** A text nobody should see; code gets a `Secret`. */
-export function optionalSecret(options: Options) {
+export function optionalSecret(options: SettingOptions) {
   const schema = z
     .string()
     .min(1, "must not be empty")
@@ -67,7 +67,7 @@ export function optionalSecret(options: Options) {
   return withFacts(schema, { ...options, show: orUnset(quoted), form: "scalar" });
 }
 
-export function boolean(fallback: boolean, options: Options) {
+export function boolean(fallback: boolean, options: SettingOptions) {
   const schema = z.union([z.boolean(), z.enum(["true", "false"])], { error: "must be true or false" });
   return withFacts(schema.transform((value) => value === true || value === "true").prefault(fallback), {
     ...options,
@@ -76,14 +76,14 @@ export function boolean(fallback: boolean, options: Options) {
   });
 }
 
-export function choice<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number], options: Options) {
+export function choice<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number], options: SettingOptions) {
   const schema = z.enum(values, { error: `must be one of ${values.join(", ")}` });
   return withFacts(schema.prefault(fallback as never), { ...options, show: quoted, form: "scalar" });
 }
 
-type Range = { readonly min: number; readonly max?: number };
+type NumberRange = { readonly min: number; readonly max?: number };
 
-function numberIn(range: Range & { readonly whole: boolean }) {
+function numberIn(range: NumberRange & { readonly whole: boolean }) {
   const kind = range.whole ? "a whole number" : "a number";
   const bounds = range.max === undefined ? `of at least ${range.min}` : `from ${range.min} to ${range.max}`;
   const error = `must be ${kind} ${bounds}`;
@@ -95,7 +95,7 @@ function numberIn(range: Range & { readonly whole: boolean }) {
     });
 }
 
-export function integer(fallback: number, options: Options & Range) {
+export function integer(fallback: number, options: SettingOptions & NumberRange) {
   return withFacts(numberIn({ ...options, whole: true }).prefault(fallback), {
     sentence: options.sentence,
     show: plain,
@@ -103,7 +103,7 @@ export function integer(fallback: number, options: Options & Range) {
   });
 }
 
-export function optionalInteger(options: Options & Range) {
+export function optionalInteger(options: SettingOptions & NumberRange) {
   return withFacts(numberIn({ ...options, whole: true }).optional(), {
     sentence: options.sentence,
     show: orUnset(plain),
@@ -111,7 +111,7 @@ export function optionalInteger(options: Options & Range) {
   });
 }
 
-export function decimal(fallback: number, options: Options & Range) {
+export function decimal(fallback: number, options: SettingOptions & NumberRange) {
   const show = (value: unknown) => (Number.isInteger(value) ? `${value}.0` : String(value));
   return withFacts(numberIn({ ...options, whole: false }).prefault(fallback), {
     sentence: options.sentence,
@@ -120,7 +120,7 @@ export function decimal(fallback: number, options: Options & Range) {
   });
 }
 
-export function port(fallback: number, options: Options) {
+export function port(fallback: number, options: SettingOptions) {
   return integer(fallback, { ...options, min: 0, max: 65_535 });
 }
 
@@ -136,12 +136,12 @@ function durationText(minMs: number) {
 const shownDuration = (value: unknown): string => quoted(formatDuration(value as number));
 
 /** A duration; code gets milliseconds. */
-export function duration(fallback: string, options: Options & { readonly minMs?: number }) {
+export function duration(fallback: string, options: SettingOptions & { readonly minMs?: number }) {
   const facts = { sentence: options.sentence, show: shownDuration, form: "scalar" } as const;
   return withFacts(durationText(options.minMs ?? 0).prefault(fallback), facts);
 }
 
-export function optionalDuration(options: Options & { readonly minMs?: number }) {
+export function optionalDuration(options: SettingOptions & { readonly minMs?: number }) {
   const facts = { sentence: options.sentence, show: orUnset(shownDuration), form: "scalar" } as const;
   return withFacts(durationText(options.minMs ?? 0).optional(), facts);
 }
@@ -166,16 +166,16 @@ function shownByteSize(value: unknown): string {
 }
 
 /** A size; code gets bytes. */
-export function byteSize(fallback: string, options: Options) {
+export function byteSize(fallback: string, options: SettingOptions) {
   return withFacts(byteSizeText().prefault(fallback), { ...options, show: shownByteSize, form: "scalar" });
 }
 
-export function optionalByteSize(options: Options) {
+export function optionalByteSize(options: SettingOptions) {
   return withFacts(byteSizeText().optional(), { ...options, show: orUnset(shownByteSize), form: "scalar" });
 }
 
 /** Names and texts, such as headers. `secret` hides the texts when shown. */
-export function textMap(fallback: Readonly<Record<string, string>>, options: Options & { readonly secret?: boolean }) {
+export function textMap(fallback: Readonly<Record<string, string>>, options: SettingOptions & { readonly secret?: boolean }) {
   const schema = z.record(z.string(), z.string(), { error: "must be a table of texts" }).prefault({ ...fallback });
   const show = (value: unknown) =>
     inlineTable(

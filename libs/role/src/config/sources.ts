@@ -10,7 +10,7 @@ import { dottedName, foldName, kebabName, nearestName } from "./names.js";
 import type { SettingFacts } from "./setting.js";
 import { type SettingNode, settingsOf } from "./tree.js";
 
-export interface Given {
+export interface GivenSetting {
   /** Path in the schema, in the schema's own spelling. */
   readonly path: readonly string[];
   readonly value: unknown;
@@ -19,14 +19,14 @@ export interface Given {
 }
 
 /** A sentence for people, naming the origin. `code` tells what kind of mistake it is. */
-export interface Problem {
+export interface SettingProblem {
   readonly code: "RT0002" | "OPS0002";
   readonly message: string;
 }
 
 export interface SourceResult {
-  readonly given: Given[];
-  readonly problems: Problem[];
+  readonly given: GivenSetting[];
+  readonly problems: SettingProblem[];
 }
 
 /** Another name of a setting or table: both as dotted names. */
@@ -36,7 +36,7 @@ export interface Alias {
 }
 
 /** What sources are matched against. */
-export interface Names {
+export interface SettingNames {
   readonly root: SettingNode;
   readonly aliases: readonly Alias[];
 }
@@ -44,7 +44,7 @@ export interface Names {
 // ── files ────────────────────────────────────────────────────────────────────────────────────────
 
 /** Reads a TOML file. Throws RT0002 when it cannot be read or is no TOML. */
-export function readFileSource(path: string, names: Names): SourceResult {
+export function readFileSource(path: string, names: SettingNames): SourceResult {
   return tableSource(parseFile(path), path, names);
 }
 
@@ -75,7 +75,7 @@ function readText(path: string): string {
 }
 
 /** A parsed TOML document; `file` only names the origin. */
-export function tableSource(table: Record<string, unknown>, file: string, names: Names): SourceResult {
+export function tableSource(table: Record<string, unknown>, file: string, names: SettingNames): SourceResult {
   const out: SourceResult = { given: [], problems: [] };
   walkTable(table, [], file, names, out);
   return finish(out);
@@ -85,7 +85,7 @@ function walkTable(
   table: Record<string, unknown>,
   written: readonly string[],
   file: string,
-  names: Names,
+  names: SettingNames,
   out: SourceResult,
 ): void {
   for (const [key, value] of Object.entries(table)) {
@@ -130,7 +130,7 @@ function isServiceLink(name: string, value: string): boolean {
 export function environmentSource(
   environment: Readonly<Record<string, string | undefined>>,
   reserved: ReadonlySet<string>,
-  names: Names,
+  names: SettingNames,
 ): SourceResult {
   const out: SourceResult = { given: [], problems: [] };
   for (const [variable, text] of Object.entries(environment)) {
@@ -165,8 +165,8 @@ export interface RestateSource extends SourceResult {
  * `RESTATE_` variables of the reference server, so that existing set-ups and its testcontainers library work. A variable without a
  * setting here is no mistake, because the reference has settings that mean nothing here: it is listed in `ignored`.
  */
-export function restateSource(environment: Readonly<Record<string, string | undefined>>, names: Names): RestateSource {
-  const out = { given: [] as Given[], problems: [] as Problem[], ignored: [] as string[] };
+export function restateSource(environment: Readonly<Record<string, string | undefined>>, names: SettingNames): RestateSource {
+  const out = { given: [] as GivenSetting[], problems: [] as SettingProblem[], ignored: [] as string[] };
   for (const [variable, text] of Object.entries(environment)) {
     if (text === undefined || !variable.toUpperCase().startsWith(RESTATE_PREFIX)) continue;
     const rest = variable.slice(RESTATE_PREFIX.length);
@@ -181,7 +181,7 @@ export function restateSource(environment: Readonly<Record<string, string | unde
 }
 
 /** The reference's `bind-address` is `ip:port`; here the port is a setting of its own. */
-function restateValues(node: SettingNode & { kind: "setting" }, text: string, origin: string, names: Names): Given[] {
+function restateValues(node: SettingNode & { kind: "setting" }, text: string, origin: string, names: SettingNames): GivenSetting[] {
   const parts = foldName(node.path.at(-1)!) === foldName("bindAddress") ? /^(.+):(\d+)$/.exec(text) : null;
   const port = parts === null ? undefined : find([...node.path.slice(0, -1), "bindPort"], names);
   if (parts === null || port?.kind !== "setting") return [{ path: node.path, value: fromText(text, node.facts.form), origin }];
@@ -198,7 +198,7 @@ function variableOf(dotted: string): string {
 // ── flags ────────────────────────────────────────────────────────────────────────────────────────
 
 /** `--name value`, `--name=value`, and `--name` alone for true. Dotted names reach nested settings. */
-export function flagSource(args: readonly string[], names: Names): SourceResult {
+export function flagSource(args: readonly string[], names: SettingNames): SourceResult {
   const out: SourceResult = { given: [], problems: [] };
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
@@ -252,7 +252,7 @@ function fromTomlText(text: string): unknown {
   }
 }
 
-function find(written: readonly string[], names: Names): SettingNode | undefined {
+function find(written: readonly string[], names: SettingNames): SettingNode | undefined {
   return descend(throughAliases(written, names.aliases), names.root);
 }
 
@@ -283,7 +283,7 @@ function memberOf(members: ReadonlyMap<string, SettingNode>, written: string): S
   return undefined;
 }
 
-function nearest(written: string, names: Names): string | undefined {
+function nearest(written: string, names: SettingNames): string | undefined {
   return nearestName(
     written,
     [...settingsOf(names.root)].map((setting) => dottedName(setting.path)).concat(tableNames(names.root)),
@@ -296,13 +296,13 @@ function tableNames(node: SettingNode): string[] {
   return own.concat([...node.members.values()].flatMap(tableNames));
 }
 
-function unknown(message: string, suggestion: string | undefined): Problem {
+function unknown(message: string, suggestion: string | undefined): SettingProblem {
   return { code: "RT0002", message: suggestion === undefined ? message : `${message}; did you mean '${suggestion}'?` };
 }
 
 /** Two spellings of one setting within one source: nobody can say which was meant, unless they agree. */
 function finish(source: SourceResult): SourceResult {
-  const first = new Map<string, Given>();
+  const first = new Map<string, GivenSetting>();
   for (const given of source.given) {
     const name = dottedName(given.path);
     const other = first.get(name);

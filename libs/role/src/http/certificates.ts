@@ -87,11 +87,11 @@ export class WatchedCertificate<T extends Pick<Certificate, "certificate">> impl
   check(): void {
     const { read, file } = this.#options;
     try {
-      const found = read();
+      const current = read();
       this.#problem = undefined;
-      if (isDeepStrictEqual(found, this.#current)) return;
-      this.#current = found;
-      for (const listener of this.#listeners) listener(found);
+      if (isDeepStrictEqual(current, this.#current)) return;
+      this.#current = current;
+      for (const listener of this.#listeners) listener(current);
       this.#logger.info({ file }, "a new certificate is in use");
     } catch (cause) {
       const problem = (cause as Error).message;

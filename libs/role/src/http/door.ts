@@ -1,11 +1,11 @@
 /** The addresses that clients reach a process at: checked before anything else starts, bound when requests can be answered. */
 import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
-import type { Part } from "../lifecycle.js";
+import type { ProcessPart } from "../lifecycle.js";
 import { holderOf } from "../port-holder.js";
 
 /** An address as the settings have it; without `bindAddress`, or with `*`, every address of the machine. */
-export interface DoorSettings {
+export interface ListenerSettings {
   readonly bindAddress?: string | undefined;
   readonly bindPort: number;
 }
@@ -15,12 +15,12 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-export function listenOn({ bindAddress, bindPort }: DoorSettings): ListenAddress {
+export function listenOn({ bindAddress, bindPort }: ListenerSettings): ListenAddress {
   return bindAddress === undefined || bindAddress === "*" ? { port: bindPort } : { host: bindAddress, port: bindPort };
 }
 
 /** Whether other machines may reach it. Of host names only `localhost` is known to be this machine. */
-export function isBeyondLoopback(settings: DoorSettings): boolean {
+export function isBeyondLoopback(settings: ListenerSettings): boolean {
   const { host } = listenOn(settings);
   return host === undefined || !/^(localhost|127(\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
 }
@@ -29,7 +29,7 @@ export function isBeyondLoopback(settings: DoorSettings): boolean {
  * Binds and closes again; rejects with RT0004, which names `setting` (`ingress.bind-port`) and, where the system shows it, the process
  * that uses the address. The port itself is bound later, and may still be refused then.
  */
-export function checkAddress(settings: DoorSettings, setting: string): Promise<void> {
+export function checkAddress(settings: ListenerSettings, setting: string): Promise<void> {
   if (settings.bindPort === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -45,16 +45,16 @@ function addressError(cause: NodeJS.ErrnoException, { host = "*", port }: Listen
 }
 
 /** A bound door as a part of the process. */
-export interface Door extends Part {
+export interface BoundListener extends ProcessPart {
   readonly port: number;
 }
 
 /** `listen` binds (RT0004), `drain` lets running requests finish, `close` ends at once what is left. */
-export async function openDoor(
-  settings: DoorSettings,
+export async function openListener(
+  settings: ListenerSettings,
   listen: (address: ListenAddress) => Promise<{ readonly port: number }>,
   drain: () => Promise<void>,
-): Promise<Door> {
+): Promise<BoundListener> {
   const { port } = await listen(listenOn(settings));
   return { port, drain, [Symbol.asyncDispose]: drain };
 }

@@ -8,7 +8,7 @@ import type { Clock, TimerHandle } from "@perdure/base";
 import { afterReading } from "./after-reading.js";
 
 /** Looks per timeout: a connection is cut at most this share of it late. */
-const LOOKS = 10;
+const CHECKS = 10;
 
 const REQUEST_TIMEOUT = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
@@ -31,7 +31,7 @@ export class FirstHeaders {
   expect(socket: Socket): void {
     this.#waiting.set(socket, this.#clock.monotonicMs() + this.#timeoutMs);
     socket.once("close", () => this.arrived(socket));
-    this.#timer ??= this.#look();
+    this.#timer ??= this.#scheduleCheck();
   }
 
   /** The first request of this socket is here, or none will come. */
@@ -46,14 +46,14 @@ export class FirstHeaders {
     this.#timer = undefined;
   }
 
-  #look(): TimerHandle {
-    return this.#clock.setTimer(this.#timeoutMs / LOOKS, () => {
+  #scheduleCheck(): TimerHandle {
+    return this.#clock.setTimer(this.#timeoutMs / CHECKS, () => {
       const nowMs = this.#clock.monotonicMs();
       for (const [socket, dueMs] of this.#waiting) {
         if (dueMs > nowMs) break;
         afterReading(() => this.#cut(socket));
       }
-      this.#timer = this.#waiting.size > 0 ? this.#look() : undefined;
+      this.#timer = this.#waiting.size > 0 ? this.#scheduleCheck() : undefined;
     });
   }
 

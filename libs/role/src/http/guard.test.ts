@@ -3,10 +3,10 @@ import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
-import type { Guard } from "./guard.js";
+import type { RequestGuard } from "./guard.js";
 import { createHttpPort, type HttpPort } from "./port.js";
 
-const guard: Guard = {
+const guard: RequestGuard = {
   hidden: ["x-pass"],
   refusal: (_method, _target, headers) =>
     headers["x-pass"] === "sesame" ? undefined : { status: 401, headers: { "x-why": "no pass" }, body: "{}" },
@@ -38,10 +38,10 @@ interface Answer {
 
 function overHttp1(headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const asking = request({ host: "127.0.0.1", port: at, headers, agent: false }, (res) => {
+    const clientRequest = request({ host: "127.0.0.1", port: at, headers, agent: false }, (res) => {
       text(res).then((body) => resolve({ status: res.statusCode ?? 0, why: res.headers["x-why"], body }), reject);
     });
-    asking.on("error", reject).end();
+    clientRequest.on("error", reject).end();
   });
 }
 
@@ -50,7 +50,7 @@ async function overHttp2(headers: Record<string, string>): Promise<Answer> {
   try {
     const stream = session.request({ ":path": "/", ...headers });
     const answered = new Promise<{ status: number; why: unknown }>((resolve, reject) => {
-      stream.on("response", (told) => resolve({ status: Number(told[":status"]), why: told["x-why"] }));
+      stream.on("response", (responseHeaders) => resolve({ status: Number(responseHeaders[":status"]), why: responseHeaders["x-why"] }));
       stream.on("error", reject);
     });
     const body = await text(stream);
@@ -63,9 +63,9 @@ async function overHttp2(headers: Record<string, string>): Promise<Answer> {
 test.each([
   ["HTTP/1.1", overHttp1],
   ["HTTP/2", overHttp2],
-])("over %s nobody passes without, and handlers do not see what was shown", async (_version, ask) => {
-  expect(await ask({})).toEqual({ status: 401, why: "no pass", body: "{}" });
-  const passed = await ask({ "x-pass": "sesame", "x-other": "seen" });
+])("over %s nobody passes without, and handlers do not see what was shown", async (_version, fetchOver) => {
+  expect(await fetchOver({})).toEqual({ status: 401, why: "no pass", body: "{}" });
+  const passed = await fetchOver({ "x-pass": "sesame", "x-other": "seen" });
   expect(passed.status).toBe(200);
   expect(passed.body).toContain("seen");
   expect(passed.body).not.toContain("sesame");

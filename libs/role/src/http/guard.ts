@@ -9,23 +9,23 @@ import { lingerMsDefault } from "./limits.js";
 import { boundRestOfStream, lingerBeforeClose } from "./linger.js";
 
 /** An answer without the handler; the body is JSON. */
-export interface Refusal {
+export interface GuardRefusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface Guard {
+export interface RequestGuard {
   /** Headers that handlers never see, names in lower case. */
   readonly hidden: readonly string[];
   /** Undefined lets it pass. `target` is the path with its query. */
-  refusal(method: string, target: string, headers: IncomingHttpHeaders): Refusal | undefined;
+  refusal(method: string, target: string, headers: IncomingHttpHeaders): GuardRefusal | undefined;
 }
 
 type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
 
-export function guardedRequest(guard: Guard, handle: RequestHandler, clock: Clock): RequestHandler {
+export function guardedRequest(guard: RequestGuard, handle: RequestHandler, clock: Clock): RequestHandler {
   return (req, res) => {
     const refusal = guard.refusal(req.method ?? "", req.url ?? "/", req.headers);
     if (refusal !== undefined) {
@@ -39,7 +39,7 @@ export function guardedRequest(guard: Guard, handle: RequestHandler, clock: Cloc
   };
 }
 
-export function guardedStream(guard: Guard, handle: StreamHandler, clock: Clock): StreamHandler {
+export function guardedStream(guard: RequestGuard, handle: StreamHandler, clock: Clock): StreamHandler {
   return (stream, headers, flags, rawHeaders) => {
     handleErrors(stream); // A client that is refused may hang up.
     const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
@@ -54,7 +54,7 @@ export function guardedStream(guard: Guard, handle: StreamHandler, clock: Clock)
   };
 }
 
-function hide({ hidden }: Guard, headers: IncomingHttpHeaders, rawHeaders: string[]): void {
+function hide({ hidden }: RequestGuard, headers: IncomingHttpHeaders, rawHeaders: string[]): void {
   for (const name of hidden) {
     if (headers[name] === undefined) continue;
     Reflect.deleteProperty(headers, name);

@@ -9,13 +9,13 @@ interface World extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly idle: IdleSessions;
   readonly port: number;
-  readonly found: ServerHttp2Session[];
+  readonly reported: ServerHttp2Session[];
 }
 
 async function aWorld(): Promise<World> {
   const clock = new VirtualClock();
-  const found: ServerHttp2Session[] = [];
-  const idle = new IdleSessions(clock, 1_000, (session) => found.push(session));
+  const reported: ServerHttp2Session[] = [];
+  const idle = new IdleSessions(clock, 1_000, (session) => reported.push(session));
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer((_request, response) => response.end("hi"));
   server.on("sessionError", () => undefined);
@@ -27,7 +27,7 @@ async function aWorld(): Promise<World> {
   return {
     clock,
     idle,
-    found,
+    reported,
     port: (server.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {
       for (const session of sessions) session.destroy();
@@ -37,7 +37,7 @@ async function aWorld(): Promise<World> {
 }
 
 /** A whole request: traffic. */
-async function visit(session: ClientHttp2Session): Promise<void> {
+async function exchange(session: ClientHttp2Session): Promise<void> {
   const stream = session.request({ ":path": "/" });
   stream.resume();
   await once(stream, "close");
@@ -48,15 +48,15 @@ async function visit(session: ClientHttp2Session): Promise<void> {
 test("a session is idle when nothing was read or written for the whole time, and again after as long", async () => {
   await using world = await aWorld();
   const session = connect(`http://127.0.0.1:${world.port}`);
-  await visit(session);
+  await exchange(session);
   world.clock.advanceBy(800);
-  await visit(session);
+  await exchange(session);
   world.clock.advanceBy(1_000);
-  expect(world.found).toHaveLength(0); // Only the check at 1,000 has seen the second request.
+  expect(world.reported).toHaveLength(0); // Only the check at 1,000 has seen the second request.
   world.clock.advanceBy(1_000);
-  expect(world.found).toHaveLength(1);
+  expect(world.reported).toHaveLength(1);
   world.clock.advanceBy(1_000);
-  expect(world.found).toHaveLength(2);
+  expect(world.reported).toHaveLength(2);
   session.destroy();
 });
 

@@ -15,7 +15,7 @@ const CLOSED_KEPT_MS = 30_000;
 /** Some 15 KiB each. With more, the oldest are kept for a shorter time. */
 const CLOSED_KEPT_MAX = 4_096;
 
-interface Watched {
+interface WatchedSession {
   /** Read and written so far. */
   bytes: number;
   sinceMs: number;
@@ -30,7 +30,7 @@ export class IdleSessions {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #onIdle: (session: ServerHttp2Session) => void;
-  readonly #watched = new Map<ServerHttp2Session, Watched>();
+  readonly #watched = new Map<ServerHttp2Session, WatchedSession>();
   readonly #closed = new Ring<Closed>();
   #timer: TimerHandle | undefined;
 

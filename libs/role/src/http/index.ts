@@ -10,15 +10,15 @@ export {
 } from "./certificates.js";
 export {
   checkAddress,
-  type Door,
-  type DoorSettings,
+  type BoundListener,
+  type ListenerSettings,
   isBeyondLoopback,
   type ListenAddress,
   listenOn,
-  openDoor,
+  openListener,
 } from "./door.js";
 export { FirstHeaders } from "./first-headers.js";
-export type { Guard, Refusal } from "./guard.js";
+export type { RequestGuard, GuardRefusal } from "./guard.js";
 export { boundHandshakes } from "./handshakes.js";
 export { IdleSessions } from "./idle-sessions.js";
 export * as httpLimits from "./limits.js";

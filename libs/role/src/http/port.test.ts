@@ -109,27 +109,27 @@ test("half a request of HTTP/2 does not pass for a whole one when its connection
 
 describe("one port", () => {
   test("serves HTTP/1.1 and h2c side by side", async () => {
-    await using door = await open(sayHttpVersion);
+    await using listener = await open(sayHttpVersion);
     const answers = await Promise.all([
-      getHttp1(door.port, "/"),
-      getHttp2(door.port, "/"),
-      getHttp1(door.port, "/"),
-      getHttp2(door.port, "/"),
+      getHttp1(listener.port, "/"),
+      getHttp2(listener.port, "/"),
+      getHttp1(listener.port, "/"),
+      getHttp2(listener.port, "/"),
     ]);
     expect(answers.map(({ text }) => text)).toEqual(["HTTP/1.1", "HTTP/2", "HTTP/1.1", "HTTP/2"]);
   });
 
   test("that is taken is RT0004", async () => {
-    await using door = await open(sayHttpVersion);
+    await using listener = await open(sayHttpVersion);
     const second = createHttpPort(sayHttpVersion, dependencies);
-    await expect(second.listen({ host, port: door.port })).rejects.toThrow(PerdureError);
-    await expect(second.listen({ host, port: door.port })).rejects.toMatchObject({ code: "RT0004" });
+    await expect(second.listen({ host, port: listener.port })).rejects.toThrow(PerdureError);
+    await expect(second.listen({ host, port: listener.port })).rejects.toMatchObject({ code: "RT0004" });
   });
 
   test("ignores an expectation it does not know", async () => {
-    await using door = await open(sayHttpVersion);
+    await using listener = await open(sayHttpVersion);
     const text = await new Promise((resolve) => {
-      const socket = connect(door.port, host, () =>
+      const socket = connect(listener.port, host, () =>
         socket.write("GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n"),
       );
       let received = "";
@@ -142,18 +142,18 @@ describe("one port", () => {
   });
 
   test("lets go at once of a connection that ends without a word", async () => {
-    await using door = await open(sayHttpVersion);
-    for (const words of ["", "PR"]) {
-      const socket = connect(door.port, host, () => socket.end(words));
+    await using listener = await open(sayHttpVersion);
+    for (const text of ["", "PR"]) {
+      const socket = connect(listener.port, host, () => socket.end(text));
       await new Promise((resolve) => socket.on("close", resolve).resume());
     }
   });
 
   test("refuses connections beyond its limit", async () => {
-    await using door = await open(sayHttpVersion, { connectionsMax: 1 });
-    const first = connect(door.port, host);
+    await using listener = await open(sayHttpVersion, { connectionsMax: 1 });
+    const first = connect(listener.port, host);
     await new Promise((resolve) => first.once("connect", resolve));
-    await expect(getHttp1(door.port, "/")).rejects.toThrow();
+    await expect(getHttp1(listener.port, "/")).rejects.toThrow();
     first.destroy();
   });
 });
@@ -177,40 +177,40 @@ describe("handlers that speak HTTP/1.1 only", () => {
   });
 
   test("know who asks, over either protocol: limits are kept by address", async () => {
-    await using door = await open({ request: (req, res) => void res.end(String(req.socket.remoteAddress)) });
-    expect((await getHttp1(door.port, "/")).text).toBe(host);
-    expect((await getHttp2(door.port, "/")).text).toBe(host);
+    await using listener = await open({ request: (req, res) => void res.end(String(req.socket.remoteAddress)) });
+    expect((await getHttp1(listener.port, "/")).text).toBe(host);
+    expect((await getHttp2(listener.port, "/")).text).toBe(host);
   });
 
   test("answer streams too", async () => {
-    await using door = await open({ request: app });
-    const answer = await getHttp2(door.port, "/echo", "grüß");
+    await using listener = await open({ request: app });
+    const answer = await getHttp2(listener.port, "/echo", "grüß");
     expect(answer).toMatchObject({ status: 201, text: "true yes grüß" });
     expect(answer.headers["x-answer"]).toBe("yes");
     expect(answer.headers["connection"]).toBeUndefined();
-    expect(await getHttp1(door.port, "/echo", "a")).toMatchObject({ status: 201, text: "true undefined a" });
+    expect(await getHttp1(listener.port, "/echo", "a")).toMatchObject({ status: 201, text: "true undefined a" });
   });
 
   test("may stream their answers", async () => {
-    await using door = await open({ request: app });
-    expect((await getHttp2(door.port, "/long")).text).toHaveLength(300_001);
+    await using listener = await open({ request: app });
+    expect((await getHttp2(listener.port, "/long")).text).toHaveLength(300_001);
   });
 
   test("that break off reset the stream", async () => {
-    await using door = await open({ request: app });
-    await expect(getHttp2(door.port, "/break")).rejects.toThrow(/INTERNAL_ERROR/);
+    await using listener = await open({ request: app });
+    await expect(getHttp2(listener.port, "/break")).rejects.toThrow(/INTERNAL_ERROR/);
   });
 
   test("hear of a client that left", async () => {
     const left = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
-    await using door = await open({
+    await using listener = await open({
       request: (_req, res) => {
         res.on("close", () => left.resolve());
         begun.resolve();
       },
     });
-    const session = connectHttp2(`http://${host}:${door.port}`);
+    const session = connectHttp2(`http://${host}:${listener.port}`);
     const stream = session.request({ ":path": "/" });
     stream.on("error", () => {}); // It is cut on purpose.
     await begun.promise;
@@ -223,19 +223,19 @@ describe("closing", () => {
   test("waits for running requests, over both protocols, and refuses new connections", async () => {
     const gate = Promise.withResolvers<void>();
     let waiting = 0;
-    await using door = await open({
+    await using listener = await open({
       request: (_req, res) => {
         waiting++;
         void gate.promise.then(() => res.end("late"));
       },
     });
-    const asked = [getHttp1(door.port, "/"), getHttp2(door.port, "/")];
+    const responses = [getHttp1(listener.port, "/"), getHttp2(listener.port, "/")];
     while (waiting < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    const closing = door.server.close(10_000);
-    expect(door.server.closing).toBe(true);
-    await expect(getHttp1(door.port, "/")).rejects.toThrow("ECONNREFUSED");
+    const closing = listener.server.close(10_000);
+    expect(listener.server.closing).toBe(true);
+    await expect(getHttp1(listener.port, "/")).rejects.toThrow("ECONNREFUSED");
     gate.resolve();
-    expect((await Promise.all(asked)).map(({ text }) => text)).toEqual(["late", "late"]);
+    expect((await Promise.all(responses)).map(({ text }) => text)).toEqual(["late", "late"]);
     await closing;
   });
 
@@ -243,35 +243,35 @@ describe("closing", () => {
     ["answers", (request) => request, /connection: close(?:.|\s)*late/i],
     // What express had begun before, it ends as it began.
     ["answers of express", (request) => express().use(request), /late/],
-  ])("is told in %s, so that who asks again and again on one connection is not cut off", async (_, made, late) => {
+  ])("is told in %s, so that who asks again and again on one connection is not cut off", async (_, made, expected) => {
     const [gate, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await using door = await open({
+    await using listener = await open({
       request: made((req, res) => {
         if (req.url === "/now") return void res.end("now");
         arrived.resolve();
         void gate.promise.then(() => res.end("late"));
       }),
     });
-    const [busy, idle] = [await kept(door.port), await kept(door.port)];
+    const [busy, idle] = [await kept(listener.port), await kept(listener.port)];
     expect(await idle("/now")).toMatch(/connection: keep-alive(?:.|\s)*now/i);
     const slow = busy("/late");
     await arrived.promise;
-    const closing = door.server.close(60_000);
+    const closing = listener.server.close(60_000);
     expect(await idle("/now")).toMatch(/connection: close(?:.|\s)*now/i);
     gate.resolve();
-    expect(await slow).toMatch(late);
+    expect(await slow).toMatch(expected);
     await closing;
   });
 
   test("cuts what does not finish in time, and connections that never said what they speak", async () => {
     let waiting = 0;
-    await using door = await open({ request: () => waiting++ });
-    const silent = connect(door.port, host);
+    await using listener = await open({ request: () => waiting++ });
+    const silent = connect(listener.port, host);
     const ended = new Promise((resolve) => silent.on("close", resolve));
-    const asked = getHttp1(door.port, "/");
-    const refused = expect(asked).rejects.toThrow("socket hang up");
+    const response = getHttp1(listener.port, "/");
+    const refused = expect(response).rejects.toThrow("socket hang up");
     while (waiting < 1) await new Promise((resolve) => setTimeout(resolve, 5));
-    await door.server.close(50);
+    await listener.server.close(50);
     await refused;
     await ended;
   });
@@ -284,14 +284,14 @@ describe("closing", () => {
 
 describe("a lingering close", () => {
   test("lets a client that is still sending read its answer, and ends after a while", async () => {
-    await using door = await open({
+    await using listener = await open({
       request: (req, res) => {
         lingerBeforeClose(req.socket, systemClock, 100);
         res.shouldKeepAlive = false;
         res.end("enough");
       },
     });
-    const socket = connect(door.port, host);
+    const socket = connect(listener.port, host);
     socket.on("error", () => {}); // The end of the lingering is a reset for who keeps sending.
     let received = "";
     socket.on("data", (chunk) => {
@@ -315,9 +315,9 @@ describe("a lingering close", () => {
   ])("T22: a client that is %s and sends its body a byte at a time is cut off soon", async (_name, options) => {
     const clock = new VirtualClock();
     const handlers: HttpHandlers = { request: (_req, res) => void res.end("no") };
-    await using door = await open(handlers, options, { clock, logger: silentLogger });
+    await using listener = await open(handlers, options, { clock, logger: silentLogger });
     for (const length of [9_999, 99_999]) {
-      const dripping = await drip(door.port, `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`, "no");
+      const dripping = await drip(listener.port, `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`, "no");
       expect(dripping.isClosed()).toBe(false); // There is time to read the answer.
       await dripping.until(() => clock.advanceBy(100));
       expect(clock.monotonicMs()).toBeLessThanOrEqual(2 * 2_500);
@@ -327,8 +327,8 @@ describe("a lingering close", () => {
   test("T22: a stream of HTTP/2 that a guard refuses is closed soon, however much its client still sends", async () => {
     const clock = new VirtualClock();
     const handlers: HttpHandlers = { request: () => undefined, stream: () => undefined };
-    await using door = await open(handlers, { guard: REFUSING }, { clock, logger: silentLogger });
-    const session = connectHttp2(`http://${host}:${door.port}`);
+    await using listener = await open(handlers, { guard: REFUSING }, { clock, logger: silentLogger });
+    const session = connectHttp2(`http://${host}:${listener.port}`);
     const stream = session.request({ ":method": "POST" }, { endStream: false });
     await new Promise((resolve) => stream.on("data", resolve));
     const isClosed = new Promise<true>((resolve) => stream.on("close", () => resolve(true)));
@@ -342,15 +342,15 @@ describe("a lingering close", () => {
 
   test("T21: a client of HTTP/2 that says that it leaves, and stays, is cut off soon", async () => {
     const clock = new VirtualClock();
-    await using door = await open({ request: (_req, res) => void res.end("hi") }, {}, { clock, logger: silentLogger });
-    const rounds = await roundsUntilGone(door.port, HTTP2_LEAVING, () => clock.advanceBy(100), DRIPS_MAX);
+    await using listener = await open({ request: (_req, res) => void res.end("hi") }, {}, { clock, logger: silentLogger });
+    const rounds = await roundsUntilGone(listener.port, HTTP2_LEAVING, () => clock.advanceBy(100), DRIPS_MAX);
     expect(rounds).toBeGreaterThanOrEqual(20);
   });
 
   test("a connection whose body came in time serves the next request", async () => {
     const clock = new VirtualClock();
-    await using door = await open({ request: (_req, res) => void res.end("early") }, {}, { clock, logger: silentLogger });
-    const socket = connect(door.port, host).setEncoding("latin1");
+    await using listener = await open({ request: (_req, res) => void res.end("early") }, {}, { clock, logger: silentLogger });
+    const socket = connect(listener.port, host).setEncoding("latin1");
     let received = "";
     socket.on("data", (chunk) => {
       received += chunk;

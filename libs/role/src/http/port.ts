@@ -16,7 +16,7 @@ import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } f
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
 import { FirstHeaders } from "./first-headers.js";
-import { type Guard, guardedRequest, guardedStream } from "./guard.js";
+import { type RequestGuard, guardedRequest, guardedStream } from "./guard.js";
 import { IdleSessions } from "./idle-sessions.js";
 import * as limits from "./limits.js";
 import { boundRestOfBody, isLeaving } from "./linger.js";
@@ -45,7 +45,7 @@ export interface HttpPortOptions {
   /** Form of the answer to a request that cannot be parsed. Default: `code` and `message`. */
   readonly errorForm?: ErrorForm;
   /** Looks at each request first. */
-  readonly guard?: Guard | undefined;
+  readonly guard?: RequestGuard | undefined;
   /** With it the port speaks TLS alone (ALPN says which HTTP), and new connections get the present certificate. */
   readonly certificates?: CertificateSource | undefined;
 }
@@ -89,14 +89,14 @@ export function createHttpPort(
   const idleSessions = new IdleSessions(clock, sessionIdleTimeoutMs, (session) => session.close());
   let closed: Promise<void> | undefined;
 
-  class Answer extends ServerResponse {
+  class ClosableResponse extends ServerResponse {
     /** Also where the request came before the end did. */
     override writeHead(...head: unknown[]): this {
       if (closed !== undefined) this.shouldKeepAlive = false;
       return (super.writeHead as (...head: unknown[]) => this)(...head);
     }
   }
-  const http1 = createHttp1Server({ ...http1Options(options, headersTimeoutMs), ServerResponse: Answer });
+  const http1 = createHttp1Server({ ...http1Options(options, headersTimeoutMs), ServerResponse: ClosableResponse });
   // The server listens and keeps the books, but hears of a connection only when that has shown to speak HTTP/1.1.
   const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
   http1.removeAllListeners("connection");
@@ -254,7 +254,7 @@ export function createHttpPort(
 }
 
 /** A stream that is translated to a request is guarded as that. */
-function guarded(guard: Guard, handlers: HttpHandlers, clock: Clock): HttpHandlers {
+function guarded(guard: RequestGuard, handlers: HttpHandlers, clock: Clock): HttpHandlers {
   const { requestExpectingContinue: expecting, stream } = handlers;
   return {
     request: guardedRequest(guard, handlers.request.bind(handlers), clock),

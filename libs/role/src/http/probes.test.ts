@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { Health } from "../health.js";
-import type { Door } from "./door.js";
+import type { BoundListener } from "./door.js";
 import { openProbes } from "./probes.js";
 
-let door: Door | undefined;
+let listener: BoundListener | undefined;
 afterEach(async () => {
-  await door?.[Symbol.asyncDispose]();
+  await listener?.[Symbol.asyncDispose]();
 });
 
 async function open(health: Health, metrics: () => string = () => "a_metric 1\n") {
   const settings = { bindAddress: "127.0.0.1", bindPort: 0 };
   const opened = await openProbes(settings, { health: () => health.report(), metrics, clock: systemClock, logger: silentLogger });
-  door = opened;
+  listener = opened;
   return async (path: string, method = "GET") => {
     const answer = await fetch(`http://127.0.0.1:${opened.port}${path}`, { method });
     return { status: answer.status, text: await answer.text() };

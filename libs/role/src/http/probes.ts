@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, type Logger, NO_COMMIT } from "@perdure/base";
 import type { HealthReport } from "../health.js";
 import { PROBES_DRAIN_MS } from "../limits.js";
-import { type Door, type DoorSettings, openDoor } from "./door.js";
+import { type BoundListener, type ListenerSettings, openListener } from "./door.js";
 import { createHttpPort } from "./port.js";
 
 export interface ProbePorts {
@@ -28,10 +28,10 @@ const NOTHING_ELSE: Elsewhere = { status: 404, text: "there are /livez, /readyz 
 
 /** `/livez`, `/readyz` (503 names what is waited for) and `/metrics`. Rejects with RT0004. */
 export function openProbes(
-  settings: DoorSettings,
+  settings: ListenerSettings,
   { health, isCommitting = ALWAYS, metrics, more = {}, clock, logger }: ProbePorts,
   elsewhere = NOTHING_ELSE,
-): Promise<Door> {
+): Promise<BoundListener> {
   const answers: Readonly<Record<string, (res: ServerResponse) => void>> = {
     "/livez": (res) => answer(res, health().live ? 200 : 503, health().live ? "live\n" : "failed\n"),
     "/readyz": (res) => {
@@ -60,17 +60,17 @@ export function openProbes(
         const [path = "/"] = (req.url ?? "/").split("?");
         const own = Object.hasOwn(more, path) ? more[path] : undefined;
         if (own !== undefined) return own(req, res);
-        const found = Object.hasOwn(answers, path) ? answers[path] : undefined;
-        if (found === undefined) return answer(res, elsewhere.status, elsewhere.text);
+        const match = Object.hasOwn(answers, path) ? answers[path] : undefined;
+        if (match === undefined) return answer(res, elsewhere.status, elsewhere.text);
         if (req.method !== "GET" && req.method !== "HEAD") return answer(res, 405, "only GET\n");
-        found(res);
+        match(res);
       },
     },
     { clock, logger },
   );
   const close = (): Promise<void> => port.close(PROBES_DRAIN_MS);
   // Not drained: as long as anything of the process is there, somebody may ask how it is.
-  return openDoor(settings, port.listen, close).then((door) => ({ port: door.port, [Symbol.asyncDispose]: close }));
+  return openListener(settings, port.listen, close).then((listener) => ({ port: listener.port, [Symbol.asyncDispose]: close }));
 }
 
 const ALWAYS = (): Promise<boolean> => Promise.resolve(true);

@@ -25,7 +25,7 @@ class Renewable implements CertificateSource {
   }
 }
 
-let pairs: { readonly trusted: Certificates; readonly stranger: Certificates };
+let pairs: { readonly trusted: Certificates; readonly untrusted: Certificates };
 let certificates: Renewable;
 let server: HttpPort;
 let port: number;
@@ -44,15 +44,15 @@ afterAll(() => server.close(0));
 
 function overHttp1(ca: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asking = request({ host: "localhost", port, ca, agent: false }, (res) => {
+    const clientRequest = request({ host: "localhost", port, ca, agent: false }, (res) => {
       let text = "";
       res.on("data", (chunk) => {
         text += chunk;
       });
       res.on("end", () => resolve(text));
     });
-    asking.on("error", reject);
-    asking.end();
+    clientRequest.on("error", reject);
+    clientRequest.end();
   });
 }
 
@@ -69,14 +69,14 @@ async function overHttp2(ca: string): Promise<string> {
 test("HTTP/1.1 and HTTP/2 are answered, as the client and the port agree", async () => {
   expect(await overHttp1(pairs.trusted.authority)).toBe("1.1 true");
   expect(await overHttp2(pairs.trusted.authority)).toBe("h2");
-  await expect(overHttp1(pairs.stranger.authority)).rejects.toThrow(/certificate/);
+  await expect(overHttp1(pairs.untrusted.authority)).rejects.toThrow(/certificate/);
 });
 
 test("a new certificate holds for new connections; what is open goes on", async () => {
   const session = connectHttp2(`https://localhost:${port}`, { ca: pairs.trusted.authority });
   await new Promise((resolve) => session.once("connect", resolve));
-  certificates.renew(pairs.stranger);
-  expect(await overHttp1(pairs.stranger.authority)).toBe("1.1 true");
+  certificates.renew(pairs.untrusted);
+  expect(await overHttp1(pairs.untrusted.authority)).toBe("1.1 true");
   await expect(overHttp1(pairs.trusted.authority)).rejects.toThrow(/certificate/);
   const stream = session.request({ ":path": "/" });
   const headers = await new Promise<Readonly<Record<string, unknown>>>((resolve) => stream.once("response", resolve));

@@ -19,10 +19,10 @@ describe("the first bytes of a connection", () => {
 });
 
 describe("the target of the first request", () => {
-  const seen = (text: string) => withEncodedTarget(Buffer.from(text)).toString("latin1");
+  const encoded = (text: string) => withEncodedTarget(Buffer.from(text)).toString("latin1");
 
   test("is encoded where it is not ASCII, and all else stays", () => {
-    expect(seen("POST /a/é/b?q=€ HTTP/1.1\r\nx: é\r\n\r\nü")).toBe(
+    expect(encoded("POST /a/é/b?q=€ HTTP/1.1\r\nx: é\r\n\r\nü")).toBe(
       `POST /a/%C3%A9/b?q=%E2%82%AC HTTP/1.1\r\nx: ${Buffer.from("é").toString("latin1")}\r\n\r\n${Buffer.from("ü").toString("latin1")}`,
     );
     expect(withEncodedTarget(Buffer.from("GET /\xff HTTP/1.0\r\n", "latin1")).toString()).toBe("GET /%FF HTTP/1.0\r\n");

@@ -47,10 +47,10 @@ function isAscii(bytes: Buffer, end: number): boolean {
  * stays silent for `timeoutMs` is destroyed; time in which this process did not read does not count.
  */
 export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (protocol: Protocol) => void): void {
-  let seen: Buffer | undefined;
+  let received: Buffer | undefined;
   const onData = (chunk: Buffer): void => {
-    seen = seen === undefined ? chunk : Buffer.concat([seen, chunk]);
-    const protocol = protocolOf(seen);
+    received = received === undefined ? chunk : Buffer.concat([received, chunk]);
+    const protocol = protocolOf(received);
     if (protocol === undefined) return;
     isDecided = true;
     socket.off("data", onData);
@@ -59,7 +59,7 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     socket.off("error", onGone);
     socket.setTimeout(0);
     socket.pause();
-    socket.unshift(protocol === "http/1.1" ? withEncodedTarget(seen) : seen);
+    socket.unshift(protocol === "http/1.1" ? withEncodedTarget(received) : received);
     decided(protocol);
     // An HTTP/2 session reads what is buffered by itself and then takes the socket's handle.
     if (protocol === "http/1.1") socket.resume();

@@ -1,10 +1,10 @@
 /** Why: an error that keeps a process from running should say what to do next, not only what is wrong. */
 import { catalogue, type ErrorCode, type PerdureError } from "@perdure/base";
 
-export type Advice = Readonly<Partial<Record<ErrorCode, string>>>;
+export type ErrorAdvice = Readonly<Partial<Record<ErrorCode, string>>>;
 
 /** What holds for every process; `program` is what its user typed. */
-function commonAdvice(program: string): Advice {
+function commonAdvice(program: string): ErrorAdvice {
   return {
     RT0002: `Correct the settings; '${program} --print-config' shows every setting with its meaning.`,
     RT0004: "Stop the program that uses the address, or set another port. Ports below 1024 may need more rights.",
@@ -17,7 +17,7 @@ function commonAdvice(program: string): Advice {
 }
 
 /** Some lines for a person: code, what happened, what to do, where to read on. `own` advice goes before what all processes say. */
-export function explain(error: PerdureError, program: string, own: Advice = {}): string {
+export function explain(error: PerdureError, program: string, own: ErrorAdvice = {}): string {
   const lines = [`${error.code}: ${catalogue[error.code].title}`, "", `  ${error.detail.replaceAll("\n", "\n  ")}`];
   const advice = own[error.code] ?? commonAdvice(program)[error.code];
   if (advice !== undefined) lines.push("", `What to do: ${advice}`);

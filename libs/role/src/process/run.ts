@@ -19,7 +19,7 @@ import { resourceAttributes } from "../span-resource.js";
 import { bothTracers, noTracer, startTelemetry, type Tracer } from "../telemetry.js";
 import { VERSION } from "../version.js";
 import { isHelp, isVersion, type ProcessCommand, processCommand } from "./command.js";
-import { type Advice, explain } from "./explain.js";
+import { type ErrorAdvice, explain } from "./explain.js";
 import { followLogFilter } from "./log-levels.js";
 
 /** What the parts of a process are made with. */
@@ -46,7 +46,7 @@ export interface ProcessSpec<S extends GroupSchema> {
   readonly service: string;
   readonly schema: S;
   readonly load: (inputs: Pick<ConfigInputs, "file" | "environment" | "flags">) => LoadedConfig<S>;
-  readonly advice?: Advice;
+  readonly advice?: ErrorAdvice;
   /**
    * Its listeners serve clients of many tenants, and it leads no partitions: an uncaught exception that belongs to one connection for certain
    * is logged and counted, and the process goes on. Unset: every uncaught exception ends the process.
@@ -223,8 +223,8 @@ async function startTracing(
 }
 
 /** For people a few lines; for machines a log line with the same facts. */
-function greet({ logFormat }: ProcessSettings, told: ReadyFacts, logger: Logger): void {
-  const facts = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+function greet({ logFormat }: ProcessSettings, readyFacts: ReadyFacts, logger: Logger): void {
+  const facts = Object.fromEntries(Object.entries(readyFacts).filter(([, value]) => value !== undefined));
   const seconds = performance.now() / 1000;
   if (process.stdout.isTTY === true && logFormat !== "json") {
     const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)} ${value}`);

@@ -16,7 +16,7 @@ export const tunnelSettings = group("For the runtime of an environment: its tunn
   caFile: optionalText({ sentence: "PEM file with authorities to trust for the proxy, instead of the system's." }),
 });
 
-export interface Tunnels {
+export interface TunnelSetup {
   readonly access: TunnelAccess;
   /** PEM certificates; undefined: the system's. */
   readonly ca: string | undefined;
@@ -36,7 +36,7 @@ export interface TunnelSettings {
 export function tunnelsOf({
   clusterName,
   tunnels: { proxyUrl, publicUrl, tokenFile, caFile },
-}: TunnelSettings): Tunnels | undefined {
+}: TunnelSettings): TunnelSetup | undefined {
   if (proxyUrl === undefined) return undefined;
   const id = parseEnvironmentId(clusterName);
   if (id === undefined) throw wrong("'tunnels.proxy-url' needs 'cluster-name' to be the id of an environment");

@@ -1,6 +1,6 @@
 /** A gateway process: follows leaders by news that may be old, and asks them over links that may break. */
 import type { Partitions } from "@perdure/control";
-import { type DirectoryNews, LeaderDirectory, Link, RemotePartitions } from "@perdure/driver-grpc";
+import { type DirectoryUpdate, LeaderDirectory, WorkerLink, RemotePartitions } from "@perdure/driver-grpc";
 import type { Reached } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 import { SimulatedProcess } from "./body.js";
@@ -11,11 +11,11 @@ export class SimulatedGateway implements Reached {
   readonly #remote: RemotePartitions;
   readonly #directory = new LeaderDirectory();
 
-  constructor(place: string, number, world: SimulatedWorld, network: SimulatedNetwork) {
+  constructor(place: string, number: number, world: SimulatedWorld, network: SimulatedNetwork) {
     this.body = new SimulatedProcess(`${place}#${number}`, world);
-    const links = new Map<string, Link>();
-    const link = (address: string): Link => {
-      const existing = links.get(address) ?? new Link(address, network.channel(this.body, address), world.scheduler.soon);
+    const links = new Map<string, WorkerLink>();
+    const link = (address: string): WorkerLink => {
+      const existing = links.get(address) ?? new WorkerLink(address, network.channel(this.body, address), world.scheduler.soon);
       links.set(address, existing);
       return existing;
     };
@@ -30,7 +30,7 @@ export class SimulatedGateway implements Reached {
     return this.body.onEnd(lost);
   }
 
-  learn(changes: DirectoryNews): void {
+  learn(changes: DirectoryUpdate): void {
     this.body.enter(() => this.#directory.learn(changes));
   }
 }

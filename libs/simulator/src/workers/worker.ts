@@ -4,7 +4,7 @@
  */
 import type { InvocationId, Logger } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import { LeaderDirectory, Link, leadersSeen, RemotePartitions, type ServedPartitions } from "@perdure/driver-grpc";
+import { LeaderDirectory, WorkerLink, directoryUpdateOf, RemotePartitions, type ServedPartitions } from "@perdure/driver-grpc";
 import {
   createInvoker,
   type EndpointTransport,
@@ -69,7 +69,7 @@ export class SimulatedWorker {
   /** Told to go; must come to an end. */
   isLeaving = false;
   readonly #ports: WorkerPorts;
-  readonly #links = new Map<string, Link>();
+  readonly #links = new Map<string, WorkerLink>();
   readonly #remote: RemotePartitions;
   readonly #core: LeadingWorker;
   readonly #terms = new Map<number, Term>();
@@ -149,7 +149,7 @@ export class SimulatedWorker {
             this.#remote.deliver(delivery, delivered, undelivered);
           },
         },
-        publish: (members, holders) => this.directory.learn(leadersSeen(settings.partitionCount, members, holders)),
+        publish: (members, holders) => this.directory.learn(directoryUpdateOf(settings.partitionCount, members, holders)),
         clock,
         logger: this.#logger({}),
         soon: (task) => void clock.setTimer(TURN_MS * scheduler.random.float(), task),
@@ -215,11 +215,11 @@ export class SimulatedWorker {
     };
   }
 
-  #link(address: string): Link {
+  #link(address: string): WorkerLink {
     const existing = this.#links.get(address);
     if (existing !== undefined) return existing;
     const { network, world } = this.#ports;
-    const link = new Link(address, network.channel(this.body, address), world.scheduler.soon);
+    const link = new WorkerLink(address, network.channel(this.body, address), world.scheduler.soon);
     this.#links.set(address, link);
     return link;
   }

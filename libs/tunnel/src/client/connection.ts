@@ -47,10 +47,10 @@ export interface ConnectionPorts extends ForwardPorts {
   readonly hello: () => Promise<TunnelHello>;
   readonly onServing: (welcome: TunnelWelcome & { readonly status: "ok" }) => void;
   /** Nothing is left of it. */
-  readonly onClosed: (connection: TunnelConnection) => void;
+  readonly onClosed: (connection: ClientConnection) => void;
 }
 
-export class TunnelConnection {
+export class ClientConnection {
   readonly #ports: ConnectionPorts;
   readonly #outcome = Promise.withResolvers<ConnectionOutcome>();
   readonly #abort = new AbortController();
@@ -129,14 +129,14 @@ export class TunnelConnection {
     session.on("stream", (stream, headers) => {
       handleErrors(stream); // Whoever works on it sees `close`.
       if (stream.destroyed || stream.closed) return void stream.destroy(); // Its reset came with it.
-      this.#asked(stream, headers);
+      this.#onRequest(stream, headers);
     });
     session.on("close", () => this.#end("the relay closed the connection"));
     socket.on("close", () => this.#end("the relay closed the connection"));
     this.#timer = this.#ports.clock.setTimer(HANDSHAKE_MS, () => this.#end(`no handshake within ${HANDSHAKE_MS / 1000} s`));
   }
 
-  #asked(stream: ServerHttp2Stream, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  #onRequest(stream: ServerHttp2Stream, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     const path = headers[":path"];
     if (path === HEALTH_PATH) return answerOk(stream);
     if (path === DRAIN_PATH) {
@@ -189,12 +189,12 @@ export class TunnelConnection {
 
   #armPing(): void {
     this.#timer = this.#ports.clock.setTimer(PING_EVERY_MS, () => {
-      const late = this.#ports.clock.setTimer(PING_TIMEOUT_MS, () => this.#pingMissed());
+      const timeout = this.#ports.clock.setTimer(PING_TIMEOUT_MS, () => this.#pingMissed());
       const isSent = this.#session?.ping(() => {
-        late.cancel();
+        timeout.cancel();
         this.#missedPings = 0;
       });
-      if (isSent !== true) late.cancel();
+      if (isSent !== true) timeout.cancel();
       this.#armPing();
     });
   }
@@ -219,9 +219,9 @@ export class TunnelConnection {
     session.close();
     // A session that was closed before lets its socket end in good order.
     const flushed = clock.setTimer(FLUSH_MS, () => session.destroy());
-    const late = clock.setTimer(HANDSHAKE_MS, resolve);
+    const timeout = clock.setTimer(HANDSHAKE_MS, resolve);
     await promise;
-    for (const timer of [flushed, late]) timer.cancel();
+    for (const timer of [flushed, timeout]) timer.cancel();
     this.#end("the tunnel closed");
   }
 

@@ -15,16 +15,16 @@ export function dial(server: RelayServer, ca: string | undefined, clock: Clock, 
         : tlsConnect({ host, port, servername: serverName, ALPNProtocols: ["h2"], ...(ca === undefined ? {} : { ca }) });
     handleErrors(socket, (cause) => failed(cause)); // After the first call the promise is settled and later errors change nothing.
     const failed = (cause: Error): void => {
-      if (isSettled) return;
-      settle();
+      if (isFinished) return;
+      finish();
       socket.destroy();
       reject(cause);
     };
     const aborted = (): void => failed(new Error("the tunnel closes"));
     const timer = clock.setTimer(HANDSHAKE_MS, () => failed(new Error(`no connection within ${HANDSHAKE_MS / 1000} s`)));
-    let isSettled = false;
-    const settle = (): void => {
-      isSettled = true;
+    let isFinished = false;
+    const finish = (): void => {
+      isFinished = true;
       timer.cancel();
       signal.removeEventListener("abort", aborted);
     };
@@ -33,7 +33,7 @@ export function dial(server: RelayServer, ca: string | undefined, clock: Clock, 
       if (serverName !== undefined && "alpnProtocol" in socket && socket.alpnProtocol !== "h2") {
         return failed(new Error("the server does not offer HTTP/2"));
       }
-      settle();
+      finish();
       socket.setNoDelay(true);
       resolve(socket);
     });

@@ -1,7 +1,7 @@
 /** Why: who runs a tunnel wants to see what it does; a command line prints these, a test waits for them. */
 import type { TunnelStatus } from "../handshake.js";
 
-export type TunnelEvent =
+export type TunnelClientEvent =
   | { readonly kind: "connecting"; readonly server: string }
   /** Requests come from now on. */
   | {
@@ -34,4 +34,4 @@ export type TunnelEvent =
   /** A request was not let through: 400, 401 or 403. */
   | { readonly kind: "denied"; readonly status: number; readonly path: string; readonly reason: string };
 
-export type OnTunnelEvent = (event: TunnelEvent) => void;
+export type OnTunnelEvent = (event: TunnelClientEvent) => void;

@@ -16,10 +16,10 @@ export interface ForwardPorts {
   readonly onEvent: OnTunnelEvent;
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+type StreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Answers the stream: by the service behind, or with 400, 401 or 403. */
-export function forward(ports: ForwardPorts, stream: ServerHttp2Stream, headers: Headers): void {
+export function forward(ports: ForwardPorts, stream: ServerHttp2Stream, headers: StreamHeaders): void {
   const path = textOf(headers[":path"]) ?? "";
   const destination = parseDestination(path);
   if (destination === undefined) return deny(ports, stream, 400, path, "the path names no destination");

@@ -60,9 +60,9 @@ export class LocalCalls implements AsyncDisposable {
 
   /** Answers the stream, with 502 when nobody is there. `version` undefined: HTTP/2 for cleartext, what TLS agrees on for https. */
   call(request: LocalRequest, service: LocalService, version: "HTTP/1.1" | "HTTP/2.0" | undefined): void {
-    const known = version ?? (service.scheme === "http" ? "HTTP/2.0" : this.#versions.get(service.authority));
-    if (known === undefined) void this.#agree(request, service);
-    else if (known === "HTTP/2.0") this.#callHttp2(request, service);
+    const agreedVersion = version ?? (service.scheme === "http" ? "HTTP/2.0" : this.#versions.get(service.authority));
+    if (agreedVersion === undefined) void this.#agree(request, service);
+    else if (agreedVersion === "HTTP/2.0") this.#callHttp2(request, service);
     else this.#callHttp1(request, service);
   }
 
@@ -80,9 +80,9 @@ export class LocalCalls implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     session.once("close", () => resolve());
     session.close();
-    const late = this.#clock.setTimer(FLUSH_MS, () => session.destroy());
+    const timeout = this.#clock.setTimer(FLUSH_MS, () => session.destroy());
     await promise;
-    late.cancel();
+    timeout.cancel();
   }
 
   // ── HTTP/2 ─────────────────────────────────────────────────────────────────────────────────────
@@ -125,8 +125,8 @@ export class LocalCalls implements AsyncDisposable {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
     });
-    handleErrors(session, () => forget()); // Its streams receive the error too, and answer.
-    const forget = (): void => {
+    handleErrors(session, () => remove()); // Its streams receive the error too, and answer.
+    const remove = (): void => {
       if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
     };
     this.#sessions.set(origin, session);
@@ -138,32 +138,32 @@ export class LocalCalls implements AsyncDisposable {
       slow.cancel();
       if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
-    session.on("goaway", forget);
+    session.on("goaway", remove);
     session.on("close", () => {
       slow.cancel();
       this.#open.delete(session);
-      forget();
+      remove();
     });
-    this.#watchIdle(session, forget);
+    this.#watchIdle(session, remove);
     return session;
   }
 
   /** Node's `session.setTimeout` would keep a session that was destroyed in memory until it is due. */
-  #watchIdle(session: ClientHttp2Session, forget: () => void): void {
+  #watchIdle(session: ClientHttp2Session, remove: () => void): void {
     let bytes = 0;
     let timer: TimerHandle;
-    const look = (): void => {
+    const check = (): void => {
       const { bytesRead = 0, bytesWritten = 0 } = (session.socket as Socket | undefined) ?? {};
       const isIdle = bytesRead + bytesWritten === bytes;
       bytes = bytesRead + bytesWritten;
       if (!isIdle) {
-        timer = this.#clock.setTimer(LOCAL_IDLE_MS, look);
+        timer = this.#clock.setTimer(LOCAL_IDLE_MS, check);
         return;
       }
-      forget(); // What runs on it ends in its own time.
+      remove(); // What runs on it ends in its own time.
       session.close();
     };
-    timer = this.#clock.setTimer(LOCAL_IDLE_MS, look);
+    timer = this.#clock.setTimer(LOCAL_IDLE_MS, check);
     session.once("close", () => timer.cancel());
   }
 

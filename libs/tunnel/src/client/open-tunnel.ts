@@ -7,35 +7,35 @@ import type { TunnelHello } from "../handshake.js";
 import { IdentityVerifier, parsePublicKey } from "../identity.js";
 import { BACKOFF_BOUNDS, BACKOFF_RESET_MS, DRAIN_MS, RESOLVE_EVERY_MS, RESOLVE_RETRY_BOUNDS, SERVERS_MAX } from "../limits.js";
 import { isTunnelName } from "../name.js";
-import { TunnelConnection } from "./connection.js";
+import { ClientConnection } from "./connection.js";
 import type { OnTunnelEvent } from "./events.js";
 import { LocalCalls } from "./local-calls.js";
 import { Locals } from "./locals.js";
-import type { Tunnel, TunnelEnding, TunnelOptions, TunnelReady } from "./options.js";
+import type { ClientTunnel, TunnelEnding, TunnelOptions, TunnelReady } from "./options.js";
 import { parseServer, type RelayServer, resolveServers } from "./servers.js";
 
 /** Starts dialling at once. Throws OPS0001 when the options make no sense. `onEvent` must not throw. */
-export function openTunnel(options: TunnelOptions & { readonly onEvent?: OnTunnelEvent | undefined }): Tunnel {
+export function openTunnel(options: TunnelOptions & { readonly onEvent?: OnTunnelEvent | undefined }): ClientTunnel {
   return new OpenTunnel(options);
 }
 
 /** One relay and who looks after the connection to it. */
-interface Slot {
+interface RelaySlot {
   readonly stop: AbortController;
   readonly running: Promise<void>;
 }
 
 const ID_BYTES = 10;
 
-class OpenTunnel implements Tunnel {
+class OpenTunnel implements ClientTunnel {
   readonly #options: TunnelOptions;
   readonly #onEvent: OnTunnelEvent;
   readonly #locals: Locals;
   readonly #calls: LocalCalls;
   readonly #verifier: IdentityVerifier;
-  readonly #slots = new Map<string, Slot>();
+  readonly #slots = new Map<string, RelaySlot>();
   /** All that are not over, those that drain included. */
-  readonly #connections = new Set<TunnelConnection>();
+  readonly #connections = new Set<ClientConnection>();
   readonly #ready = Promise.withResolvers<TunnelReady | undefined>();
   readonly #ended = Promise.withResolvers<TunnelEnding>();
   readonly #stop = new AbortController();
@@ -56,7 +56,7 @@ class OpenTunnel implements Tunnel {
     this.#locals = new Locals(locals, allow ?? []);
     this.#calls = new LocalCalls(clock);
     this.#verifier = new IdentityVerifier(signingPublicKeys, clock);
-    if (servers !== undefined) this.#want(servers.slice(0, SERVERS_MAX).map(parseServer));
+    if (servers !== undefined) this.#reconcile(servers.slice(0, SERVERS_MAX).map(parseServer));
     else void this.#resolveAgainAndAgain(srv as string);
   }
 
@@ -113,10 +113,10 @@ class OpenTunnel implements Tunnel {
     while (!this.#stop.signal.aborted) {
       let waitMs = RESOLVE_EVERY_MS;
       try {
-        const found = await resolveServers(srv, resolveSrv);
-        if (found.length === 0) throw new Error("there are no records");
+        const records = await resolveServers(srv, resolveSrv);
+        if (records.length === 0) throw new Error("there are no records");
         backoff.reset();
-        if (!this.#stop.signal.aborted) this.#want(found);
+        if (!this.#stop.signal.aborted) this.#reconcile(records);
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause);
         this.#onEvent({ kind: "resolveFailed", srv, reason });
@@ -126,10 +126,10 @@ class OpenTunnel implements Tunnel {
     }
   }
 
-  #want(servers: readonly RelayServer[]): void {
-    const wanted = new Set(servers.map(({ label }) => label));
+  #reconcile(servers: readonly RelayServer[]): void {
+    const desiredLabels = new Set(servers.map(({ label }) => label));
     for (const [label, slot] of this.#slots) {
-      if (wanted.has(label)) continue;
+      if (desiredLabels.has(label)) continue;
       slot.stop.abort();
       this.#slots.delete(label);
     }
@@ -170,11 +170,11 @@ class OpenTunnel implements Tunnel {
     }
   }
 
-  #connect(server: RelayServer): TunnelConnection {
+  #connect(server: RelayServer): ClientConnection {
     const { ca, clock } = this.#options;
     const connectionId = this.#newId();
     this.#onEvent({ kind: "connecting", server: server.label });
-    const connection = new TunnelConnection({
+    const connection = new ClientConnection({
       server,
       ca,
       clock,

@@ -56,7 +56,7 @@ export type TunnelEnding =
   | { readonly kind: "closed" }
   | { readonly kind: "refused"; readonly status: "unauthorized" | "bad-tunnel-name" | "too-many-tunnels" | "name-changed" };
 
-export interface Tunnel extends AsyncDisposable {
+export interface ClientTunnel extends AsyncDisposable {
   /** Resolves when the first connection serves; undefined when the tunnel ends before. Never rejects. */
   readonly ready: Promise<TunnelReady | undefined>;
   /** Resolves when nothing is left of it. Never rejects. */

@@ -44,7 +44,7 @@ export interface RemotePort extends AsyncDisposable {
   readonly url: string;
 }
 
-type Request = IncomingMessage | Http2ServerRequest;
+type RemotePortRequest = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
 /** No method of HTTP/1.1 begins like this. */
@@ -72,7 +72,7 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
           ...(options.ca === undefined ? {} : { ca: options.ca }),
         })
       : new HttpAgent({ keepAlive: true, maxFreeSockets: LOCAL_SOCKETS_MAX });
-  const answer = (request: Request, response: Response): void => void pass(options, target, agent, request, response);
+  const answer = (request: RemotePortRequest, response: Response): void => void pass(options, target, agent, request, response);
   const http1 = createHttpServer(
     { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, headersTimeout), noDelay: true },
     answer,
@@ -136,7 +136,7 @@ async function pass(
   { credential, onEvent }: RemotePortOptions,
   target: URL,
   agent: HttpAgent,
-  request: Request,
+  request: RemotePortRequest,
   response: Response,
 ): Promise<void> {
   const method = request.method ?? "GET";

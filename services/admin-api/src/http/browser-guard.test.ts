@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Guard } from "@perdure/role/http";
+import type { RequestGuard } from "@perdure/role/http";
 import { browserGuard, guardsInTurn } from "./browser-guard.js";
 
 const guard = browserGuard({ advertisedAddress: "https://Perdure.corp.example/", allowedHosts: ["box", "localhost:5173"] });
@@ -80,7 +80,7 @@ test("what is refused says which setting helps, and does not repeat everything i
 });
 
 test("of several guards the first has the word, and what any of them hides is hidden", () => {
-  const never: Guard = { hidden: ["x-secret"], refusal: () => ({ status: 401, headers: {}, body: "{}" }) };
+  const never: RequestGuard = { hidden: ["x-secret"], refusal: () => ({ status: 401, headers: {}, body: "{}" }) };
   const both = guardsInTurn([undefined, never, guard]);
   expect(both.hidden).toEqual(["x-secret"]);
   expect(both.refusal("POST", "/", { origin: "null" })?.status).toBe(401);

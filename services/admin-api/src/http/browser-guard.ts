@@ -9,7 +9,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { type ErrorCode, PerdureError } from "@perdure/base";
-import type { Guard, Refusal } from "@perdure/role/http";
+import type { RequestGuard, GuardRefusal } from "@perdure/role/http";
 
 export interface BrowserGuardOptions {
   /** How the API is reached from outside, when it is said. */
@@ -19,7 +19,7 @@ export interface BrowserGuardOptions {
 }
 
 /** Refuses with OPS0100 (another origin) and OPS0101 (another host name). */
-export function browserGuard({ advertisedAddress, allowedHosts }: BrowserGuardOptions): Guard {
+export function browserGuard({ advertisedAddress, allowedHosts }: BrowserGuardOptions): RequestGuard {
   const advertised = advertisedAddress === undefined ? [] : [new URL(advertisedAddress).host];
   const hosts: ReadonlySet<string> = new Set([...advertised, ...allowedHosts].map((host) => host.toLowerCase()));
   const hostnames: ReadonlySet<string> = new Set([...hosts].map(hostnameOf));
@@ -36,7 +36,7 @@ export function browserGuard({ advertisedAddress, allowedHosts }: BrowserGuardOp
 }
 
 /** The first that refuses has the word. */
-export function guardsInTurn(guards: readonly (Guard | undefined)[]): Guard {
+export function guardsInTurn(guards: readonly (RequestGuard | undefined)[]): RequestGuard {
   const all = guards.filter((guard) => guard !== undefined);
   return {
     hidden: all.flatMap(({ hidden }) => hidden),
@@ -84,7 +84,7 @@ function hostnameOf(host: string): string {
 /** Of a header that is repeated to people. */
 const SHOWN_CHARS_MAX = 100;
 
-function otherHost(host: string): Refusal {
+function otherHost(host: string): GuardRefusal {
   const shown = host.slice(0, SHOWN_CHARS_MAX);
   return refused(
     "OPS0101",
@@ -94,7 +94,7 @@ function otherHost(host: string): Refusal {
 
 const OTHER_ORIGIN = refused("OPS0100", "a web page of another origin may change nothing here");
 
-function refused(code: ErrorCode, detail: string): Refusal {
+function refused(code: ErrorCode, detail: string): GuardRefusal {
   const { http, message } = new PerdureError(code, detail);
   return { status: http, headers: { "cache-control": "no-store" }, body: JSON.stringify({ message, restate_code: code }) };
 }

@@ -5,8 +5,8 @@
 import { openEndpoints, openPeerCredentials, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
 import {
   followChanges,
-  type Leadership,
-  latePostgresArchive,
+  type LeaderTerm,
+  deferredPostgresArchive,
   openPostgresMetadataStore,
   PostgresLeadership,
 } from "@perdure/driver-postgres";
@@ -67,12 +67,12 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
     available("the database", () => openPostgresMetadataStore({ url, environment, observer }, logger)),
   );
   const connections = await lifecycle.start("Redis", () => available("Redis", () => connectRedis(redis, peerPorts)));
-  await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
+  await lifecycle.awaitPart("registry's state", () => client.untilReady(lifecycle.stopping));
 
   const { registry } = client;
   const { partitions, rows, directory } = workers;
   const store = await lifecycle.start("partition store", () => new RedisPartitionStore(connections, { environment }));
-  const archive = await lifecycle.start("archive", () => latePostgresArchive({ url, environment, observer }, peerPorts));
+  const archive = await lifecycle.start("archive", () => deferredPostgresArchive({ url, environment, observer }, peerPorts));
   const partitionCount = (): number => directory.partitionCount;
   const insight = clusterInsight(
     archived(store, archive, () => clock.nowMs()),
@@ -90,7 +90,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
     followChanges({ store: metadata, clock, logger }, [{ prefix: BATCHES_PREFIX, reload: () => batches.look() }]),
   );
   // One of all management APIs runs the batches that any of them began.
-  const lead = (leadership: Leadership) => batches.lead(() => leadership.isSure);
+  const lead = (leadership: LeaderTerm) => batches.lead(() => leadership.isSure);
   const ballot = { lead, clock, logger: batchParts.logger };
   await lifecycle.start("leader of batches", () => new PostgresLeadership({ url, environment, name: "batches" }, ballot));
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
 import type { SizedArchive } from "@perdure/driver-postgres";
-import { askRedisPulse, type RedisConnections, readActions } from "@perdure/driver-redis";
+import { readRedisStatus, type RedisConnections, readActions } from "@perdure/driver-redis";
 import { ARCHIVE_SIZE_KEPT_MS, USAGE_MS } from "../limits.js";
 import type { UsageReport } from "../ports.js";
 
@@ -30,7 +30,7 @@ export function clusterUsage({ connections, environment, archive, clock }: Clust
   return async () => {
     const [{ source, actions }, { dataBytes }, inArchive] = await Promise.all([
       readActions(connections, environment, randomUUID),
-      askRedisPulse(connections, USAGE_MS),
+      readRedisStatus(connections, USAGE_MS),
       archivedBytes(),
     ]);
     // Of a Redis that others use too nobody knows whose the bytes are.

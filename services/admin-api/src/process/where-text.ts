@@ -1,10 +1,10 @@
 /** Why: the thread that runs statements opens Redis and the archive itself, and what starts a thread is text. */
 import { PerdureError, Secret } from "@perdure/base";
-import type { RedisOptions } from "@perdure/driver-redis";
+import type { RedisConnectionOptions } from "@perdure/driver-redis";
 
 interface Told {
   readonly environment: string;
-  readonly redis: RedisOptions;
+  readonly redis: RedisConnectionOptions;
   readonly postgresUrl: string;
 }
 
@@ -15,7 +15,7 @@ export function whereText({ environment, redis: { password, ...rest }, postgresU
 
 /** Throws OPS0003 when the text is none of ours. */
 export function whereOf(text: string): Told {
-  const told = JSON.parse(text) as Partial<Told> & { redis?: Omit<RedisOptions, "password">; password?: string };
+  const told = JSON.parse(text) as Partial<Told> & { redis?: Omit<RedisConnectionOptions, "password">; password?: string };
   const { environment, redis, password, postgresUrl } = told;
   if (environment === undefined || redis === undefined || postgresUrl === undefined)
     throw new PerdureError("OPS0003", "a thread was not told where Redis and the archive are");

@@ -1,20 +1,20 @@
 /** Why: the gateway as a process: its role on what tenancy tells over gRPC. */
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { firstNews, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
+import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge, trustedProxiesOf } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
-import { EnvironmentPorts } from "../environment-ports.js";
+import { EnvironmentPortListeners } from "../environment-ports.js";
 import { createCloudGateway } from "../gateway.js";
 import type { NetworkLimits } from "../limits.js";
 import { gatewayMetrics, observeGateway } from "../metrics.js";
-import type { Settings } from "./config.js";
+import type { CloudGatewaySettings } from "./config.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when callers are served; until tenancy has been heard the process is not
  * ready. Rejects with RT0004 (address), OPS0001 (settings).
  */
-export async function startCloudGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startCloudGateway(settings: CloudGatewaySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const tls = await openPeerCredentials(settings.tls, ports);
   const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
@@ -35,7 +35,7 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
       },
     };
   });
-  await lifecycle.awaitPart("tenancy's news", () => firstNews(tenancy, lifecycle.stopping));
+  await lifecycle.awaitPart("tenancy's news", () => firstChange(tenancy, lifecycle.stopping));
 
   const gateway = await lifecycle.start("gateway", () => {
     const edge = tracedEdge(ports, "server");
@@ -64,12 +64,12 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
     callers: () => gateway.stats.callers,
     environments: () => gateway.stats.environments,
   });
-  const ingress = await lifecycle.prepare(() => gateway.listen({ door: "ingress", certificates, ...listenOn(settings.ingress) }));
-  const admin = await lifecycle.prepare(() => gateway.listen({ door: "admin", certificates, ...listenOn(settings.admin) }));
+  const ingress = await lifecycle.prepare(() => gateway.listen({ endpoint: "ingress", certificates, ...listenOn(settings.ingress) }));
+  const admin = await lifecycle.prepare(() => gateway.listen({ endpoint: "admin", certificates, ...listenOn(settings.admin) }));
   const { environmentPorts } = settings;
   if (environmentPorts.enabled) {
     const host = environmentPorts.bindAddress;
-    await lifecycle.start("environments' ports", () => new EnvironmentPorts(gateway, tenancy, logger, { host }));
+    await lifecycle.start("environments' ports", () => new EnvironmentPortListeners(gateway, tenancy, logger, { host }));
   }
   const scheme = certificates === undefined ? "http" : "https";
   return {
@@ -79,13 +79,13 @@ export async function startCloudGateway(settings: Settings, ports: ProcessPorts)
   };
 }
 
-function networkLimitsOf({ limits }: Settings): NetworkLimits {
+function networkLimitsOf({ limits }: CloudGatewaySettings): NetworkLimits {
   const { wrongCredentialsPerMinute, lookupsAtOnce, anonymousBurst, anonymousPerSecond } = limits;
   return { unauthorizedPerMinute: wrongCredentialsPerMinute, lookupsMax: lookupsAtOnce, anonymousBurst, anonymousPerSecond };
 }
 
 /** Throws OPS0001 when the file cannot be read. */
-function forwardingOf({ forwardingKeyFile: path }: Settings): ForwardingKeys | undefined {
+function forwardingOf({ forwardingKeyFile: path }: CloudGatewaySettings): ForwardingKeys | undefined {
   if (path === undefined) return undefined;
   return ForwardingKeys.parse(readSettingFile("forwarding-key-file", path), "forwarding-key-file");
 }

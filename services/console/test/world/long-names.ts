@@ -1,5 +1,5 @@
 /** Why: layouts break on names as long as those of real projects; the shop's are short. */
-import { type Answer, eventually, type World } from "@perdure/conformance";
+import { type HttpAnswer, eventually, type TestWorld } from "@perdure/conformance";
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 
 const HOUR_MS = 3_600_000;
@@ -51,7 +51,7 @@ export interface LongNamesData {
 }
 
 /** Something on every page; it is done when the handler that waits for an answer is suspended. */
-export async function fillLongNames({ admin, ingress }: World): Promise<LongNamesData> {
+export async function fillLongNames({ admin, ingress }: TestWorld): Promise<LongNamesData> {
   const send = async (...sending: Parameters<typeof ingress.send>) => (await ingress.send(...sending)).invocationId;
   await ingress.result(["NotificationDeliveryService", "sendConfirmationEmail"], "ada@example.com");
   await ingress.result(["InventoryReservation", KEY, "reserveQuantity"], 12);
@@ -83,7 +83,7 @@ export async function fillLongNames({ admin, ingress }: World): Promise<LongName
   return { deploymentId, scheduleId, waiting, key: KEY };
 }
 
-async function done(request: Promise<Answer>): Promise<unknown> {
+async function done(request: Promise<HttpAnswer>): Promise<unknown> {
   const { status, text, json } = await request;
   if (status >= 300) throw new Error(`${status}: ${text}`);
   return json;

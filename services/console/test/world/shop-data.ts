@@ -1,5 +1,5 @@
 /** Why: lists and charts are looked at with something in them: a day of the shop, in a second. */
-import type { World } from "@perdure/conformance";
+import type { TestWorld } from "@perdure/conformance";
 
 const AN_HOUR_MS = 3_600_000;
 
@@ -23,7 +23,7 @@ export interface ShopData {
   readonly holder: string;
 }
 
-export async function fillShop({ ingress }: World): Promise<ShopData> {
+export async function fillShop({ ingress }: TestWorld): Promise<ShopData> {
   const send = async (...sending: Parameters<typeof ingress.send>): Promise<string> =>
     (await ingress.send(...sending)).invocationId;
   const place = ["Orders", "place"] as const;

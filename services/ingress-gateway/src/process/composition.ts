@@ -4,18 +4,18 @@
  */
 import { openPeerCredentials, openRegistryClient, openWorkers, required } from "@perdure/cluster";
 import { type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
-import { checkAddress, openDoor, openProbes } from "@perdure/role/http";
+import { checkAddress, openListener, openProbes } from "@perdure/role/http";
 import { invocationSpans, invocationTracing } from "@perdure/role/tracing";
 import { ingressOptionsOf } from "../config.js";
 import { createIngress } from "../ingress.js";
 import { ingressMetrics, observeIngress } from "../metrics.js";
-import type { Settings } from "./config.js";
+import type { IngressGatewaySettings } from "./config.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when callers are served; until a registry and a worker have been heard the
  * process is not ready. Rejects with RT0004 (address), OPS0001 (settings).
  */
-export async function startGateway(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startGateway(settings: IngressGatewaySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const tls = await openPeerCredentials(settings.tls, ports);
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
@@ -27,8 +27,8 @@ export async function startGateway(settings: Settings, ports: ProcessPorts): Pro
   const peerPorts = { clock, logger };
   const workers = await lifecycle.start("workers", () => openWorkers({ addresses: seeds, tls }, peerPorts));
   const client = await lifecycle.start("registry", () => openRegistryClient({ addresses: registries, tls }, false, peerPorts));
-  await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
-  await lifecycle.awaitPart("leaders", () => workers.untilKnown(lifecycle.stopping));
+  await lifecycle.awaitPart("registry's state", () => client.untilReady(lifecycle.stopping));
+  await lifecycle.awaitPart("leaders", () => workers.untilReady(lifecycle.stopping));
 
   const tracing = invocationTracing(ports);
   const ingress = createIngress(
@@ -46,9 +46,9 @@ export async function startGateway(settings: Settings, ports: ProcessPorts): Pro
     ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
   );
   observeIngress(metrics, ingress, () => client.registry.syncAgeMs);
-  const door = await lifecycle.start("ingress", () => openDoor(settings.ingress, ingress.listen, ingress.close));
+  const listener = await lifecycle.start("ingress", () => openListener(settings.ingress, ingress.listen, ingress.close));
   return {
-    ingress: settings.ingress.advertisedAddress ?? `http://localhost:${door.port}/`,
+    ingress: settings.ingress.advertisedAddress ?? `http://localhost:${listener.port}/`,
     probes: `http://localhost:${probes.port}/readyz`,
   };
 }

@@ -22,7 +22,7 @@ export const settings = group("Settings of perdure-gateway. Every line can be se
   worker: group("Where the workers are.", { addresses: workerAddresses }),
 });
 
-export type Settings = z.output<typeof settings>;
+export type IngressGatewaySettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

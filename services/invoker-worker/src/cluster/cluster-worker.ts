@@ -7,7 +7,7 @@ import type { Partitions, RegistryView } from "@perdure/control";
 import {
   LeaderDirectory,
   type LeadershipStatus,
-  leadersSeen,
+  directoryUpdateOf,
   linksToWorkers,
   type PeerCredentials,
   RemotePartitions,
@@ -63,7 +63,7 @@ export interface ClusterWorker extends AsyncDisposable {
   readonly slots: Slots;
   /** What the gRPC server answers with. */
   readonly served: ServedPartitions;
-  readonly led: LeaderPartitions;
+  readonly leaderPartitions: LeaderPartitions;
   /** All partitions, wherever they are led. */
   readonly partitions: Partitions;
   readonly deliveries: Deliveries;
@@ -97,7 +97,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
   const ownLeases = new OwnLeases(options.id, clock);
-  const { leaderPartitions: led, leadership, courier } = createLeadingWorker(
+  const { leaderPartitions, leadership, courier } = createLeadingWorker(
     {
       counters,
       metrics,
@@ -127,8 +127,8 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       remote,
       publish(members, holders) {
-        ownLeases.seen(holders);
-        directory.learn(leadersSeen(partitionCount, members, holders));
+        ownLeases.update(holders);
+        directory.learn(directoryUpdateOf(partitionCount, members, holders));
       },
       clock,
       logger,
@@ -139,16 +139,16 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   await leadership.start();
   return {
     served: {
-      partitions: led,
-      leads: (id) => led.leads(id),
-      epochOf: (id) => led.epochOf(id),
-      deliver: led.deliver.bind(led),
+      partitions: leaderPartitions,
+      leads: (id) => leaderPartitions.leads(id),
+      epochOf: (id) => leaderPartitions.epochOf(id),
+      deliver: leaderPartitions.deliver.bind(leaderPartitions),
       directory,
       logger,
     },
     counters,
     slots,
-    led,
+    leaderPartitions,
     partitions: remote,
     deliveries: { partitionCount, deliver: courier.deliver },
     leading: () => leadership.leading,

@@ -5,26 +5,26 @@ import { OwnLeases } from "./own-leases.js";
 test("a lease is dated from its first sight, ends later with each renewal, and begins anew with another epoch", () => {
   let nowMs = 1_000;
   const leases = new OwnLeases("w", { ...systemClock, nowMs: () => nowMs });
-  leases.seen([{ worker: "w", epoch: 1 }, { worker: "other", epoch: 9, leftMs: 500 }, undefined]);
+  leases.update([{ worker: "w", epoch: 1 }, { worker: "other", epoch: 9, leftMs: 500 }, undefined]);
   expect(leases.of([0])).toEqual([{ partition: 0, epoch: 1, sinceMs: 1_000, leaseExpiresAtMs: undefined }]);
 
   nowMs = 1_250;
-  leases.seen([{ worker: "w", epoch: 1, leftMs: 2_000 }]);
+  leases.update([{ worker: "w", epoch: 1, leftMs: 2_000 }]);
   nowMs = 1_500;
-  leases.seen([{ worker: "w", epoch: 1 }]); // The medium does not always say how long.
+  leases.update([{ worker: "w", epoch: 1 }]); // The medium does not always say how long.
   expect(leases.of([0])).toEqual([{ partition: 0, epoch: 1, sinceMs: 1_000, leaseExpiresAtMs: 3_250 }]);
 
-  leases.seen([{ worker: "w", epoch: 3, leftMs: 2_000 }]);
+  leases.update([{ worker: "w", epoch: 3, leftMs: 2_000 }]);
   expect(leases.of([0])).toEqual([{ partition: 0, epoch: 3, sinceMs: 1_500, leaseExpiresAtMs: 3_500 }]);
 });
 
 test("what another worker leads, or is not led yet, is left out", () => {
   const leases = new OwnLeases("w", systemClock);
-  leases.seen([
+  leases.update([
     { worker: "w", epoch: 1 },
     { worker: "w", epoch: 1 },
   ]);
-  leases.seen([
+  leases.update([
     { worker: "other", epoch: 2 },
     { worker: "w", epoch: 1 },
   ]);

@@ -20,7 +20,7 @@ export class OwnLeases {
   }
 
   /** `holders[p]`: the holder of the lease of partition p, read at this moment. */
-  seen(holders: readonly (LeaseHolder | undefined)[]): void {
+  update(holders: readonly (LeaseHolder | undefined)[]): void {
     const nowMs = this.#clock.nowMs();
     for (const [partition, holder] of holders.entries()) {
       if (holder?.worker !== this.#id) {
@@ -28,8 +28,8 @@ export class OwnLeases {
         continue;
       }
       const { epoch, leftMs } = holder;
-      const known = this.#leases.get(partition);
-      const lease = known?.epoch === epoch ? known : { epoch, sinceMs: nowMs, leaseExpiresAtMs: undefined };
+      const current = this.#leases.get(partition);
+      const lease = current?.epoch === epoch ? current : { epoch, sinceMs: nowMs, leaseExpiresAtMs: undefined };
       if (leftMs !== undefined) lease.leaseExpiresAtMs = nowMs + leftMs;
       this.#leases.set(partition, lease);
     }

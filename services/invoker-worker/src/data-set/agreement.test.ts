@@ -1,11 +1,11 @@
 /** The record of a data set in memory, and partitions that carry its mark: new, old, lost, foreign, restored, and half-way through. */
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger } from "@perdure/base";
-import { INCARNATION_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
+import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
 import { createMemoryMetadataStore, readDataSet } from "@perdure/metadata";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { acceptLoss } from "./accept-loss.js";
-import { type Agreed, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type Mismatch } from "./agreement.js";
+import { type AgreedDataSet, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type DataSetMismatch } from "./agreement.js";
 
 /** Redis, as far as marks go. It breaks off before its `failsAt`th mark or read. */
 class Partitions implements MarkedPartitions {
@@ -40,8 +40,8 @@ class Partitions implements MarkedPartitions {
       const present = this.stored[partition];
       const epoch = this.epochs[partition] ?? 0;
       if (present !== mark && replaces !== undefined) {
-        this.epochs[partition] = Math.max(epoch, replaces.epochBase) + INCARNATION_EPOCHS;
-        this.incarnation = replaces.incarnation;
+        this.epochs[partition] = Math.max(epoch, replaces.epochBase) + INSTANCE_EPOCHS;
+        this.incarnation = replaces.instance;
       } else if (present !== undefined && present !== mark) return { kind: "foreign", mark: present };
       this.stored[partition] = mark;
       epochMax = Math.max(epochMax, this.epochs[partition] ?? 0);
@@ -72,18 +72,18 @@ function world() {
   const partitions = new Partitions();
   const random = new SeededRandom(1);
   const ports = { metadata, partitions, clock: new VirtualClock(), random, logger: silentLogger };
-  const start = (options: Partial<AgreementOptions> = {}, of: Partial<typeof ports> = {}): Promise<Agreed | Mismatch> =>
+  const start = (options: Partial<AgreementOptions> = {}, of: Partial<typeof ports> = {}): Promise<AgreedDataSet | DataSetMismatch> =>
     agreeOnDataSet({ ...ports, ...of }, { partitionCount: 3, incarnation: undefined, acceptDataLoss: undefined, ...options });
   const record = async () => (await readDataSet(metadata)) as NonNullable<Awaited<ReturnType<typeof readDataSet>>>;
-  const agreed = async (options: Partial<AgreementOptions> = {}): Promise<Agreed> => {
+  const agreed = async (options: Partial<AgreementOptions> = {}): Promise<AgreedDataSet> => {
     const outcome = await start(options);
     expect(outcome.kind).toBe("agreed");
-    return outcome as Agreed;
+    return outcome as AgreedDataSet;
   };
-  const refused = async (options: Partial<AgreementOptions> = {}): Promise<Mismatch> => {
+  const refused = async (options: Partial<AgreementOptions> = {}): Promise<DataSetMismatch> => {
     const outcome = await start(options);
     expect(outcome.kind).toBe("mismatch");
-    return outcome as Mismatch;
+    return outcome as DataSetMismatch;
   };
   const accept = (lost: string) => acceptLoss(ports, lost);
   return { metadata, partitions, start, record, agreed, refused, accept };
@@ -176,7 +176,7 @@ describe("an environment whose data are known", () => {
     expect(after.id).not.toBe(lost);
     expect(after.incarnation).toBe(after.id);
     expect(partitions.incarnation).toBe(after.id);
-    expect(Math.min(...partitions.epochs)).toBeGreaterThan(INCARNATION_EPOCHS);
+    expect(Math.min(...partitions.epochs)).toBeGreaterThan(INSTANCE_EPOCHS);
     expect(await record()).toMatchObject({
       accepted: [{ lostId: lost, reason: "accept-data-loss", atMs: expect.any(Number) }],
     });
@@ -184,7 +184,7 @@ describe("an environment whose data are known", () => {
     partitions.empty();
     await refused({ acceptDataLoss: lost }); // The setting was left behind.
     await agreed({ acceptDataLoss: after.id });
-    expect(Math.min(...partitions.epochs)).toBeGreaterThanOrEqual(Math.max(...epochs) + INCARNATION_EPOCHS);
+    expect(Math.min(...partitions.epochs)).toBeGreaterThanOrEqual(Math.max(...epochs) + INSTANCE_EPOCHS);
   });
 
   test("is replaced by the next start, wherever the one that accepted the loss stopped", async () => {
@@ -265,7 +265,7 @@ describe("a restored environment", () => {
     const { agreed, record } = world();
     const { id } = await agreed();
     expect(await agreed({ incarnation: "uid-2" })).toMatchObject({ id, incarnation: "uid-2" });
-    expect((await record()).epochBase).toBe(INCARNATION_EPOCHS);
+    expect((await record()).epochBase).toBe(INSTANCE_EPOCHS);
     expect(await agreed({ incarnation: "uid-3" })).toMatchObject({ id, incarnation: "uid-3" });
     expect(await agreed({ incarnation: "uid-2" })).toMatchObject({ id, incarnation: "uid-3" });
     expect(await agreed()).toMatchObject({ id, incarnation: "uid-3" });

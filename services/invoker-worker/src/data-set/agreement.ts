@@ -16,7 +16,7 @@
  * first marks are placed, or a process that was frozen while it placed them wakes up after Redis was emptied.
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
-import { INCARNATION_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
+import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
 import {
   type AcceptedLoss,
   type MetadataStore,
@@ -54,14 +54,14 @@ export interface AgreementOptions {
   readonly acceptDataLoss: string | undefined;
 }
 
-export interface Mismatch {
+export interface DataSetMismatch {
   readonly kind: "mismatch";
   /** What `accept-data-loss` must name: the mark in the record; without a record the one in Redis. */
   readonly mark: string;
   readonly detail: string;
 }
 
-export interface Agreed {
+export interface AgreedDataSet {
   readonly kind: "agreed";
   readonly id: string;
   readonly partitionCount: number;
@@ -70,7 +70,7 @@ export interface Agreed {
 }
 
 /** Rejects with STO0001 when PostgreSQL or Redis does not answer, STO0003 when the record cannot be understood. */
-export async function agreeOnDataSet(ports: AgreementPorts, options: AgreementOptions): Promise<Agreed | Mismatch> {
+export async function agreeOnDataSet(ports: AgreementPorts, options: AgreementOptions): Promise<AgreedDataSet | DataSetMismatch> {
   for (let step = 0; step < AGREEMENT_STEPS_MAX; step++) {
     const record = await readDataSet(ports.metadata);
     const outcome = await nextStep(record, ports, options);
@@ -85,7 +85,7 @@ function nextStep(record: StoredDataSet | undefined, ports: AgreementPorts, opti
   return record.state === "established" ? compare(record, ports, options) : place(record, ports, options);
 }
 
-async function create(ports: AgreementPorts, options: AgreementOptions): Promise<Mismatch | undefined> {
+async function create(ports: AgreementPorts, options: AgreementOptions): Promise<DataSetMismatch | undefined> {
   const { partitions, metadata, random, logger } = ports;
   const partitionCount = (await partitions.count()) ?? options.partitionCount;
   const present = (await partitions.marks(partitionCount)).find((mark) => mark !== undefined);
@@ -103,12 +103,12 @@ async function create(ports: AgreementPorts, options: AgreementOptions): Promise
   return undefined;
 }
 
-async function place(record: StoredDataSet, ports: AgreementPorts, options: AgreementOptions): Promise<Mismatch | undefined> {
+async function place(record: StoredDataSet, ports: AgreementPorts, options: AgreementOptions): Promise<DataSetMismatch | undefined> {
   const { id, partitionCount, epochBase } = record;
   const { partitions, metadata } = ports;
   // A data set that replaces another counts from zero, so it has an incarnation of its own even where none is set.
   const incarnation = incarnationOf(record) ?? id;
-  const replaces = record.state === "replacing" ? { epochBase, incarnation } : undefined;
+  const replaces = record.state === "replacing" ? { epochBase, instance: incarnation } : undefined;
   const placed = await partitions.place(partitionCount, id, replaces);
   if (placed.kind === "foreign") {
     const detail = `the data set ${id} was being created, and partitions in Redis carry the mark ${placed.mark} of another one. Check 'redis.url'.`;
@@ -123,7 +123,7 @@ async function compare(
   record: StoredDataSet,
   ports: AgreementPorts,
   options: AgreementOptions,
-): Promise<Agreed | Mismatch | undefined> {
+): Promise<AgreedDataSet | DataSetMismatch | undefined> {
   const { id, partitionCount, incarnations, epochBase } = record;
   const { partitions, metadata } = ports;
   const [count, marks] = await Promise.all([partitions.count(), partitions.marks(partitionCount)]);
@@ -135,7 +135,7 @@ async function compare(
   const { incarnation } = options;
   if (incarnation !== undefined && !incarnations.includes(incarnation)) {
     // The partitions are about to jump (`beginIncarnation`), and what replaces them one day must begin beyond that.
-    const next = { incarnations: [...incarnations, incarnation], epochBase: epochBase + INCARNATION_EPOCHS };
+    const next = { incarnations: [...incarnations, incarnation], epochBase: epochBase + INSTANCE_EPOCHS };
     await writeDataSet(metadata, { ...record, ...next });
     return undefined;
   }
@@ -150,8 +150,8 @@ function problemWith(
 ): string | undefined {
   const other = marks.filter((mark) => mark !== id);
   if (other.length > 0) {
-    const found = other.find((mark) => mark !== undefined);
-    const instead = found === undefined ? "they carry none" : `one carries ${found}`;
+    const otherMark = other.find((mark) => mark !== undefined);
+    const instead = otherMark === undefined ? "they carry none" : `one carries ${otherMark}`;
     return `${other.length} of ${partitionCount} partitions in Redis do not carry the mark ${id} of this environment's data set; ${instead}`;
   }
   if (count !== undefined && count !== partitionCount)
@@ -171,12 +171,12 @@ function incarnationOf({ accepted, incarnations, id }: StoredDataSet): string | 
 
 /** The mismatch, unless the operator has accepted it: then the record says what replaces the data, and undefined is returned. */
 async function acceptOr(
-  mismatch: Mismatch,
+  mismatch: DataSetMismatch,
   record: StoredDataSet,
   lostId: string | undefined,
   { partitions, metadata, clock, random, logger }: AgreementPorts,
   { incarnation, acceptDataLoss }: AgreementOptions,
-): Promise<Mismatch | undefined> {
+): Promise<DataSetMismatch | undefined> {
   const isRestored = incarnation !== undefined && !record.incarnations.includes(incarnation);
   if (!isRestored && acceptDataLoss !== mismatch.mark) return mismatch;
   const reason = isRestored ? `incarnation ${incarnation}` : "accept-data-loss";

@@ -37,28 +37,28 @@ function world(isRecorded = true) {
 describe("the guard of a data set", () => {
   test("refuses when one mark of a poll is missing or different, and allows again when all of a poll are right", () => {
     const { guard, changes } = world();
-    guard.found(["ours", "ours"]);
+    guard.onMarks(["ours", "ours"]);
     expect(changes).toEqual([]);
-    guard.found(["ours", undefined]);
-    guard.found(["theirs", "ours"]);
+    guard.onMarks(["ours", undefined]);
+    guard.onMarks(["theirs", "ours"]);
     expect(changes).toEqual([true]);
-    guard.found(["ours"]);
+    guard.onMarks(["ours"]);
     expect(guard.isMismatched).toBe(true);
-    guard.found(["ours", "ours"]);
+    guard.onMarks(["ours", "ours"]);
     expect(changes).toEqual([true, false]);
   });
 
   test("takes the mark of the record when the loss was accepted, and allows when the partitions carry it", async () => {
     const { guard, changes, state, pass } = world();
-    guard.found([undefined, undefined]);
+    guard.onMarks([undefined, undefined]);
     state.record = { ...established("new"), state: "replacing" };
     await pass(MISMATCH_CHECK_MS);
-    guard.found(["new", "new"]);
+    guard.onMarks(["new", "new"]);
     expect(guard.id).toBe("ours");
     state.record = established("new");
     await pass(MISMATCH_CHECK_MS);
     expect(guard.id).toBe("new");
-    guard.found(["new", "new"]);
+    guard.onMarks(["new", "new"]);
     expect(changes).toEqual([true, false]);
   });
 
@@ -67,11 +67,11 @@ describe("the guard of a data set", () => {
     state.record = undefined;
     await pass(RECORD_CHECK_MS);
     expect(changes).toEqual([true]);
-    guard.found(["ours", "ours"]);
+    guard.onMarks(["ours", "ours"]);
     expect(guard.isMismatched).toBe(true);
     state.record = established("ours");
     await pass(MISMATCH_CHECK_MS);
-    guard.found(["ours", "ours"]);
+    guard.onMarks(["ours", "ours"]);
     expect(changes).toEqual([true, false]);
   });
 
@@ -80,12 +80,12 @@ describe("the guard of a data set", () => {
     state.record = "away";
     await pass(MISMATCH_CHECK_MS);
     expect(state.reads).toBe(1);
-    guard.found(["ours", "ours"]);
+    guard.onMarks(["ours", "ours"]);
     expect(changes).toEqual([]);
     state.record = established("theirs");
     await pass(RECORD_CHECK_MS);
     expect(changes).toEqual([true]);
-    guard.found(["ours", "ours"]);
+    guard.onMarks(["ours", "ours"]);
     expect(guard.isMismatched).toBe(true);
     await guard[Symbol.asyncDispose]();
     const { reads } = state;

@@ -47,7 +47,7 @@ export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
     return this.#isMismatched;
   }
 
-  found(marks: readonly (string | undefined)[]): void {
+  onMarks(marks: readonly (string | undefined)[]): void {
     const other = marks.filter((mark) => mark !== this.#id);
     if (other.length > 0 || !this.#isRecorded) return this.#refuse(other);
     // One partition that is right says nothing about the others.

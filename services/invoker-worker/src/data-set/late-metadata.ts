@@ -1,14 +1,14 @@
 /** Why: a worker must start, and go on, while PostgreSQL is away; it connects when the record of the data set is first needed. */
 import type { Logger } from "@perdure/base";
-import { openPostgresMetadataStore, type PostgresOptions } from "@perdure/driver-postgres";
+import { openPostgresMetadataStore, type PostgresConnectionOptions } from "@perdure/driver-postgres";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 
-export class LateMetadata implements Pick<MetadataStore, "get" | "write">, AsyncDisposable {
-  readonly #options: PostgresOptions;
+export class DeferredMetadata implements Pick<MetadataStore, "get" | "write">, AsyncDisposable {
+  readonly #options: PostgresConnectionOptions;
   readonly #logger: Logger;
   #opening: Promise<MetadataStore> | undefined;
 
-  constructor(options: PostgresOptions, logger: Logger) {
+  constructor(options: PostgresConnectionOptions, logger: Logger) {
     this.#options = options;
     this.#logger = logger;
   }

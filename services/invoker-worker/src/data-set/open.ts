@@ -7,16 +7,16 @@ import type { RedisConnections } from "@perdure/driver-redis";
 import { type MetadataStore, readDataSet } from "@perdure/metadata";
 import { type ProcessPorts, untilAvailable } from "@perdure/role";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS } from "../limits.js";
-import { type Agreed, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type Mismatch } from "./agreement.js";
+import { type AgreedDataSet, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type DataSetMismatch } from "./agreement.js";
 import { DataSetGuard } from "./guard.js";
 import { markedPartitions } from "./marked-partitions.js";
 
-export interface OpenDataSet extends Omit<Agreed, "kind"> {
+export interface OpenDataSet extends Omit<AgreedDataSet, "kind"> {
   readonly guard: DataSetGuard;
 }
 
 /** Environment name and settings of the agreement. */
-export interface DataSetOptions extends AgreementOptions {
+export interface WorkerDataSetOptions extends AgreementOptions {
   readonly environment: string;
 }
 
@@ -30,7 +30,7 @@ const PART = "data set";
 export async function openDataSet(
   redis: RedisConnections,
   metadata: Pick<MetadataStore, "get" | "write">,
-  options: DataSetOptions,
+  options: WorkerDataSetOptions,
   onChange: (isMismatched: boolean) => void,
   ports: ProcessPorts,
 ): Promise<OpenDataSet> {
@@ -63,17 +63,17 @@ export async function openDataSet(
   return { id: agreed.id, partitionCount: agreed.partitionCount, incarnation: agreed.incarnation, guard };
 }
 
-type Trusted = Agreed & { readonly isRecorded: boolean };
+type Trusted = AgreedDataSet & { readonly isRecorded: boolean };
 
 /**
  * While PostgreSQL is away, a Redis whose partitions all carry one mark is trusted: an empty one carries none. The guard compares it
  * with the record later. A restored environment waits for the record, which says whether its incarnation began.
  */
 async function agreeOrTrust(
-  agree: () => Promise<Agreed | Mismatch>,
+  agree: () => Promise<AgreedDataSet | DataSetMismatch>,
   partitions: MarkedPartitions,
   { incarnation }: AgreementOptions,
-): Promise<Trusted | Mismatch> {
+): Promise<Trusted | DataSetMismatch> {
   try {
     const agreement = await agree();
     return agreement.kind === "mismatch" ? agreement : { ...agreement, isRecorded: true };
@@ -88,7 +88,7 @@ async function agreeOrTrust(
 }
 
 async function untilAgreed(
-  agree: () => Promise<Trusted | Mismatch>,
+  agree: () => Promise<Trusted | DataSetMismatch>,
   mismatched: { set(value: number): void },
   ports: ProcessPorts,
 ): Promise<Trusted> {

@@ -4,7 +4,7 @@ import { redisOptionsOf, required } from "@perdure/cluster";
 import { connectRedis } from "@perdure/driver-redis";
 import { runTask, type TaskSpec } from "@perdure/role";
 import { acceptLoss } from "../data-set/accept-loss.js";
-import { LateMetadata } from "../data-set/late-metadata.js";
+import { DeferredMetadata } from "../data-set/late-metadata.js";
 import { markedPartitions } from "../data-set/marked-partitions.js";
 import { loadSettings, settings } from "./config.js";
 
@@ -25,7 +25,7 @@ function specFor(lost: string): TaskSpec<typeof settings> {
         throw new PerdureError("OPS0001", `'${lost}' is no mark of a data set: perdure-worker ${ACCEPT_DATA_LOSS} <mark>`);
       const url = required("metadata.postgres-url", postgresUrl).reveal();
       await using redis = await connectRedis(redisOptionsOf(redisSettings, "perdure-worker"), { clock, logger });
-      await using metadata = new LateMetadata({ url, environment }, logger);
+      await using metadata = new DeferredMetadata({ url, environment }, logger);
       const ports = { metadata, partitions: markedPartitions(redis, environment), clock, random: systemRandom, logger };
       const { kind, mark } = await acceptLoss(ports, lost);
       const message = kind === "accepted" ? "workers lead the partitions again within seconds" : "this loss was accepted before";

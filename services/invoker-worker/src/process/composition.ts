@@ -7,15 +7,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
-import { openEndpoints, openGrpcDoor, openPeerCredentials, openRegistryClient, redisOptionsOf, required } from "@perdure/cluster";
+import { openEndpoints, openGrpcListener, openPeerCredentials, openRegistryClient, redisOptionsOf, required } from "@perdure/cluster";
 import { partitionsDefinition, partitionsHandlers } from "@perdure/driver-grpc";
 import { createKafkaSource } from "@perdure/driver-kafka";
-import { latePostgresArchive } from "@perdure/driver-postgres";
+import { deferredPostgresArchive } from "@perdure/driver-postgres";
 import {
   agreedPartitionCount,
   agreeOnArchiving,
-  askRedisPulse,
-  beginIncarnation,
+  readRedisStatus,
+  beginInstance,
   commitNothing,
   connectRedis,
   type RedisConnections,
@@ -47,21 +47,21 @@ import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
 import { acceptLoss, type LossAcceptance } from "../data-set/accept-loss.js";
 import type { DataSetGuard } from "../data-set/guard.js";
-import { LateMetadata } from "../data-set/late-metadata.js";
+import { DeferredMetadata } from "../data-set/late-metadata.js";
 import { markedPartitions } from "../data-set/marked-partitions.js";
 import { openDataSet } from "../data-set/open.js";
 import { observeSubscriptions, observeWorker, redisMetrics, workerMetrics } from "../metrics.js";
 import { countUnfinished } from "../usage.js";
-import type { Settings } from "./config.js";
+import type { InvokerWorkerSettings } from "./config.js";
 import { drainAnswers } from "./drain-answers.js";
 import { lossAnswers } from "./loss-answers.js";
-import { Standing } from "./standing.js";
+import { ActivityMonitor } from "./standing.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when the worker answers for partitions; until Redis and a registry have
  * been heard the process is not ready. Rejects with RT0004 (address), OPS0001 (settings), STO0003 (data of another version).
  */
-export async function startWorker(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startWorker(settings: InvokerWorkerSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const tls = await openPeerCredentials(settings.tls, ports);
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
@@ -69,17 +69,17 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const { transports, connections, identity, guard } = await openEndpoints(settings, ports);
   const environment = settings.environmentName;
 
-  const late: Late = { worker: undefined, redis: undefined, acceptLoss: undefined, logBytes: undefined };
-  const standing = new Standing(clock);
+  const deferred: DeferredWorkerParts = { worker: undefined, redis: undefined, acceptLoss: undefined, logBytes: undefined };
+  const activityMonitor = new ActivityMonitor(clock);
   const more = {
-    ...drainAnswers({ worker: () => late.worker, standing, logBytes: () => late.logBytes, clock, logger }),
-    ...lossAnswers({ accept: () => late.acceptLoss, logger }),
+    ...drainAnswers({ worker: () => deferred.worker, activityMonitor, logBytes: () => deferred.logBytes, clock, logger }),
+    ...lossAnswers({ accept: () => deferred.acceptLoss, logger }),
   };
   // Where it leads nothing, the first partition stands for all: a Redis that is away takes leases as well.
   const commits = new CommitProbe(async () => {
-    const { worker, redis } = late;
-    const led = worker?.leading() ?? [];
-    if (redis !== undefined) await commitNothing(redis, environment, led.length > 0 ? led : [0]);
+    const { worker, redis } = deferred;
+    const leaderPartitions = worker?.leading() ?? [];
+    if (redis !== undefined) await commitNothing(redis, environment, leaderPartitions.length > 0 ? leaderPartitions : [0]);
   }, clock);
   const isCommitting = () => commits.isCommitting();
   const probePorts = { health: () => lifecycle.health, isCommitting, metrics: () => metrics.text(), more, clock, logger };
@@ -87,36 +87,36 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
   const redis = await lifecycle.start("Redis", () =>
     untilAvailable("Redis", () => connectRedis(redisOptions, { clock, logger }), ports, lifecycle.stopping),
   );
-  late.redis = redis;
-  const pulse = redisMetrics(metrics, async () => {
-    const seen = await askRedisPulse(redis, POLL_METRICS_MS);
-    late.logBytes = seen.logBytes;
-    return seen;
+  deferred.redis = redis;
+  const pollRedis = redisMetrics(metrics, async () => {
+    const health = await readRedisStatus(redis, POLL_METRICS_MS);
+    deferred.logBytes = health.logBytes;
+    return health;
   });
-  await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pulse, ports));
-  const barred = (isBarred: boolean): void => late.worker?.setBarred(isBarred);
-  const { partitionCount, incarnation, guard: dataSet } = await dataSetOf(settings, redis, barred, late, ports);
-  await beginLife(environment, incarnation, redis, partitionCount, ports);
+  await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pollRedis, ports));
+  const barred = (isBarred: boolean): void => deferred.worker?.setBarred(isBarred);
+  const { partitionCount, incarnation, guard: dataSet } = await dataSetOf(settings, redis, barred, deferred, ports);
+  await fenceFormerLeaders(environment, incarnation, redis, partitionCount, ports);
   const client = await lifecycle.start("registry", () =>
     openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
   );
-  await lifecycle.awaitPart("registry's state", () => client.untilKnown(lifecycle.stopping));
+  await lifecycle.awaitPart("registry's state", () => client.untilReady(lifecycle.stopping));
 
   const tracing = invocationTracing(ports);
   const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracing === undefined ? plain : tracedTransport(plain, () => late.worker?.partitions, tracing);
+    tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
 
   // Bound before the worker is on the list of workers: its address goes with its name.
-  const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls));
+  const listener = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls));
   const id = `${settings.nodeName}-${randomUUID()}`;
-  const address = settings.advertisedAddress ?? `localhost:${door.port}`;
+  const address = settings.advertisedAddress ?? `localhost:${listener.port}`;
   const observer = settings.tracingCommits ? tracedOperations(ports, "client", redisSpan) : undefined;
   const store = new RedisPartitionStore(redis, { environment, holder: id, dataSet, observer });
   const archiving = await openArchiving(settings, store, ports);
   const agree = () => agreeOnArchiving(redis, environment, archiving !== undefined);
   await lifecycle.awaitPart("archiving", () => untilAvailable("Redis", agree, ports, lifecycle.stopping));
   const requestHeaders = requestHeadersOf(settings);
-  const told = workerMetrics(metrics);
+  const workerObservers = workerMetrics(metrics);
   const open = () =>
     createClusterWorker(
       {
@@ -132,7 +132,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
         clock,
         random,
         logger,
-        metrics: told,
+        metrics: workerObservers,
         tls,
       },
       {
@@ -147,17 +147,17 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     const opened = await untilAvailable("Redis", open, ports, lifecycle.stopping);
     return { ...opened, drain: () => opened.drain(), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   });
-  late.worker = worker;
+  deferred.worker = worker;
   worker.setBarred(dataSet?.isMismatched === true);
   const observed = {
     counters: worker.counters,
     slots: worker.slots,
     partitionCounts: () => worker.partitionCounts(),
     partitionCount,
-    population: () => worker.led.population(),
+    population: () => worker.leaderPartitions.population(),
     connections,
   };
-  observeWorker(metrics, observed, told, clock);
+  observeWorker(metrics, observed, workerObservers, clock);
 
   const topicLogger = logger.child({ component: "subscriptions" });
   const source = createKafkaSource({ clock, logger: topicLogger, guard, awsExternalId: settings.awsAssumeRoleExternalId });
@@ -173,11 +173,11 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
     traceRecord,
   };
   const subscriptions = await lifecycle.start("subscriptions", () => runSubscriptions(topics));
-  const observedStanding = { worker, attempts: told.attempts, registry: client.registry };
-  await lifecycle.start("standing", () => standing.watch(observedStanding));
+  const observedWorker = { worker, attempts: workerObservers.attempts, registry: client.registry };
+  await lifecycle.start("standing", () => activityMonitor.watch(observedWorker));
   observeSubscriptions(metrics, subscriptions);
   const live = {
-    led: () => worker.leading(),
+    leaderPartitions: () => worker.leading(),
     worker: () => ({
       id,
       version: VERSION,
@@ -185,16 +185,16 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
       isDraining: worker.isDraining(),
       leading: worker.leadershipStatuses(),
     }),
-    status: worker.led.status.bind(worker.led),
-    statuses: worker.led.statuses.bind(worker.led),
-    flowRows: worker.led.flowRows.bind(worker.led),
-    flowLimits: worker.led.flowLimits.bind(worker.led),
-    flowWait: worker.led.flowWait.bind(worker.led),
+    status: worker.leaderPartitions.status.bind(worker.leaderPartitions),
+    statuses: worker.leaderPartitions.statuses.bind(worker.leaderPartitions),
+    flowRows: worker.leaderPartitions.flowRows.bind(worker.leaderPartitions),
+    flowLimits: worker.leaderPartitions.flowLimits.bind(worker.leaderPartitions),
+    flowWait: worker.leaderPartitions.flowWait.bind(worker.leaderPartitions),
     subscriptionStatuses: () => subscriptions.statuses(),
     countUsage: (deployment: Parameters<typeof countUnfinished>[2], services: readonly string[]) =>
       countUnfinished(store, worker.leading(), deployment, services),
   };
-  door.serve("perdure.control.v1.Partitions", partitionsDefinition, partitionsHandlers({ ...worker.served, live }));
+  listener.serve("perdure.control.v1.Partitions", partitionsDefinition, partitionsHandlers({ ...worker.served, live }));
   return {
     grpc: address,
     probes: `http://localhost:${probes.port}/readyz`,
@@ -204,7 +204,7 @@ export async function startWorker(settings: Settings, ports: ProcessPorts): Prom
 }
 
 /** Parts that probes need and that come later. */
-interface Late {
+interface DeferredWorkerParts {
   worker: ClusterWorker | undefined;
   redis: RedisConnections | undefined;
   acceptLoss: ((lost: string) => Promise<LossAcceptance>) | undefined;
@@ -213,7 +213,7 @@ interface Late {
 }
 
 /** What the partitions are, and who watches that they stay so. */
-interface Partitioned {
+interface WorkerPartitioning {
   readonly partitionCount: number;
   readonly incarnation: string | undefined;
   /** Undefined without a database to compare Redis with. */
@@ -222,12 +222,12 @@ interface Partitioned {
 
 /** Resolves when Redis holds the data of the environment, however long that takes. */
 async function dataSetOf(
-  { worker, metadata: { postgresUrl }, environmentName: environment }: Settings,
+  { worker, metadata: { postgresUrl }, environmentName: environment }: InvokerWorkerSettings,
   redis: RedisConnections,
   onChange: (isMismatched: boolean) => void,
-  late: Pick<Late, "acceptLoss">,
+  deferred: Pick<DeferredWorkerParts, "acceptLoss">,
   ports: ProcessPorts,
-): Promise<Partitioned> {
+): Promise<WorkerPartitioning> {
   const { lifecycle, clock, random, logger } = ports;
   const { incarnation, acceptDataLoss, numPartitions } = worker;
   if (postgresUrl === undefined) {
@@ -240,10 +240,10 @@ async function dataSetOf(
   }
   const metadata = await lifecycle.start(
     "record of the data set",
-    () => new LateMetadata({ url: postgresUrl.reveal(), environment }, logger),
+    () => new DeferredMetadata({ url: postgresUrl.reveal(), environment }, logger),
   );
   const agreement = { metadata, partitions: markedPartitions(redis, environment), clock, random, logger };
-  late.acceptLoss = (lost) => acceptLoss(agreement, lost);
+  deferred.acceptLoss = (lost) => acceptLoss(agreement, lost);
   return openDataSet(
     redis,
     metadata,
@@ -254,7 +254,7 @@ async function dataSetOf(
 }
 
 /** Before anybody leads: whoever led before a restore must not go on. */
-async function beginLife(
+async function fenceFormerLeaders(
   environmentName: string,
   incarnation: string | undefined,
   redis: RedisConnections,
@@ -262,7 +262,7 @@ async function beginLife(
   ports: ProcessPorts,
 ): Promise<void> {
   if (incarnation === undefined) return;
-  const begin = () => beginIncarnation(redis, environmentName, partitionCount, incarnation);
+  const begin = () => beginInstance(redis, environmentName, partitionCount, incarnation);
   const begun = await ports.lifecycle.awaitPart("incarnation", () =>
     untilAvailable("Redis", begin, ports, ports.lifecycle.stopping),
   );
@@ -284,7 +284,7 @@ function leadershipPorts(
 
 /** Undefined without a database. One that is away is no reason not to start: what is live does not need it. */
 async function openArchiving(
-  { archive: options, metadata, environmentName: environment }: Settings,
+  { archive: options, metadata, environmentName: environment }: InvokerWorkerSettings,
   store: ArchivableStore,
   { lifecycle, metrics, clock, logger: processLogger }: ProcessPorts,
 ): Promise<Archiving | undefined> {
@@ -294,7 +294,7 @@ async function openArchiving(
     return undefined;
   }
   const url = metadata.postgresUrl.reveal();
-  const archive = await lifecycle.start("archive", () => latePostgresArchive({ url, environment }, { clock, logger }));
+  const archive = await lifecycle.start("archive", () => deferredPostgresArchive({ url, environment }, { clock, logger }));
   const archiving = createArchiving({ store, archive, clock, logger }, { ageMs: options.age, intervalMs: options.interval });
   metrics.observed(
     { type: "counter", name: "perdure_worker_archived_total", help: "Completed invocations moved to the archive" },

@@ -57,7 +57,7 @@ export const settings = group("Settings of perdure-worker. Every line can be set
   tunnels: tunnelSettings,
 });
 
-export type Settings = z.output<typeof settings>;
+export type InvokerWorkerSettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

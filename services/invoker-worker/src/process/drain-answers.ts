@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock, Logger } from "@perdure/base";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
-import type { Activity, Standing } from "./standing.js";
+import type { Activity, ActivityMonitor } from "./standing.js";
 
 /** What `/drain` answers. */
 export interface DrainReport extends Partial<Activity> {
@@ -22,25 +22,25 @@ export interface DrainReport extends Partial<Activity> {
   readonly logBytes?: number;
 }
 
-interface DrainPorts {
+interface DrainAnswerPorts {
   /** Undefined before it leads anything. */
   readonly worker: () => Pick<ClusterWorker, "heldCount" | "drain" | "standDown" | "stay" | "isDraining"> | undefined;
-  readonly standing: Standing;
+  readonly activityMonitor: ActivityMonitor;
   /** As Redis said last. */
   readonly logBytes: () => number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-type Answer = (req: IncomingMessage, res: ServerResponse) => void;
+type ProbeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 export function drainAnswers({
   worker,
-  standing,
+  activityMonitor,
   logBytes,
   clock,
   logger,
-}: DrainPorts): Readonly<Record<"/drain" | "/prestop", Answer>> {
+}: DrainAnswerPorts): Readonly<Record<"/drain" | "/prestop", ProbeHandler>> {
   let sinceMs: number | undefined;
   const report = async (): Promise<DrainReport> => {
     const draining = worker()?.isDraining() === true;
@@ -53,12 +53,12 @@ export function drainAnswers({
       drainingSeconds,
       partitions,
       ...(bytes === undefined ? {} : { logBytes: bytes }),
-      ...(await standing.activity()),
+      ...(await activityMonitor.activity()),
     };
   };
-  const tell = (res: ServerResponse): void => {
+  const respond = (res: ServerResponse): void => {
     report().then(
-      (told) => answer(res, 200, told),
+      (body) => answer(res, 200, body),
       (cause: unknown) => {
         logger.warn({ cause }, "the next due time cannot be read");
         answer(res, 503, { reason: "the store does not answer" });
@@ -84,7 +84,7 @@ export function drainAnswers({
           sinceMs = undefined;
         }
       }
-      tell(res);
+      respond(res);
     },
     "/prestop": (req, res) => {
       if (req.method !== "GET") return answer(res, 405, { reason: "GET" });

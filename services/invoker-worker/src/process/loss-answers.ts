@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Logger, PerdureError } from "@perdure/base";
 import type { LossAcceptance } from "../data-set/accept-loss.js";
 
-interface LossPorts {
+interface LossAnswerPorts {
   /** Undefined while PostgreSQL and Redis are not known, and without PostgreSQL. Rejects as `acceptLoss` does. */
   readonly accept: () => ((lost: string) => Promise<LossAcceptance>) | undefined;
   readonly logger: Logger;
@@ -16,7 +16,7 @@ interface LossPorts {
 
 const MARK = /^[0-9A-Za-z]{1,64}$/;
 
-export function lossAnswers({ accept, logger }: LossPorts) {
+export function lossAnswers({ accept, logger }: LossAnswerPorts) {
   return {
     "/accept-data-loss": (req: IncomingMessage, res: ServerResponse): void => {
       if (req.method !== "POST") return answer(res, 405, { reason: "POST" });

@@ -6,12 +6,12 @@ import type { Clock, TimerHandle } from "@perdure/base";
 import type { Registry } from "@perdure/metadata";
 import { dueAt, nextNominal, type Schedules } from "@perdure/schedule";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
-import { ACTIVITY_LOOK_MS } from "../limits.js";
+import { ACTIVITY_POLL_MS } from "../limits.js";
 import type { RecentAttempts } from "../metrics.js";
 
 /** What is looked at. */
-export interface Observed {
-  readonly worker: Pick<ClusterWorker, "counters" | "slots" | "led">;
+export interface ActivitySources {
+  readonly worker: Pick<ClusterWorker, "counters" | "slots" | "leaderPartitions">;
   readonly attempts: Readonly<RecentAttempts>;
   readonly registry: Pick<Registry, "subscriptions"> & { readonly schedules: Pick<Schedules, "list"> };
 }
@@ -36,9 +36,9 @@ export interface Activity {
   readonly subscriptions: number;
 }
 
-export class Standing {
+export class ActivityMonitor {
   readonly #clock: Clock;
-  #observed: Observed | undefined;
+  #observed: ActivitySources | undefined;
   #commands = 0;
   #activeAtMs: number;
 
@@ -48,13 +48,13 @@ export class Standing {
   }
 
   /** Looks now and then until it is disposed of. */
-  watch(observed: Observed): AsyncDisposable {
+  watch(observed: ActivitySources): AsyncDisposable {
     this.#observed = observed;
-    const look = (): void => {
-      this.#look(observed);
-      timer = this.#clock.setTimer(ACTIVITY_LOOK_MS, look);
+    const check = (): void => {
+      this.#check(observed);
+      timer = this.#clock.setTimer(ACTIVITY_POLL_MS, check);
     };
-    let timer: TimerHandle = this.#clock.setTimer(ACTIVITY_LOOK_MS, look);
+    let timer: TimerHandle = this.#clock.setTimer(ACTIVITY_POLL_MS, check);
     return {
       async [Symbol.asyncDispose]() {
         timer.cancel();
@@ -66,9 +66,9 @@ export class Standing {
   async activity(): Promise<Activity | undefined> {
     if (this.#observed === undefined) return undefined;
     const { worker, attempts, registry } = this.#observed;
-    const inFlight = this.#look(this.#observed);
-    const { slots, led } = worker;
-    const [timerDueAtMs = null, scheduleDueAtMs] = await Promise.all([led.nextDueAtMs(), firstSchedule(registry.schedules)]);
+    const inFlight = this.#check(this.#observed);
+    const { slots, leaderPartitions } = worker;
+    const [timerDueAtMs = null, scheduleDueAtMs] = await Promise.all([leaderPartitions.nextDueAtMs(), firstSchedule(registry.schedules)]);
     return {
       inFlight,
       running: slots.used,
@@ -83,9 +83,9 @@ export class Standing {
   }
 
   /** Whether anything is in flight. */
-  #look({ worker, attempts }: Observed): boolean {
-    const { counters, slots, led } = worker;
-    const isBusy = slots.used + slots.waiting + attempts.backingOff > 0 || !led.isQuiet;
+  #check({ worker, attempts }: ActivitySources): boolean {
+    const { counters, slots, leaderPartitions } = worker;
+    const isBusy = slots.used + slots.waiting + attempts.backingOff > 0 || !leaderPartitions.isQuiet;
     if (isBusy || counters.commands !== this.#commands) this.#activeAtMs = this.#clock.monotonicMs();
     this.#commands = counters.commands;
     return isBusy;

@@ -129,7 +129,7 @@ async function report(
   for (const { type, reason, message } of seen) {
     const isNew = before?.conditions?.find((one) => one.type === type)?.reason !== reason;
     if (!isNew || !WARNED.has(reason)) continue;
-    await events.tell(cloud as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
+    await events.record(cloud as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
   }
   const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };
   try {

@@ -3,7 +3,7 @@
  * an adapter of the cluster serves as an external metric, or which KEDA asks Prometheus for; down slowly, because each step moves
  * partitions (kubernetes.md §2).
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
 
@@ -13,7 +13,7 @@ const STEP_DOWN_SECONDS = 120;
 const ASKED_EVERY_SECONDS = 15;
 
 /** Whether the spec leaves it to somebody else how many workers there are. */
-export function isAutoscaled({ spec }: Environment): boolean {
+export function isAutoscaled({ spec }: EnvironmentResource): boolean {
   return spec.workers.autoscaling !== undefined && !spec.suspended;
 }
 
@@ -27,7 +27,7 @@ const behavior = {
 const target = { apiVersion: "apps/v1", kind: "StatefulSet", name: "worker" };
 
 /** With the engine `hpa`. */
-export function autoscaler(environment: Environment): KubeObject[] {
+export function autoscaler(environment: EnvironmentResource): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
   if (autoscaling === undefined || autoscaling.engine !== "hpa" || !isAutoscaled(environment)) return [];
   const averageValue = String(autoscaling.targetQueueSecondsPerWorker);
@@ -51,7 +51,7 @@ export function autoscaler(environment: Environment): KubeObject[] {
 }
 
 /** With the engine `keda`; `prometheusAddress` is a URL that KEDA reaches. */
-export function scaledObject(environment: Environment, prometheusAddress: string): KubeObject[] {
+export function scaledObject(environment: EnvironmentResource, prometheusAddress: string): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
   if (autoscaling === undefined || autoscaling.engine !== "keda" || !isAutoscaled(environment)) return [];
   const namespace = objectNameOf(environment.spec.environmentId);

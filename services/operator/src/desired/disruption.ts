@@ -1,12 +1,12 @@
 /** Why: nodes are emptied, and an environment should not notice. A budget on a single pod would let no node be emptied ever again. */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { type Component, childOf, selectorOf } from "./labels.js";
 import { redisPods } from "./redis.js";
 import { wantedWorkers } from "./sizes.js";
 import { frontReplicas } from "./workers.js";
 
-export function disruptionBudgets(environment: Environment): KubeObject[] {
+export function disruptionBudgets(environment: EnvironmentResource): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
   const workers = environment.spec.suspended ? 0 : (autoscaling?.min ?? wantedWorkers(environment));
   const pods: readonly (readonly [Component, number])[] = [

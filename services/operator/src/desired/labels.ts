@@ -1,5 +1,5 @@
 /** Why: everything that belongs to an environment is found by the same labels, and goes with it by the same owner (kubernetes.md §2). */
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import type { Labels } from "../cell.js";
 
@@ -12,7 +12,7 @@ export const ADOPT_ANNOTATION = "perdure.dev/adopt-retained";
 
 export type Component = "worker" | "front" | "redis" | "environment";
 
-export function labelsOf({ spec }: Environment, component: Component): Labels {
+export function labelsOf({ spec }: EnvironmentResource, component: Component): Labels {
   return {
     "app.kubernetes.io/name": "perdure-runtime",
     "app.kubernetes.io/instance": objectNameOf(spec.environmentId),
@@ -23,12 +23,12 @@ export function labelsOf({ spec }: Environment, component: Component): Labels {
 }
 
 /** Selectors never change, so they hold only what never changes. */
-export function selectorOf(environment: Environment, component: Component): Labels {
+export function selectorOf(environment: EnvironmentResource, component: Component): Labels {
   return { [ENVIRONMENT_LABEL]: bareIdOf(environment.spec.environmentId), [COMPONENT]: component };
 }
 
 /** Labels of pods: theirs first, ours win. */
-export function podLabelsOf(environment: Environment, component: Component): Labels {
+export function podLabelsOf(environment: EnvironmentResource, component: Component): Labels {
   const { podLabels } = environment.spec.workers;
   const version = { "app.kubernetes.io/version": environment.spec.version };
   return { ...podLabels, ...labelsOf(environment, component), ...version };
@@ -45,7 +45,7 @@ interface ChildOptions {
 }
 
 /** An object in the environment's namespace. */
-export function childOf(environment: Environment, options: ChildOptions, content: Readonly<Record<string, unknown>>): KubeObject {
+export function childOf(environment: EnvironmentResource, options: ChildOptions, content: Readonly<Record<string, unknown>>): KubeObject {
   const { apiVersion, kind, name, component = "environment", isOwned = true, annotations } = options;
   const { name: ownerName, uid = "" } = environment.metadata;
   const owner = {

@@ -1,5 +1,5 @@
 /** Why: the namespace is the wall around an environment. It has no owner: nothing but the finalizer's last step may remove it. */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { childOf, labelsOf } from "./labels.js";
@@ -7,7 +7,7 @@ import { childOf, labelsOf } from "./labels.js";
 /** What lets the operator at the Secrets of a namespace. */
 export const SECRETS_BINDING = "operator-secrets";
 
-export function namespaceOf(environment: Environment): KubeObject {
+export function namespaceOf(environment: EnvironmentResource): KubeObject {
   const { apiVersion, kind } = resources.namespaces;
   const policy = "pod-security.kubernetes.io";
   const labels = {
@@ -19,17 +19,17 @@ export function namespaceOf(environment: Environment): KubeObject {
 }
 
 /** Lets the operator at the Secrets of this namespace, and of no other; undefined where it needs no leave. */
-export function secretsBinding(environment: Environment, { secretsRole }: Cell): KubeObject | undefined {
+export function secretsBinding(environment: EnvironmentResource, { secretsRole }: Cell): KubeObject | undefined {
   return secretsRole === undefined ? undefined : bindingOf(environment, SECRETS_BINDING, secretsRole);
 }
 
 /** Lets the operator remove this namespace with its volumes, and no other; undefined as above. */
-export function removalBinding(environment: Environment, { removalRole }: Cell): KubeObject | undefined {
+export function removalBinding(environment: EnvironmentResource, { removalRole }: Cell): KubeObject | undefined {
   return removalRole === undefined ? undefined : bindingOf(environment, "operator-removal", removalRole);
 }
 
 function bindingOf(
-  environment: Environment,
+  environment: EnvironmentResource,
   name: string,
   { clusterRole, subject }: NonNullable<Cell["secretsRole"]>,
 ): KubeObject {
@@ -39,7 +39,7 @@ function bindingOf(
   return childOf(environment, { ...resources.roleBindings, name, isOwned: false }, { roleRef, subjects: [named] });
 }
 
-export function serviceAccounts(environment: Environment): KubeObject[] {
+export function serviceAccounts(environment: EnvironmentResource): KubeObject[] {
   const { serviceAccountAnnotations } = environment.spec.security;
   return (["worker", "front", "redis"] as const).map((name) =>
     childOf(

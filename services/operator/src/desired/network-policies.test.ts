@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { cell } from "../../test/cell.js";
 import type { Cell } from "../cell.js";
@@ -8,7 +8,7 @@ import { networkPolicies, PLATFORM_ROLE } from "./network-policies.js";
 const environment = {
   metadata: { name: "env-0123456789abcdef", uid: "u" },
   spec: { environmentId: "env_0123456789abcdef", network: { egress: { mode: "public" } } },
-} as unknown as Environment;
+} as unknown as EnvironmentResource;
 
 interface Rule {
   readonly from?: readonly { readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> } }[];

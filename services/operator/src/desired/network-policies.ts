@@ -2,7 +2,7 @@
  * Why: nobody reaches an environment's pods, and they reach nobody, except as said here (kubernetes.md §2). An absent or empty list of
  * peers means everybody in a NetworkPolicy, so "nobody" is no rule at all, and a test tries that no rule has such a list.
  */
-import { bareIdOf, type Environment } from "@perdure/custom-resources";
+import { bareIdOf, type EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell, Labels } from "../cell.js";
 import { childOf, selectorOf } from "./labels.js";
@@ -50,7 +50,7 @@ const to = (peers: Peers, ports?: readonly PolicyPort[]) => (ports === undefined
  * One for all pods, which closes everything in both directions and says what all may do, and one for each kind of pod. Few objects, since each is a
  * request for every environment; the one for all pods comes first, so that no pod is ever without it.
  */
-export function networkPolicies(environment: Environment, cell: Cell): KubeObject[] {
+export function networkPolicies(environment: EnvironmentResource, cell: Cell): KubeObject[] {
   const worker = selectorOf(environment, "worker");
   const front = selectorOf(environment, "front");
   const redis = selectorOf(environment, "redis");
@@ -146,7 +146,7 @@ const PUBLIC: Peers = [
   { ipBlock: { cidr: "8000::/1", except: ["fc00::/7", "fe80::/10"] } },
 ];
 
-function userEgress(environment: Environment): Readonly<Record<string, unknown>> {
+function userEgress(environment: EnvironmentResource): Readonly<Record<string, unknown>> {
   const { mode, cidrs = [], allow = [] } = environment.spec.network.egress;
   const label = `perdure.dev/allow-${bareIdOf(environment.spec.environmentId)}`;
   // Pods of any namespace that say themselves that this environment may call them.
@@ -160,7 +160,7 @@ function cleaned(peer: Readonly<Record<string, unknown>>): Peer {
   return JSON.parse(JSON.stringify(peer)) as Peer;
 }
 
-function policy(environment: Environment, name: string, { pods, ingress, egress }: Rules): KubeObject {
+function policy(environment: EnvironmentResource, name: string, { pods, ingress, egress }: Rules): KubeObject {
   const policyTypes = [...(ingress === undefined ? [] : ["Ingress"]), ...(egress === undefined ? [] : ["Egress"])];
   const podSelector = Object.keys(pods).length === 0 ? {} : { matchLabels: pods };
   const spec = {

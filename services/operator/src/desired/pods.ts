@@ -1,5 +1,5 @@
 /** Why: all pods of a runtime are as closed as pods can be: nothing as root, nothing written, no credentials of the cluster (kubernetes.md §2). */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { type Component, given, selectorOf } from "./labels.js";
 
@@ -84,7 +84,7 @@ export function probesOf(port: string): Readonly<Record<string, unknown>> {
 }
 
 /** Where pods of a component may go; the spec's words, and one of each per zone or node as far as possible. */
-export function placementOf(environment: Environment, component: Component): Readonly<Record<string, unknown>> {
+export function placementOf(environment: EnvironmentResource, component: Component): Readonly<Record<string, unknown>> {
   const { nodeSelector, tolerations, priorityClassName, topologySpread } = environment.spec.workers;
   const topologyKeys = { zone: "topology.kubernetes.io/zone", node: "kubernetes.io/hostname", none: undefined };
   const topologyKey = topologyKeys[topologySpread];

@@ -1,5 +1,5 @@
 /** Why: an environment gets what its spec adds up to and nothing beyond it, whatever goes wrong inside (kubernetes.md §2). */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
 import { redisPods } from "./redis.js";
@@ -16,7 +16,7 @@ const VOLUMES = 2;
 const JOBS = 2;
 const MIB = 1024 ** 2;
 
-export function quotas(environment: Environment): KubeObject[] {
+export function quotas(environment: EnvironmentResource): KubeObject[] {
   const { requests: redis } = redisMemory(environment);
   const requests = workerRequests(environment);
   const front = frontRequests(environment);

@@ -2,7 +2,7 @@
  * Why: a Redis that rewrites its log forks, and every page that is written meanwhile is there twice. A process that held 358 MiB was measured with
  * 601 MiB during a rewrite. A container that exceeds its limit is killed, loads its log again, and is killed by the next rewrite.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type Amounts, lesserQuantity, quantityOf, sizingOf } from "./sizes.js";
 
 /** What data may take of the limit: with both copies of every page a tenth is left for buffers of clients and replicas. */
@@ -17,7 +17,7 @@ export interface RedisMemory {
 }
 
 /** What the spec gives comes first; without a limit there, it follows from what data may take. */
-export function redisMemory(environment: Environment): RedisMemory {
+export function redisMemory(environment: EnvironmentResource): RedisMemory {
   const { redis } = sizingOf(environment);
   const { resources, maxMemoryPercent = 0 } = environment.spec.redis.bundled ?? {};
   const { requests = {}, limits = {} } = resources ?? {};

@@ -2,7 +2,7 @@
  * Why: journals live in Redis, and a Redis of the environment's own is the simplest one that nobody else can fill. It never throws data
  * away to make room, it writes before it answers, and its volumes outlive everything but an explicit wish (kubernetes.md §2).
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_GRACE_S } from "../limits.js";
@@ -28,13 +28,13 @@ const REPLICATED_SETTINGS = {
 };
 
 /** Volumes it has, also while it is scaled to nothing. */
-export function redisPods({ spec }: Environment): number {
+export function redisPods({ spec }: EnvironmentResource): number {
   if (spec.redis.bundled === undefined) return 0;
   return spec.redis.bundled.mode === "replicated" ? REPLICATED_PODS : 1;
 }
 
 /** Names of its claims, the one of the primary first. */
-export function redisClaims(environment: Environment): readonly string[] {
+export function redisClaims(environment: EnvironmentResource): readonly string[] {
   return Array.from({ length: redisPods(environment) }, (_, ordinal) => `data-redis-${ordinal}`);
 }
 
@@ -44,7 +44,7 @@ export function redisHost(namespace: string, { clusterDns }: Cell): string {
 }
 
 /** Empty with an external one. `authHash`: of the password, so that a new one rolls the pods. */
-export function bundledRedis(environment: Environment, cell: Cell, authHash: string): KubeObject[] {
+export function bundledRedis(environment: EnvironmentResource, cell: Cell, authHash: string): KubeObject[] {
   const { bundled } = environment.spec.redis;
   if (bundled === undefined) return [];
   const service = childOf(
@@ -62,7 +62,7 @@ export function bundledRedis(environment: Environment, cell: Cell, authHash: str
   return [service, statefulSet(environment, cell, authHash)];
 }
 
-function statefulSet(environment: Environment, cell: Cell, authHash: string): KubeObject {
+function statefulSet(environment: EnvironmentResource, cell: Cell, authHash: string): KubeObject {
   const selector = { matchLabels: selectorOf(environment, "redis") };
   const claim = { metadata: { name: "data", labels: labelsOf(environment, "redis") }, spec: claimSpecOf(environment) };
   const template = {
@@ -93,7 +93,7 @@ function statefulSet(environment: Environment, cell: Cell, authHash: string): Ku
 }
 
 /** What a claim asks for; also of one that is made from a snapshot. */
-export function claimSpecOf({ spec }: Environment): Readonly<Record<string, unknown>> {
+export function claimSpecOf({ spec }: EnvironmentResource): Readonly<Record<string, unknown>> {
   const { size, storageClassName } = spec.redis.bundled ?? {};
   return {
     accessModes: ["ReadWriteOnce"],
@@ -102,17 +102,17 @@ export function claimSpecOf({ spec }: Environment): Readonly<Record<string, unkn
   };
 }
 
-export const isReplicated = ({ spec }: Environment): boolean => spec.redis.bundled?.mode === "replicated";
+export const isReplicated = ({ spec }: EnvironmentResource): boolean => spec.redis.bundled?.mode === "replicated";
 
 /** Copies in one zone are lost with it: rather none than that. */
-function placement(environment: Environment): Readonly<Record<string, unknown>> {
+function placement(environment: EnvironmentResource): Readonly<Record<string, unknown>> {
   const placed = placementOf(environment, "redis");
   const spread = placed["topologySpreadConstraints"] as readonly Readonly<Record<string, unknown>>[] | undefined;
   if (!isReplicated(environment) || spread === undefined) return placed;
   return { ...placed, topologySpreadConstraints: spread.map((one) => ({ ...one, whenUnsatisfiable: "DoNotSchedule" })) };
 }
 
-function container(environment: Environment, cell: Cell): Readonly<Record<string, unknown>> {
+function container(environment: EnvironmentResource, cell: Cell): Readonly<Record<string, unknown>> {
   const { bundled } = environment.spec.redis;
   const { requests, limits, dataBytes } = redisMemory(environment);
   const settings = {
@@ -144,7 +144,7 @@ function container(environment: Environment, cell: Cell): Readonly<Record<string
 }
 
 /** Who is which, and where the others are. */
-function peersOf(environment: Environment, { clusterDns }: Cell) {
+function peersOf(environment: EnvironmentResource, { clusterDns }: Cell) {
   const namespace = objectNameOf(environment.spec.environmentId);
   const hosts = Array.from({ length: REPLICATED_PODS }, (_, n) => `redis-${n}.redis-headless.${namespace}.svc.${clusterDns}`);
   return [

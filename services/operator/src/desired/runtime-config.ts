@@ -1,6 +1,6 @@
 /** Why: limits and retention of an environment as settings of its processes; a change of them is a change of the pods' template. */
 import { createHash } from "node:crypto";
-import { type Environment, objectNameOf, secondsOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf, secondsOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
@@ -11,7 +11,7 @@ import { tunnelSettings } from "./tunnels.js";
 
 export const CONFIG_MAP = "runtime-config";
 
-export function hostOf({ spec }: Environment, { region, domain }: Cell): string {
+export function hostOf({ spec }: EnvironmentResource, { region, domain }: Cell): string {
   return `${spec.environmentId.slice("env_".length)}.env.${region}.${domain}`;
 }
 
@@ -20,7 +20,7 @@ export function hostOf({ spec }: Environment, { region, domain }: Cell): string 
  * this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL recorded (STO0005).
  * The same when the loss of its volumes was accepted.
  */
-export function incarnationOf({ spec, status, metadata }: Environment): string | undefined {
+export function incarnationOf({ spec, status, metadata }: EnvironmentResource): string | undefined {
   const isMadeAgain = spec.backup?.restoreFrom !== undefined || metadata.annotations?.[ADOPT_ANNOTATION] !== undefined;
   const loss = status?.data?.acceptedLoss;
   if (loss !== undefined) return `${metadata.uid}-${loss}`;
@@ -28,7 +28,7 @@ export function incarnationOf({ spec, status, metadata }: Environment): string |
 }
 
 /** Of each that answers for the environment: callers are spread over them. */
-function requestsPerFront(environment: Environment, fronts: number): string {
+function requestsPerFront(environment: EnvironmentResource, fronts: number): string {
   const perSecond = environment.spec.limits.requestsPerSecond ?? sizingOf(environment).requestsPerSecond;
   return String(Math.ceil(perSecond / Math.max(1, fronts)));
 }
@@ -45,7 +45,7 @@ const PROGRAMS: Readonly<Record<Program, readonly string[]>> = {
 const EVERYBODY = ["cluster-name", "log-format", "tracing-endpoint"];
 
 /** What the processes of a runtime are told, by the dotted names of settings. */
-export function runtimeSettings(environment: Environment, { tracingEndpoint }: Cell): Readonly<Record<string, string>> {
+export function runtimeSettings(environment: EnvironmentResource, { tracingEndpoint }: Cell): Readonly<Record<string, string>> {
   const { spec } = environment;
   const sizing = sizingOf(environment);
   const keyPrefix = spec.redis.external?.keyPrefix;
@@ -79,20 +79,20 @@ const REQUESTS_PER_FRONT = "ingress.requests-per-second-limit";
  * Changes when workers have to be replaced. How many front pods share the requests is nothing to them: more workers may bring a second front pod, and
  * must not replace the workers that are there. The share by size stays in the hash, as earlier operators had it, so that this one replaces nobody.
  */
-export function workerConfigHash(environment: Environment, cell: Cell): string {
+export function workerConfigHash(environment: EnvironmentResource, cell: Cell): string {
   const share = requestsPerFront(environment, frontsOfSize(environment));
   return hashOf({ ...runtimeSettings(environment, cell), [REQUESTS_PER_FRONT]: share });
 }
 
 /** Of what may be registered; what the spec does not bound is not said. */
-function planSettings({ spec: { limits } }: Environment): Readonly<Record<string, string>> {
+function planSettings({ spec: { limits } }: EnvironmentResource): Readonly<Record<string, string>> {
   const { deployments, services, subscriptions, maxRetention } = limits;
   const retention = maxRetention === undefined ? undefined : `${secondsOf(maxRetention)}s`;
   const given = Object.entries({ deployments, services, subscriptions, retention }).filter(([, bound]) => bound !== undefined);
   return Object.fromEntries(given.map(([name, bound]) => [`limits.${name}`, String(bound)]));
 }
 
-export function runtimeConfig(environment: Environment, cell: Cell): KubeObject {
+export function runtimeConfig(environment: EnvironmentResource, cell: Cell): KubeObject {
   const data = Object.fromEntries(
     Object.entries(runtimeSettings(environment, cell)).map(([name, value]) => [settingName(name), value]),
   );
@@ -100,7 +100,7 @@ export function runtimeConfig(environment: Environment, cell: Cell): KubeObject 
 }
 
 /** Those of the ConfigMap that are for a program. */
-export function configVariables(environment: Environment, cell: Cell, program: Program): readonly Variable[] {
+export function configVariables(environment: EnvironmentResource, cell: Cell, program: Program): readonly Variable[] {
   const known = [...EVERYBODY, ...PROGRAMS[program]];
   const settings = Object.keys(runtimeSettings(environment, cell))
     .filter((name) => known.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))
@@ -109,7 +109,7 @@ export function configVariables(environment: Environment, cell: Cell, program: P
 }
 
 /** What spans say of the pod they come from; `POD_NAME` is a variable of every container, named before this one. */
-function resourceVariable({ spec: { environmentId } }: Environment, program: Program): Variable {
+function resourceVariable({ spec: { environmentId } }: EnvironmentResource, program: Program): Variable {
   const of = `k8s.namespace.name=${objectNameOf(environmentId)},k8s.pod.name=$(POD_NAME),k8s.container.name=${program}`;
   return { name: "OTEL_RESOURCE_ATTRIBUTES", value: of };
 }

@@ -2,7 +2,7 @@
  * Why: most people want to say `medium`, not twelve numbers. Figures are those of kubernetes.md §6; what they are good for,
  * by what invocations were measured to cost, is in docs/operating/sizing.md.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 
 export interface Amounts {
   readonly cpu: string;
@@ -17,7 +17,7 @@ export interface Sizing {
   readonly requestsPerSecond: number;
 }
 
-const SIZES: Readonly<Record<Environment["spec"]["size"], Sizing>> = {
+const SIZES: Readonly<Record<EnvironmentResource["spec"]["size"], Sizing>> = {
   free: {
     workers: 1,
     worker: { cpu: "100m", memory: "256Mi" },
@@ -60,7 +60,7 @@ const FRONT: Amounts = { cpu: "50m", memory: "192Mi" };
 /** What the management API may take while SQL statements run, each in a process of its own; these fit themselves into it. */
 export const ADMIN_MEMORY_LIMIT = "768Mi";
 
-export function sizingOf({ spec }: Environment): Sizing {
+export function sizingOf({ spec }: EnvironmentResource): Sizing {
   return SIZES[spec.size];
 }
 
@@ -68,19 +68,19 @@ export function sizingOf({ spec }: Environment): Sizing {
  * Front pods, suspended or not. One is enough to answer; two where the size, the spec or an autoscaler may have several workers, so that an update
  * or a node that is drained interrupts nobody.
  */
-export function frontsOf(environment: Environment): number {
+export function frontsOf(environment: EnvironmentResource): number {
   const { front, workers } = environment.spec;
   const mayBeSeveral = (workers.replicas ?? 0) > 1 || (workers.autoscaling?.max ?? 0) > 1;
   return Math.max(front?.replicas ?? 1, frontsOfSize(environment), mayBeSeveral ? 2 : 1);
 }
 
 /** Those of the size alone, whatever else the spec says. */
-export function frontsOfSize(environment: Environment): number {
+export function frontsOfSize(environment: EnvironmentResource): number {
   return sizingOf(environment).workers > 1 ? 2 : 1;
 }
 
 /** What each process of a front pod requests. */
-export function frontRequests({ spec }: Environment): Amounts {
+export function frontRequests({ spec }: EnvironmentResource): Amounts {
   const { requests, limits } = spec.front?.resources ?? {};
   return {
     cpu: requests?.cpu ?? lesserQuantity(FRONT.cpu, limits?.cpu),
@@ -94,13 +94,13 @@ export function lesserQuantity(amount: string, limit: string | undefined): strin
 }
 
 /** Workers that the spec asks for; 0 while suspended. With autoscaling only the autoscaler knows. */
-export function wantedWorkers({ spec }: Environment): number {
+export function wantedWorkers({ spec }: EnvironmentResource): number {
   if (spec.suspended) return 0;
   return spec.workers.replicas ?? SIZES[spec.size].workers;
 }
 
 /** Most workers there can be at one time. */
-export function workersMax(environment: Environment): number {
+export function workersMax(environment: EnvironmentResource): number {
   return environment.spec.workers.autoscaling?.max ?? Math.max(1, wantedWorkers(environment));
 }
 

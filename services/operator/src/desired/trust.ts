@@ -1,5 +1,5 @@
 /** Why: whom the processes of an environment trust, as pods are given it: each other, and the authorities that its owner adds to the system's. */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { setting, type Variable } from "./pods.js";
 
@@ -11,9 +11,9 @@ export const BUNDLE = "bundle.pem";
 const TLS_PATH = "/var/run/perdure/tls";
 const CAS_PATH = "/var/run/perdure/trusted-cas";
 
-const hasCas = ({ spec }: Environment): boolean => (spec.security.trustedCAs ?? []).length > 0;
+const hasCas = ({ spec }: EnvironmentResource): boolean => (spec.security.trustedCAs ?? []).length > 0;
 
-export function trustVariables(environment: Environment, { grpcTls }: Cell): readonly Variable[] {
+export function trustVariables(environment: EnvironmentResource, { grpcTls }: Cell): readonly Variable[] {
   const tls = [
     setting("tls.authority-file", `${TLS_PATH}/ca.crt`),
     setting("tls.certificate-file", `${TLS_PATH}/tls.crt`),
@@ -28,14 +28,14 @@ export function grpcVariables({ grpcTls }: Cell): readonly Variable[] {
   return grpcTls ? [] : [setting("grpc.allow-cleartext", "true")];
 }
 
-export function trustMounts(environment: Environment, { grpcTls }: Cell): readonly Readonly<Record<string, unknown>>[] {
+export function trustMounts(environment: EnvironmentResource, { grpcTls }: Cell): readonly Readonly<Record<string, unknown>>[] {
   return [
     ...(grpcTls ? [{ name: "tls", mountPath: TLS_PATH, readOnly: true }] : []),
     ...(hasCas(environment) ? [{ name: "trusted-cas", mountPath: CAS_PATH, readOnly: true }] : []),
   ];
 }
 
-export function trustVolumes(environment: Environment, { grpcTls }: Cell): readonly Readonly<Record<string, unknown>>[] {
+export function trustVolumes(environment: EnvironmentResource, { grpcTls }: Cell): readonly Readonly<Record<string, unknown>>[] {
   const tls = { name: "tls", secret: { secretName: GRPC_TLS, defaultMode: 0o440 } };
   const cas = { name: "trusted-cas", secret: { secretName: TRUSTED_CAS, defaultMode: 0o440 } };
   return [...(grpcTls ? [tls] : []), ...(hasCas(environment) ? [cas] : [])];

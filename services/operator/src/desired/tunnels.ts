@@ -1,5 +1,5 @@
 /** Why: the programs of a runtime that call services reach those behind tunnels, too; each is given the token as a file, and nobody else is. */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Program } from "./runtime-config.js";
 
 export const TUNNEL_TOKEN = "tunnel-token";
@@ -7,7 +7,7 @@ export const TOKEN_KEY = "token";
 const TUNNELS_PATH = "/var/run/perdure/tunnels";
 
 /** By the dotted names of settings. */
-export function tunnelSettings({ spec }: Environment): Readonly<Record<string, string>> {
+export function tunnelSettings({ spec }: EnvironmentResource): Readonly<Record<string, string>> {
   if (spec.tunnels === undefined) return {};
   return { "tunnels.proxy-url": spec.tunnels.proxyUrl, "tunnels.token-file": `${TUNNELS_PATH}/${TOKEN_KEY}` };
 }
@@ -15,12 +15,12 @@ export function tunnelSettings({ spec }: Environment): Readonly<Record<string, s
 /** Attempts are made by workers, endpoints are discovered by the registry. */
 const CALLS_SERVICES: ReadonlySet<Program> = new Set<Program>(["worker", "registry"]);
 
-export function tunnelMounts({ spec }: Environment, program: Program): readonly Readonly<Record<string, unknown>>[] {
+export function tunnelMounts({ spec }: EnvironmentResource, program: Program): readonly Readonly<Record<string, unknown>>[] {
   if (spec.tunnels === undefined || !CALLS_SERVICES.has(program)) return [];
   return [{ name: "tunnels", mountPath: TUNNELS_PATH, readOnly: true }];
 }
 
-export function tunnelVolumes({ spec }: Environment): readonly Readonly<Record<string, unknown>>[] {
+export function tunnelVolumes({ spec }: EnvironmentResource): readonly Readonly<Record<string, unknown>>[] {
   if (spec.tunnels === undefined) return [];
   return [{ name: "tunnels", secret: { secretName: TUNNEL_TOKEN, defaultMode: 0o440 } }];
 }

@@ -3,7 +3,7 @@
  * registry, the ingress and the management of this environment alone. Told to end, a worker hands its partitions over one by one;
  * that it is asked to in time is all the draining there is, and fencing makes sure that nothing depends on it (kubernetes.md §2).
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { GRACE_AFTER_DRAIN_S } from "../limits.js";
@@ -44,27 +44,27 @@ export interface Inputs {
   readonly partition?: number;
 }
 
-export function workerRequests(environment: Environment): Amounts {
+export function workerRequests(environment: EnvironmentResource): Amounts {
   const { worker } = sizingOf(environment);
   return { ...worker, ...environment.spec.workers.resources?.requests } as Amounts;
 }
 
-export function frontReplicas(environment: Environment): number {
+export function frontReplicas(environment: EnvironmentResource): number {
   return environment.spec.suspended ? 0 : frontsOf(environment);
 }
 
 // ── workers ──────────────────────────────────────────────────────────────────────────────────────
 
-export function workers(environment: Environment, cell: Cell, inputs: Inputs): KubeObject[] {
+export function workers(environment: EnvironmentResource, cell: Cell, inputs: Inputs): KubeObject[] {
   return [workerService(environment), workerSet(environment, cell, inputs)];
 }
 
 /** Of the template that workers are made from; changes whenever pods have to be replaced. */
-export function workerTemplateHash(environment: Environment, cell: Cell, inputs: Omit<Inputs, "replicas">): string {
+export function workerTemplateHash(environment: EnvironmentResource, cell: Cell, inputs: Omit<Inputs, "replicas">): string {
   return hashOf(workerTemplate(environment, cell, inputs));
 }
 
-function workerService(environment: Environment): KubeObject {
+function workerService(environment: EnvironmentResource): KubeObject {
   return childOf(
     environment,
     { ...resources.services, name: "worker-headless", component: "worker" },
@@ -79,13 +79,13 @@ function workerService(environment: Environment): KubeObject {
   );
 }
 
-const workerAddresses = (environment: Environment, { clusterDns }: Cell): string =>
+const workerAddresses = (environment: EnvironmentResource, { clusterDns }: Cell): string =>
   `worker-headless.${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}:${PORTS.grpc}`;
 
-const registryAddress = (environment: Environment, { clusterDns }: Cell): string =>
+const registryAddress = (environment: EnvironmentResource, { clusterDns }: Cell): string =>
   `registry.${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}:${PORTS.grpc}`;
 
-function workerTemplate(environment: Environment, cell: Cell, inputs: Omit<Inputs, "replicas">) {
+function workerTemplate(environment: EnvironmentResource, cell: Cell, inputs: Omit<Inputs, "replicas">) {
   const { drainSeconds } = environment.spec.workers;
   const namespace = objectNameOf(environment.spec.environmentId);
   const own = `$(POD_NAME).worker-headless.${namespace}.svc.${cell.clusterDns}:${PORTS.grpc}`;
@@ -130,7 +130,7 @@ function workerTemplate(environment: Environment, cell: Cell, inputs: Omit<Input
   };
 }
 
-function workerSet(environment: Environment, cell: Cell, { replicas, partition = 0, ...inputs }: Inputs): KubeObject {
+function workerSet(environment: EnvironmentResource, cell: Cell, { replicas, partition = 0, ...inputs }: Inputs): KubeObject {
   const template = workerTemplate(environment, cell, inputs);
   const annotations = { [TEMPLATE_HASH]: hashOf(template) };
   return childOf(
@@ -154,12 +154,12 @@ function workerSet(environment: Environment, cell: Cell, { replicas, partition =
 /** `isClosed`: nobody answers, while all else goes on. */
 export type FrontInputs = Omit<Inputs, "replicas" | "partition"> & { readonly isClosed?: boolean };
 
-export function front(environment: Environment, cell: Cell, inputs: FrontInputs): KubeObject[] {
+export function front(environment: EnvironmentResource, cell: Cell, inputs: FrontInputs): KubeObject[] {
   return [frontService(environment), registryService(environment), frontDeployment(environment, cell, inputs)];
 }
 
 /** What callers of the platform are led to. */
-function frontService(environment: Environment): KubeObject {
+function frontService(environment: EnvironmentResource): KubeObject {
   return childOf(
     environment,
     { ...resources.services, name: "runtime", component: "front" },
@@ -177,7 +177,7 @@ function frontService(environment: Environment): KubeObject {
 }
 
 /** Without an address of its own: workers ask the next registry when one does not answer. */
-function registryService(environment: Environment): KubeObject {
+function registryService(environment: EnvironmentResource): KubeObject {
   return childOf(
     environment,
     { ...resources.services, name: "registry", component: "front" },
@@ -192,7 +192,7 @@ function registryService(environment: Environment): KubeObject {
   );
 }
 
-function frontDeployment(environment: Environment, cell: Cell, inputs: FrontInputs): KubeObject {
+function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: FrontInputs): KubeObject {
   const workerAt = setting("worker.addresses", workerAddresses(environment, cell));
   const registryAt = setting("registry.addresses", `localhost:${PORTS.grpc}`);
   const node: Variable = { name: settingName("node-name"), value: "$(POD_NAME)" };
@@ -240,7 +240,7 @@ function frontDeployment(environment: Environment, cell: Cell, inputs: FrontInpu
 
 /** Its last port is the one that is probed. */
 function frontContainer(
-  environment: Environment,
+  environment: EnvironmentResource,
   cell: Cell,
   program: Exclude<Program, "worker">,
   env: readonly Variable[],
@@ -260,7 +260,7 @@ function frontContainer(
 }
 
 /** The management API may take more while SQL statements run, unless the spec says what it may. */
-function frontResources(environment: Environment, program: Program): Readonly<Record<string, unknown>> {
+function frontResources(environment: EnvironmentResource, program: Program): Readonly<Record<string, unknown>> {
   const requests = frontRequests(environment);
   const isBelow = quantityOf(requests.memory) < quantityOf(ADMIN_MEMORY_LIMIT);
   const memory = program === "admin" && isBelow ? ADMIN_MEMORY_LIMIT : requests.memory;
@@ -282,7 +282,7 @@ const volumes = [
   { name: "keys", secret: { secretName: SIGNING_KEY, defaultMode: 0o440, items: [{ key: "current.pem", path: "current.pem" }] } },
   { name: "scratch", emptyDir: { sizeLimit: "256Mi" } },
 ];
-const volumesOf = (environment: Environment, cell: Cell) => [
+const volumesOf = (environment: EnvironmentResource, cell: Cell) => [
   ...volumes,
   ...trustVolumes(environment, cell),
   ...tunnelVolumes(environment),

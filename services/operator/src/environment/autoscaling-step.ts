@@ -2,7 +2,7 @@
  * Why: an autoscaler may be an optional part of a cluster. Where it is not there, or was switched off, nothing is ever asked of its API, and
  * the spec says how many workers there are, as if it had asked for nobody (kubernetes.md D9).
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { autoscaler, isAutoscaled, scaledObject } from "../desired/autoscaling.js";
@@ -24,7 +24,7 @@ interface ScalerPorts {
 }
 
 /** Rejects as the API server says. */
-export async function scalerOf(environment: Environment, { client, cell }: ScalerPorts, signal: AbortSignal): Promise<Scaler> {
+export async function scalerOf(environment: EnvironmentResource, { client, cell }: ScalerPorts, signal: AbortSignal): Promise<Scaler> {
   const engine = environment.spec.workers.autoscaling?.engine;
   const wasKeda = environment.status?.workers?.autoscaler === "keda";
   if (engine !== "keda" && !wasKeda) {
@@ -46,7 +46,7 @@ export async function scalerOf(environment: Environment, { client, cell }: Scale
 
 /** Removes what KEDA went by, when it is not to scale any more; its own autoscaler goes with that. */
 export async function pruneScaledObject(
-  environment: Environment,
+  environment: EnvironmentResource,
   { hasKeda, objects }: Scaler,
   { client, applier }: Pick<PrunePorts, "client" | "applier">,
   signal: AbortSignal,

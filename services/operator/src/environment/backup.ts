@@ -2,7 +2,7 @@
  * Why: an environment that has a schedule gets a snapshot of its volume whenever one is due, and keeps the latest ones. Which are there is
  * read from the cluster each time, so a crash between any two steps takes none twice and forgets none.
  */
-import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { resources } from "@perdure/driver-kubernetes";
 import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedule";
 import { SNAPSHOT_STALE_INTERVALS, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
@@ -43,7 +43,7 @@ const SECOND_MS = 1_000;
 
 /** Rejects as the API server says. `nowMs`: since 1970. */
 export async function keepBackups(
-  environment: Environment,
+  environment: EnvironmentResource,
   ports: SnapshotPorts,
   nowMs: number,
   signal: AbortSignal,
@@ -111,7 +111,7 @@ function failureOf({ metadata, status }: VolumeSnapshot): Observation | undefine
 }
 
 async function prune(
-  environment: Environment,
+  environment: EnvironmentResource,
   tooMany: readonly VolumeSnapshot[],
   { client }: SnapshotPorts,
   signal: AbortSignal,
@@ -124,7 +124,7 @@ async function prune(
 }
 
 async function lastOf(
-  environment: Environment,
+  environment: EnvironmentResource,
   newest: VolumeSnapshot | undefined,
   ports: SnapshotPorts,
   signal: AbortSignal,

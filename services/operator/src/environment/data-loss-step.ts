@@ -3,7 +3,7 @@
  * it out, for it has the addresses of Redis and PostgreSQL; which marks were accepted is kept in the status.
  */
 import type { Clock } from "@perdure/base";
-import { type Environment, type EnvironmentStatus, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
 import { WAIT_LOSS_MS } from "../limits.js";
 import type { LossDoor } from "../worker-door.js";
@@ -12,7 +12,7 @@ import { workerPods } from "./worker-pods.js";
 
 export const LOSS_CONDITION = "DataLossAccepted";
 
-export type AcceptedLoss = EnvironmentStatus["acceptedDataLoss"];
+export type AcceptedLoss = EnvironmentResourceStatus["acceptedDataLoss"];
 
 interface LossPorts extends NotePorts {
   readonly client: KubernetesClient;
@@ -35,7 +35,7 @@ export interface LossSeen {
  * Rejects as the API server says.
  */
 export async function dataLossStep(
-  environment: Environment,
+  environment: EnvironmentResource,
   accepted: AcceptedLoss,
   ports: LossPorts,
   signal: AbortSignal,
@@ -66,7 +66,7 @@ function acceptedOutcome(mark: string): Outcome {
 
 /** For the status; an event says it as well. `what`: in plain words. */
 export async function acceptedNow(
-  environment: Environment,
+  environment: EnvironmentResource,
   what: string,
   mark: string,
   { clock, events }: NotePorts,
@@ -74,6 +74,6 @@ export async function acceptedNow(
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const note = `the loss of ${what} was accepted; what was in it is gone`;
   const event = { type: "Warning", reason: "DataLossAccepted", action: "Accept", note } as const;
-  await events.tell(environment as unknown as KubeObject, event);
+  await events.record(environment as unknown as KubeObject, event);
   return { mark, time };
 }

@@ -2,7 +2,7 @@
  * Why: everything about where journals live, in its order: a volume that is made from a snapshot, one that grows, Redis itself, or the one
  * that somebody else runs; and backups, which hold up nothing.
  */
-import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { bundledRedis } from "../desired/redis.js";
 import { type BackupSeen, keepBackups } from "./backup.js";
@@ -31,7 +31,7 @@ export interface DataStep extends DataSeen {
 
 /** `environment`: as it is made, asleep is as suspended. Rejects as the API server says. */
 export async function dataStep(
-  environment: Environment,
+  environment: EnvironmentResource,
   secrets: EnvironmentSecrets,
   ports: EnvironmentPorts,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ export async function dataStep(
 }
 
 async function bundled(
-  environment: Environment,
+  environment: EnvironmentResource,
   secrets: EnvironmentSecrets,
   { applier, caches, client, cell, clock, redisStartLooks }: EnvironmentPorts,
   signal: AbortSignal,
@@ -78,7 +78,7 @@ const FILLING: Observation = {
 };
 
 async function withBackup(
-  environment: Environment,
+  environment: EnvironmentResource,
   storage: Outcome,
   troubles: readonly Observation[],
   { client, cell, clock, metrics, volumeLooks }: EnvironmentPorts,

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/driver-kubernetes";
 import { environmentRole } from "@perdure/driver-postgres";
 import { VirtualClock } from "@perdure/testkit";
@@ -53,7 +53,7 @@ function aCluster() {
     return data?.data?.[key] === undefined ? undefined : Buffer.from(data.data[key], "base64").toString();
   };
   const turns = new SecretTurns(1);
-  const pass = async (changes: Partial<Environment["spec"]> = {}, status?: Environment["status"]) => {
+  const pass = async (changes: Partial<EnvironmentResource["spec"]> = {}, status?: EnvironmentResource["status"]) => {
     const environment = { ...environmentWith({ environmentId: ID, ...changes }), ...(status === undefined ? {} : { status }) };
     const ports = { client, kubernetes: client, cell: { ...cell, grpcTls: false }, clock, turns, databases, isRedisInUse: false };
     const result = await ensureSecrets(environment, ports, SIGNAL);
@@ -61,7 +61,7 @@ function aCluster() {
     const { observation, againMs } = result.database;
     return { kind: result.kind, type: observation.type, reason: observation.reason, message: observation.message, againMs };
   };
-  const remove = (changes: Partial<Environment["spec"]>) => {
+  const remove = (changes: Partial<EnvironmentResource["spec"]>) => {
     const environment = environmentWith({ environmentId: ID, ...changes }, { finalizers: [FINALIZER] });
     return teardown(environment, { client, cell, databases, notes: { noteWritten: () => {} } }, SIGNAL);
   };

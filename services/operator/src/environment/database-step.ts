@@ -8,7 +8,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { Secret } from "@perdure/base";
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
 import { environmentUrl, isEnvironmentUrl } from "@perdure/driver-postgres";
 import { COMPONENT } from "../desired/labels.js";
@@ -51,7 +51,7 @@ export interface DatabasePorts {
 
 /** Rejects as the API server says. */
 export async function ensureDatabase(
-  environment: Environment,
+  environment: EnvironmentResource,
   given: GivenDatabase,
   ports: DatabasePorts,
   store: SecretStore,
@@ -80,7 +80,7 @@ const ROTATING = good(DATABASE_CONDITION, "OwnRole", "another URL of the databas
 
 /** A URL as it is given: pods of all environments are replaced when it changes, so each takes a changed one in its turn. */
 async function take(
-  environment: Environment,
+  environment: EnvironmentResource,
   url: Secret,
   before: Secret | undefined,
   outcome: Outcome,
@@ -101,7 +101,7 @@ interface Urls {
 }
 
 async function ownRole(
-  environment: Environment,
+  environment: EnvironmentResource,
   { given, before }: Urls,
   ports: DatabasePorts,
   store: SecretStore,
@@ -162,7 +162,7 @@ interface Scaled extends MetadataOnly {
 }
 
 /** Whether nothing of it uses the database, and nobody but this pass can change that. */
-async function isAtRest(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
+async function isAtRest(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
   if (!environment.spec.suspended) return false;
   const namespace = objectNameOf(environment.spec.environmentId);
   for (const [resource, name] of [
@@ -175,7 +175,7 @@ async function isAtRest(environment: Environment, client: KubernetesClient, sign
   return !(await hasPods(environment, client, signal));
 }
 
-async function hasPods({ spec }: Environment, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
+async function hasPods({ spec }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
   const namespace = objectNameOf(spec.environmentId);
   const labels = `${ENVIRONMENT_LABEL}=${bareIdOf(spec.environmentId)},${COMPONENT} in (worker,front)`;
   const pods = await client.list<MetadataOnly>(resources.pods, { namespace, labels, metadataOnly: true, signal });

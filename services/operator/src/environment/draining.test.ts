@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerDoor } from "../worker-door.js";
 import { nextScaling } from "./draining.js";
 import type { WorkerPod } from "./worker-pods.js";
@@ -29,7 +29,7 @@ async function scaling({ wanted, asked, present = asked ?? 0, left = [], noted }
     return { ordinal, address: String(ordinal), isReady: true, isEnding: false, revision: "r", trouble: undefined };
   });
   const spec = { workers: { drainSeconds: 120 } };
-  const environment = { spec, status: { conditions: [], workers: noted } } as unknown as Environment;
+  const environment = { spec, status: { conditions: [], workers: noted } } as unknown as EnvironmentResource;
   const facts = { environment, wanted, asked, present, nowMs: NOW_MS };
   return { ...(await nextScaling(facts, { pods: async () => pods, door }, SIGNAL)), heard };
 }

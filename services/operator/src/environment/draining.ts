@@ -3,7 +3,7 @@
  * so that each pauses for moments only; when it has none left, or has had its time, one replica less is asked for (kubernetes.md §2).
  * One ordinal after the other, each when the one before is gone; a worker that is wanted again is told so.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerDoor, WorkerReport } from "../worker-door.js";
 import type { WorkerPod } from "./worker-pods.js";
 
@@ -25,7 +25,7 @@ export interface Draining {
 }
 
 interface ScalingFacts {
-  readonly environment: Environment;
+  readonly environment: EnvironmentResource;
   /** How many there should be in the end. */
   readonly wanted: number;
   /** Of the StatefulSet's spec; undefined before there is one. */

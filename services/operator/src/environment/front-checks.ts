@@ -1,6 +1,6 @@
 /** Why: an environment is Running when its Service accepts connections, not only when its pods are ready. The operator connects until it succeeds once. */
 import type { Clock } from "@perdure/base";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { PORTS } from "../desired/network-policies.js";
 import type { FrontDoor } from "../front-door.js";
@@ -23,7 +23,7 @@ export class FrontChecks {
   }
 
   /** Of an environment whose front is ready. Never rejects. */
-  async look(environment: Environment, signal: AbortSignal): Promise<Outcome> {
+  async look(environment: EnvironmentResource, signal: AbortSignal): Promise<Outcome> {
     const { clock, door, cell } = this.#ports;
     const { name } = environment.metadata;
     const known = environment.status?.conditions?.find(({ type }) => type === "Routable");

@@ -4,7 +4,7 @@
  * trust the others.
  */
 import { Secret } from "@perdure/base";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import {
   endOf,
@@ -23,7 +23,7 @@ type Store = Pick<SecretStore, "read" | "ensure" | "write">;
 
 /** Hash input of pods: what they are given. Undefined where the cell does without. */
 export async function ensureGrpcTls(
-  environment: Environment,
+  environment: EnvironmentResource,
   cell: Cell,
   store: Store,
   nowMs: number,
@@ -46,7 +46,7 @@ export async function ensureGrpcTls(
 }
 
 /** In a Secret of its own, which no pod is given. */
-async function ensureAuthority(environment: Environment, store: Store, nowMs: number): Promise<KeyedCertificate> {
+async function ensureAuthority(environment: EnvironmentResource, store: Store, nowMs: number): Promise<KeyedCertificate> {
   const name = `${environment.metadata.name} gRPC`;
   const found = await store.ensure(GRPC_AUTHORITY, { isOwned: true }, async () => dataOf(await newAuthority(name, nowMs)));
   const authority = { certificate: found["ca.crt"] ?? "", privateKey: new Secret(found["ca.key"] ?? "") };
@@ -62,7 +62,7 @@ const dataOf = ({ certificate, privateKey }: KeyedCertificate): SecretData => ({
 });
 
 /** All names that one process of the runtime calls another by; the containers of the front call each other on their own machine. */
-function namesOf(environment: Environment, { clusterDns }: Cell): Names {
+function namesOf(environment: EnvironmentResource, { clusterDns }: Cell): Names {
   const services = `${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}`;
   const dns = [`worker-headless.${services}`, `*.worker-headless.${services}`, `registry.${services}`, "localhost"];
   return { dns, ip: ["127.0.0.1"] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerReport } from "../worker-door.js";
 import { nextRest, type Rest, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
 
@@ -42,7 +42,7 @@ function look(given: Case): Promise<Rest> {
     },
     spec: { workers: { partitions: 24 }, hibernation: { afterIdle: given.afterIdle ?? "5m" }, suspended },
     status: { conditions: [{ type: "Ready", status: isReady ? "True" : "False" }], hibernation, nextWakeTime },
-  } as unknown as Environment;
+  } as unknown as EnvironmentResource;
   return nextRest({
     environment,
     nowMs: NOW_MS,
@@ -114,7 +114,7 @@ describe("an environment that sleeps", () => {
     const rest = await look({ hibernation: asleep, nextWakeTime: at(60_000) });
     expect([rest.hibernation, rest.againMs]).toEqual([asleep, 30_000]);
     expect((await look({ hibernation: asleep })).againMs).toBe(HOUR_MS);
-    const environment = { spec: { suspended: false } } as unknown as Environment;
+    const environment = { spec: { suspended: false } } as unknown as EnvironmentResource;
     expect(restingEnvironment(environment, rest).spec.suspended).toBe(true);
     expect(restingEnvironment(environment, { ...rest, hibernation: closing }).spec.suspended).toBe(false);
   });

@@ -9,7 +9,7 @@
  *
  * The state is in the status, so whoever leads after us goes on with it (kubernetes.md §6).
  */
-import { type Environment, type EnvironmentStatus, secondsOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type EnvironmentResourceStatus, secondsOf } from "@perdure/custom-resources";
 import {
   CLOSING_MS_MAX,
   NAP_MS_MIN,
@@ -26,7 +26,7 @@ export const WAKE_ANNOTATION = "perdure.dev/wake";
 
 export interface Rest {
   /** As it goes into the status; undefined: awake. */
-  readonly hibernation: EnvironmentStatus["hibernation"];
+  readonly hibernation: EnvironmentResourceStatus["hibernation"];
   readonly nextWakeTime: string | undefined;
   readonly lastActivityTime: string | undefined;
   /** Why it stays awake although nothing happens; for people. */
@@ -35,7 +35,7 @@ export interface Rest {
 }
 
 export interface RestFacts {
-  readonly environment: Environment;
+  readonly environment: EnvironmentResource;
   readonly nowMs: number;
   /** What all workers say, one each; undefined when one of them does not answer. Asked only when that matters. */
   readonly ask: () => Promise<readonly WorkerReport[] | undefined>;
@@ -46,7 +46,7 @@ export interface RestFacts {
 /** Where it stands now, and until when. Rejects as `ask` and `areDoorsClosed` do. */
 export async function nextRest(facts: RestFacts): Promise<Rest> {
   const { environment } = facts;
-  const { status = {} as EnvironmentStatus, spec } = environment;
+  const { status = {} as EnvironmentResourceStatus, spec } = environment;
   const isWanted = secondsOf(spec.hibernation?.afterIdle ?? "0s") > 0 && !spec.suspended;
   switch (status.hibernation?.state) {
     case undefined:
@@ -62,7 +62,7 @@ export async function nextRest(facts: RestFacts): Promise<Rest> {
 }
 
 /** The environment as others make it: asleep is as suspended. */
-export function restingEnvironment(environment: Environment, { hibernation }: Rest): Environment {
+export function restingEnvironment(environment: EnvironmentResource, { hibernation }: Rest): EnvironmentResource {
   if (hibernation?.state !== "Asleep") return environment;
   return { ...environment, spec: { ...environment.spec, suspended: true } };
 }
@@ -97,7 +97,7 @@ async function awake(facts: RestFacts): Promise<Rest> {
 
 async function closing(facts: RestFacts): Promise<Rest> {
   const { environment, nowMs } = facts;
-  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentStatus;
+  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentResourceStatus;
   const still: Rest = { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
   const isLate = nowMs - Date.parse(hibernation?.since ?? "") > CLOSING_MS_MAX;
   if (!(await facts.areDoorsClosed())) return isLate ? awakeFor(environment, REST_LOOK_MS_MAX) : still;
@@ -116,7 +116,7 @@ async function closing(facts: RestFacts): Promise<Rest> {
 }
 
 function asleep({ environment, nowMs }: RestFacts, isWanted: boolean): Rest {
-  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentStatus;
+  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentResourceStatus;
   const dueAtMs = nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime);
   const isDue = dueAtMs - nowMs <= WAKE_AHEAD_MS;
   if (!isWanted || isDue || isAskedToWake(environment)) return waking(environment, timeOf(nowMs));
@@ -124,13 +124,13 @@ function asleep({ environment, nowMs }: RestFacts, isWanted: boolean): Rest {
 }
 
 /** `since`: when it was woken; undefined: it was before. */
-function waking({ status }: Environment, since: string | undefined): Rest {
+function waking({ status }: EnvironmentResource, since: string | undefined): Rest {
   const hibernation = since === undefined ? status?.hibernation : { state: "Waking" as const, since };
   const { lastActivityTime } = status ?? {};
   return { hibernation, nextWakeTime: undefined, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
 }
 
-function awakeFor({ status }: Environment, againMs: number | undefined, hindrance?: string): Rest {
+function awakeFor({ status }: EnvironmentResource, againMs: number | undefined, hindrance?: string): Rest {
   const { lastActivityTime } = status ?? {};
   return { hibernation: undefined, nextWakeTime: undefined, lastActivityTime, hindrance, againMs };
 }
@@ -170,16 +170,16 @@ async function wholeOf({ environment, ask }: RestFacts): Promise<Whole | undefin
   return { isQuiet, idleMs, dueAtMs, subscriptions, knowsSchedules };
 }
 
-function isAskedToWake({ metadata, status }: Environment): boolean {
+function isAskedToWake({ metadata, status }: EnvironmentResource): boolean {
   const { generation, wakeAsked } = status?.hibernation ?? {};
   const asked = metadata.annotations?.[WAKE_ANNOTATION];
   return metadata.generation !== generation || (asked !== undefined && asked !== wakeAsked);
 }
 
-const isReady = ({ conditions = [] }: EnvironmentStatus): boolean =>
+const isReady = ({ conditions = [] }: EnvironmentResourceStatus): boolean =>
   conditions.some(({ type, status }) => type === "Ready" && status === "True");
 
-const afterIdleMs = ({ spec }: Environment): number => secondsOf(spec.hibernation?.afterIdle ?? "0s") * 1000;
+const afterIdleMs = ({ spec }: EnvironmentResource): number => secondsOf(spec.hibernation?.afterIdle ?? "0s") * 1000;
 
 /** When to look at a sleeper again: in time, and now and then. */
 const lookAgainMs = (dueAtMs: number, nowMs: number): number =>

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { environmentWith } from "../../test/an-environment.js";
 import { newSigningKey } from "../signing-key.js";
 import { fingerprintOf, lostKey } from "./key-loss.js";
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const aKey = (): SecretData => ({ "current.pem": newSigningKey().reveal() });
 
 /** Of an environment that was ready, with the public keys of `shown` in its status. */
-function knowing(shown: SecretData, current: string | undefined = "1.4.0"): Environment {
+function knowing(shown: SecretData, current: string | undefined = "1.4.0"): EnvironmentResource {
   const publicKeys = [...publicKeysOf(shown, systemClock)];
   const version = current === undefined ? {} : { version: { current } };
   return { ...environmentWith(), status: { signingKey: { publicKeys }, ...version } };

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { publicKeysOf } from "./key-rotation.js";
 import type { SecretData } from "./secret-store.js";
 
@@ -20,7 +20,7 @@ export interface LostKey {
 }
 
 /** Undefined when the Secret (undefined: there is none) holds a key that was shown before, or no key was in use yet. */
-export function lostKey({ status }: Environment, stored: SecretData | undefined, clock: Clock): LostKey | undefined {
+export function lostKey({ status }: EnvironmentResource, stored: SecretData | undefined, clock: Clock): LostKey | undefined {
   const recorded = status?.signingKey?.publicKeys ?? [];
   // Nobody can have registered a service before the environment was ready for the first time.
   if (recorded.length === 0 || status?.version?.current === undefined || holdsOneOf(recorded, stored, clock)) return undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
-import { ApiError, type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
+import type { EnvironmentResource } from "@perdure/custom-resources";
+import { KubernetesApiError, type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import type { Applier } from "../applier.js";
@@ -23,7 +23,7 @@ function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
     delete: async ({ plural }: Resource, which: string, namespace: string, { uid }: { readonly uid?: string }) => {
       told.push(`delete ${plural}/${namespace}/${which} ${uid}`);
       if (uid !== undefined && uid !== uidNow)
-        throw new ApiError("delete configmaps", 409, JSON.stringify({ reason: "Conflict", message: "the UID is another" }));
+        throw new KubernetesApiError("delete configmaps", 409, JSON.stringify({ reason: "Conflict", message: "the UID is another" }));
       return true;
     },
   } as unknown as KubernetesClient;
@@ -31,7 +31,7 @@ function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
     apply: async ({ kind }: KubeObject) => told.push(`apply ${kind}`),
     create: async ({ kind }: KubeObject) => told.push(`create ${kind}`) > 0,
   } as unknown as Applier;
-  const look = async (environment: Environment) => {
+  const look = async (environment: EnvironmentResource) => {
     const notes = new RetainedNotes({ get: () => note, onChange: () => {} }, OPERATOR_NAMESPACE);
     const secretCopies = { noteNew: (namespace: string) => void told.push(`new ${namespace}`) };
     const ports = { client, applier, cell, cached: undefined, notes, secretCopies };
@@ -71,7 +71,7 @@ test.each([
 
 test("beginning from the snapshot that it names is to agree; from another one is not", async () => {
   const begun = (snapshotId: string) =>
-    environmentWith({ backup: { restoreFrom: { snapshotId } } } as Partial<Environment["spec"]>);
+    environmentWith({ backup: { restoreFrom: { snapshotId } } } as Partial<EnvironmentResource["spec"]>);
   const right = aNote({ uid: "before", snapshotId: "final-before" });
   expect(await right.look(begun("final-before"))).toMatchObject({ status: "True" });
   expect(right.told).toEqual([DELETED, ...FURNISHED]);
@@ -88,7 +88,7 @@ test("a note of its own holds up nobody and stays: it was deleted once, and came
 
 test("once there are data of this environment, notes are not looked at any more", async () => {
   const { look, told } = aNote({ uid: "before" });
-  const environment = { ...environmentWith(), status: { data: { present: true } } } as Environment;
+  const environment = { ...environmentWith(), status: { data: { present: true } } } as EnvironmentResource;
   expect(await look(environment)).toMatchObject({ status: "True" });
   expect(told).toEqual(MADE);
 });

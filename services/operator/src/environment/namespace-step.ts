@@ -1,5 +1,5 @@
 /** Why: a namespace may be somebody else's, may be going, or may hold data of an environment that was deleted: then it is left alone. */
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { KubernetesClient } from "@perdure/driver-kubernetes";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Applier } from "../applier.js";
@@ -23,7 +23,7 @@ interface NamespacePorts {
   readonly secretCopies: Pick<SecretCopies, "noteNew">;
 }
 
-export async function ensureNamespace(environment: Environment, ports: NamespacePorts, signal: AbortSignal): Promise<Outcome> {
+export async function ensureNamespace(environment: EnvironmentResource, ports: NamespacePorts, signal: AbortSignal): Promise<Outcome> {
   const { client, applier, cell, secretCopies } = ports;
   const name = objectNameOf(environment.spec.environmentId);
   const note = await noteOf(environment, ports, signal);
@@ -43,7 +43,7 @@ export async function ensureNamespace(environment: Environment, ports: Namespace
 }
 
 /** Why the namespace that is there cannot be this environment's now. */
-function refusedBy(found: KubeObject | undefined, { spec }: Environment): Outcome | undefined {
+function refusedBy(found: KubeObject | undefined, { spec }: EnvironmentResource): Outcome | undefined {
   if (found === undefined) return undefined;
   const { name, labels, deletionTimestamp } = found.metadata;
   if (labels?.[ENVIRONMENT_LABEL] !== bareIdOf(spec.environmentId)) {
@@ -56,7 +56,7 @@ function refusedBy(found: KubeObject | undefined, { spec }: Environment): Outcom
 
 /** What an earlier environment of this id left; undefined when there is nothing, or data of this one by now. */
 async function noteOf(
-  environment: Environment,
+  environment: EnvironmentResource,
   { client, cell, notes }: NamespacePorts,
   signal: AbortSignal,
 ): Promise<RetainedNote | undefined> {
@@ -68,7 +68,7 @@ async function noteOf(
 
 /** Data of an earlier environment of this id is taken over only on purpose; looked at until there is data of this one. */
 async function retainedData(
-  environment: Environment,
+  environment: EnvironmentResource,
   note: RetainedNote | undefined,
   { client, cell }: NamespacePorts,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 /** Why: from what controllers report about our objects to what people read about an environment. Pure, so that each case has a test. */
-import type { Environment, EnvironmentStatus, Observation, Phase } from "@perdure/custom-resources";
+import type { EnvironmentResource, EnvironmentResourceStatus, Observation, EnvironmentPhase } from "@perdure/custom-resources";
 import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
 import { bad, good, isGood, type Outcome } from "./outcome.js";
 
@@ -44,7 +44,7 @@ export function workersOutcome(set: Rollout | undefined, { wanted, isCurrent, is
   return good(type, "Ready", `${readyReplicas} of ${asked} workers are ready`);
 }
 
-export function storageOutcome(environment: Environment, set: Rollout | undefined): Outcome {
+export function storageOutcome(environment: EnvironmentResource, set: Rollout | undefined): Outcome {
   const type = "StorageReady";
   if (environment.spec.redis.external !== undefined) return good(type, "External", "Redis is not ours to run");
   if (set === undefined || !isSeen(set)) return bad(type, "VolumePending", "Redis is being made");
@@ -67,7 +67,7 @@ const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady",
 
 /** `rest`: how far it is with being put to sleep. */
 export function summary(
-  environment: Environment,
+  environment: EnvironmentResource,
   outcomes: readonly Outcome[],
   rest?: "Closing" | "Asleep" | "Waking",
 ): readonly Observation[] {
@@ -111,7 +111,7 @@ const PERMISSIVE = {
   EgressOpen: "workers reach every address, also private ones",
 } as const;
 
-function permissiveReason({ spec: { network } }: Environment): keyof typeof PERMISSIVE | undefined {
+function permissiveReason({ spec: { network } }: EnvironmentResource): keyof typeof PERMISSIVE | undefined {
   if (network.disablePolicies) return "PoliciesDisabled";
   return network.egress.mode === "open" ? "EgressOpen" : undefined;
 }
@@ -127,7 +127,7 @@ const abnormal = (type: string, reason: string, message: string): Observation =>
 /** A change that is under way for so long that somebody should look is said to be stuck; what is done about it stays the same. */
 export function withDeadline(
   now: readonly Observation[],
-  before: EnvironmentStatus["conditions"],
+  before: EnvironmentResourceStatus["conditions"],
   generation: number,
   nowMs: number,
 ): readonly Observation[] {
@@ -143,7 +143,7 @@ export function withDeadline(
 }
 
 /** For people only; nothing is decided by it. */
-export function phaseOf(environment: Environment, now: readonly Observation[], before: EnvironmentStatus | undefined): Phase {
+export function phaseOf(environment: EnvironmentResource, now: readonly Observation[], before: EnvironmentResourceStatus | undefined): EnvironmentPhase {
   const of = (type: string): Observation | undefined => now.find((one) => one.type === type);
   if (environment.metadata.deletionTimestamp !== undefined) return "Deleting";
   const ready = of("Ready");

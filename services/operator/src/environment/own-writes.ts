@@ -2,15 +2,15 @@
  * Why: a status is read from our copy of the cluster and decides what happens next (who drains, who sleeps). Right after we wrote it the
  * copy may still be what it was before, and a decision would be taken twice; then what the API server answered to our write is used instead.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { MetadataOnly } from "@perdure/driver-kubernetes";
 
 export class OwnWrites {
   /** Each environment as it was after our last write, until our copy is as new. Versions rise within a kind (Kubernetes says so since 1.35, and did so before). */
-  readonly #written = new Map<string, Environment>();
+  readonly #written = new Map<string, EnvironmentResource>();
 
   note(written: MetadataOnly): void {
-    if (written.metadata.resourceVersion !== undefined) this.#written.set(written.metadata.name, written as Environment);
+    if (written.metadata.resourceVersion !== undefined) this.#written.set(written.metadata.name, written as EnvironmentResource);
   }
 
   forget(name: string): void {
@@ -18,7 +18,7 @@ export class OwnWrites {
   }
 
   /** At least as new as what we wrote. */
-  fresh(cached: Environment): Environment {
+  fresh(cached: EnvironmentResource): EnvironmentResource {
     const { name } = cached.metadata;
     const written = this.#written.get(name);
     // One that was made again under its name is another one, which we have not written yet.

@@ -2,7 +2,7 @@
  * Why: one pass over one environment. Steps are in an order in which no pod is ever without its network policies; a step that waits does
  * not hold up those that do not need it. What each step saw is collected for the status.
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { disruptionBudgets } from "../desired/disruption.js";
 import { SECRETS_BINDING, serviceAccounts } from "../desired/namespace.js";
@@ -32,7 +32,7 @@ import { workersStep } from "./workers-step.js";
 
 export class Pass {
   /** As it is made: asleep is as suspended. */
-  readonly #environment: Environment;
+  readonly #environment: EnvironmentResource;
   readonly #rest: Rest;
   #draining: Draining | undefined;
   #scaler: Scaler | undefined;
@@ -43,7 +43,7 @@ export class Pass {
   readonly #signal: AbortSignal;
   readonly #outcomes: Outcome[] = [];
 
-  constructor(awake: Environment, rest: Rest, ports: EnvironmentPorts, signal: AbortSignal) {
+  constructor(awake: EnvironmentResource, rest: Rest, ports: EnvironmentPorts, signal: AbortSignal) {
     const release = releaseOf(awake, ports.cell.releases, () => ports.caches.environments.values(), ports.turns);
     const resting = restingEnvironment(awake, rest);
     const environment = { ...resting, spec: { ...resting.spec, version: release.version } };

@@ -1,5 +1,5 @@
 /** Why: what an environment does not ask for any more goes: budgets of one pod, an autoscaler, a Redis that is external now. */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
 import type { Applier } from "../applier.js";
 import type { Caches } from "../caches.js";
@@ -13,14 +13,14 @@ export interface PrunePorts {
 }
 
 /** Only of these kinds anything is ever deleted, only what our label is on, and only what this environment owns. */
-export async function pruneUnwanted(environment: Environment, ports: PrunePorts, signal: AbortSignal): Promise<void> {
+export async function pruneUnwanted(environment: EnvironmentResource, ports: PrunePorts, signal: AbortSignal): Promise<void> {
   await prune(environment, resources.disruptionBudgets, disruptionBudgets(environment), ports, signal);
   await prune(environment, resources.autoscalers, autoscaler(environment), ports, signal);
 }
 
 /** Deletes what this environment owns of a kind that our copy knows, but for what is wanted. Rejects as the API server says. */
 export async function prune(
-  environment: Environment,
+  environment: EnvironmentResource,
   resource: Resource,
   wanted: readonly MetadataOnly[],
   { client, caches, applier }: PrunePorts,

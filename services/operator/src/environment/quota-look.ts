@@ -2,7 +2,7 @@
  * Why: when the quota of its namespace is used up, pods of an environment are not made, and the objects that want them do not say why. What
  * the quota holds is what the spec adds up to, so whoever else runs pods there is the reason.
  */
-import { type Environment, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { frontRequests, quantityOf } from "../desired/sizes.js";
 import { workerRequests } from "../desired/workers.js";
@@ -16,7 +16,7 @@ export interface Quota extends KubeObject {
 
 /** Undefined when pods are there, or would be let in. */
 export function quotaTrouble(
-  environment: Environment,
+  environment: EnvironmentResource,
   wanting: readonly (Rollout | undefined)[],
   quota: Quota | undefined,
 ): Observation | undefined {
@@ -29,7 +29,7 @@ export function quotaTrouble(
 }
 
 /** What is not enough for one more pod of the smallest kind. */
-export function shortOf({ hard = {}, used = {} }: NonNullable<Quota["status"]>, environment: Environment): readonly string[] {
+export function shortOf({ hard = {}, used = {} }: NonNullable<Quota["status"]>, environment: EnvironmentResource): readonly string[] {
   const worker = workerRequests(environment);
   const front = frontRequests(environment);
   const needs: Readonly<Record<string, number>> = {

@@ -2,7 +2,7 @@
  * Why: what an environment should be is compared with what the cluster holds, as often as needed: each pass looks at the present state only,
  * and a pass that finds nothing to do writes nothing (kubernetes.md §3.2).
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { addFinalizer } from "../finalizer.js";
 import { bad, good, type Outcome } from "./outcome.js";
@@ -43,7 +43,7 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentPorts
   const rest = await restStep(environment, ports, signal);
   return new Pass(environment, rest, ports, signal).run();
 }
-async function remove(environment: Environment, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
+async function remove(environment: EnvironmentResource, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
   const { client, cell, databases, events, notes } = ports;
   const result = await teardown(environment, { client, cell, databases, notes }, signal);
   if (result.kind === "gone") {
@@ -52,7 +52,7 @@ async function remove(environment: Environment, ports: EnvironmentPorts, signal:
   }
   const isBlocked = result.reason === "DeletionBlocked";
   const told = { reason: result.reason, action: "Delete", note: result.message };
-  await events.tell(environment as unknown as KubeObject, { type: isBlocked ? "Warning" : "Normal", ...told });
+  await events.record(environment as unknown as KubeObject, { type: isBlocked ? "Warning" : "Normal", ...told });
   const deleting = good("Deleting", result.reason, result.message);
   const outcome = result.againMs === undefined ? deleting : { ...deleting, againMs: result.againMs };
   const stuck = isBlocked ? [] : stuckDeletion(environment, result.message, ports);
@@ -60,7 +60,7 @@ async function remove(environment: Environment, ports: EnvironmentPorts, signal:
 }
 
 /** Nothing is skipped because somebody does not answer; but people should know. */
-function stuckDeletion({ metadata }: Environment, message: string, { clock, cell }: EnvironmentPorts): readonly Outcome[] {
+function stuckDeletion({ metadata }: EnvironmentResource, message: string, { clock, cell }: EnvironmentPorts): readonly Outcome[] {
   const sinceMs = Date.parse(metadata.deletionTimestamp ?? "");
   if (clock.nowMs() - sinceMs < cell.deletionStuckMs) return [];
   return [good("DeletionStuck", "Waiting", message)];

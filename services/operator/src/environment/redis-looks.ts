@@ -4,12 +4,12 @@
  */
 import { type Clock, type Logger, Secret } from "@perdure/base";
 import type { Observation } from "@perdure/custom-resources";
-import { probeRedis, type RedisOptions, type RedisProbe } from "@perdure/driver-redis";
+import { probeRedis, type RedisConnectionOptions, type RedisProbe } from "@perdure/driver-redis";
 import { hashOf } from "../desired/runtime-config.js";
 import { REDIS_LOOK_MS, REDIS_LOOK_TROUBLE_MS } from "../limits.js";
 import { bad, good, type Outcome } from "./outcome.js";
 
-export type Prober = (options: RedisOptions, logger: Logger) => Promise<RedisProbe>;
+export type Prober = (options: RedisConnectionOptions, logger: Logger) => Promise<RedisProbe>;
 
 interface RedisLooksPorts {
   readonly clock: Clock;
@@ -91,7 +91,7 @@ const FORGETFUL: Observation = {
 };
 
 /** Undefined for what is no URL of a Redis. */
-function optionsOf(url: Secret): RedisOptions | undefined {
+function optionsOf(url: Secret): RedisConnectionOptions | undefined {
   if (!URL.canParse(url.reveal())) return undefined;
   const { protocol, hostname, port, username, password } = new URL(url.reveal());
   if (!/^rediss?:$/.test(protocol) || hostname === "") return undefined;

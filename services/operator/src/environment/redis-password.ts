@@ -4,7 +4,7 @@
  * what is missing or changed, and stops with `RedisPasswordLost` when it cannot. A new value of the annotation requests a new password.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { type Environment, type EnvironmentStatus, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH, redisHost } from "../desired/redis.js";
 import { SIGNING_KEY } from "../desired/workers.js";
@@ -25,7 +25,7 @@ const ROTATION_CHARS_MAX = 256;
 /** It outlives the environment, as its data do. */
 const KEPT = { isOwned: false } as const;
 
-export type RecordedPassword = EnvironmentStatus["redisAuth"];
+export type RecordedPassword = EnvironmentResourceStatus["redisAuth"];
 
 export type PasswordResult =
   /** `isRestored`: the Secret was missing or changed, and holds again what runs. */
@@ -34,7 +34,7 @@ export type PasswordResult =
 
 /** `isInUse`: pods run with the recorded password. Rejects when the API server refuses. */
 export async function ensureRedisPassword(
-  environment: Environment,
+  environment: EnvironmentResource,
   { cell, isInUse }: { readonly cell: Cell; readonly isInUse: boolean },
   store: SecretStore,
 ): Promise<PasswordResult> {
@@ -98,7 +98,7 @@ function isAsRecorded(
   return wanted !== undefined && stored[ROTATION] === wanted && recorded.rotation !== wanted;
 }
 
-function newPassword({ spec }: Environment, cell: Cell, rotation: string | undefined): SecretData {
+function newPassword({ spec }: EnvironmentResource, cell: Cell, rotation: string | undefined): SecretData {
   const password = randomBytes(PASSWORD_BYTES).toString("base64url");
   const url = `redis://:${password}@${redisHost(objectNameOf(spec.environmentId), cell)}:6379`;
   return { [PASSWORD]: password, url, ...(rotation === undefined ? {} : { [ROTATION]: rotation }) };

@@ -2,7 +2,7 @@
  * Why: a StatefulSet says that a pod of Redis is not ready, and not why. What waiting alone does not mend is a condition: pods that cannot start, and one
  * whose node is gone. Kubernetes keeps that pod, because the node may still write to the volume, until a person says that the machine is off.
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { selectorOf } from "../desired/labels.js";
 import { NODE_LOST_MS, WAIT_TROUBLE_MS } from "../limits.js";
@@ -11,7 +11,7 @@ import { type Pod, podTroubleOf } from "./worker-pods.js";
 
 /** Undefined when nothing is known to be wrong. Rejects as the API server says. */
 export async function redisTrouble(
-  environment: Environment,
+  environment: EnvironmentResource,
   client: Pick<KubernetesClient, "list">,
   nowMs: number,
   signal: AbortSignal,

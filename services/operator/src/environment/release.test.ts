@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { ReleaseTurns, releaseOf } from "./release.js";
 
 interface Case {
@@ -11,12 +11,12 @@ interface Case {
   readonly underWay?: number;
 }
 
-const anEnvironment = (name: string, { channel = "stable", version = "1.4.0", current, target }: Case): Environment =>
+const anEnvironment = (name: string, { channel = "stable", version = "1.4.0", current, target }: Case): EnvironmentResource =>
   ({
     metadata: { name },
     spec: { channel, version },
     status: { conditions: [], version: { current, target } },
-  }) as unknown as Environment;
+  }) as unknown as EnvironmentResource;
 
 const RELEASES = { stable: "1.5.0", fast: "1.6.0", atOnce: 2 };
 
@@ -55,7 +55,7 @@ test("who was let go counts before its status says so, and not for longer than i
   const turns = new ReleaseTurns();
   const at = (name: string, target: string, current = "1.4.0") => anEnvironment(name, { current, target });
   const [one, two, three] = [at("env-1", "1.4.0"), at("env-2", "1.4.0"), at("env-3", "1.4.0")];
-  const decide = (environment: Environment, ...copy: Environment[]) => releaseOf(environment, RELEASES, () => copy, turns);
+  const decide = (environment: EnvironmentResource, ...copy: EnvironmentResource[]) => releaseOf(environment, RELEASES, () => copy, turns);
   expect(decide(one, one, two, three).version).toBe("1.5.0");
   expect(decide(two, one, two, three).version).toBe("1.5.0");
   expect(decide(three, one, two, three)).toEqual({ version: "1.4.0", isWaiting: true });

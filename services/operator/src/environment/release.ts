@@ -3,7 +3,7 @@
  * that the operator is told for the channel, when that is newer, and to a few environments at a time, so that a bad one is noticed
  * by few (kubernetes.md §2). Nobody is taken where nobody may go.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { numbersOf, versionEdge } from "./version-edge.js";
 
@@ -30,7 +30,7 @@ export class ReleaseTurns {
   }
 
   /** Whether it was let go somewhere and its status does not say so yet. */
-  isUnseen({ metadata, status }: Environment): boolean {
+  isUnseen({ metadata, status }: EnvironmentResource): boolean {
     const version = this.#given.get(metadata.name);
     if (version === undefined) return false;
     if (status?.version?.target !== version) return true;
@@ -50,9 +50,9 @@ export class ReleaseTurns {
 
 /** `all`: environments of the cell, as far as our copy knows. */
 export function releaseOf(
-  environment: Environment,
+  environment: EnvironmentResource,
   releases: Cell["releases"],
-  all: () => Iterable<Environment>,
+  all: () => Iterable<EnvironmentResource>,
   turns: ReleaseTurns,
 ): Release {
   const { name } = environment.metadata;
@@ -63,10 +63,10 @@ export function releaseOf(
 }
 
 function decide(
-  environment: Environment,
+  environment: EnvironmentResource,
   offered: string | undefined,
   atOnce: number,
-  all: () => Iterable<Environment>,
+  all: () => Iterable<EnvironmentResource>,
   turns: ReleaseTurns,
 ): Release {
   const { spec, status } = environment;

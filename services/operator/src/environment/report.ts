@@ -1,5 +1,5 @@
 /** Why: what a pass learnt becomes the status, metrics and events of the environment, and the time of the next pass. */
-import { type Environment, objectNameOf, observed } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf, observed } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { hashOf, hostOf } from "../desired/runtime-config.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
@@ -40,7 +40,7 @@ export const NOTHING_SEEN: Seen = {
 
 /** Writes the status when it has changed, and returns when to reconcile again. */
 export async function report(
-  environment: Environment,
+  environment: EnvironmentResource,
   outcomes: readonly Outcome[],
   { secrets, rest, draining, scaler, data, volumes, acceptedLoss }: Seen,
   ports: EnvironmentPorts,
@@ -87,7 +87,7 @@ export async function report(
     const wasReady = before?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
     if (isReady && !wasReady) {
       const note = `environment answers at ${status.host ?? ""}`;
-      await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: "Ready", action: "Reconcile", note });
+      await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "Ready", action: "Reconcile", note });
     }
     await tellOfKeys(environment, status, events);
     await warnOfNew(environment, now, events);

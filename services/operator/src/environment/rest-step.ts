@@ -1,6 +1,6 @@
 /** Why: whether an environment sleeps is decided on what its workers say and on who is still there to let anything in; this asks them. */
 import type { Clock } from "@perdure/base";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import {
   type EventRecorder,
   type KubeObject,
@@ -21,7 +21,7 @@ interface RestPorts {
 }
 
 /** Rejects as the API server says. */
-export async function restStep(environment: Environment, ports: RestPorts, signal: AbortSignal): Promise<Rest> {
+export async function restStep(environment: EnvironmentResource, ports: RestPorts, signal: AbortSignal): Promise<Rest> {
   const { client, clock, door, events } = ports;
   const rest = await nextRest({
     environment,
@@ -49,7 +49,7 @@ export async function restStep(environment: Environment, ports: RestPorts, signa
   if (told !== undefined) {
     const due = rest.nextWakeTime === undefined ? "" : `; first due at ${rest.nextWakeTime}`;
     const note = `${told.note}${now === "Asleep" ? due : ""}`;
-    await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: told.reason, action: "Hibernate", note });
+    await events.record(environment as unknown as KubeObject, { type: "Normal", reason: told.reason, action: "Hibernate", note });
   }
   return rest;
 }

@@ -3,7 +3,7 @@
  * takes what it finds. That it is not the one that the snapshot was taken of is known to its workers (`worker.incarnation`), who make
  * sure that nobody of before writes any more.
  */
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import { childOf } from "../desired/labels.js";
@@ -26,7 +26,7 @@ const RESTORE = "restore";
 
 /** Undefined when Redis may begin; else what is waited for. Rejects as the API server says. */
 export async function restoreVolume(
-  environment: Environment,
+  environment: EnvironmentResource,
   ports: SnapshotPorts,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
@@ -59,14 +59,14 @@ export async function restoreVolume(
 const refuse = (message: string): Outcome => bad(TYPE, "InvalidReference", message, WAIT_REFERENCE_MS);
 
 /** Undefined when it is this environment's. Journals name the environment that they are of. */
-function foreignness({ metadata }: SnapshotContent, { spec }: Environment): string | undefined {
+function foreignness({ metadata }: SnapshotContent, { spec }: EnvironmentResource): string | undefined {
   const { [ENVIRONMENT_LABEL]: whose, [ACCOUNT_LABEL]: account } = metadata.labels ?? {};
   if (account !== spec.accountId) return `there is no snapshot ${metadata.name}`; // Nobody learns of what others have.
   if (whose === bareIdOf(spec.environmentId)) return undefined;
   return `snapshot ${metadata.name} is of env_${whose ?? "?"}; only an environment of the same id can be made from it`;
 }
 
-function sizeProblem({ spec }: Environment, { status }: VolumeSnapshot): string | undefined {
+function sizeProblem({ spec }: EnvironmentResource, { status }: VolumeSnapshot): string | undefined {
   const size = spec.redis.bundled?.size ?? "0";
   const needed = status?.restoreSize;
   if (needed === undefined || quantityOf(size) >= quantityOf(needed)) return undefined;
@@ -75,7 +75,7 @@ function sizeProblem({ spec }: Environment, { status }: VolumeSnapshot): string 
 
 /** The snapshot where the claim can name it: by a content of its own, which is bound to it beforehand. */
 async function here(
-  environment: Environment,
+  environment: EnvironmentResource,
   { driver, handle }: { readonly driver: string; readonly handle: string },
   client: KubernetesClient,
   signal: AbortSignal,
@@ -107,7 +107,7 @@ async function here(
 
 const RESTORED_FROM = "perdure.dev/restored-for";
 
-async function makeClaim(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+async function makeClaim(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
   const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: RESTORE };
   const annotations = { [RESTORED_FROM]: environment.metadata.uid ?? "" };
   const claim = childOf(
@@ -123,6 +123,6 @@ async function makeClaim(environment: Environment, client: KubernetesClient, sig
 }
 
 /** For this very environment, and not for an earlier one of its id. */
-function isRestored({ metadata }: KubeObject, environment: Environment): boolean {
+function isRestored({ metadata }: KubeObject, environment: EnvironmentResource): boolean {
   return metadata.annotations?.[RESTORED_FROM] === environment.metadata.uid;
 }

@@ -2,14 +2,14 @@
  * Why: a ConfigMap in the operator's namespace names the data that a deleted environment left. A new environment of that id must not begin before
  * somebody agreed to it. The operator's namespace is watched, so an environment without a note costs no request.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
 
 export interface RetainedNote extends KubeObject {
   readonly data?: { readonly uid?: string; readonly snapshotId?: string };
 }
 
-export const noteNameOf = ({ metadata }: Pick<Environment, "metadata">): string => `retained-${metadata.name}`;
+export const noteNameOf = ({ metadata }: Pick<EnvironmentResource, "metadata">): string => `retained-${metadata.name}`;
 
 export class RetainedNotes {
   readonly #watched: Pick<ObjectCache, "get" | "onChange">;
@@ -28,13 +28,13 @@ export class RetainedNotes {
   }
 
   /** Whether there may be a note about an earlier environment of this id; what it says is read from the API server. */
-  mayExist(environment: Environment): boolean {
+  mayExist(environment: EnvironmentResource): boolean {
     const name = noteNameOf(environment);
     return this.#written.has(name) || this.#watched.get(name, this.#namespace) !== undefined;
   }
 
   /** Right before the write. */
-  noteWritten(environment: Environment): void {
+  noteWritten(environment: EnvironmentResource): void {
     this.#written.add(noteNameOf(environment));
   }
 }

@@ -3,7 +3,7 @@
  * that a namespace or claim that was deleted by mistake can be made again around them. They go only when an environment is deleted with its data.
  */
 import type { Clock } from "@perdure/base";
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import { UNSEEN_TRUST_MS } from "../limits.js";
@@ -42,7 +42,7 @@ export class VolumeRetention {
   /** The uid of the volume, which outlives its claim from now on; undefined when there is no such volume of this environment. Rejects as the API server says. */
   async retain(
     volume: string,
-    environment: Environment,
+    environment: EnvironmentResource,
     client: KubernetesClient,
     signal: AbortSignal,
   ): Promise<string | undefined> {
@@ -64,7 +64,7 @@ export class VolumeRetention {
 }
 
 /** Of an environment that is deleted without its data: its volumes are labelled with its name. Rejects as the API server says. */
-export async function keepVolumes(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
+export async function keepVolumes(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
   const { claims, volumes } = await volumesOf(environment, client, signal);
   const kept: string[] = [];
   for (const name of volumes) {
@@ -74,7 +74,7 @@ export async function keepVolumes(environment: Environment, client: KubernetesCl
 }
 
 /** Of an environment that is deleted with its data: its volumes go with their claims again, as their class says. Rejects as the API server says. */
-export async function releaseVolumes(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+export async function releaseVolumes(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
   const { volumes } = await volumesOf(environment, client, signal);
   for (const name of volumes) {
     const found = await ownVolume(name, environment, client, signal);
@@ -85,7 +85,7 @@ export async function releaseVolumes(environment: Environment, client: Kubernete
 }
 
 /** Those of its claims, and those that the status records: after a namespace was deleted by hand no claim leads to them. */
-async function volumesOf({ spec, status }: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
+async function volumesOf({ spec, status }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
   const namespace = objectNameOf(spec.environmentId);
   const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
   const bound = items.map((claim) => claim.spec?.volumeName).filter((name) => name !== undefined);
@@ -95,7 +95,7 @@ async function volumesOf({ spec, status }: Environment, client: KubernetesClient
 
 async function retainVolume(
   name: string,
-  environment: Environment,
+  environment: EnvironmentResource,
   { client, isLeaving }: { readonly client: KubernetesClient; readonly isLeaving: boolean },
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -118,7 +118,7 @@ async function retainVolume(
 /** Undefined when there is none, or it is bound to a claim of another namespace. */
 async function ownVolume(
   name: string,
-  { spec }: Environment,
+  { spec }: EnvironmentResource,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<Volume | undefined> {
@@ -134,7 +134,7 @@ interface WantedVolume {
 
 async function apply(
   { metadata }: Volume,
-  { spec: { environmentId } }: Environment,
+  { spec: { environmentId } }: EnvironmentResource,
   { policy, labels, annotations }: WantedVolume,
   client: KubernetesClient,
   signal: AbortSignal,

@@ -3,7 +3,7 @@
  * does not become ready holds the rest back, which go on as they were. A StatefulSet does the replacing; how far it may go is said by its
  * `partition`, which walks down (kubernetes.md §2). Read from the cluster each time: nothing is remembered.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { TEMPLATE_HASH } from "../desired/workers.js";
 import { WAIT_TROUBLE_MS } from "../limits.js";
@@ -60,7 +60,7 @@ export function troubleOf(pods: readonly WorkerPod[]): (PodTrouble & { readonly 
 }
 
 /** What people are told of it; undefined: nothing is wrong. */
-export function troubleOutcome(environment: Environment, pods: readonly WorkerPod[], partition: number): Outcome | undefined {
+export function troubleOutcome(environment: EnvironmentResource, pods: readonly WorkerPod[], partition: number): Outcome | undefined {
   const trouble = troubleOf(pods);
   if (trouble === undefined) return undefined;
   const held = partition > 0 ? `; workers below ${partition} stay as they are until it runs` : "";

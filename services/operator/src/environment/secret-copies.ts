@@ -5,7 +5,7 @@
  */
 import type { Clock } from "@perdure/base";
 import {
-  type Call,
+  type KubernetesCallOptions,
   isAlreadyThere,
   type KubeObject,
   type KubernetesClient,
@@ -68,7 +68,7 @@ export class SecretCopies implements SecretClient {
     resource: Resource,
     name: string,
     namespace?: string,
-    call: Call = {},
+    call: KubernetesCallOptions = {},
   ): Promise<T | undefined> {
     const { client } = this.#ports;
     if (resource !== resources.secrets || namespace === undefined) return client.find<T>(resource, name, namespace, call);
@@ -82,7 +82,7 @@ export class SecretCopies implements SecretClient {
     return found as T | undefined;
   }
 
-  async create<T extends MetadataOnly = KubeObject>(object: KubeObject, call?: Call & { readonly manager?: string }): Promise<T> {
+  async create<T extends MetadataOnly = KubeObject>(object: KubeObject, call?: KubernetesCallOptions & { readonly manager?: string }): Promise<T> {
     try {
       return this.#keep(await this.#ports.client.create<KubeObject>(object, call)) as unknown as T;
     } catch (cause) {

@@ -1,5 +1,5 @@
 /** Why: Secrets of an environment's namespace, as plain texts by key: read, made once, or kept as they should be. */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isAlreadyThere, type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import { childOf } from "../desired/labels.js";
@@ -18,13 +18,13 @@ interface StoredOptions {
 
 /** Rejects as the API server says. */
 export class SecretStore {
-  readonly #environment: Environment;
+  readonly #environment: EnvironmentResource;
   readonly #client: SecretClient;
   readonly #signal: AbortSignal;
   /** What was read or written: a store lives for one pass. */
   readonly #known = new Map<string, SecretData | undefined>();
 
-  constructor(environment: Environment, client: SecretClient, signal: AbortSignal) {
+  constructor(environment: EnvironmentResource, client: SecretClient, signal: AbortSignal) {
     this.#environment = environment;
     this.#client = client;
     this.#signal = signal;

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
@@ -33,7 +33,7 @@ function aCluster(atOnce: number) {
       metadata: { name: "postgres", namespace: OPERATOR_NAMESPACE },
       data: { url: Buffer.from(url).toString("base64") },
     } as unknown as KubeObject);
-  const pass = async (environment: Environment) => {
+  const pass = async (environment: EnvironmentResource) => {
     const result = await ensureSecrets(
       environment,
       { client, kubernetes: client, cell, clock: new VirtualClock(), turns, databases, isRedisInUse: false },
@@ -49,7 +49,7 @@ function aCluster(atOnce: number) {
   return { pass, rotateTo, turns };
 }
 
-const named = (id: string, isReady = true): Environment => {
+const named = (id: string, isReady = true): EnvironmentResource => {
   const condition = {
     type: "Ready",
     status: isReady ? "True" : "False",

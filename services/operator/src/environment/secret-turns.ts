@@ -2,7 +2,7 @@
  * Why: many environments use one Secret, that of the cell's database. When it changes, the pods of each have to be replaced, and with one worker each that
  * interrupts all of them at once. So a few take the new value at a time (`releases.at-once`), and a value that does not work stops there.
  */
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 
 export class SecretTurns {
   readonly #atOnce: number;
@@ -14,7 +14,7 @@ export class SecretTurns {
   }
 
   /** Whether the environment may take a changed Secret now. One that was not ready anyway interrupts nobody, and takes no turn of others. */
-  take({ metadata, status }: Environment): boolean {
+  take({ metadata, status }: EnvironmentResource): boolean {
     const { name } = metadata;
     const isReady = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
     if (!isReady || this.#replacing.has(name)) return true;

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import {
-  ApiError,
+  KubernetesApiError,
   type KubeObject,
   type KubernetesClient,
   keyOf,
@@ -38,16 +38,16 @@ function aCluster(changes: Partial<Cell> = {}) {
   const cell = { ...aCell, grpcTls: false, ...changes };
   const there = new Map<string, KubeObject>();
   const written: string[] = [];
-  let known: Environment = environment;
+  let known: EnvironmentResource = environment;
   let uids = 0;
   const keyFor = (resource: Resource, name: string, namespace?: string) => `${resource.plural}/${keyOf(name, namespace)}`;
   const needsLeave = (resource: Resource, namespace?: string): void => {
     if (resource !== resources.secrets || namespace !== NAMESPACE || there.has(BINDING)) return;
-    throw new ApiError("get secrets", 403, JSON.stringify({ reason: "Forbidden", message: "secrets is forbidden" }));
+    throw new KubernetesApiError("get secrets", 403, JSON.stringify({ reason: "Forbidden", message: "secrets is forbidden" }));
   };
   const write = async (object: KubeObject, { subresource }: { readonly subresource?: string } = {}): Promise<KubeObject> => {
     if (subresource === "status") {
-      known = { ...environment, status: (object as unknown as Environment).status } as Environment;
+      known = { ...environment, status: (object as unknown as EnvironmentResource).status } as EnvironmentResource;
       return object;
     }
     const resource = resourceOf(object);

@@ -3,7 +3,7 @@
  * made once and never again: a signing key that changed would lock services out, a password that changed would lock out workers.
  */
 import { type Clock, Secret } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH } from "../desired/redis.js";
@@ -85,7 +85,7 @@ type Given =
     };
 
 /** Secrets of the operator's namespace that an environment refers to. */
-export function referencesOf({ spec }: Environment, { postgresSecret }: Cell): readonly SecretRef[] {
+export function referencesOf({ spec }: EnvironmentResource, { postgresSecret }: Cell): readonly SecretRef[] {
   const signingKey = spec.security.signingKey?.secretRef;
   const references = [spec.redis.external?.secretRef, spec.postgres?.secretRef ?? postgresSecret, signingKey];
   const more = [...(spec.security.trustedCAs ?? []), spec.tunnels?.tokenSecretRef];
@@ -93,7 +93,7 @@ export function referencesOf({ spec }: Environment, { postgresSecret }: Cell): r
 }
 
 /** Makes and copies what is missing. Rejects as the API server says. */
-export async function ensureSecrets(environment: Environment, ports: SecretPorts, signal: AbortSignal): Promise<SecretsResult> {
+export async function ensureSecrets(environment: EnvironmentResource, ports: SecretPorts, signal: AbortSignal): Promise<SecretsResult> {
   const { client, cell, clock } = ports;
   const given = await gather(environment, ports, signal);
   if (given.kind === "missing") return given;
@@ -142,7 +142,7 @@ export async function ensureSecrets(environment: Environment, ports: SecretPorts
 
 // ── what is given ────────────────────────────────────────────────────────────────────────────────
 
-async function gather(environment: Environment, { client, cell }: SecretPorts, signal: AbortSignal): Promise<Given> {
+async function gather(environment: EnvironmentResource, { client, cell }: SecretPorts, signal: AbortSignal): Promise<Given> {
   const { spec } = environment;
   const read = async ({ name, key }: SecretRef): Promise<Secret | undefined> => {
     const value = (await readSecret(client, name, cell.namespace, signal))?.[key];
@@ -180,7 +180,7 @@ const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${
 // ── what is made ─────────────────────────────────────────────────────────────────────────────────
 
 async function ensureRedis(
-  environment: Environment,
+  environment: EnvironmentResource,
   given: Secret | undefined,
   { cell, isRedisInUse: isInUse }: SecretPorts,
   store: SecretStore,
@@ -200,7 +200,7 @@ interface SigningKey {
 
 /** Outlives the environment: services know it by this key. One that is given is changed by whoever gave it. */
 async function ensureSigningKey(
-  { metadata }: Environment,
+  { metadata }: EnvironmentResource,
   { given, redisPassword }: { readonly given: Secret | undefined; readonly redisPassword: SecretData | undefined },
   { cell, clock }: SecretPorts,
   store: SecretStore,

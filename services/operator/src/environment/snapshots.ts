@@ -5,7 +5,7 @@
  * A snapshot is known by its content, which is cluster-scoped and outlives the namespace that it was taken in. The content is marked
  * with whose data it has, so that nobody restores somebody else's.
  */
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import type { Cell } from "../cell.js";
@@ -45,7 +45,7 @@ export async function snapshotsServed({ client, cell }: SnapshotPorts, signal: A
 
 /** Those of an environment that were taken for one purpose, the newest first. */
 export async function snapshotsOf(
-  environment: Environment,
+  environment: EnvironmentResource,
   purpose: SnapshotPurpose,
   { client }: SnapshotPorts,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ export function takenAtMs({ metadata, status }: VolumeSnapshot): number {
 
 /** Taking one that is there already changes nothing. It has no owner: it outlives the environment, unless its namespace goes. */
 export async function takeSnapshot(
-  environment: Environment,
+  environment: EnvironmentResource,
   name: string,
   purpose: SnapshotPurpose,
   { client, cell }: SnapshotPorts,
@@ -93,7 +93,7 @@ export async function takeSnapshot(
 
 /** Writes on a content whose it is, and with `keep` that it outlives the snapshot object. */
 export async function markContent(
-  environment: Environment,
+  environment: EnvironmentResource,
   content: string,
   keep: boolean,
   { client }: SnapshotPorts,
@@ -106,6 +106,6 @@ export async function markContent(
   await client.apply(object, { manager: keep ? `${MANAGER}-keep` : MANAGER, force: true, signal });
 }
 
-export function ownerLabels({ spec }: Environment): Readonly<Record<string, string>> {
+export function ownerLabels({ spec }: EnvironmentResource): Readonly<Record<string, string>> {
   return { [ENVIRONMENT_LABEL]: bareIdOf(spec.environmentId), [ACCOUNT_LABEL]: spec.accountId };
 }

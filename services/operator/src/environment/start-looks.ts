@@ -3,7 +3,7 @@
  * another pass. Pods of a first start are listed when it takes long, and then once in a while.
  */
 import type { Clock } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
 import type { Outcome } from "./outcome.js";
 
@@ -30,7 +30,7 @@ export class StartLooks {
   }
 
   /** `find` lists the pods. Rejects as it does. */
-  async look(environment: Environment, find: () => Promise<Outcome | undefined>): Promise<StartLook> {
+  async look(environment: EnvironmentResource, find: () => Promise<Outcome | undefined>): Promise<StartLook> {
     const { name, uid, creationTimestamp } = environment.metadata;
     if (environment.status?.version?.current !== undefined) {
       this.forget(name);

@@ -1,26 +1,26 @@
 /** Why: what an operator must do something about, or must know, is an event as well as a condition: once, when it begins. */
-import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject } from "@perdure/driver-kubernetes";
 import type { summary } from "./observe.js";
 
 /** Operators of services must know with which keys the services are called. */
 export async function tellOfKeys(
-  { status: before, ...environment }: Environment,
-  now: EnvironmentStatus,
+  { status: before, ...environment }: EnvironmentResource,
+  now: EnvironmentResourceStatus,
   events: EventRecorder,
 ): Promise<void> {
   const [current, ...others] = now.signingKey?.publicKeys ?? [];
   const known = before?.signingKey?.publicKeys ?? [];
   if (known.length === 0 || current === undefined || known.join() === now.signingKey?.publicKeys?.join()) return;
   const note = `services are called with ${current}; they should know ${others.join(" and ") || "no other key"}, too`;
-  await events.tell(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
+  await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 
 /** No pod was replaced, but a Secret of the operator was deleted or changed. */
-export async function tellOfPassword(environment: Environment, events: EventRecorder): Promise<void> {
+export async function tellOfPassword(environment: EnvironmentResource, events: EventRecorder): Promise<void> {
   const note = "Secret redis-auth was missing or changed: it holds again the password that Redis and the workers run with";
   const event = { type: "Warning", reason: "RedisPasswordRestored", action: "Restore", note } as const;
-  await events.tell(environment as unknown as KubeObject, event);
+  await events.record(environment as unknown as KubeObject, event);
 }
 
 /** Conditions that need a person's action. */
@@ -54,11 +54,11 @@ const WARNED: ReadonlySet<string> = new Set([
   "DatabaseRefused",
 ]);
 
-export async function warnOfNew(environment: Environment, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {
+export async function warnOfNew(environment: EnvironmentResource, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {
   const before = environment.status?.conditions ?? [];
   for (const { type, status, reason, message } of now) {
     const isNew = before.find((one) => one.type === type)?.reason !== reason;
     if (type === "Ready" || status === "True" || !isNew || !WARNED.has(reason)) continue;
-    await events.tell(environment as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
+    await events.record(environment as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
   }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { PROGRESS_STATUS_MS, START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
@@ -18,13 +18,13 @@ const condition = (type: string, reason: string, status: "True" | "False" = "Fal
   ({ type, status, reason, message: `${reason} of ${type}`, lastTransitionTime: "", observedGeneration: 1 }) as const;
 
 /** Of a first start: the storage and what holds the environment up. */
-function starting(storage: string, ready: string, more: Partial<EnvironmentStatus> = {}): EnvironmentStatus {
+function starting(storage: string, ready: string, more: Partial<EnvironmentResourceStatus> = {}): EnvironmentResourceStatus {
   return { phase: "Provisioning", conditions: [condition("StorageReady", storage), condition("Ready", ready)], ...more };
 }
 const FIRST = starting("VolumePending", "VolumePending");
 const STORED = starting("Ready", "RollingOut");
-const withStatus = (status: EnvironmentStatus | undefined): Environment =>
-  ({ ...environmentWith(), ...(status === undefined ? {} : { status }) }) as Environment;
+const withStatus = (status: EnvironmentResourceStatus | undefined): EnvironmentResource =>
+  ({ ...environmentWith(), ...(status === undefined ? {} : { status }) }) as EnvironmentResource;
 
 test("the first status is written at once, and progress of the first start after pauses that grow", () => {
   const pacing = new StatusPacing(clock);
@@ -42,8 +42,8 @@ test("the first status is written at once, and progress of the first start after
   expect(pacing.holdMs(withStatus(STORED), starting("Ready", "GatewayLag"))).toBe(SECOND_MS);
 });
 
-test.each<[string, EnvironmentStatus]>([
-  ["readiness", starting("Ready", "Ready", { phase: "Running", version: { current: "1.4.0" } } as Partial<EnvironmentStatus>)],
+test.each<[string, EnvironmentResourceStatus]>([
+  ["readiness", starting("Ready", "Ready", { phase: "Running", version: { current: "1.4.0" } } as Partial<EnvironmentResourceStatus>)],
   ["trouble", starting("Ready", "CrashLoop")],
   ["a front that refuses connections", starting("Ready", "FrontUnreachable")],
   ["a start that takes too long", starting("Ready", "DeadlineExceeded")],
@@ -59,8 +59,8 @@ test("what was ready once, and another environment of the same name, are written
   const pacing = new StatusPacing(clock);
   pacing.noteWritten(withStatus(undefined));
   const another = environmentWith({}, { uid: "another" });
-  expect(pacing.holdMs({ ...another, status: FIRST } as Environment, STORED)).toBeUndefined();
-  const version = { current: "1.4.0" } as EnvironmentStatus["version"];
+  expect(pacing.holdMs({ ...another, status: FIRST } as EnvironmentResource, STORED)).toBeUndefined();
+  const version = { current: "1.4.0" } as EnvironmentResourceStatus["version"];
   expect(pacing.holdMs(withStatus({ ...FIRST, version }), { ...STORED, version })).toBeUndefined();
 });
 
@@ -93,7 +93,7 @@ test("pods of a first start are listed when it takes long, then once a minute, s
 
 test("pods of an environment that was ready once are listed whenever it is not ready", async () => {
   const looks = new StartLooks(clock);
-  const environment = withStatus({ version: { current: "1.4.0" } } as EnvironmentStatus);
+  const environment = withStatus({ version: { current: "1.4.0" } } as EnvironmentResourceStatus);
   let listed = 0;
   for (let n = 0; n < 2; n++)
     await looks.look(environment, async () => {

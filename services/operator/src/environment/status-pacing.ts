@@ -4,7 +4,7 @@
  * written after pauses that grow.
  */
 import type { Clock } from "@perdure/base";
-import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import { hashOf } from "../desired/runtime-config.js";
 import { PROGRESS_STATUS_MS } from "../limits.js";
 
@@ -28,7 +28,7 @@ export class StatusPacing {
   }
 
   /** Milliseconds until this status is written; undefined: now, if it differs at all. */
-  holdMs(environment: Environment, status: EnvironmentStatus): number | undefined {
+  holdMs(environment: EnvironmentResource, status: EnvironmentResourceStatus): number | undefined {
     const { name, uid } = environment.metadata;
     const last = this.#written.get(name);
     if (last === undefined || last.uid !== uid || !isProgressOnly(environment.status, status)) return undefined;
@@ -37,7 +37,7 @@ export class StatusPacing {
     return leftMs > 0 ? leftMs : undefined;
   }
 
-  noteWritten({ metadata: { name, uid }, status: before }: Environment): void {
+  noteWritten({ metadata: { name, uid }, status: before }: EnvironmentResource): void {
     if (before?.version?.current !== undefined) return this.forget(name);
     const last = this.#written.get(name);
     const count = last !== undefined && last.uid === uid ? last.count + 1 : 1;
@@ -55,11 +55,11 @@ export class StatusPacing {
 }
 
 /** Whether all that is new is how far the first start of an environment is. */
-function isProgressOnly(before: EnvironmentStatus | undefined, now: EnvironmentStatus): boolean {
+function isProgressOnly(before: EnvironmentResourceStatus | undefined, now: EnvironmentResourceStatus): boolean {
   if (before === undefined || before.version?.current !== undefined || now.version?.current !== undefined) return false;
   return hashOf(before) !== hashOf(now) && hashOf(withoutProgress(before)) === hashOf(withoutProgress(now));
 }
 
-function withoutProgress({ workers: _, conditions = [], ...status }: EnvironmentStatus): object {
+function withoutProgress({ workers: _, conditions = [], ...status }: EnvironmentResourceStatus): object {
   return { ...status, conditions: conditions.map((one) => (PROGRESS.has(one.reason) ? one.type : one)) };
 }

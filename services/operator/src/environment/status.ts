@@ -1,5 +1,5 @@
 /** Why: the status of an environment from what a pass learnt; what a pass does not see anew stays. Pure. */
-import type { Environment, EnvironmentStatus } from "@perdure/custom-resources";
+import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import type { AcceptedLoss } from "./data-loss-step.js";
 import type { DataSeen } from "./data-step.js";
 import type { Draining } from "./draining.js";
@@ -9,8 +9,8 @@ import type { Rollout } from "./observe.js";
 import type { VolumesSeen } from "./volumes-step.js";
 
 export interface StatusFacts
-  extends Required<Pick<EnvironmentStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
-  readonly redisAuth: EnvironmentStatus["redisAuth"] | undefined;
+  extends Required<Pick<EnvironmentResourceStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
+  readonly redisAuth: EnvironmentResourceStatus["redisAuth"] | undefined;
   readonly set: Rollout | undefined;
   readonly isReady: boolean;
   readonly publicKeys: readonly string[] | undefined;
@@ -24,7 +24,7 @@ export interface StatusFacts
 
 const VERSIONS_MAX = 5;
 
-function knownOf(data: DataSeen | undefined): EnvironmentStatus["data"] {
+function knownOf(data: DataSeen | undefined): EnvironmentResourceStatus["data"] {
   const { lastSnapshotId, lastSnapshotTime } = data?.backup ?? {};
   const snapshot = lastSnapshotId === undefined || lastSnapshotTime === undefined ? {} : { lastSnapshotId, lastSnapshotTime };
   return data?.usedBytes === undefined ? snapshot : { ...snapshot, usedBytes: data.usedBytes };
@@ -32,10 +32,10 @@ function knownOf(data: DataSeen | undefined): EnvironmentStatus["data"] {
 
 /** Volumes are recorded while there are data on them; lost volumes stay recorded until the loss is accepted. */
 function volumesOf(
-  before: EnvironmentStatus | undefined,
+  before: EnvironmentResourceStatus | undefined,
   seen: VolumesSeen | undefined,
   isReady: boolean,
-): Pick<NonNullable<EnvironmentStatus["data"]>, "present" | "volumes" | "acceptedLoss"> {
+): Pick<NonNullable<EnvironmentResourceStatus["data"]>, "present" | "volumes" | "acceptedLoss"> {
   const recorded = before?.data?.volumes;
   const present = isReady || (before?.data?.present === true && seen?.isLost !== true);
   const acceptedLoss = seen?.isLost === true && seen.accepted !== undefined ? seen.accepted.mark : before?.data?.acceptedLoss;
@@ -45,7 +45,7 @@ function volumesOf(
 }
 
 /** What was known and is not seen anew stays. */
-export function statusOf(environment: Environment, facts: StatusFacts): EnvironmentStatus {
+export function statusOf(environment: EnvironmentResource, facts: StatusFacts): EnvironmentResourceStatus {
   const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, volumes, acceptedLoss, ...rest } = facts;
   const { status: before, spec } = environment;
   const current = isReady ? spec.version : before?.version?.current;
@@ -83,5 +83,5 @@ export function statusOf(environment: Environment, facts: StatusFacts): Environm
       nextWakeTime: (resting ?? before)?.nextWakeTime,
       lastActivityTime: (resting ?? before)?.lastActivityTime,
     }),
-  ) as EnvironmentStatus;
+  ) as EnvironmentResourceStatus;
 }

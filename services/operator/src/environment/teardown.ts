@@ -9,7 +9,7 @@
  * the namespace goes, with a right that the operator gives itself there and only then.
  */
 import { Secret } from "@perdure/base";
-import { bareIdOf, ENVIRONMENT_LABEL, type Environment, objectNameOf } from "@perdure/custom-resources";
+import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isForbidden, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import type { Cell } from "../cell.js";
@@ -39,7 +39,7 @@ interface TeardownPorts {
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
-export async function teardown(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown> {
+export async function teardown(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown> {
   if (!(environment.metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
   const { client } = ports;
   const { reclaimPolicy, deletionProtection } = environment.spec;
@@ -74,13 +74,13 @@ export async function teardown(environment: Environment, ports: TeardownPorts, s
 }
 
 /** Namespace, volumes and rows of this id are what an earlier environment left (`RetainedData`): this one never took them over. */
-async function hasOthersData(environment: Environment, { client, cell }: TeardownPorts, signal: AbortSignal): Promise<boolean> {
+async function hasOthersData(environment: EnvironmentResource, { client, cell }: TeardownPorts, signal: AbortSignal): Promise<boolean> {
   const kept = await client.find<RetainedNote>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
   return kept?.data?.uid !== undefined && kept.data.uid !== environment.metadata.uid;
 }
 
 /** Everything before the namespace: undefined when it is done. */
-async function settle(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
+async function settle(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
   const { reclaimPolicy } = environment.spec;
   const busy = await end(environment, ports.client, signal);
   if (busy !== undefined) return busy;
@@ -124,7 +124,7 @@ const ENDINGS: readonly Ending[] = [
 ];
 
 /** One after the other; undefined when nobody is left. */
-async function end(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<Teardown | undefined> {
+async function end(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Teardown | undefined> {
   await endScaling(environment, client, signal);
   for (const ending of ENDINGS) {
     const count = await stop(environment, ending, client, signal);
@@ -134,7 +134,7 @@ async function end(environment: Environment, client: KubernetesClient, signal: A
 }
 
 /** KEDA would bring the least number of workers back, again and again; autoscalers of Kubernetes leave alone what has none. */
-async function endScaling({ metadata, spec, status }: Environment, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+async function endScaling({ metadata, spec, status }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
   if (spec.workers.autoscaling?.engine !== "keda" && status?.workers?.autoscaler !== "keda") return;
   const namespace = objectNameOf(spec.environmentId);
   const found = await client.find(resources.scaledObjects, "worker", namespace, { signal });
@@ -146,7 +146,7 @@ async function endScaling({ metadata, spec, status }: Environment, client: Kuber
 
 /** How many of its pods are there still. */
 async function stop(
-  environment: Environment,
+  environment: EnvironmentResource,
   { resource, name, component }: Ending,
   client: KubernetesClient,
   signal: AbortSignal,
@@ -168,13 +168,13 @@ async function stop(
 
 // ── data ─────────────────────────────────────────────────────────────────────────────────────────
 
-async function retain(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<void> {
+async function retain(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<void> {
   const { claims, volumes } = await keepVolumes(environment, ports.client, signal);
   await note(environment, { volumeClaims: claims.join(","), volumes: volumes.join(",") }, ports, signal);
 }
 
 /** Undefined when the last state is kept for good, and a note says where. */
-async function finalSnapshot(environment: Environment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
+async function finalSnapshot(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
   const { client } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
@@ -203,7 +203,7 @@ async function finalSnapshot(environment: Environment, ports: TeardownPorts, sig
 
 /** Where the data is: without this nobody may make an environment of this id again by accident. */
 async function note(
-  environment: Environment,
+  environment: EnvironmentResource,
   where: Readonly<Record<string, string>>,
   { client, cell, notes }: TeardownPorts,
   signal: AbortSignal,
@@ -227,7 +227,7 @@ async function note(
 
 /** Role, schema and rows in the cell's database; undefined when they are gone, or never were there. Rejects as the API server says. */
 async function removeDatabase(
-  environment: Environment,
+  environment: EnvironmentResource,
   { client, cell, databases }: TeardownPorts,
   signal: AbortSignal,
 ): Promise<Teardown | undefined> {
@@ -267,7 +267,7 @@ export function goingMessage({ metadata: { name }, status }: Namespace): string 
 }
 
 async function removeNamespace(
-  environment: Environment,
+  environment: EnvironmentResource,
   found: KubeObject,
   { client, cell }: TeardownPorts,
   signal: AbortSignal,

@@ -3,7 +3,7 @@
  * nodes; Redis knows how large its log is, which is all that is on the volume, and workers, whom the operator may ask, know it from Redis.
  */
 import type { Clock } from "@perdure/base";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { quantityOf } from "../desired/sizes.js";
 import { VOLUME_FULL_RATIO, VOLUME_LOOK_MS, VOLUME_STEPS } from "../limits.js";
 import type { WorkerDoor } from "../worker-door.js";
@@ -25,7 +25,7 @@ export class VolumeLooks {
 
   /** Undefined when it is too early for another look, or nobody says. Rejects as `pods` does. */
   async look(
-    { metadata, spec }: Environment,
+    { metadata, spec }: EnvironmentResource,
     pods: () => Promise<readonly WorkerPod[]>,
     signal: AbortSignal,
   ): Promise<number | undefined> {
@@ -48,7 +48,7 @@ export class VolumeLooks {
 }
 
 /** Whether somebody should let it grow. */
-export function isFilling({ spec }: Environment, usedBytes: number | undefined): boolean {
+export function isFilling({ spec }: EnvironmentResource, usedBytes: number | undefined): boolean {
   const size = spec.redis.bundled?.size;
   return size !== undefined && usedBytes !== undefined && usedBytes >= quantityOf(size) * VOLUME_FULL_RATIO;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Environment } from "@perdure/custom-resources";
+import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { BUNDLED, environmentWith } from "../../test/an-environment.js";
@@ -17,7 +17,7 @@ interface Written {
 }
 
 /** Claims are bound to volumes of their own; a class gave these the policy `Delete`. */
-function aCluster(environment: Environment) {
+function aCluster(environment: EnvironmentResource) {
   const claims = new Map<string, KubeObject>();
   const volumes = new Map<string, KubeObject>();
   const written: Written[] = [];
@@ -63,7 +63,7 @@ function aCluster(environment: Environment) {
     runRedis(): void {
       redis = { ...resources.statefulSets, metadata: { name: "redis", namespace: NAMESPACE, uid: "s" }, spec: { replicas: 1 } };
     },
-    look: (changes: Partial<Environment["spec"]> = {}, records: readonly VolumeRecord[] = []) =>
+    look: (changes: Partial<EnvironmentResource["spec"]> = {}, records: readonly VolumeRecord[] = []) =>
       volumesStep(
         { ...environment, spec: { ...environment.spec, ...changes }, status: { data: { present: true, volumes: [...records] } } },
         ports,
@@ -164,7 +164,7 @@ test("a claim that is being deleted is reported while its pod still holds it", a
 });
 
 test("an environment that goes leaves its volumes, or gives them back to what their class says; those of others are not touched", async () => {
-  const environment: Environment = { ...environmentWith(), status: { data: { volumes: [ONE] } } };
+  const environment: EnvironmentResource = { ...environmentWith(), status: { data: { volumes: [ONE] } } };
   const cluster = aCluster(environment);
   cluster.bind("data-redis-0", "pv-1");
   await cluster.look();

@@ -4,7 +4,7 @@
  * that the condition names (`acceptDataLoss`), or the volume is bound again.
  */
 import type { Clock } from "@perdure/base";
-import { type Environment, type EnvironmentStatus, type Observation, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, type EnvironmentResourceStatus, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { type Applier, MANAGER } from "../applier.js";
 import type { Caches } from "../caches.js";
@@ -17,7 +17,7 @@ import type { VolumeRetention } from "./retained-volumes.js";
 
 const TYPE = "StorageReady";
 
-export type VolumeRecord = NonNullable<NonNullable<EnvironmentStatus["data"]>["volumes"]>[number];
+export type VolumeRecord = NonNullable<NonNullable<EnvironmentResourceStatus["data"]>["volumes"]>[number];
 
 interface VolumesPorts {
   readonly client: KubernetesClient;
@@ -44,7 +44,7 @@ interface Claim extends KubeObject {
 }
 
 /** Rejects as the API server says. */
-export async function volumesStep(environment: Environment, ports: VolumesPorts, signal: AbortSignal): Promise<VolumesSeen> {
+export async function volumesStep(environment: EnvironmentResource, ports: VolumesPorts, signal: AbortSignal): Promise<VolumesSeen> {
   const recorded = environment.status?.data?.volumes ?? [];
   const seen = { records: recorded, isLost: false, accepted: undefined, troubles: [] };
   if (environment.spec.redis.bundled === undefined) return { ...seen, records: [], outcome: good(TYPE, "External") };
@@ -95,14 +95,14 @@ const deleting = ({ metadata, spec }: Claim): Observation => ({
 const isBound = (claim: Claim | undefined): claim is Claim =>
   claim?.spec?.volumeName !== undefined && claim.status?.phase !== "Lost";
 
-function boundClaims(environment: Environment, get: (name: string, namespace: string) => Claim | undefined): readonly Claim[] {
+function boundClaims(environment: EnvironmentResource, get: (name: string, namespace: string) => Claim | undefined): readonly Claim[] {
   const namespace = objectNameOf(environment.spec.environmentId);
   return redisClaims(environment)
     .map((name) => get(name, namespace))
     .filter(isBound);
 }
 
-async function readClaims(environment: Environment, client: KubernetesClient, signal: AbortSignal): Promise<readonly Claim[]> {
+async function readClaims(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<readonly Claim[]> {
   const namespace = objectNameOf(environment.spec.environmentId);
   const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
   const byName = new Map(items.map((claim) => [claim.metadata.name, claim]));
@@ -111,7 +111,7 @@ async function readClaims(environment: Environment, client: KubernetesClient, si
 
 /** Claims whose volumes outlive them from now on. */
 async function recordsOf(
-  environment: Environment,
+  environment: EnvironmentResource,
   claims: readonly Claim[],
   { client, retention }: VolumesPorts,
   signal: AbortSignal,
@@ -129,7 +129,7 @@ async function recordsOf(
 
 /** A StatefulSet makes empty claims by itself as soon as it wants pods. */
 async function stopRedis(
-  environment: Environment,
+  environment: EnvironmentResource,
   { client, caches, applier }: VolumesPorts,
   signal: AbortSignal,
 ): Promise<void> {

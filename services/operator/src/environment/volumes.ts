@@ -3,8 +3,8 @@
  * first; when they have grown, the StatefulSet is deleted without its pods, exactly the one that was looked at, and made anew; the new
  * one adopts the pods (kubernetes.md §2).
  */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
-import { ApiError, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
+import { KubernetesApiError, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { redisPods } from "../desired/redis.js";
 import { quantityOf } from "../desired/sizes.js";
 import { WAIT_SOON_MS } from "../limits.js";
@@ -28,7 +28,7 @@ interface ClaimingSet extends KubeObject {
 
 /** Undefined when the StatefulSet may be applied as it is wanted; else what is waited for. Rejects as the API server says. */
 export async function growVolumes(
-  environment: Environment,
+  environment: EnvironmentResource,
   cached: KubeObject | undefined,
   { client, applier }: Pick<PrunePorts, "client" | "applier">,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ async function growClaim(
       await client.patch(resources.volumeClaims, { name, namespace }, [{ op: "replace", path, value: wanted }], { signal });
     } catch (cause) {
       // Its storage class does not let volumes grow, or grow so far: nothing was deleted, nothing will be.
-      if (cause instanceof ApiError && (cause.status === 403 || cause.status === 422))
+      if (cause instanceof KubernetesApiError && (cause.status === 403 || cause.status === 422))
         return bad(TYPE, "ResizeFailed", cause.message);
       throw cause;
     }

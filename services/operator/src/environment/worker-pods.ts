@@ -1,5 +1,5 @@
 /** Why: pods of workers as far as decisions about them need: which ordinal, where, of which revision, and what keeps one from running. */
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { selectorOf } from "../desired/labels.js";
 
@@ -38,7 +38,7 @@ export interface Pod extends KubeObject {
 
 /** By ordinal, lowest first. Rejects as the API server says. */
 export async function workerPods(
-  environment: Environment,
+  environment: EnvironmentResource,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<readonly WorkerPod[]> {

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "@perdure/base";
-import { type Environment, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
 import { type Applier, MANAGER } from "../applier.js";
 import type { Caches } from "../caches.js";
@@ -38,7 +38,7 @@ export interface WorkersSeen {
 
 /** `isAutoscaled`: somebody else says how many. Rejects as the API server says. */
 export async function workersStep(
-  environment: Environment,
+  environment: EnvironmentResource,
   inputs: Pick<Inputs, "config" | "secrets">,
   isAutoscaled: boolean,
   ports: WorkersPorts,
@@ -62,7 +62,7 @@ export async function workersStep(
   for (const object of workers(environment, cell, { ...inputs, replicas, partition })) await applier.apply(object, signal);
   if (scaling?.isLate === true) {
     const note = `worker-${scaling.draining?.ordinal} had its ${environment.spec.workers.drainSeconds} s and goes with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
-    await events.tell(environment as unknown as KubeObject, { type: "Warning", reason: "DrainTimedOut", action: "Scale", note });
+    await events.record(environment as unknown as KubeObject, { type: "Warning", reason: "DrainTimedOut", action: "Scale", note });
   }
   const isCurrent = set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash;
   const seen = workersOutcome(set, { wanted, isCurrent, isResting: environment.spec.suspended });
@@ -79,7 +79,7 @@ export async function workersStep(
 
 /** From us to the autoscaler: a field that its only owner drops falls back to its default, which here would be one worker. */
 async function handReplicasOver(
-  { spec }: Environment,
+  { spec }: EnvironmentResource,
   set: RollingSet,
   client: KubernetesClient,
   signal: AbortSignal,

@@ -12,7 +12,7 @@ import {
   type ServiceDeployment,
 } from "@perdure/custom-resources";
 import {
-  ApiError,
+  KubernetesApiError,
   type EventRecorder,
   isNotFound,
   type KubeObject,
@@ -107,7 +107,7 @@ export class ServiceDeployments {
     const ready: Observation = { type: "Ready", status: "False", reason: "Deleting", message };
     await writeStatus(deployment, { ...deployment.status }, [draining, ready], this.ports, signal);
     const told = { type: "Normal", reason: result.reason, action: "Delete", note: message } as const;
-    await this.ports.events.tell(deployment as unknown as KubeObject, told);
+    await this.ports.events.record(deployment as unknown as KubeObject, told);
     return { kind: "wait", againMs };
   }
 
@@ -407,7 +407,7 @@ class Pass {
   // ── telling ────────────────────────────────────────────────────────────────────────────────────
 
   #tell(type: "Normal" | "Warning", reason: string, note: string): Promise<void> {
-    return this.#ports.events.tell(this.#deployment as unknown as KubeObject, { type, reason, action: "Reconcile", note });
+    return this.#ports.events.record(this.#deployment as unknown as KubeObject, { type, reason, action: "Reconcile", note });
   }
 
   async #report(seen: Seen): Promise<Looked> {
@@ -431,9 +431,9 @@ async function takingSchemasSeriously(work: () => Promise<void>): Promise<void> 
   try {
     await work();
   } catch (cause) {
-    const isSchema = cause instanceof ApiError && cause.status === 500 && /not declared in schema/.test(cause.message);
+    const isSchema = cause instanceof KubernetesApiError && cause.status === 500 && /not declared in schema/.test(cause.message);
     if (!isSchema) throw cause;
-    throw new ApiError(cause.asked, 422, JSON.stringify({ message: cause.message, reason: "Invalid" }));
+    throw new KubernetesApiError(cause.operation, 422, JSON.stringify({ message: cause.message, reason: "Invalid" }));
   }
 }
 

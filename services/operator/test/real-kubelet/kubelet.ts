@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  ApiError,
+  KubernetesApiError,
   type KubeObject,
   type KubernetesClient,
   pathOf,
@@ -81,7 +81,7 @@ export class RealKubelet implements AsyncDisposable {
     ports: Omit<ReflectorPorts, "client">,
   ): Promise<RealKubelet> {
     const body = { metadata: { name: NODE } };
-    const { status, text } = await options.kubernetes.ask({ method: "POST", path: "/api/v1/nodes", body });
+    const { status, text } = await options.kubernetes.request({ method: "POST", path: "/api/v1/nodes", body });
     if (status !== 201) throw new Error(text);
     const directory = await mkdtemp(join(tmpdir(), "perdure-kubelet-"));
     return new RealKubelet(options, client, ports, directory, await imagesIn(directory));
@@ -114,7 +114,7 @@ export class RealKubelet implements AsyncDisposable {
     const doing = work()
       .then(() => undefined)
       .catch((cause: unknown) => {
-        const isPast = cause instanceof ApiError && (cause.status === 404 || cause.status === 409);
+        const isPast = cause instanceof KubernetesApiError && (cause.status === 404 || cause.status === 409);
         if (!isPast && !this.#stop.signal.aborted) this.#failures.push(cause);
       })
       .finally(() => this.#under.delete(doing));
@@ -172,7 +172,7 @@ export class RealKubelet implements AsyncDisposable {
       target: { apiVersion: "v1", kind: "Node", name: NODE },
     };
     const path = pathOf(resources.pods, namespace, name, "binding");
-    const { status, text } = await this.#options.kubernetes.ask({ method: "POST", path, body });
+    const { status, text } = await this.#options.kubernetes.request({ method: "POST", path, body });
     if (status !== 201 && status !== 404 && status !== 409) throw new Error(`${name} cannot be bound: ${text}`);
   }
 

@@ -1,7 +1,7 @@
 /** Why: a pod is its containers with what they share, from the moment it is on our node until nothing of it runs any more. */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ApiError, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { type Command, Container } from "./container.js";
 import type { Image } from "./images.js";
 import { expanded, makeVolumes, References, rewriterOf, variablesOf } from "./inputs.js";
@@ -129,7 +129,7 @@ export class RunningPod {
     this.#writing = this.#writing
       .then(() => this.#writeStatus())
       .catch((cause: unknown) => {
-        const isGone = cause instanceof ApiError && (cause.status === 404 || cause.status === 409);
+        const isGone = cause instanceof KubernetesApiError && (cause.status === 404 || cause.status === 409);
         if (!isGone && !this.#stop.signal.aborted) this.#failures.push(cause);
       });
   }

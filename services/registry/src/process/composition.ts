@@ -7,7 +7,7 @@
 import {
   type Endpoints,
   openEndpoints,
-  openGrpcDoor,
+  openGrpcListener,
   openPeerCredentials,
   openWorkers,
   redisOptionsOf,
@@ -50,7 +50,7 @@ export async function startRegistry(settings: Settings, ports: ProcessPorts): Pr
 
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
-  const door = await lifecycle.start("gRPC", () => openGrpcDoor(settings.grpc, tls, grpcObserver(ports)));
+  const door = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls, grpcObserver(ports)));
   const workers = await lifecycle.start("workers", () => openWorkers({ addresses: workerAddresses, tls }, { clock, logger }));
 
   const store = await lifecycle.start("database", () =>

@@ -1,13 +1,13 @@
 /** Why: only deploy checks read partitions and their archive, so a registry needs no Redis to start; it connects when somebody asks for one. */
 import type { Clock, InvocationId, Logger } from "@perdure/base";
-import { latePostgresArchive } from "@perdure/driver-postgres";
-import { connectRedis, type RedisConnections, type RedisOptions, RedisPartitionStore } from "@perdure/driver-redis";
+import { deferredPostgresArchive } from "@perdure/driver-postgres";
+import { connectRedis, type RedisConnections, type RedisConnectionOptions, RedisPartitionStore } from "@perdure/driver-redis";
 import type { Invocation, JournalEntry } from "@perdure/partition";
 import { type Archive, type AsyncPartitionStore, archived } from "@perdure/store";
 import type { CheckedStore } from "../check-ports.js";
 
 export interface LateStoreOptions {
-  readonly redis: RedisOptions;
+  readonly redis: RedisConnectionOptions;
   /** Of the archive. */
   readonly postgresUrl: string;
   readonly environment: string;
@@ -23,7 +23,7 @@ export class LateStore implements CheckedStore, AsyncDisposable {
   constructor(options: LateStoreOptions, ports: { readonly clock: Clock; readonly logger: Logger }) {
     this.#options = options;
     this.#ports = ports;
-    this.#archive = latePostgresArchive({ url: options.postgresUrl, environment: options.environment }, ports);
+    this.#archive = deferredPostgresArchive({ url: options.postgresUrl, environment: options.environment }, ports);
   }
 
   async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {

@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import type { Clock } from "@perdure/base";
 import { REQUEST_BODY_MS } from "../limits.js";
-import { ApiError } from "./errors.js";
+import { TenancyApiError } from "./errors.js";
 
 export interface BodyBounds {
   readonly bytesMax: number;
@@ -15,8 +15,8 @@ export function wholeBody(req: Readable, { bytesMax, tooLong, clock }: BodyBound
   const chunks: Uint8Array[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
-    const over = (error?: ApiError): void => {
-      late.cancel();
+    const over = (error?: TenancyApiError): void => {
+      timeout.cancel();
       req.off("data", take).off("end", whole).off("error", broken).off("close", broken);
       if (error === undefined) return resolve(Buffer.concat(chunks));
       req.on("error", () => undefined).resume(); // What still comes is thrown away until the answer has closed the connection.
@@ -25,12 +25,12 @@ export function wholeBody(req: Readable, { bytesMax, tooLong, clock }: BodyBound
     const whole = (): void => over();
     const take = (chunk: Uint8Array): void => {
       size += chunk.length;
-      if (size > bytesMax) return over(new ApiError("PERD0413", tooLong, { connection: "close" }));
+      if (size > bytesMax) return over(new TenancyApiError("PERD0413", tooLong, { connection: "close" }));
       chunks.push(chunk);
     };
-    const broken = (): void => over(new ApiError("PERD0400", "The request body broke off"));
-    const late = clock.setTimer(REQUEST_BODY_MS, () =>
-      over(new ApiError("PERD0408", "The request body did not arrive in time", { connection: "close" })),
+    const broken = (): void => over(new TenancyApiError("PERD0400", "The request body broke off"));
+    const timeout = clock.setTimer(REQUEST_BODY_MS, () =>
+      over(new TenancyApiError("PERD0408", "The request body did not arrive in time", { connection: "close" })),
     );
     if (req.destroyed) return broken();
     req.on("data", take).once("end", whole).once("error", broken).once("close", broken);

@@ -2,14 +2,14 @@
 import type { Clock } from "@perdure/base";
 import type { UserId } from "@perdure/cloud";
 import { API_CALLS, CALLING_USERS_MAX } from "../limits.js";
-import { ApiError } from "./errors.js";
+import { TenancyApiError } from "./errors.js";
 
 export interface CallRateLimits {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-interface Bucket {
+interface CallBucket {
   calls: number;
   atMs: number;
 }
@@ -18,7 +18,7 @@ interface Bucket {
 export class CallRates {
   readonly #clock: Clock;
   readonly #limits: CallRateLimits;
-  readonly #ofUsers = new Map<UserId, Bucket>();
+  readonly #ofUsers = new Map<UserId, CallBucket>();
 
   constructor(clock: Clock, limits: CallRateLimits = API_CALLS) {
     this.#clock = clock;
@@ -31,15 +31,15 @@ export class CallRates {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#ofUsers.get(userId) ?? { calls: burst, atMs: nowMs };
     const calls = Math.min(burst, before.calls + ((nowMs - before.atMs) * perSecond) / 1_000);
-    const wanted = Math.min(cost, burst);
-    this.#keep(userId, { calls: calls < wanted ? calls : calls - wanted, atMs: nowMs });
-    if (calls >= wanted) return;
-    const seconds = Math.ceil((wanted - calls) / perSecond);
-    throw new ApiError("PERD0429", `Too many calls: try again in ${seconds} s`, { "retry-after": String(seconds) });
+    const required = Math.min(cost, burst);
+    this.#keep(userId, { calls: calls < required ? calls : calls - required, atMs: nowMs });
+    if (calls >= required) return;
+    const seconds = Math.ceil((required - calls) / perSecond);
+    throw new TenancyApiError("PERD0429", `Too many calls: try again in ${seconds} s`, { "retry-after": String(seconds) });
   }
 
   /** The one who called longest ago is forgotten, and starts anew. */
-  #keep(userId: UserId, bucket: Bucket): void {
+  #keep(userId: UserId, bucket: CallBucket): void {
     this.#ofUsers.delete(userId);
     if (this.#ofUsers.size >= CALLING_USERS_MAX) this.#ofUsers.delete(this.#ofUsers.keys().next().value as UserId);
     this.#ofUsers.set(userId, bucket);

@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 /** On a connection of its own. */
-function asked(
+function call(
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<{ status: number | undefined; headers: IncomingHttpHeaders; body: unknown }> {
@@ -67,9 +67,9 @@ const counted = () =>
     .filter((line) => line.startsWith("perdure_tenancy_api_requests_total{"));
 
 test("T22: who finds the room full is told 429, when to come again and which request that was; it counts as any 4xx does", async () => {
-  const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => asked("/slow"));
+  const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => call("/slow"));
   await whenAllAreIn;
-  const refused = await asked("/cloud/ListAccounts");
+  const refused = await call("/cloud/ListAccounts");
   expect(refused).toMatchObject({
     status: 429,
     headers: { "retry-after": "1", "content-type": "application/json" },
@@ -78,10 +78,10 @@ test("T22: who finds the room full is told 429, when to come again and which req
   const { "x-request-id": id } = refused.headers;
   expect(id).toMatch(/^[0-9a-f-]{36}$/);
   expect(refused.body).toMatchObject({ request_id: id });
-  expect((await asked("/cloud/ListAccounts")).headers["x-request-id"]).not.toBe(id);
+  expect((await call("/cloud/ListAccounts")).headers["x-request-id"]).not.toBe(id);
   for (const res of kept) res.writeHead(204).end();
   await Promise.all([...inside, whenAllAreGone]);
-  expect((await asked("/cloud/ListAccounts")).status).toBe(405);
+  expect((await call("/cloud/ListAccounts")).status).toBe(405);
   expect(counted().toSorted()).toEqual([
     `perdure_tenancy_api_requests_total{code="2xx"} ${REQUESTS_OF_NETWORK_MAX}`,
     'perdure_tenancy_api_requests_total{code="4xx"} 3',
@@ -90,10 +90,10 @@ test("T22: who finds the room full is told 429, when to come again and which req
 
 test("T22: behind a trusted proxy one client fills its own share of the room, not that of the others", async () => {
   const by = (address: string) => ({ "x-forwarded-for": `203.0.113.99, ${address}` });
-  const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => asked("/slow", by("203.0.113.7")));
+  const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => call("/slow", by("203.0.113.7")));
   await whenAllAreIn;
-  expect((await asked("/cloud/ListAccounts", by("203.0.113.7"))).status).toBe(429);
-  expect((await asked("/cloud/ListAccounts", by("2001:db8::1"))).status).toBe(405);
+  expect((await call("/cloud/ListAccounts", by("203.0.113.7"))).status).toBe(429);
+  expect((await call("/cloud/ListAccounts", by("2001:db8::1"))).status).toBe(405);
   for (const res of kept) res.writeHead(204).end();
   await Promise.all([...inside, whenAllAreGone]);
 });

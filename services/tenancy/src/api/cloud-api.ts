@@ -17,10 +17,10 @@ import { HSTS_SECONDS } from "../limits.js";
 import { clientOf, requesterOf, requestIdOf } from "../login/sessions.js";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
 import { answerAccountOperation, answerUserOperation } from "./desk.js";
-import { ApiError, apiErrorOf, errorBody, PlanLimitError, unauthenticated } from "./errors.js";
-import { type FailurePorts, logFailure } from "./failures.js";
+import { TenancyApiError, apiErrorOf, errorBody, PlanLimitError, unauthenticated } from "./errors.js";
+import { type ApiFailurePorts, logFailure } from "./failures.js";
 import { OpenRequests } from "./open-requests.js";
-import { Call } from "./operation.js";
+import { OperationCall } from "./operation.js";
 
 /** Answers requests of HTTP/1.1. `more`: what else is served at the same origin, asked before anything is refused. */
 export function createCloudApi(
@@ -41,23 +41,23 @@ export function createCloudApi(
     await answerAccountOperation(await bearersCall(ports, options, req, res), String(account), String(operation), req, res);
   });
   app.all(["/cloud/:operation", "/cloud/:account/:operation"], () => {
-    throw new ApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
+    throw new TenancyApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
   });
   for (const router of more) app.use(router);
   app.use(() => {
-    throw new ApiError("PERD0404", "There is nothing at this path");
+    throw new TenancyApiError("PERD0404", "There is nothing at this path");
   });
   app.use(respondWithError(ports));
   return app as Express & ((req: IncomingMessage, res: ServerResponse) => void);
 }
 
-async function bearersCall(ports: TenancyPorts, options: TenancyOptions, req: Request, res: Response): Promise<Call> {
+async function bearersCall(ports: TenancyPorts, options: TenancyOptions, req: Request, res: Response): Promise<OperationCall> {
   const header = req.headers.authorization;
   const token = /^bearer (\S+)$/i.exec(header ?? "")?.[1];
-  const known = token === undefined ? undefined : await ports.tokens.verify(token);
-  if (known === undefined) throw unauthenticated(header !== undefined);
-  const { userId } = known;
-  return new Call(ports, options, { userId, ...requesterOf(req, res) });
+  const verified = token === undefined ? undefined : await ports.tokens.verify(token);
+  if (verified === undefined) throw unauthenticated(header !== undefined);
+  const { userId } = verified;
+  return new OperationCall(ports, options, { userId, ...requesterOf(req, res) });
 }
 
 /** A name for every request, so that people can tell us which one they mean, and whose it is. */
@@ -99,9 +99,9 @@ function bounded({ requests }: TenancyOptions): RequestHandler {
 }
 
 /** The one place an error becomes a response; express brings every rejection here. */
-function respondWithError(ports: FailurePorts & Pick<TenancyPorts, "onPlanLimit">): ErrorRequestHandler {
+function respondWithError(ports: ApiFailurePorts & Pick<TenancyPorts, "onPlanLimit">): ErrorRequestHandler {
   return (cause, req, res, _next) => {
-    const { error, isExpected } = apiErrorOf(cause instanceof URIError ? new ApiError("PERD0400", "Malformed URL") : cause);
+    const { error, isExpected } = apiErrorOf(cause instanceof URIError ? new TenancyApiError("PERD0400", "Malformed URL") : cause);
     if (error instanceof PlanLimitError) ports.onPlanLimit?.(error.quota);
     if (!isExpected)
       logFailure(ports, cause, { path: req.path, requestId: requestIdOf(res) }, "a request of the Cloud API failed");

@@ -9,8 +9,8 @@ import { accountOperations, exportAuditEventsRequest, userOperations } from "@pe
 import type { Request, Response } from "express";
 import type { z } from "zod";
 import { DEAR_CALL_COST } from "../limits.js";
-import { ApiError, notAMember } from "./errors.js";
-import { AccountCall, type AccountHandlers, type Call, type UserHandlers } from "./operation.js";
+import { TenancyApiError, notAMember } from "./errors.js";
+import { AccountCall, type AccountHandlers, type OperationCall, type UserHandlers } from "./operation.js";
 import { accountHandlers, userHandlers } from "./operations/accounts.js";
 import { bookHandlers, exportAudit } from "./operations/books.js";
 import { environmentHandlers } from "./operations/environments.js";
@@ -31,18 +31,18 @@ const ofUsers: UserHandlers = userHandlers;
 const DEAR: ReadonlySet<string> = new Set(["GetEnvironmentLogs", "ExportAuditEvents", "ListAuditEvents"]);
 
 /** `POST …/<operation>`: answers, or rejects with what is to be answered. */
-export async function answerUserOperation(call: Call, name: string, req: Request, res: Response): Promise<void> {
+export async function answerUserOperation(call: OperationCall, name: string, req: Request, res: Response): Promise<void> {
   call.ports.calls.take(call.userId);
   if (!Object.hasOwn(userOperations, name)) throw unknownOperation();
   const operation = name as keyof typeof userOperations;
   const request = shaped(userOperations[operation].request, await bodyOf(req, call.ports.clock));
-  const handle = ofUsers[operation] as (call: Call, request: unknown) => Promise<unknown>;
+  const handle = ofUsers[operation] as (call: OperationCall, request: unknown) => Promise<unknown>;
   respond(res, await handle(call, request));
 }
 
 /** `POST …/<account>/<operation>`: the same of an account. */
 export async function answerAccountOperation(
-  call: Call,
+  call: OperationCall,
   account: string,
   name: string,
   req: Request,
@@ -67,7 +67,7 @@ async function answerExport(member: AccountCall, req: Request, res: Response): P
   await pipeline(Readable.from(exportAudit(member, filter, format)), res);
 }
 
-async function memberOf(call: Call, account: string): Promise<AccountCall> {
+async function memberOf(call: OperationCall, account: string): Promise<AccountCall> {
   const accountId = parseAccountId(account);
   const role = accountId === undefined ? undefined : await call.ports.database.tables.accounts.roleOf(accountId, call.userId);
   if (accountId === undefined || role === undefined) throw notAMember();
@@ -79,13 +79,13 @@ export function shaped<S extends z.ZodType>(shape: S, value: unknown): z.output<
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = issue?.path.map(String).join(".") ?? "";
-  throw new ApiError("PERD0400", `${path === "" ? "body" : path}: ${issue?.message ?? "unexpected shape"}`);
+  throw new TenancyApiError("PERD0400", `${path === "" ? "body" : path}: ${issue?.message ?? "unexpected shape"}`);
 }
 
-function unknownOperation(): ApiError {
-  return new ApiError("PERD0404", "There is no such operation");
+function unknownOperation(): TenancyApiError {
+  return new TenancyApiError("PERD0404", "There is no such operation");
 }
 
-function roleForbids({ role }: AccountCall): ApiError {
-  return new ApiError("PERD0403", `The role '${role}' does not allow this`);
+function roleForbids({ role }: AccountCall): TenancyApiError {
+  return new TenancyApiError("PERD0403", `The role '${role}' does not allow this`);
 }

@@ -39,7 +39,7 @@ const STATUS: Readonly<Record<ApiCode, number>> = {
 };
 
 /** What an operation answers on purpose. */
-export class ApiError extends Error {
+export class TenancyApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ApiCode;
   readonly headers: Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export class ApiError extends Error {
 export type PlanQuota = "accounts" | "environments" | "keys" | "members";
 
 /** The plan allows no more of these. */
-export class PlanLimitError extends ApiError {
+export class PlanLimitError extends TenancyApiError {
   readonly quota: PlanQuota;
 
   constructor(quota: PlanQuota, message: string) {
@@ -68,27 +68,27 @@ export class PlanLimitError extends ApiError {
 }
 
 /** The same for accounts that are foreign and for those that do not exist: nobody learns which there are (cloud.md §1.9, T30). */
-export function notAMember(): ApiError {
-  return new ApiError("PERD0403", "You are not a member of this account");
+export function notAMember(): TenancyApiError {
+  return new TenancyApiError("PERD0403", "You are not a member of this account");
 }
 
-export function unauthenticated(hadCredential: boolean): ApiError {
+export function unauthenticated(hadCredential: boolean): TenancyApiError {
   const challenge = hadCredential ? 'Bearer realm="perdure", error="invalid_token"' : 'Bearer realm="perdure"';
   const message = hadCredential ? "The access token is not valid, or expired: log in again" : "An access token is needed: log in";
-  return new ApiError("PERD0401", message, { "www-authenticate": challenge });
+  return new TenancyApiError("PERD0401", message, { "www-authenticate": challenge });
 }
 
 /** Strangers become an internal error, whose text stays in our logs; a database that is away is a reason to come again. */
-export function apiErrorOf(cause: unknown): { readonly error: ApiError; readonly isExpected: boolean } {
-  if (cause instanceof ApiError) return { error: cause, isExpected: true };
+export function apiErrorOf(cause: unknown): { readonly error: TenancyApiError; readonly isExpected: boolean } {
+  if (cause instanceof TenancyApiError) return { error: cause, isExpected: true };
   const { code } = PerdureError.from(cause);
   if (code === "STO0001" || code === "OPS0004") {
-    const error = new ApiError("PERD0503", "The service is not available at the moment: try again", { "retry-after": "1" });
+    const error = new TenancyApiError("PERD0503", "The service is not available at the moment: try again", { "retry-after": "1" });
     return { error, isExpected: false };
   }
-  return { error: new ApiError("PERD0500", "Internal error"), isExpected: false };
+  return { error: new TenancyApiError("PERD0500", "Internal error"), isExpected: false };
 }
 
-export function errorBody(error: ApiError, requestId: string): object {
+export function errorBody(error: TenancyApiError, requestId: string): object {
   return { code: error.status, message: error.message, restate_code: error.code, request_id: requestId };
 }

@@ -1,13 +1,13 @@
 /** Why: what fails is logged once in full, but a database that is away fails every request alike, and clients that hang up are no failure. */
 import { type Logger, PerdureError, type SummaryLog } from "@perdure/base";
 
-export interface FailurePorts {
+export interface ApiFailurePorts {
   readonly logger: Logger;
   readonly failures: SummaryLog;
 }
 
 /** `fields`: of the request; `message`: constant. */
-export function logFailure({ logger, failures }: FailurePorts, cause: unknown, fields: object, message: string): void {
+export function logFailure({ logger, failures }: ApiFailurePorts, cause: unknown, fields: object, message: string): void {
   if (isHungUp(cause)) return logger.debug(fields, "a client hung up before it had the answer");
   const { code, detail } = PerdureError.from(cause);
   if (code !== "STO0001" && code !== "OPS0004") return logger.error({ error: cause, ...fields }, message);

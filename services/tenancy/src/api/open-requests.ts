@@ -2,7 +2,7 @@
 import { networkOf } from "@perdure/cloud";
 import { REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
 import type { RequestLimits } from "../ports.js";
-import { ApiError } from "./errors.js";
+import { TenancyApiError } from "./errors.js";
 
 export class OpenRequests {
   #count = 0;
@@ -18,7 +18,7 @@ export class OpenRequests {
     const network = networkOf(remote);
     const theirs = this.#ofNetwork.get(network) ?? 0;
     if (this.#count >= this.#limits.atOnceMax || theirs >= this.#limits.ofNetworkMax) {
-      throw new ApiError("PERD0429", "Too many requests at once", { "retry-after": "1" });
+      throw new TenancyApiError("PERD0429", "Too many requests at once", { "retry-after": "1" });
     }
     this.#count++;
     this.#ofNetwork.set(network, theirs + 1);

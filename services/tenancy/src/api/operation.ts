@@ -4,10 +4,10 @@ import type { AccountOperations, ResponseOf, UserOperations } from "@perdure/clo
 import type { AuditEntry, EnvironmentRecord, TenancyTables } from "@perdure/driver-postgres";
 import type { z } from "zod";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
-import { ApiError } from "./errors.js";
+import { TenancyApiError } from "./errors.js";
 
 /** What of an audit line an operation says; the rest is known of the call. */
-export interface Deed {
+export interface AuditedAction {
   readonly action: string;
   readonly accountId?: AccountId;
   readonly environmentId?: EnvironmentId;
@@ -24,7 +24,7 @@ export interface CallerFacts {
   readonly presence?: { readonly confirmedUntilMs: number } | undefined;
 }
 
-export class Call {
+export class OperationCall {
   readonly ports: TenancyPorts;
   readonly options: TenancyOptions;
   readonly userId: UserId;
@@ -50,11 +50,11 @@ export class Call {
    */
   needsConfirmation(): void {
     if (this.presence === undefined || this.presence.confirmedUntilMs > this.nowMs) return;
-    throw new ApiError("PERD0428", "Confirm first that it is you");
+    throw new TenancyApiError("PERD0428", "Confirm first that it is you");
   }
 
   /** Adds a line to the audit log, in the transaction of what it tells of. */
-  audit(tables: TenancyTables, { action, accountId, environmentId, target, details }: Deed): Promise<void> {
+  audit(tables: TenancyTables, { action, accountId, environmentId, target, details }: AuditedAction): Promise<void> {
     const entry: AuditEntry = {
       atMs: this.nowMs,
       accountId,
@@ -72,18 +72,18 @@ export class Call {
 }
 
 /** A call by a member of an account. */
-export class AccountCall extends Call {
+export class AccountCall extends OperationCall {
   readonly accountId: AccountId;
   readonly role: MemberRole;
 
-  constructor(call: Call, accountId: AccountId, role: MemberRole) {
+  constructor(call: OperationCall, accountId: AccountId, role: MemberRole) {
     super(call.ports, call.options, call);
     this.accountId = accountId;
     this.role = role;
   }
 
-  override audit(tables: TenancyTables, deed: Deed): Promise<void> {
-    return super.audit(tables, { accountId: this.accountId, ...deed });
+  override audit(tables: TenancyTables, entry: AuditedAction): Promise<void> {
+    return super.audit(tables, { accountId: this.accountId, ...entry });
   }
 
   /** An environment of the account; throws 404 for any other, and for those that are gone. */
@@ -98,7 +98,7 @@ export class AccountCall extends Call {
 
   #own(record: EnvironmentRecord | undefined): EnvironmentRecord {
     if (record === undefined || record.accountId !== this.accountId || record.status === "DELETED") {
-      throw new ApiError("PERD0404", "Unknown environment");
+      throw new TenancyApiError("PERD0404", "Unknown environment");
     }
     return record;
   }
@@ -106,7 +106,7 @@ export class AccountCall extends Call {
 
 export type UserHandlers = {
   readonly [N in keyof UserOperations]: (
-    call: Call,
+    call: OperationCall,
     request: z.output<UserOperations[N]["request"]>,
   ) => Promise<ResponseOf<UserOperations[N]>>;
 };

@@ -3,7 +3,7 @@ import type { Clock } from "@perdure/base";
 import type { Request, Response } from "express";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
 import { wholeBody } from "./body.js";
-import { ApiError } from "./errors.js";
+import { TenancyApiError } from "./errors.js";
 
 /** An empty body is an empty object: the official command line sends none (cloud.md §1.3). Rejects with 400, 408, 413. */
 export async function bodyOf(req: Request, clock: Clock): Promise<unknown> {
@@ -13,7 +13,7 @@ export async function bodyOf(req: Request, clock: Clock): Promise<unknown> {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new ApiError("PERD0400", "The request body is not JSON");
+    throw new TenancyApiError("PERD0400", "The request body is not JSON");
   }
 }
 

@@ -14,7 +14,7 @@ export function homeRoutes({ addresses, tokens }: Pick<TenancyPorts, "addresses"
   const [consoleHost, apiHost] = [new URL(addresses.consoleUrl).host, new URL(tokens.issuer).host];
   if (consoleHost === apiHost) return router;
   router.use((req, res, next) => {
-    if (req.headers.host !== apiHost || !wantsPage(req) || !req.originalUrl.startsWith("/")) return next();
+    if (req.headers.host !== apiHost || !isPageRequest(req) || !req.originalUrl.startsWith("/")) return next();
     res.redirect(302, `${addresses.consoleUrl}${req.originalUrl}`);
   });
   return router;
@@ -28,7 +28,7 @@ export function appRoutes(host: ConsoleHost | undefined, traceUrl: string | unde
   // How people write it, and how it is written elsewhere.
   router.get("/signup", (req, res) => res.redirect(308, `/sign-up${req.originalUrl.slice("/signup".length)}`));
   router.use((req, res, next) => {
-    if (!wantsPage(req)) return next();
+    if (!isPageRequest(req)) return next();
     if (host !== undefined) return host.handle(req, res, boot) ? undefined : next();
     if (req.path !== "/") return next();
     res.redirect(303, "/profile");
@@ -37,7 +37,7 @@ export function appRoutes(host: ConsoleHost | undefined, traceUrl: string | unde
 }
 
 /** A page, or a file of the console. */
-function wantsPage(req: Request): boolean {
+function isPageRequest(req: Request): boolean {
   if ((req.method !== "GET" && req.method !== "HEAD") || !mayBePage(req.path)) return false;
   if (req.path === "/" || req.path.startsWith("/assets/") || FILE.test(req.path)) return true;
   return (req.headers.accept ?? "").includes("text/html");

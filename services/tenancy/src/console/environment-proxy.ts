@@ -7,7 +7,7 @@ import { TLSSocket } from "node:tls";
 import { parseEnvironmentId } from "@perdure/cloud";
 import type { EnvironmentRecord, SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 import { isServed } from "../environments/facts.js";
 import {
   PROXIED_AT_ONCE_MAX,
@@ -19,17 +19,17 @@ import {
 } from "../limits.js";
 import { clientOf } from "../login/sessions.js";
 import type { TenancyPorts } from "../ports.js";
-import type { EnvironmentDoor, GatewayLink } from "./gateway-link.js";
+import type { ProxiedEndpoint, GatewayLink } from "./gateway-link.js";
 import { MintedTokens } from "./minted-tokens.js";
 import type { PageGuard } from "./page-guard.js";
 import { PROXY_PREFIX } from "./paths.js";
 import { headersForGateway, headersForPage, type RequestBody } from "./proxy-headers.js";
 import { SessionWatch } from "./session-watch.js";
-import { Turnstile } from "./turnstile.js";
+import { ProxySemaphore } from "./turnstile.js";
 
-interface Target {
+interface ProxyTarget {
   readonly environment: EnvironmentRecord;
-  readonly door: EnvironmentDoor;
+  readonly endpoint: ProxiedEndpoint;
   /** Path with query at that door. */
   readonly path: string;
   /** The door at our origin. */
@@ -44,7 +44,7 @@ export class EnvironmentProxy {
   readonly #link: GatewayLink;
   readonly #tokens: MintedTokens;
   readonly #sessions: SessionWatch;
-  readonly #turnstile = new Turnstile({ all: PROXIED_AT_ONCE_MAX, ofUser: PROXIED_OF_USER_MAX });
+  readonly #semaphore = new ProxySemaphore({ all: PROXIED_AT_ONCE_MAX, ofUser: PROXIED_OF_USER_MAX });
 
   constructor(ports: TenancyPorts, guard: PageGuard, link: GatewayLink) {
     this.#ports = ports;
@@ -57,10 +57,10 @@ export class EnvironmentProxy {
 
   /** Resolves when the answer has begun, or nobody waits for one any more. */
   async answer(req: Request, res: Response): Promise<void> {
-    const visit = this.#turnstile.enter();
-    res.once("close", visit.leave);
+    const permit = this.#semaphore.enter();
+    res.once("close", permit.leave);
     const { session } = await this.#guard.admit(req);
-    visit.known(session.userId);
+    permit.assignUser(session.userId);
     const body = bodyOf(req);
     const target = await this.#target(req.originalUrl, session);
     const token = await this.#tokens.of(session);
@@ -72,7 +72,7 @@ export class EnvironmentProxy {
   }
 
   /** What is foreign, gone or never was answers the same (T30). What a member may do there is the gateway's to say. */
-  async #target(url: string, { userId }: SessionRecord): Promise<Target> {
+  async #target(url: string, { userId }: SessionRecord): Promise<ProxyTarget> {
     const match = url.startsWith(PROXY_PREFIX) ? TARGET.exec(url.slice(PROXY_PREFIX.length)) : null;
     const id = parseEnvironmentId(match?.[1] ?? "");
     if (match === null || id === undefined) throw unknown();
@@ -80,32 +80,32 @@ export class EnvironmentProxy {
     const environment = await environments.get(id);
     const role = environment === undefined ? undefined : await accounts.roleOf(environment.accountId, userId);
     if (environment === undefined || role === undefined || !isServed(environment)) throw unknown();
-    const door = match[2] as EnvironmentDoor;
-    return { environment, door, path: match[3] as string, prefix: `${PROXY_PREFIX}${id}/${door}` };
+    const endpoint = match[2] as ProxiedEndpoint;
+    return { environment, endpoint, path: match[3] as string, prefix: `${PROXY_PREFIX}${id}/${endpoint}` };
   }
 
   #opened(
-    { environment, door, path }: Target,
+    { environment, endpoint, path }: ProxyTarget,
     { method }: Request,
     headers: readonly string[],
     remoteAddress: string | undefined,
   ): ClientRequest {
     try {
-      return this.#link.open(environment, door, {
+      return this.#link.open(environment, endpoint, {
         method,
         target: path,
         headers,
         remoteAddress,
       });
     } catch (cause) {
-      if (cause instanceof TypeError) throw new ApiError("PERD0400", "This cannot be asked of an environment");
+      if (cause instanceof TypeError) throw new TenancyApiError("PERD0400", "This cannot be asked of an environment");
       throw cause;
     }
   }
 }
 
-function unknown(): ApiError {
-  return new ApiError("PERD0404", "Unknown environment");
+function unknown(): TenancyApiError {
+  return new TenancyApiError("PERD0404", "Unknown environment");
 }
 
 /** Throws PERD0413. The parser has made sure that there is one length, and no other way to read it. */
@@ -116,21 +116,21 @@ function bodyOf(req: IncomingMessage): RequestBody {
   return bytes === 0 ? { kind: "none" } : { kind: "measured", bytes };
 }
 
-function tooLong(): ApiError {
-  return new ApiError("PERD0413", `The request body is longer than ${PROXIED_BODY_BYTES_MAX} bytes`, { connection: "close" });
+function tooLong(): TenancyApiError {
+  return new TenancyApiError("PERD0413", `The request body is longer than ${PROXIED_BODY_BYTES_MAX} bytes`, { connection: "close" });
 }
 
-interface Passage {
+interface ForwardOptions {
   readonly body: RequestBody;
-  readonly target: Target;
+  readonly target: ProxyTarget;
   readonly clock: TenancyPorts["clock"];
   /** Returns how to stop waiting for it. */
   readonly untilSessionEnds: (end: () => void) => () => void;
 }
 
 /** Rejects with what is to be answered when the gateway gives no answer; afterwards failures cut the answer off. */
-function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, passage: Passage): Promise<void> {
-  const { body, target, clock, untilSessionEnds } = passage;
+function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, options: ForwardOptions): Promise<void> {
+  const { body, target, clock, untilSessionEnds } = options;
   return new Promise((resolve, reject) => {
     let isOver = false;
     let isConnected = false;
@@ -141,7 +141,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, pa
       headers?.cancel();
       end();
     };
-    const fail = (error: ApiError): void =>
+    const fail = (error: TenancyApiError): void =>
       over(() => {
         outgoing.destroy();
         reject(error);
@@ -150,7 +150,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, pa
       if (!isConnected) fail(unreachable());
     });
     // Services may take hours to answer; management does not.
-    const headers = target.door === "admin" ? clock.setTimer(PROXIED_HEADERS_MS, () => fail(tooSlow())) : undefined;
+    const headers = target.endpoint === "admin" ? clock.setTimer(PROXIED_HEADERS_MS, () => fail(tooSlow())) : undefined;
 
     outgoing.on("socket", (socket) => {
       socket.setKeepAlive(true, PROXIED_KEEP_ALIVE_MS); // A gateway that is gone without a word.
@@ -160,7 +160,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, pa
     });
     // Once there is an answer it says itself how it ends: that the rest of the request is not wanted any more is no failure of it.
     outgoing.on("error", (cause: NodeJS.ErrnoException) => {
-      fail(NOT_CONNECTED.has(cause.code ?? "") ? unreachable() : new ApiError("PERD0502", "The gateway did not answer"));
+      fail(NOT_CONNECTED.has(cause.code ?? "") ? unreachable() : new TenancyApiError("PERD0502", "The gateway did not answer"));
     });
     outgoing.on("response", (incoming) =>
       over(() => {
@@ -170,7 +170,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, pa
     );
     const stopWaiting = untilSessionEnds(() => {
       if (isOver) res.destroy();
-      else fail(new ApiError("PERD0401", "Nobody is signed in here any more"));
+      else fail(new TenancyApiError("PERD0401", "Nobody is signed in here any more"));
     });
     res.once("close", () => {
       stopWaiting();
@@ -184,7 +184,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, pa
 }
 
 /** As fast as the gateway takes it. */
-function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: ApiError) => void): void {
+function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: TenancyApiError) => void): void {
   let bytes = 0;
   req.on("data", (chunk: Uint8Array) => {
     bytes += chunk.length;
@@ -211,10 +211,10 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
 ]);
 
-function unreachable(): ApiError {
-  return new ApiError("PERD0503", "The environment cannot be reached at the moment: try again", { "retry-after": "1" });
+function unreachable(): TenancyApiError {
+  return new TenancyApiError("PERD0503", "The environment cannot be reached at the moment: try again", { "retry-after": "1" });
 }
 
-function tooSlow(): ApiError {
-  return new ApiError("PERD0504", "The environment did not answer in time");
+function tooSlow(): TenancyApiError {
+  return new TenancyApiError("PERD0504", "The environment did not answer in time");
 }

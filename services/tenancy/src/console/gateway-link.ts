@@ -4,23 +4,23 @@
  */
 import { type ClientRequest, request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Door } from "@perdure/cloud";
+import type { EnvironmentEndpoint } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, type ForwardingKeys } from "@perdure/cloud/forwarding";
 import type { EnvironmentRecord } from "@perdure/driver-postgres";
 import type { TenancyPorts } from "../ports.js";
 
-export type EnvironmentDoor = Exclude<Door, "tunnel">;
+export type ProxiedEndpoint = Exclude<EnvironmentEndpoint, "tunnel">;
 
 export interface GatewayAddress {
   /** Host name or address; `{region}` in it stands for the environment's region. */
   readonly host: string;
   readonly scheme: "http" | "https";
-  readonly ports: Readonly<Record<EnvironmentDoor, number>>;
+  readonly ports: Readonly<Record<ProxiedEndpoint, number>>;
 }
 
 export interface GatewayLink {
   /** Opens nothing before the request is written to. Throws `TypeError` for what cannot be the target of a request. */
-  open(environment: EnvironmentRecord, door: EnvironmentDoor, request: LinkRequest): ClientRequest;
+  open(environment: EnvironmentRecord, endpoint: ProxiedEndpoint, request: LinkRequest): ClientRequest;
 }
 
 export interface LinkRequest {
@@ -47,8 +47,8 @@ export function createGatewayLink(
   { at, authority, forwarding }: GatewayLinkOptions,
 ): GatewayLink {
   return {
-    open(environment, door, { method, target, headers, remoteAddress }) {
-      const url = new URL(door === "admin" ? addresses.adminUrl(environment) : addresses.ingressUrl(environment));
+    open(environment, endpoint, { method, target, headers, remoteAddress }) {
+      const url = new URL(endpoint === "admin" ? addresses.adminUrl(environment) : addresses.ingressUrl(environment));
       const forWhom =
         forwarding === undefined || remoteAddress === undefined
           ? []
@@ -58,7 +58,7 @@ export function createGatewayLink(
         path: target,
         headers: ["host", url.host, ...forWhom, ...headers],
         host: at?.host.replaceAll("{region}", environment.region) ?? url.hostname,
-        port: at?.ports[door] ?? (url.port === "" ? undefined : url.port),
+        port: at?.ports[endpoint] ?? (url.port === "" ? undefined : url.port),
         // One connection for each request: a page has few, and one that is kept may be closed just when it is used.
         agent: false,
         setHost: false,

@@ -9,9 +9,9 @@
 import type { ConsoleHost } from "@perdure/console-host";
 import { type RequestHandler, type Response, Router } from "express";
 import { answerAccountOperation, answerUserOperation } from "../api/desk.js";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 import { confirmedUntilMs } from "../login/confirmations.js";
-import type { Visits } from "../login/pages/visits.js";
+import type { PageSessions } from "../login/pages/visits.js";
 import { appRoutes } from "./app.js";
 import { EnvironmentProxy } from "./environment-proxy.js";
 import type { GatewayLink } from "./gateway-link.js";
@@ -21,7 +21,7 @@ import { SessionRoutes } from "./session-routes.js";
 export { homeRoutes } from "./app.js";
 export { createGatewayLink, type GatewayAddress, type GatewayLink } from "./gateway-link.js";
 
-export interface ConsoleOptions {
+export interface ConsoleRouteOptions {
   /** How doors of environments are reached. */
   readonly gateway: GatewayLink;
   /** The built page; undefined where there is none: people then see their profile. */
@@ -31,10 +31,10 @@ export interface ConsoleOptions {
 }
 
 /** Routes of the console, and of the page at every path that nobody else has: so they come last. */
-export function consoleRoutes(visits: Visits, { gateway, host, traceUrl }: ConsoleOptions): Router {
-  const { ports, browser } = visits;
+export function consoleRoutes(pageSessions: PageSessions, { gateway, host, traceUrl }: ConsoleRouteOptions): Router {
+  const { ports, browser } = pageSessions;
   const guard = new PageGuard(browser, ports.addresses.consoleUrl);
-  const sessions = new SessionRoutes(visits, guard);
+  const sessions = new SessionRoutes(pageSessions, guard);
   const proxy = new EnvironmentProxy(ports, guard, gateway);
   const router = Router({ caseSensitive: true, strict: true });
 
@@ -46,18 +46,18 @@ export function consoleRoutes(visits: Visits, { gateway, host, traceUrl }: Conso
   router.post("/console/logout", (req, res) => sessions.logout(req, res));
   router.post("/console/cloud/:operation", async (req, res) => {
     const { session } = await guard.admit(req);
-    const call = visits.call(req, res, session.userId, { confirmedUntilMs: confirmedUntilMs(session) });
+    const call = pageSessions.call(req, res, session.userId, { confirmedUntilMs: confirmedUntilMs(session) });
     await answerUserOperation(call, String(req.params["operation"]), req, res);
   });
   router.post("/console/cloud/:account/:operation", async (req, res) => {
     const { session } = await guard.admit(req);
-    const call = visits.call(req, res, session.userId, { confirmedUntilMs: confirmedUntilMs(session) });
+    const call = pageSessions.call(req, res, session.userId, { confirmedUntilMs: confirmedUntilMs(session) });
     const { account, operation } = req.params;
     await answerAccountOperation(call, String(account), String(operation), req, res);
   });
   router.use("/console/environments", (req, res) => proxy.answer(req, res));
   router.all(["/console/cloud/:operation", "/console/cloud/:account/:operation"], () => {
-    throw new ApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
+    throw new TenancyApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
   });
   router.use(appRoutes(host, traceUrl));
   return router;

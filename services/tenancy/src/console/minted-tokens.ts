@@ -16,7 +16,7 @@ export class MintedTokens {
   readonly #tokens: AccessTokens;
   readonly #clock: Clock;
   /** By session, the oldest first. */
-  readonly #known = new Map<string, Minted>();
+  readonly #bySession = new Map<string, Minted>();
 
   constructor(tokens: AccessTokens, clock: Clock) {
     this.#tokens = tokens;
@@ -26,15 +26,15 @@ export class MintedTokens {
   /** Whether the session goes on has been looked at before; gateways find that out by themselves again. */
   async of({ id, userId }: SessionRecord): Promise<Secret> {
     const nowMs = this.#clock.nowMs();
-    const known = this.#known.get(id);
-    if (known !== undefined && known.usedUntilMs > nowMs) return known.token;
+    const minted = this.#bySession.get(id);
+    if (minted !== undefined && minted.usedUntilMs > nowMs) return minted.token;
     const { token } = await this.#tokens.issue(userId, id, MINTED_TOKEN_SECONDS);
-    this.#known.delete(id);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size < MINTED_TOKENS_MAX) break;
-      this.#known.delete(oldest);
+    this.#bySession.delete(id);
+    for (const oldest of this.#bySession.keys()) {
+      if (this.#bySession.size < MINTED_TOKENS_MAX) break;
+      this.#bySession.delete(oldest);
     }
-    this.#known.set(id, { token, usedUntilMs: nowMs + (MINTED_TOKEN_SECONDS * 1_000) / 2 });
+    this.#bySession.set(id, { token, usedUntilMs: nowMs + (MINTED_TOKEN_SECONDS * 1_000) / 2 });
     return token;
   }
 }

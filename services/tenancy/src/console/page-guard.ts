@@ -5,13 +5,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request } from "express";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 import type { Browser } from "../login/browser.js";
 
 /** What pages of strangers cannot send: a name of ours makes the browser ask us first, and we allow nobody. */
 export const CSRF_HEADER = "x-perdure-csrf";
 
-export interface PageVisitor {
+export interface PageUser {
   readonly session: SessionRecord;
   /** What the page must show with each request. */
   readonly csrf: string;
@@ -28,27 +28,27 @@ export class PageGuard {
   }
 
   /** Who sits there, for a page that does not know yet what to show. Throws PERD0401, PERD0403. */
-  async arriving(req: Request): Promise<PageVisitor> {
+  async arriving(req: Request): Promise<PageUser> {
     const cookie = this.#browser.cookie(req, "session");
     if (cookie === undefined) throw signedOut();
     this.#checkPlace(req);
-    return await this.#visitor(req, cookie);
+    return await this.#user(req, cookie);
   }
 
   /** Who sits there, for everything else. Throws PERD0401, PERD0403. */
-  async admit(req: Request): Promise<PageVisitor> {
+  async admit(req: Request): Promise<PageUser> {
     const cookie = this.#browser.cookie(req, "session");
     if (cookie === undefined) throw signedOut();
     this.#checkPlace(req);
     const shown = Buffer.from(headerOf(req, CSRF_HEADER));
-    const wanted = Buffer.from(csrfOf(cookie));
-    if (shown.length !== wanted.length || !timingSafeEqual(shown, wanted)) {
-      throw new ApiError("PERD0403", "This request did not come from the console's page, or the page is too old: load it again");
+    const expected = Buffer.from(csrfOf(cookie));
+    if (shown.length !== expected.length || !timingSafeEqual(shown, expected)) {
+      throw new TenancyApiError("PERD0403", "This request did not come from the console's page, or the page is too old: load it again");
     }
-    return await this.#visitor(req, cookie);
+    return await this.#user(req, cookie);
   }
 
-  async #visitor(req: Request, cookie: string): Promise<PageVisitor> {
+  async #user(req: Request, cookie: string): Promise<PageUser> {
     const session = await this.#browser.session(req);
     if (session === undefined) throw signedOut();
     return { session, csrf: csrfOf(cookie) };
@@ -73,10 +73,10 @@ function headerOf(req: Request, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-function signedOut(): ApiError {
-  return new ApiError("PERD0401", "Nobody is signed in here");
+function signedOut(): TenancyApiError {
+  return new TenancyApiError("PERD0401", "Nobody is signed in here");
 }
 
-function elsewhere(): ApiError {
-  return new ApiError("PERD0403", "This request comes from another site than the console");
+function elsewhere(): TenancyApiError {
+  return new TenancyApiError("PERD0403", "This request comes from another site than the console");
 }

@@ -4,12 +4,12 @@ import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
 import { z } from "zod";
 import { shaped } from "../api/desk.js";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 import { optionalSeconds, seconds } from "../api/operation.js";
 import { bodyOf, respond } from "../api/requests.js";
 import { PASSWORD_CHARS_MAX, SESSIONS_PER_USER_MAX } from "../limits.js";
 import { confirmByPassword, confirmedUntilMs } from "../login/confirmations.js";
-import type { Visits } from "../login/pages/visits.js";
+import type { PageSessions } from "../login/pages/visits.js";
 import { requesterOf } from "../login/sessions.js";
 import type { PageGuard } from "./page-guard.js";
 
@@ -17,23 +17,23 @@ const confirmShape = z.strictObject({ password: z.string().max(4 * PASSWORD_CHAR
 const endShape = z.strictObject({ sessionId: z.string().max(64) });
 
 export class SessionRoutes {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
   readonly #guard: PageGuard;
 
-  constructor(visits: Visits, guard: PageGuard) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions, guard: PageGuard) {
+    this.#pageSessions = pageSessions;
     this.#guard = guard;
   }
 
   /** `GET /console/session` → `{user, csrf, confirmedUntil, confirmBy, expiresAt, apiUrl}`; 401 when nobody is signed in. */
   async show(req: Request, res: Response): Promise<void> {
     const { session, csrf } = await this.#guard.arriving(req);
-    const { database, tokens, oidc } = this.#visits.ports;
+    const { database, tokens, oidc } = this.#pageSessions.ports;
     const [user, password] = await Promise.all([
       database.tables.users.get(session.userId),
       database.tables.logins.password(session.userId),
     ]);
-    if (user === undefined) throw new ApiError("PERD0401", "This user does not exist any more");
+    if (user === undefined) throw new TenancyApiError("PERD0401", "This user does not exist any more");
     respond(res, {
       user: { userId: user.id, email: user.email, name: user.name },
       csrf,
@@ -47,7 +47,7 @@ export class SessionRoutes {
   /** `GET /console/sessions` → `{sessions: [{sessionId, kind, label, remoteAddress, createdAt, expiresAt, isCurrent}]}`, newest first. */
   async list(req: Request, res: Response): Promise<void> {
     const { session } = await this.#guard.admit(req);
-    const { database, clock } = this.#visits.ports;
+    const { database, clock } = this.#pageSessions.ports;
     const all = await database.tables.logins.sessionsOf(session.userId, clock.nowMs(), 2 * SESSIONS_PER_USER_MAX);
     respond(res, { sessions: all.map((one) => view(one, session.id)) });
   }
@@ -55,33 +55,33 @@ export class SessionRoutes {
   /** `POST /console/sessions/end` `{sessionId}` → 204; 404 for what is over, or somebody else's. */
   async end(req: Request, res: Response): Promise<void> {
     const { session } = await this.#guard.admit(req);
-    const { sessionId } = shaped(endShape, await jsonOf(req, this.#visits.ports.clock));
-    if (!(await this.#visits.end(req, res, session, sessionId, "login.revoke")))
-      throw new ApiError("PERD0404", "Unknown session");
-    if (sessionId === session.id) this.#visits.browser.clearCookie(res, "session");
+    const { sessionId } = shaped(endShape, await jsonOf(req, this.#pageSessions.ports.clock));
+    if (!(await this.#pageSessions.end(req, res, session, sessionId, "login.revoke")))
+      throw new TenancyApiError("PERD0404", "Unknown session");
+    if (sessionId === session.id) this.#pageSessions.browser.clearCookie(res, "session");
     res.status(204).end();
   }
 
   /** `POST /console/confirm` `{password}` → 204; 403 when it is wrong, 409 for who has none here, 429. */
   async confirm(req: Request, res: Response): Promise<void> {
     const { session } = await this.#guard.admit(req);
-    const { password } = shaped(confirmShape, await jsonOf(req, this.#visits.ports.clock));
-    switch (await confirmByPassword(this.#visits.ports, session, new Secret(password), requesterOf(req, res))) {
+    const { password } = shaped(confirmShape, await jsonOf(req, this.#pageSessions.ports.clock));
+    switch (await confirmByPassword(this.#pageSessions.ports, session, new Secret(password), requesterOf(req, res))) {
       case "confirmed":
         res.status(204).end();
         return;
       case "wrong":
-        throw new ApiError("PERD0403", "The password is wrong");
+        throw new TenancyApiError("PERD0403", "The password is wrong");
       default:
-        throw new ApiError("PERD0409", "You have no password here: confirm with your provider");
+        throw new TenancyApiError("PERD0409", "You have no password here: confirm with your provider");
     }
   }
 
   /** `POST /console/logout` → 204. */
   async logout(req: Request, res: Response): Promise<void> {
     const { session } = await this.#guard.admit(req);
-    await this.#visits.end(req, res, session, session.id, "login.sign-out");
-    this.#visits.browser.clearCookie(res, "session");
+    await this.#pageSessions.end(req, res, session, session.id, "login.sign-out");
+    this.#pageSessions.browser.clearCookie(res, "session");
     res.status(204).end();
   }
 }
@@ -89,7 +89,7 @@ export class SessionRoutes {
 /** A form of another site can send text, but cannot call it JSON. */
 async function jsonOf(req: Request, clock: Clock): Promise<unknown> {
   if (!/^application\/json(;|$)/i.test(req.headers["content-type"] ?? "")) {
-    throw new ApiError("PERD0400", "The request body must be application/json");
+    throw new TenancyApiError("PERD0400", "The request body must be application/json");
   }
   return await bodyOf(req, clock);
 }

@@ -4,7 +4,7 @@
  */
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { SessionRecord } from "@perdure/driver-postgres";
-import { SESSIONS_LOOK_EVERY_MS } from "../limits.js";
+import { SESSIONS_POLL_MS } from "../limits.js";
 
 export interface SessionWatchPorts {
   /** Which of these are not over. */
@@ -41,18 +41,18 @@ export class SessionWatch {
 
   #arm(): void {
     if (this.#timer !== undefined || this.#looking !== undefined || this.#open.size === 0) return;
-    this.#timer = this.#ports.clock.setTimer(SESSIONS_LOOK_EVERY_MS, () => {
+    this.#timer = this.#ports.clock.setTimer(SESSIONS_POLL_MS, () => {
       this.#timer = undefined;
-      this.#looking = this.#look();
+      this.#looking = this.#poll();
     });
   }
 
   /** Never rejects. */
-  async #look(): Promise<void> {
-    const asked = [...this.#open.keys()];
+  async #poll(): Promise<void> {
+    const sessionIds = [...this.#open.keys()];
     try {
-      const living = new Set(await this.#ports.living(asked));
-      for (const id of asked) {
+      const living = new Set(await this.#ports.living(sessionIds));
+      for (const id of sessionIds) {
         if (living.has(id)) continue;
         const ends = [...(this.#open.get(id) ?? [])];
         this.#open.delete(id);

@@ -1,18 +1,18 @@
 /** Why: requests that may take hours are counted by themselves, in all and for each person: nobody alone fills the room, and all together do not burst it. */
 import type { UserId } from "@perdure/cloud";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 
-export interface TurnstileLimits {
+export interface ProxySemaphoreLimits {
   readonly all: number;
   readonly ofUser: number;
 }
 
-export class Turnstile {
-  readonly #limits: TurnstileLimits;
+export class ProxySemaphore {
+  readonly #limits: ProxySemaphoreLimits;
   #inside = 0;
   readonly #insideOf = new Map<UserId, number>();
 
-  constructor(limits: TurnstileLimits) {
+  constructor(limits: ProxySemaphoreLimits) {
     this.#limits = limits;
   }
 
@@ -21,13 +21,13 @@ export class Turnstile {
   }
 
   /** Before it is known who comes. Throws PERD0429; the visit ends with `leave`. */
-  enter(): Visit {
+  enter(): ProxyPermit {
     if (this.#inside >= this.#limits.all) throw full();
     this.#inside++;
     let user: UserId | undefined;
     let isInside = true;
     return {
-      known: (id) => {
+      assignUser: (id) => {
         const mine = this.#insideOf.get(id) ?? 0;
         if (mine >= this.#limits.ofUser) throw full();
         if (!isInside) return;
@@ -47,13 +47,13 @@ export class Turnstile {
   }
 }
 
-export interface Visit {
+export interface ProxyPermit {
   /** Throws PERD0429. */
-  known(user: UserId): void;
+  assignUser(user: UserId): void;
   /** Idempotent. */
   leave(): void;
 }
 
-function full(): ApiError {
-  return new ApiError("PERD0429", "Too many requests at once", { "retry-after": "1" });
+function full(): TenancyApiError {
+  return new TenancyApiError("PERD0429", "Too many requests at once", { "retry-after": "1" });
 }

@@ -6,15 +6,15 @@ import type { TenancyPorts } from "../ports.js";
 /** What upstream secrets are sealed as. */
 export const UPSTREAM_SECRET = "upstream secret";
 
-type Ports = Pick<TenancyPorts, "keys" | "addresses" | "sleepers">;
+type FactsPorts = Pick<TenancyPorts, "keys" | "addresses" | "hibernation">;
 
 export function factsOf(
-  ports: Ports,
+  ports: FactsPorts,
   environment: EnvironmentRecord,
   signingKeys: readonly SigningKeyRecord[],
   limits: EnvironmentLimits,
 ): EnvironmentFacts {
-  const sleep = ports.sleepers?.sleepOf(environment.id);
+  const sleep = ports.hibernation?.sleepOf(environment.id);
   return {
     id: environment.id,
     accountId: environment.accountId,
@@ -32,7 +32,7 @@ export function factsOf(
   };
 }
 
-export function upstreamOf({ keys }: Pick<Ports, "keys">, environment: EnvironmentRecord): Upstream | undefined {
+export function upstreamOf({ keys }: Pick<FactsPorts, "keys">, environment: EnvironmentRecord): Upstream | undefined {
   const { upstreamIngress: ingress, upstreamAdmin: admin, upstreamSecret } = environment;
   if (ingress === undefined || admin === undefined) return undefined;
   if (upstreamSecret === undefined) return { ingress, admin };

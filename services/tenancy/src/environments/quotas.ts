@@ -6,8 +6,8 @@
  *     idle      10 of 14 days: mail      14 days: suspended, until somebody with a credential comes
  */
 import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
-import type { AccountId, Plan } from "@perdure/cloud";
-import type { AuditEntry, EnvironmentRecord, MonthlyUse, Step, TenancyTables } from "@perdure/driver-postgres";
+import type { AccountId, AccountPlan } from "@perdure/cloud";
+import type { AuditEntry, EnvironmentRecord, MonthlyUse, StatusTransition, TenancyTables } from "@perdure/driver-postgres";
 import { IDLE_WARNED_SHARE, QUOTAS_EVERY_MS, SUSPEND_ABOVE, USAGE_SOURCE_MS, WARN_ABOVE } from "../limits.js";
 import { putMail } from "../mail/outbox.js";
 import { idleText, quotaSuspendedText, quotaWarningText } from "../mail/texts.js";
@@ -55,7 +55,7 @@ export async function enforceQuotas(ports: TenancyPorts): Promise<void> {
   const { database, clock } = ports;
   const { accounts, environments, usage } = database.tables;
   const nowMs = clock.nowMs();
-  await usage.forgetSources(nowMs - USAGE_SOURCE_MS);
+  await usage.deleteSources(nowMs - USAGE_SOURCE_MS);
   const [living, used, plans] = await Promise.all([environments.living(), usage.ofMonth(nowMs), accounts.plans()]);
   const usedBy = new Map(used.map((one) => [one.accountId, one]));
   const planIds = await accounts.planIds([...new Set(living.map(({ accountId }) => accountId))]);
@@ -65,13 +65,13 @@ export async function enforceQuotas(ports: TenancyPorts): Promise<void> {
     if (plan === undefined) continue;
     const use = usedBy.get(accountId) ?? NOTHING_USED;
     await warnOfQuotas(ports, accountId, plan, use, nowMs);
-    for (const environment of own) await look(ports, environment, plan, use, nowMs);
+    for (const environment of own) await checkQuota(ports, environment, plan, use, nowMs);
   }
 }
 
 type Use = Pick<MonthlyUse, "actions" | "trafficBytes">;
 
-async function look(ports: TenancyPorts, environment: EnvironmentRecord, plan: Plan, use: Use, nowMs: number): Promise<void> {
+async function checkQuota(ports: TenancyPorts, environment: EnvironmentRecord, plan: AccountPlan, use: Use, nowMs: number): Promise<void> {
   const step = due(environment, plan, use.actions, nowMs);
   if (step !== undefined) return take(ports, environment, step, use, plan, nowMs);
   const isThrottled = use.trafficBytes >= plan.trafficBytesPerMonth;
@@ -83,10 +83,10 @@ async function look(ports: TenancyPorts, environment: EnvironmentRecord, plan: P
   }
 }
 
-type Due = Pick<Step, "event" | "suspendedFor"> & { readonly details: Readonly<Record<string, unknown>> };
+type DueStep = Pick<StatusTransition, "event" | "suspendedFor"> & { readonly details: Readonly<Record<string, unknown>> };
 
 /** What must happen to an environment whose account used so many actions this month; exported for its table of cases. */
-export function due(environment: EnvironmentRecord, plan: Plan, actions: number, nowMs: number): Due | undefined {
+export function due(environment: EnvironmentRecord, plan: AccountPlan, actions: number, nowMs: number): DueStep | undefined {
   const { status, suspendedFor, lastTrafficAtMs } = environment;
   const { actionsPerMonth, idleSuspendMs } = plan;
   if (status === "SUSPENDED" && suspendedFor === "quota" && actions < actionsPerMonth) {
@@ -105,18 +105,18 @@ export function due(environment: EnvironmentRecord, plan: Plan, actions: number,
 async function take(
   ports: TenancyPorts,
   { id, accountId, name, changedAtMs }: EnvironmentRecord,
-  { details, ...step }: Due,
+  { details, ...step }: DueStep,
   { actions }: Use,
-  { actionsPerMonth }: Plan,
+  { actionsPerMonth }: AccountPlan,
   nowMs: number,
 ): Promise<void> {
   await ports.database.change(async (tables) => {
     const present = await tables.environments.lock(id);
     if (present?.changedAtMs !== changedAtMs) return; // Somebody changed it meanwhile: the next look decides anew.
     if ((await tables.environments.take(id, { ...step, nowMs })) === undefined) return;
-    const told = step.suspendedFor === undefined ? details : { ...details, for: step.suspendedFor };
-    await tables.audit.append(line(accountId, `environment.${step.event}`, told, nowMs, { id, name }));
-    if (step.suspendedFor === "quota" && (await tables.mails.isNews(accountId, "suspended for actions", monthOf(nowMs), nowMs))) {
+    const auditDetails = step.suspendedFor === undefined ? details : { ...details, for: step.suspendedFor };
+    await tables.audit.append(line(accountId, `environment.${step.event}`, auditDetails, nowMs, { id, name }));
+    if (step.suspendedFor === "quota" && (await tables.mails.isFirstNotice(accountId, "suspended for actions", monthOf(nowMs), nowMs))) {
       await mailOwners(ports, tables, accountId, (account) => quotaSuspendedText(account, actions, actionsPerMonth));
     }
     ports.logger.info({ environmentId: id, event: step.event, for: step.suspendedFor }, "quotas changed an environment");
@@ -128,7 +128,7 @@ async function throttle(
   { id, accountId, name }: EnvironmentRecord,
   isThrottled: boolean,
   { trafficBytes }: Use,
-  { trafficBytesPerMonth }: Plan,
+  { trafficBytesPerMonth }: AccountPlan,
   nowMs: number,
 ): Promise<void> {
   await database.change(async (tables) => {
@@ -140,7 +140,7 @@ async function throttle(
 }
 
 /** Once in a month for each quota, and again when the plan is another one. */
-async function warnOfQuotas(ports: TenancyPorts, accountId: AccountId, plan: Plan, use: Use, nowMs: number): Promise<void> {
+async function warnOfQuotas(ports: TenancyPorts, accountId: AccountId, plan: AccountPlan, use: Use, nowMs: number): Promise<void> {
   const quotas = [
     {
       what: "actions",
@@ -158,7 +158,7 @@ async function warnOfQuotas(ports: TenancyPorts, accountId: AccountId, plan: Pla
   for (const { what, used, max, then } of quotas) {
     if (used < max * WARN_ABOVE) continue;
     await ports.database.change(async (tables) => {
-      if (!(await tables.mails.isNews(accountId, `warned of ${what}`, `${monthOf(nowMs)} ${plan.id}`, nowMs))) return;
+      if (!(await tables.mails.isFirstNotice(accountId, `warned of ${what}`, `${monthOf(nowMs)} ${plan.id}`, nowMs))) return;
       await tables.audit.append(line(accountId, "quota.warn", { quota: what, used, max }, nowMs));
       await mailOwners(ports, tables, accountId, (account) => quotaWarningText(account, what, used, max, then));
     });
@@ -174,7 +174,7 @@ async function warnOfIdleness(
 ): Promise<void> {
   const days = Math.max(1, Math.ceil(leftMs / DAY_MS));
   await ports.database.change(async (tables) => {
-    if (!(await tables.mails.isNews(id, "warned of idleness", String(lastTrafficAtMs), nowMs))) return;
+    if (!(await tables.mails.isFirstNotice(id, "warned of idleness", String(lastTrafficAtMs), nowMs))) return;
     await tables.audit.append(line(accountId, "environment.warn-idle", { lastTrafficAtMs, days }, nowMs, { id, name }));
     await mailOwners(ports, tables, accountId, (account) => idleText(name, account, days));
   });

@@ -8,8 +8,8 @@
  *     FAILED     nothing runs        DELETING   nothing runs ─▸ after the window: erase, shred, DELETED
  */
 import { backoffMs, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
-import type { EnvironmentId, Provisioner, RuntimeState, Upstream, WantedRuntime } from "@perdure/cloud";
-import type { AuditEntry, EnvironmentRecord, Step, TenancyTables } from "@perdure/driver-postgres";
+import type { EnvironmentId, Provisioner, RuntimeState, Upstream, DesiredRuntime } from "@perdure/cloud";
+import type { AuditEntry, EnvironmentRecord, StatusTransition, TenancyTables } from "@perdure/driver-postgres";
 import {
   PROVISION_MS_MAX,
   PROVISION_TRIES_MAX,
@@ -53,7 +53,7 @@ class Reconciler implements AsyncDisposable {
   #isClosed = false;
   readonly #unlisten: () => void;
   /** When the present generation was asked for: how long it takes is our patience, not a fact. */
-  readonly #askedAtMs = new Map<EnvironmentId, { readonly generation: number; readonly atMs: number }>();
+  readonly #requestedAtMs = new Map<EnvironmentId, { readonly generation: number; readonly atMs: number }>();
   /** Runtimes that worked once and failed: not before. */
   readonly #notBeforeMs = new Map<EnvironmentId, { readonly atMs: number; readonly failures: number }>();
 
@@ -62,9 +62,9 @@ class Reconciler implements AsyncDisposable {
     this.#options = options;
     this.#logger = ports.logger;
     ports.provisioner.onChange((id) => this.#wake(id));
-    this.#unlisten = ports.database.onNews((news) => {
-      if (news.kind === "environment") this.#wake(news.id);
-      else if (news.kind === "everything") this.#wake(undefined);
+    this.#unlisten = ports.database.onChange((change) => {
+      if (change.kind === "environment") this.#wake(change.id);
+      else if (change.kind === "everything") this.#wake(undefined);
     });
     this.#tick();
   }
@@ -96,7 +96,7 @@ class Reconciler implements AsyncDisposable {
       while (!this.#isClosed && (this.#everything || this.#due.size > 0)) {
         const due = await this.#take();
         for (let i = 0; i < due.length && !this.#isClosed; i += RECONCILE_AT_ONCE) {
-          await Promise.all(due.slice(i, i + RECONCILE_AT_ONCE).map((environment) => this.#look(environment)));
+          await Promise.all(due.slice(i, i + RECONCILE_AT_ONCE).map((environment) => this.#reconcileOne(environment)));
         }
       }
     } catch (cause) {
@@ -120,7 +120,7 @@ class Reconciler implements AsyncDisposable {
   }
 
   /** Never rejects: one environment's trouble is not another's. */
-  async #look(environment: EnvironmentRecord): Promise<void> {
+  async #reconcileOne(environment: EnvironmentRecord): Promise<void> {
     if (!this.#ports.mayAct()) return;
     try {
       await this.#reconcile(environment);
@@ -155,7 +155,7 @@ class Reconciler implements AsyncDisposable {
       this.#notBeforeMs.delete(id);
       return;
     }
-    const failure = state?.phase === "failed" ? state.reason : await this.#ask(environment, state);
+    const failure = state?.phase === "failed" ? state.reason : await this.#apply(environment, state);
     if (failure === undefined) return;
     this.#logger.warn({ environmentId: id, generation, reason: failure }, "the runtime of an environment could not be made");
     if (tries + 1 < PROVISION_TRIES_MAX) {
@@ -191,7 +191,7 @@ class Reconciler implements AsyncDisposable {
       this.#wake(id);
       return;
     }
-    const failure = await this.#ask(environment, state);
+    const failure = await this.#apply(environment, state);
     if (failure !== undefined) this.#logger.warn({ environmentId: id, reason: failure }, "a runtime could not be requested");
   }
 
@@ -217,7 +217,7 @@ class Reconciler implements AsyncDisposable {
 
   async #end(environment: EnvironmentRecord, { erase }: { readonly erase: boolean }): Promise<void> {
     const { provisioner } = this.#ports;
-    this.#askedAtMs.delete(environment.id);
+    this.#requestedAtMs.delete(environment.id);
     this.#notBeforeMs.delete(environment.id);
     if (erase || provisioner.state(environment.id) !== undefined) await provisioner.remove(environment.id, { erase });
     if (environment.upstreamIngress !== undefined) await this.#setUpstream(environment, undefined);
@@ -230,24 +230,24 @@ class Reconciler implements AsyncDisposable {
   }
 
   /** Takes the wish down, once; answers why it failed, or that it takes too long. */
-  async #ask(environment: EnvironmentRecord, state: RuntimeState | undefined): Promise<string | undefined> {
+  async #apply(environment: EnvironmentRecord, state: RuntimeState | undefined): Promise<string | undefined> {
     const { id, generation } = environment;
     const nowMs = this.#ports.clock.monotonicMs();
-    const asked = this.#askedAtMs.get(id);
-    if (state !== undefined && asked?.generation === generation) {
-      return nowMs - asked.atMs > PROVISION_MS_MAX ? `it was not ready within ${PROVISION_MS_MAX / 1_000} s` : undefined;
+    const requested = this.#requestedAtMs.get(id);
+    if (state !== undefined && requested?.generation === generation) {
+      return nowMs - requested.atMs > PROVISION_MS_MAX ? `it was not ready within ${PROVISION_MS_MAX / 1_000} s` : undefined;
     }
-    this.#askedAtMs.set(id, { generation, atMs: nowMs });
+    this.#requestedAtMs.set(id, { generation, atMs: nowMs });
     try {
-      await this.#ports.provisioner.apply(await this.#wish(environment));
+      await this.#ports.provisioner.apply(await this.#desiredRuntime(environment));
       return undefined;
     } catch (cause) {
-      this.#askedAtMs.delete(id);
+      this.#requestedAtMs.delete(id);
       return cause instanceof Error ? cause.message : String(cause);
     }
   }
 
-  async #wish(environment: EnvironmentRecord): Promise<WantedRuntime> {
+  async #desiredRuntime(environment: EnvironmentRecord): Promise<DesiredRuntime> {
     const { database, keys, addresses, ring } = this.#ports;
     const { id, accountId, generation, status, region } = environment;
     const [signingKeys, plan] = await Promise.all([database.tables.signingKeys.of(id), database.tables.accounts.plan(accountId)]);
@@ -282,12 +282,12 @@ class Reconciler implements AsyncDisposable {
   /** One step of its life, unless somebody was faster; then the next look sees what they did. */
   async #step(
     { id, generation }: EnvironmentRecord,
-    step: Pick<Step, "event" | "failure">,
+    step: Pick<StatusTransition, "event" | "failure">,
     upstream: Upstream | undefined,
   ): Promise<void> {
     const { database, clock } = this.#ports;
     const nowMs = clock.nowMs();
-    const isTaken = await database.change(async (tables) => {
+    const isApplied = await database.change(async (tables) => {
       const present = await tables.environments.lock(id);
       if (present === undefined || present.generation !== generation) return false;
       if (upstream !== undefined) await tables.environments.setUpstream(id, this.#sealed(present, upstream));
@@ -297,7 +297,7 @@ class Reconciler implements AsyncDisposable {
       await tables.audit.append(auditLine(after, step, nowMs));
       return true;
     });
-    if (isTaken) this.#logger.info({ environmentId: id, event: step.event }, "an environment took a step");
+    if (isApplied) this.#logger.info({ environmentId: id, event: step.event }, "an environment took a step");
     else this.#wake(id);
   }
 
@@ -313,7 +313,7 @@ function sameUpstream(one: Upstream | undefined, other: Upstream): boolean {
 
 function auditLine(
   { id, accountId, name }: EnvironmentRecord,
-  { event, failure }: Pick<Step, "event" | "failure">,
+  { event, failure }: Pick<StatusTransition, "event" | "failure">,
   atMs: number,
 ): AuditEntry {
   return {

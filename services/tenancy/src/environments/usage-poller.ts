@@ -66,7 +66,7 @@ export class UsagePoller implements AsyncDisposable {
           .map(async (environment) => {
             try {
               const upstream = upstreamOf(this.#ports, environment);
-              if (upstream !== undefined) await this.#ask(environment.id, upstream);
+              if (upstream !== undefined) await this.#read(environment.id, upstream);
             } catch (cause) {
               const reason = cause instanceof Error ? cause.message : String(cause);
               this.#logger.debug({ environmentId: environment.id, reason }, "a runtime did not report its usage; retrying");
@@ -83,7 +83,7 @@ export class UsagePoller implements AsyncDisposable {
     });
   }
 
-  async #ask(id: EnvironmentId, upstream: Upstream): Promise<void> {
+  async #read(id: EnvironmentId, upstream: Upstream): Promise<void> {
     const { database, clock, readUsage } = this.#ports;
     const { source, actions, storedBytes } = await readUsage(upstream);
     await database.tables.usage.report(id, `runtime ${source}`, clock.nowMs(), { ...NO_USAGE, actions }, storedBytes);

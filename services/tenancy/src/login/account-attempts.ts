@@ -9,7 +9,7 @@ import type { TenancyPorts } from "../ports.js";
 import type { Requester } from "./sessions.js";
 
 /** Whose password is tried, from where, and in which browser. */
-export interface Attempt {
+export interface SignInAttempt {
   /** As `subjectOf` says it. */
   readonly subject: string;
   readonly who: Requester;
@@ -18,18 +18,18 @@ export interface Attempt {
 }
 
 /** Throws PERD0429. */
-export async function takeAttempt(ports: TenancyPorts, attempt: Attempt): Promise<void> {
+export async function takeAttempt(ports: TenancyPorts, attempt: SignInAttempt): Promise<void> {
   for (const [rate, subject] of countsOf(ports, attempt)) await ports.rates.take(rate, subject);
 }
 
 /** After the right password. */
-export async function forgetAttempts(ports: TenancyPorts, attempt: Attempt): Promise<void> {
-  for (const [rate, subject] of countsOf(ports, attempt)) await ports.rates.forget(rate, subject);
+export async function clearAttempts(ports: TenancyPorts, attempt: SignInAttempt): Promise<void> {
+  for (const [rate, subject] of countsOf(ports, attempt)) await ports.rates.clear(rate, subject);
 }
 
-function countsOf(ports: TenancyPorts, { subject, who, device }: Attempt) {
-  const known = device === undefined ? undefined : knownDevice(ports, device, subject);
-  if (known !== undefined) return [["sign-in by known browser", known]] as const;
+function countsOf(ports: TenancyPorts, { subject, who, device }: SignInAttempt) {
+  const deviceSubject = device === undefined ? undefined : deviceSubjectOf(ports, device, subject);
+  if (deviceSubject !== undefined) return [["sign-in by known browser", deviceSubject]] as const;
   return [
     ["sign-in to account by address", `${subject} ${networkOf(who.remoteAddress)}`],
     ["sign-in to account", subject],
@@ -46,7 +46,7 @@ export function newDevice({ ring, random }: TenancyPorts, subject: string): stri
 }
 
 /** What it is counted as; undefined unless `newDevice` made it for this account. */
-function knownDevice({ ring }: TenancyPorts, cookie: string, subject: string): string | undefined {
+function deviceSubjectOf({ ring }: TenancyPorts, cookie: string, subject: string): string | undefined {
   const [, version, nonce = "", proof = ""] = COOKIE.exec(cookie) ?? [];
   if (version === undefined) return undefined;
   return ring.matches(proofOf(nonce, subject), Buffer.from(proof, "base64url"), Number(version)) ? nonce : undefined;

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, RequestHandler, Response } from "express";
-import { ApiError, apiErrorOf } from "../api/errors.js";
+import { TenancyApiError, apiErrorOf } from "../api/errors.js";
 import { logFailure } from "../api/failures.js";
 import { BROWSER_SESSION_MS, DEVICE_COOKIE_MS, OIDC_FLOW_MS } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
@@ -13,7 +13,7 @@ import { hashOf, requestIdOf } from "./sessions.js";
 
 type CookieName = "session" | "form" | "provider" | "device";
 
-const LIFE_MS: Readonly<Record<CookieName, number>> = {
+const COOKIE_LIFETIME_MS: Readonly<Record<CookieName, number>> = {
   session: BROWSER_SESSION_MS,
   form: BROWSER_SESSION_MS,
   provider: OIDC_FLOW_MS,
@@ -34,7 +34,7 @@ export class Browser {
   }
 
   setCookie(res: Response, name: CookieName, value: string): void {
-    setCookie(res, this.#named(name), value, LIFE_MS[name], this.#isSecure);
+    setCookie(res, this.#named(name), value, COOKIE_LIFETIME_MS[name], this.#isSecure);
   }
 
   clearCookie(res: Response, name: CookieName): void {
@@ -63,10 +63,10 @@ export class Browser {
     const form = await formOf(req, this.#ports.clock);
     const cookie = this.cookie(req, "form");
     const shown = Buffer.from(form.get("csrf") ?? "");
-    const wanted = Buffer.from(cookie === undefined ? "" : proof(cookie, this.cookie(req, "session")));
-    const isOurs = wanted.length > 0 && shown.length === wanted.length && timingSafeEqual(shown, wanted);
+    const expected = Buffer.from(cookie === undefined ? "" : proof(cookie, this.cookie(req, "session")));
+    const isOurs = expected.length > 0 && shown.length === expected.length && timingSafeEqual(shown, expected);
     if (!isOurs || site === "cross-site" || site === "same-site") {
-      throw new ApiError("PERD0403", "This form is too old, or not ours: load the page again");
+      throw new TenancyApiError("PERD0403", "This form is too old, or not ours: load the page again");
     }
     return form;
   }

@@ -34,8 +34,8 @@ export async function confirmByPassword(
     await auditLogin(ports, database.tables, who, session.userId, "login.failed", details);
     return "wrong";
   }
-  await rates.forget("confirmation of session", session.id);
-  await rates.forget("sign-in to account by address", atAccount);
+  await rates.clear("confirmation of session", session.id);
+  await rates.clear("sign-in to account by address", atAccount);
   await noteConfirmed(ports, session, "password", who);
   return "confirmed";
 }

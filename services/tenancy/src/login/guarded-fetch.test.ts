@@ -7,16 +7,16 @@ import { guardedFetch } from "./guarded-fetch.js";
 
 let provider: Server;
 let origin: string;
-let asked: string[];
+let requests: string[];
 let answer: { status: number; body: string; location?: string };
 
 beforeEach(async () => {
-  asked = [];
+  requests = [];
   answer = { status: 200, body: "{}" };
   provider = createServer(async (req, res) => {
     let body = "";
     for await (const chunk of req) body += String(chunk);
-    asked.push(`${req.method} ${req.url} ${body}`);
+    requests.push(`${req.method} ${req.url} ${body}`);
     res.writeHead(answer.status, {
       "content-type": "application/json",
       ...(answer.location === undefined ? {} : { location: answer.location }),
@@ -35,7 +35,7 @@ afterEach(async () => {
 function fetchFor(issuer: string, names: Readonly<Record<string, string>> = {}) {
   const place = parseAllowance(`${issuer}/`);
   if (place === undefined) throw new Error(`${issuer} is no place`);
-  const resolve = (name: string, done: (error: Error | null, found: readonly ResolvedAddress[]) => void): void =>
+  const resolve = (name: string, done: (error: Error | null, addresses: readonly ResolvedAddress[]) => void): void =>
     done(null, [{ address: names[name] ?? "192.0.2.1", family: 4 }]);
   const denied: string[] = [];
   const onDenied = (destination: string, reason: string): void => void denied.push(`${destination}: ${reason}`);
@@ -55,7 +55,7 @@ test("the issuer itself may be anywhere, and is asked with what was to be sent",
   });
   expect([form.status, await form.json()]).toEqual([200, {}]);
   expect((await fetch(`${origin}/keys`, { method: "GET", headers: {} })).headers.get("content-type")).toBe("application/json");
-  expect(asked).toEqual(["POST /token code=c+d", "GET /keys "]);
+  expect(requests).toEqual(["POST /token code=c+d", "GET /keys "]);
 });
 
 test("what it names elsewhere must be public: by how it is written, and by where its name leads", async () => {
@@ -71,7 +71,7 @@ test("what it names elsewhere must be public: by how it is written, and by where
     await expect(fetch(url, { method: "GET", headers: {} })).rejects.toThrow("destination not allowed");
   }
   expect(denied).toHaveLength(6);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test("a redirection is an answer, and one without end is not read", async () => {
@@ -82,5 +82,5 @@ test("a redirection is an answer, and one without end is not read", async () => 
   expect((await fetch(`${origin}/x`, { method: "GET", headers: {} })).status).toBe(204);
   answer = { status: 200, body: "x".repeat(OIDC_ANSWER_BYTES_MAX + 1) };
   await expect(fetch(`${origin}/x`, { method: "GET", headers: {} })).rejects.toThrow(/more than/);
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
 });

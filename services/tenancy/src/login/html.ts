@@ -9,15 +9,15 @@ export class Html {
   }
 }
 
-type Part = Html | string | number | undefined | readonly Html[];
+type HtmlPart = Html | string | number | undefined | readonly Html[];
 
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   let text = strings[0] ?? "";
   for (const [i, part] of parts.entries()) text += written(part) + (strings[i + 1] ?? "");
   return new Html(text);
 }
 
-function written(part: Part): string {
+function written(part: HtmlPart): string {
   if (part === undefined) return "";
   if (part instanceof Html) return part.text;
   return typeof part === "object" ? part.map(({ text }) => text).join("") : escaped(String(part));
@@ -44,11 +44,11 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 export const PROBLEM_ID = "problem";
 
 export function page(title: string, body: Html, problem?: string): string {
-  const told = problem === undefined ? undefined : html`<p class="problem" role="alert" id="${PROBLEM_ID}">${problem}</p>`;
+  const problemHtml = problem === undefined ? undefined : html`<p class="problem" role="alert" id="${PROBLEM_ID}">${problem}</p>`;
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>${problem === undefined ? "" : "Problem: "}${title} · Perdure</title>
 <style>${new Html(STYLE)}</style></head><body><header class="brand"><a href="/">${new Html(MARK)}Perdure</a></header>
-<main><h1>${title}</h1>${told}${body}</main></body></html>
+<main><h1>${title}</h1>${problemHtml}${body}</main></body></html>
 `.text;
 }

@@ -9,7 +9,7 @@ import { guardedFetch } from "./guarded-fetch.js";
 import { oauthRoutes } from "./oauth.js";
 import { Oidc, type OidcSettings } from "./oidc.js";
 import { type PagesPorts, pageRoutes } from "./pages/index.js";
-import { Visits } from "./pages/visits.js";
+import { PageSessions } from "./pages/visits.js";
 import { Passwords } from "./passwords.js";
 
 export type { OidcSettings } from "./oidc.js";
@@ -26,7 +26,7 @@ export interface Login {
   /** For the origins where people and command lines come. */
   readonly router: Router;
   /** What other pages of the same origin need of it. */
-  readonly visits: Visits;
+  readonly pageSessions: PageSessions;
 }
 
 export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, login: LoginOptions): Promise<Login> {
@@ -39,9 +39,9 @@ export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, lo
   const router = Router();
   router.use(oauthRoutes(ports, rates));
   const pagesPorts: PagesPorts = { ...ports, passwords, oidc, verifiesEmail: login.verifiesEmail };
-  const visits = new Visits(pagesPorts, tenancy, new Browser(ports));
-  router.use(pageRoutes(visits));
-  return { router, visits };
+  const pageSessions = new PageSessions(pagesPorts, tenancy, new Browser(ports));
+  router.use(pageRoutes(pageSessions));
+  return { router, pageSessions };
 }
 
 /** The operator names the issuer; what that names is a stranger's word. */

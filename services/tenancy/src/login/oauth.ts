@@ -5,7 +5,7 @@
 import { networkOf, randomBase62, type UserId } from "@perdure/cloud";
 import { AlreadyThere } from "@perdure/driver-postgres";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { ApiError, apiErrorOf, errorBody } from "../api/errors.js";
+import { TenancyApiError, apiErrorOf, errorBody } from "../api/errors.js";
 import { logFailure } from "../api/failures.js";
 import { DEVICE_CODE_MS, DEVICE_NAME_CHARS_MAX, DEVICE_POLL_MS, USER_CODE_TRIES_MAX } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
@@ -29,7 +29,7 @@ type OAuthProblem =
   | "expired_token";
 
 /** RFC 6749 §5.2, RFC 8628 §3.5. */
-class OAuthError extends ApiError {
+class OAuthError extends TenancyApiError {
   readonly problem: OAuthProblem;
 
   constructor(problem: OAuthProblem, message: string) {
@@ -43,21 +43,21 @@ export function oauthRoutes(ports: TenancyPorts, rates: Rates): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.post(
     "/oauth/device_authorization",
-    told(ports, (req, res) => oauth.deviceAuthorization(req, res)),
+    reportErrors(ports, (req, res) => oauth.deviceAuthorization(req, res)),
   );
   router.post(
     "/oauth/token",
-    told(ports, (req, res) => oauth.token(req, res)),
+    reportErrors(ports, (req, res) => oauth.token(req, res)),
   );
   router.post(
     "/oauth/revoke",
-    told(ports, (req, res) => oauth.revoke(req, res)),
+    reportErrors(ports, (req, res) => oauth.revoke(req, res)),
   );
   router.get("/oauth/jwks.json", async (_req, res) => shared(res, await ports.tokens.jwks()));
   router.get("/.well-known/openid-configuration", (_req, res) => shared(res, configurationOf(ports.tokens.issuer)));
   // The official command line asks which client it is; it can log in only where WorkOS knows it (cloud.md §1.6, option B).
   router.get("/.auth-config", () => {
-    throw new ApiError("PERD0404", "Use 'perdure login' to log in here: it writes the configuration of this command line too");
+    throw new TenancyApiError("PERD0404", "Use 'perdure login' to log in here: it writes the configuration of this command line too");
   });
   return router;
 }
@@ -125,12 +125,12 @@ class OAuth {
     await this.#rates.take("token by address", networkOf(who.remoteAddress));
     if (token !== undefined) {
       const { database, tokens, clock } = this.#ports;
-      const known = await tokens.verify(token);
+      const verified = await tokens.verify(token);
       await database.change(async (tables) => {
         const session =
-          known === undefined
+          verified === undefined
             ? (await tables.logins.lockRefreshToken(hashOf(token)))?.session
-            : { id: known.sessionId, userId: known.userId };
+            : { id: verified.sessionId, userId: verified.userId };
         if (session === undefined) return;
         if ((await tables.logins.end(session.id, session.userId, clock.nowMs())) === undefined) return;
         await auditLogin(this.#ports, tables, who, session.userId, "login.revoke", { session: session.id, by: "token" });
@@ -170,9 +170,9 @@ class OAuth {
     const unknown = new OAuthError("invalid_grant", "Unknown, used or revoked refresh token: log in again");
     return await database.change(async (tables) => {
       const nowMs = clock.nowMs();
-      const found = await tables.logins.lockRefreshToken(hash);
-      if (found === undefined) return unknown;
-      const { session, isUsed } = found;
+      const storedToken = await tables.logins.lockRefreshToken(hash);
+      if (storedToken === undefined) return unknown;
+      const { session, isUsed } = storedToken;
       if (session.endedAtMs !== undefined || session.expiresAtMs <= nowMs) return unknown;
       if (isUsed) {
         await tables.logins.end(session.id, session.userId, nowMs);
@@ -252,7 +252,7 @@ function shown(name: string | undefined): string | undefined {
 }
 
 /** Errors in the words of OAuth and of the Cloud API at once. */
-function told(ports: TenancyPorts, work: (req: Request, res: Response) => Promise<void>): RequestHandler {
+function reportErrors(ports: TenancyPorts, work: (req: Request, res: Response) => Promise<void>): RequestHandler {
   return async (req, res) => {
     try {
       await work(req, res);
@@ -267,7 +267,7 @@ function told(ports: TenancyPorts, work: (req: Request, res: Response) => Promis
   };
 }
 
-const PROBLEMS: Partial<Record<ApiError["code"], string>> = {
+const PROBLEMS: Partial<Record<TenancyApiError["code"], string>> = {
   PERD0429: "slow_down",
   PERD0500: "server_error",
   PERD0503: "temporarily_unavailable",

@@ -127,8 +127,8 @@ export class Oidc {
     if (flow.confirms !== undefined && shownAtMs !== undefined && shownAtMs + OIDC_SKEW_SECONDS * 1_000 < flow.begunAtMs) {
       throw new Error("the provider did not ask again who it is");
     }
-    const known = claims["email"] === undefined ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
-    const { email, email_verified: isVerified, name } = known;
+    const userInfo = claims["email"] === undefined ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
+    const { email, email_verified: isVerified, name } = userInfo;
     const identity = {
       issuer: claims.iss,
       subject: claims.sub,

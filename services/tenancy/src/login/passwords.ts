@@ -2,7 +2,7 @@
 import { hash as argon2Hash, verify as argon2Verify, type Options } from "@node-rs/argon2";
 import type { Random, Secret } from "@perdure/base";
 import { randomBase62 } from "@perdure/cloud";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 import {
   PASSWORD_CHARS_MAX,
   PASSWORD_CHARS_MIN,
@@ -43,7 +43,7 @@ export class Passwords {
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= PASSWORDS_AT_ONCE) {
       if (this.#waiting.length >= PASSWORDS_WAITING_MAX) {
-        throw new ApiError("PERD0429", "Too many users sign in at this moment: try again", { "retry-after": "2" });
+        throw new TenancyApiError("PERD0429", "Too many users sign in at this moment: try again", { "retry-after": "2" });
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve)); // Whoever ends passes its place on.
     } else {

@@ -1,12 +1,12 @@
 /** Why: guesses are few. Attempts are counted in the database, for all processes; who has used up theirs is refused without asking it. */
 import type { Clock } from "@perdure/base";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
-import { ApiError } from "../api/errors.js";
-import { BLOCKED_KNOWN_MAX, RATES } from "../limits.js";
+import { TenancyApiError } from "../api/errors.js";
+import { BLOCKED_CACHED_MAX, RATES } from "../limits.js";
 
-export type Rate = keyof typeof RATES;
+export type RateName = keyof typeof RATES;
 /** How often, where a setting says something else than `RATES`. */
-export type RateMaxima = Partial<Readonly<Record<Rate, number>>>;
+export type RateMaxima = Partial<Readonly<Record<RateName, number>>>;
 
 export class Rates {
   readonly #database: TenancyDatabase;
@@ -21,33 +21,33 @@ export class Rates {
   }
 
   /** Counts an attempt before it is made. Throws PERD0429 with `Retry-After`. */
-  async take(rate: Rate, subject: string): Promise<void> {
+  async take(rate: RateName, subject: string): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const name = `${rate} ${subject}`;
-    const knownMs = this.#blockedUntilMs.get(name);
-    if (knownMs !== undefined && knownMs > nowMs) throw tooMany(knownMs - nowMs);
+    const blockedUntilMs = this.#blockedUntilMs.get(name);
+    if (blockedUntilMs !== undefined && blockedUntilMs > nowMs) throw tooMany(blockedUntilMs - nowMs);
     this.#blockedUntilMs.delete(name);
     const { windowMs } = RATES[rate];
     const max = this.#maxima[rate] ?? RATES[rate].max;
     const { count, endsAtMs } = await this.#database.tables.attempts.count(rate, subject, windowMs, nowMs);
     if (count <= max) return;
     for (const oldest of this.#blockedUntilMs.keys()) {
-      if (this.#blockedUntilMs.size < BLOCKED_KNOWN_MAX) break;
+      if (this.#blockedUntilMs.size < BLOCKED_CACHED_MAX) break;
       this.#blockedUntilMs.delete(oldest);
     }
     this.#blockedUntilMs.set(name, endsAtMs);
     throw tooMany(endsAtMs - nowMs);
   }
 
-  async forget(rate: Rate, subject: string): Promise<void> {
+  async clear(rate: RateName, subject: string): Promise<void> {
     this.#blockedUntilMs.delete(`${rate} ${subject}`);
-    await this.#database.tables.attempts.forget(rate, subject);
+    await this.#database.tables.attempts.delete(rate, subject);
   }
 }
 
-function tooMany(waitMs: number): ApiError {
+function tooMany(waitMs: number): TenancyApiError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  return new ApiError("PERD0429", `Too many attempts: try again in ${Math.ceil(seconds / 60)} min`, {
+  return new TenancyApiError("PERD0429", `Too many attempts: try again in ${Math.ceil(seconds / 60)} min`, {
     "retry-after": String(seconds),
   });
 }

@@ -2,13 +2,13 @@
 import type { Clock } from "@perdure/base";
 import type { Request, Response } from "express";
 import { wholeBody } from "../api/body.js";
-import { ApiError } from "../api/errors.js";
+import { TenancyApiError } from "../api/errors.js";
 import { FORM_BYTES_MAX, RETURN_CHARS_MAX } from "../limits.js";
 
 /** Rejects with PERD0400 for what is not a form or names a field twice, PERD0413 for what is too long, PERD0408 for what is too slow. */
 export async function formOf(req: Request, clock: Clock): Promise<ReadonlyMap<string, string>> {
   if (!/^application\/x-www-form-urlencoded(;|$)/i.test(req.headers["content-type"] ?? "")) {
-    throw new ApiError("PERD0400", "The request is not a form");
+    throw new TenancyApiError("PERD0400", "The request is not a form");
   }
   const bytes = await wholeBody(req, { bytesMax: FORM_BYTES_MAX, tooLong: "The form is too long", clock });
   return fieldsOf(new URLSearchParams(Buffer.from(bytes).toString("utf8")));
@@ -22,7 +22,7 @@ export function queryOf(req: Request): ReadonlyMap<string, string> {
 function fieldsOf(params: URLSearchParams): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of params) {
-    if (fields.has(name)) throw new ApiError("PERD0400", "A field is given twice");
+    if (fields.has(name)) throw new TenancyApiError("PERD0400", "A field is given twice");
     fields.set(name, value);
   }
   return fields;

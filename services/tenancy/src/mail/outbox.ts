@@ -9,7 +9,7 @@ import {
   MAIL_AGAIN_FIRST_MS,
   MAIL_AGAIN_LONGEST_MS,
   MAIL_GIVEN_UP_MS,
-  MAIL_LOOK_EVERY_MS,
+  MAIL_POLL_MS,
   MAILS_AT_ONCE,
   MAILS_WAITING_MAX,
 } from "../limits.js";
@@ -73,7 +73,7 @@ export class MailOutbox implements AsyncDisposable {
       this.#logger.warn({ code, reason: detail }, "mails could not be read; retrying");
     }
     if (this.#isClosed) return;
-    this.#timer = this.#ports.clock.setTimer(MAIL_LOOK_EVERY_MS, () => {
+    this.#timer = this.#ports.clock.setTimer(MAIL_POLL_MS, () => {
       this.#running = this.#round();
     });
   }
@@ -88,9 +88,9 @@ export async function sendDue(ports: OutboxPorts): Promise<number> {
   return due.length;
 }
 
-type Due = Awaited<ReturnType<TenancyTables["mails"]["take"]>>[number];
+type DueMail = Awaited<ReturnType<TenancyTables["mails"]["take"]>>[number];
 
-async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: Due): Promise<void> {
+async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: DueMail): Promise<void> {
   const { database, ring, mailer, clock, random, logger } = ports;
   try {
     await mailer.send(JSON.parse(fromUtf8(ring.open(sealed, CONTEXT))) as Mail);

@@ -19,7 +19,7 @@ export function verifyText(link: string): Text {
 }
 
 /** To whom signs up with an address that has an account: the page says the same to both. */
-export function knownAlreadyText(loginLink: string, resetLink: string): Text {
+export function existingAccountText(loginLink: string, resetLink: string): Text {
   return {
     subject: "You have an account already",
     text: paragraphs(

@@ -11,10 +11,10 @@ import { fileURLToPath } from "node:url";
 import { type Logger, PerdureError, Secret, SummaryLog } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { openGrpcDoor, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
+import { openGrpcListener, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
-import { type Leadership, openTenancyDatabase, PostgresLeadership } from "@perdure/driver-postgres";
+import { type LeaderTerm, openTenancyDatabase, PostgresLeadership } from "@perdure/driver-postgres";
 import { readRuntimeLogs } from "@perdure/driver-process";
 import { parseAllowance } from "@perdure/egress";
 import {
@@ -28,7 +28,7 @@ import {
   trustedProxiesOf,
   untilAvailable,
 } from "@perdure/role";
-import { checkAddress, createHttpPort, observeCertificate, openDoor, openProbes } from "@perdure/role/http";
+import { checkAddress, createHttpPort, observeCertificate, openListener, openProbes } from "@perdure/role/http";
 import { createAddresses } from "../addresses.js";
 import { CallRates } from "../api/call-rates.js";
 import { createCloudApi } from "../api/cloud-api.js";
@@ -48,9 +48,9 @@ import { KeyRing } from "../secrets/key-ring.js";
 import { SealRenewal } from "../secrets/renewal.js";
 import { createTenancy } from "../tenancy.js";
 import { openAccessTokens } from "../tokens/access-tokens.js";
-import type { Settings } from "./config.js";
+import type { TenancySettings } from "./config.js";
 import { rateMaximaOf } from "./limit-settings.js";
-import { sleepersOf } from "./sleepers.js";
+import { hibernationMonitorOf } from "./sleepers.js";
 import { wakerOf } from "./waker.js";
 
 /** Who makes the runtimes of environments; opened by the process that leads, and closed when it does no longer. */
@@ -62,7 +62,7 @@ export type OpenProvisioner = () => Promise<Provisioner>;
  * (database), OPS0001 (settings).
  */
 export async function startTenancy(
-  settings: Settings,
+  settings: TenancySettings,
   process: ProcessPorts,
   openProvisioner: OpenProvisioner | undefined,
 ): Promise<ReadyFacts> {
@@ -77,7 +77,7 @@ export async function startTenancy(
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
   const grpc = await lifecycle.start("gRPC", () =>
-    openGrpcDoor(settings.grpc, tls, tracedOperations(process, "server", grpcSpan)),
+    openGrpcListener(settings.grpc, tls, tracedOperations(process, "server", grpcSpan)),
   );
   const available = <T>(open: () => Promise<T>): Promise<T> => untilAvailable("the database", open, process, lifecycle.stopping);
   const statements = tracedOperations(process, "client", postgresSpan);
@@ -87,8 +87,8 @@ export async function startTenancy(
   const tokens = await lifecycle.start("access tokens", () => available(() => openAccessTokens(tokenPorts, { issuer })));
   const openWaker = await lifecycle.prepare(() => wakerOf(settings, process));
   const waker = openWaker === undefined ? undefined : await lifecycle.start("waking of runtimes", openWaker);
-  const openSleepers = await lifecycle.prepare(() => sleepersOf(settings, process));
-  const sleepers = openSleepers === undefined ? undefined : await lifecycle.start("sleep of runtimes", openSleepers);
+  const openHibernation = await lifecycle.prepare(() => hibernationMonitorOf(settings, process));
+  const hibernation = openHibernation === undefined ? undefined : await lifecycle.start("sleep of runtimes", openHibernation);
   const ports: TenancyPorts = {
     database,
     ring,
@@ -102,8 +102,8 @@ export async function startTenancy(
     logger: logger.child({ component: "tenancy" }),
     failures: new SummaryLog(logger.child({ component: "tenancy" }), clock),
     readLogs: readLogsOf(settings),
-    onWanted: waker === undefined ? undefined : (id) => waker.wanted(id),
-    sleepers,
+    onDemand: waker === undefined ? undefined : (id) => waker.requestWake(id),
+    hibernation,
     onPlanLimit: planLimits(metrics),
   };
 
@@ -116,7 +116,7 @@ export async function startTenancy(
   );
   if (openProvisioner !== undefined) {
     const withTunnels = settings.cloud.tunnels === "on";
-    const lead = (leadership: Leadership) => lookAfter(ports, openProvisioner, leadership, withTunnels);
+    const lead = (leadership: LeaderTerm) => runSharedTasks(ports, openProvisioner, leadership, withTunnels);
     const ballot = { lead, clock, logger: ports.logger };
     await lifecycle.start(
       "environments",
@@ -133,7 +133,7 @@ export async function startTenancy(
   const routers = [
     homeRoutes(ports),
     login.router,
-    consoleRoutes(login.visits, { gateway, host: page, traceUrl: settings.console.traceUrl }),
+    consoleRoutes(login.pageSessions, { gateway, host: page, traceUrl: settings.console.traceUrl }),
   ];
   const certificates = await openPublicCertificate(settings.publicTls, process);
   observeCertificate(metrics, "perdure_tenancy_tls_cert_expiry_seconds", certificates);
@@ -143,14 +143,14 @@ export async function startTenancy(
     { certificates },
   );
   const close = (): Promise<void> => http.close(DRAIN_MS);
-  const door = await lifecycle.start("Cloud API", () => openDoor(settings.api, http.listen, close));
+  const listener = await lifecycle.start("Cloud API", () => openListener(settings.api, http.listen, close));
   grpc.serve(
     "perdure.control.v1.Tenancy",
     tenancyDefinition,
     tenancyHandlers(measuredTenancy(createTenancy(ports), metrics, clock), ports.logger),
   );
   return {
-    api: `${certificates === undefined ? "http" : "https"}://localhost:${door.port}`,
+    api: `${certificates === undefined ? "http" : "https"}://localhost:${listener.port}`,
     issuer,
     console: page === undefined ? "not built" : ports.addresses.consoleUrl,
     grpc: `:${grpc.port}`,
@@ -159,10 +159,10 @@ export async function startTenancy(
 }
 
 /** What one process does for all. */
-async function lookAfter(
+async function runSharedTasks(
   ports: TenancyPorts,
   openProvisioner: OpenProvisioner,
-  leadership: Leadership,
+  leadership: LeaderTerm,
   withTunnels: boolean,
 ): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack();
@@ -179,31 +179,31 @@ async function lookAfter(
 }
 
 /** The folders of runtimes are as good as a provisioner for this, so that every process on their machine can tell. */
-function readLogsOf({ provisioner: { directory } }: Settings): TenancyPorts["readLogs"] {
+function readLogsOf({ provisioner: { directory } }: TenancySettings): TenancyPorts["readLogs"] {
   return directory === undefined ? undefined : (id, span) => readRuntimeLogs(directory, id, span);
 }
 
-function ringOf({ secrets }: Settings): KeyRing {
+function ringOf({ secrets }: TenancySettings): KeyRing {
   const path = required("secrets.key-file", secrets.keyFile);
   return KeyRing.parse(readSettingFile("secrets.key-file", path), "secrets.key-file");
 }
 
-function issuerOf({ api, cloud }: Settings): string {
+function issuerOf({ api, cloud }: TenancySettings): string {
   return api.publicUrl?.replace(/\/+$/, "") ?? `https://api.${cloud.regions[0]}.${cloud.domain}`;
 }
 
 /** Of people: where the console and the pages of login are. */
-function consoleUrlOf(settings: Settings): string {
+function consoleUrlOf(settings: TenancySettings): string {
   return settings.consoleUrl === undefined ? issuerOf(settings) : new URL(settings.consoleUrl).origin;
 }
 
 /** The built console; undefined when it is not there and nobody said where it is. Rejects with OPS0001. */
-async function consoleOf({ console: { directory } }: Settings, logger: Logger): Promise<ConsoleHost | undefined> {
-  const found = await openConsole(directory ?? BUILT_CONSOLE, { base: "/", csp: { connect: [] } });
-  if (found === undefined && directory !== undefined)
+async function consoleOf({ console: { directory } }: TenancySettings, logger: Logger): Promise<ConsoleHost | undefined> {
+  const consoleHost = await openConsole(directory ?? BUILT_CONSOLE, { base: "/", csp: { connect: [] } });
+  if (consoleHost === undefined && directory !== undefined)
     throw new PerdureError("OPS0001", `'console.directory' ${directory} has no console in it`);
-  if (found === undefined) logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; users see their profile instead");
-  return found;
+  if (consoleHost === undefined) logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; users see their profile instead");
+  return consoleHost;
 }
 
 /** As it lies in the tree and in images, seen from the bundle. */
@@ -212,7 +212,7 @@ const BUILT_CONSOLE = fileURLToPath(new URL("../../console/dist", import.meta.ur
 const FORWARDING_SETTING = "console.forwarding-key-file";
 
 /** Throws OPS0001 when the authority or the keys cannot be read. */
-function gatewayLinkOf({ cloud, console: settings }: Settings, ports: TenancyPorts): GatewayLink {
+function gatewayLinkOf({ cloud, console: settings }: TenancySettings, ports: TenancyPorts): GatewayLink {
   const {
     gatewayHost: host,
     gatewayScheme,
@@ -232,7 +232,7 @@ function gatewayLinkOf({ cloud, console: settings }: Settings, ports: TenancyPor
   return createGatewayLink(ports, { at, authority, forwarding });
 }
 
-function addressesOf(settings: Settings) {
+function addressesOf(settings: TenancySettings) {
   const { cloud } = settings;
   const { domain, scheme, portsHost, portsFirst, tunnelProxyUrl, tunnelSrv, tunnelServers } = cloud;
   return createAddresses({
@@ -247,14 +247,14 @@ function addressesOf(settings: Settings) {
 }
 
 /** Throws OPS0001 when the file with the password cannot be read. */
-function mailerOf({ mail }: Settings, logger: Logger): Mailer {
+function mailerOf({ mail }: TenancySettings, logger: Logger): Mailer {
   const { smtpHost: host, smtpPort: port, smtpTls: tls, smtpUser: user, smtpPasswordFile: file, from } = mail;
   if (host === undefined) return logMailer(logger);
   const password = file === undefined ? undefined : new Secret(readSettingFile("mail.smtp-password-file", file).trim());
   return smtpMailer({ host, port, tls, user, password, from });
 }
 
-function loginOptionsOf({ login, mail }: Settings): LoginOptions {
+function loginOptionsOf({ login, mail }: TenancySettings): LoginOptions {
   const { oidcIssuer, oidcName, verifyEmail } = login;
   const verifiesEmail = verifyEmail === "auto" ? mail.smtpHost !== undefined : verifyEmail === "on";
   if (oidcIssuer === undefined) return { verifiesEmail, oidc: undefined };
@@ -265,7 +265,7 @@ function loginOptionsOf({ login, mail }: Settings): LoginOptions {
   return { verifiesEmail, oidc: { issuer: oidcIssuer, clientId, clientSecret, name: oidcName, allowances } };
 }
 
-function optionsOf({ cloud, trustedProxies, limits }: Settings): TenancyOptions {
+function optionsOf({ cloud, trustedProxies, limits }: TenancySettings): TenancyOptions {
   return {
     regions: cloud.regions,
     lambdaPrincipalArn: cloud.lambdaPrincipalArn,

@@ -197,7 +197,7 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
   }),
 });
 
-export type Settings = z.output<typeof settings>;
+export type TenancySettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

@@ -2,7 +2,7 @@
 import { group, integer } from "@perdure/role";
 import type { z } from "zod";
 import { API_CALLS, RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
-import type { Rate, RateMaxima } from "../login/rates.js";
+import type { RateName, RateMaxima } from "../login/rates.js";
 
 /** Each has a setting, whose sentence says in which time. */
 const SETTINGS = {
@@ -23,14 +23,14 @@ const SETTINGS = {
   invitationLooksPerNetwork: ["invitation by address", "Invitations that are opened from one network in ten minutes."],
   invitationsPerAccount: ["invitation of account", "Invitations that members of one account send in a day."],
   invitationsPerRecipient: ["invitation to recipient", "Invitations to one address, by all accounts, in a day."],
-} as const satisfies Readonly<Record<string, readonly [Rate, string]>>;
+} as const satisfies Readonly<Record<string, readonly [RateName, string]>>;
 
-type Name = keyof typeof SETTINGS;
-const names = Object.keys(SETTINGS) as readonly Name[];
+type LimitName = keyof typeof SETTINGS;
+const names = Object.keys(SETTINGS) as readonly LimitName[];
 
 const ofRates = Object.fromEntries(
   names.map((name) => [name, integer(RATES[SETTINGS[name][0]].max, { min: 1, sentence: SETTINGS[name][1] })]),
-) as Readonly<Record<Name, ReturnType<typeof integer>>>;
+) as Readonly<Record<LimitName, ReturnType<typeof integer>>>;
 
 export const limitSettings = group("How often what may be tried. A network is one IPv4 address, or a /64 of IPv6.", {
   requestsAtOnce: integer(REQUESTS_MAX, { min: 1, sentence: "Requests that this process answers at the same time." }),

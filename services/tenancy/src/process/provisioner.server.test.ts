@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { aWish } from "@perdure/cloud/testing";
+import { aDesiredRuntime } from "@perdure/cloud/testing";
 import { Health, Lifecycle, Metrics, noTracer, type ProcessPorts, Sampler } from "@perdure/role";
 import { loadSettings } from "./config.js";
 import { provisionerOf } from "./provisioner.js";
@@ -48,7 +48,7 @@ test("OPS0001 with a control group that is none", async () => {
 
 test("with one, runtimes are made there", async () => {
   await using provisioner = await open("--provisioner.directory", directory, "--provisioner.program", "main.mjs")?.();
-  expect(provisioner?.state(aWish().environmentId)).toBeUndefined();
+  expect(provisioner?.state(aDesiredRuntime().environmentId)).toBeUndefined();
 });
 
 test("runtimes of this machine are told of the collector of traces that settings name, and of none otherwise", async () => {
@@ -62,9 +62,9 @@ test("runtimes of this machine are told of the collector of traces that settings
       ...flags,
     );
     await using provisioner = await opening?.();
-    const wish = aWish();
-    await provisioner?.apply(wish);
-    const { args } = JSON.parse(readFileSync(join(directory, wish.environmentId, "launch.json"), "utf8")) as { args: string[] };
+    const desired = aDesiredRuntime();
+    await provisioner?.apply(desired);
+    const { args } = JSON.parse(readFileSync(join(directory, desired.environmentId, "launch.json"), "utf8")) as { args: string[] };
     return args.filter((arg) => arg.startsWith("--tracing"));
   };
   expect(await argumentsWith("--provisioner.tracing-endpoint=http://localhost:4318")).toEqual([

@@ -6,17 +6,17 @@ import { openKubernetesProvisioner } from "@perdure/driver-kubernetes-environmen
 import { openProcessProvisioner } from "@perdure/driver-process";
 import type { ProcessPorts } from "@perdure/role";
 import type { OpenProvisioner } from "./composition.js";
-import type { Settings } from "./config.js";
+import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 
 /** Undefined for processes without `provisioner.directory`. Throws OPS0001 when the settings do not fit together. */
-export function provisionerOf(settings: Settings, ports: ProcessPorts): OpenProvisioner | undefined {
+export function provisionerOf(settings: TenancySettings, ports: ProcessPorts): OpenProvisioner | undefined {
   return settings.provisioner.kind === "kubernetes" ? ofCluster(settings, ports) : ofMachine(settings, ports);
 }
 
 const HIBERNATE_AFTER_MS_MIN = 300_000;
 
-function ofCluster(settings: Settings, { clock, random, logger }: ProcessPorts): OpenProvisioner {
+function ofCluster(settings: TenancySettings, { clock, random, logger }: ProcessPorts): OpenProvisioner {
   const { namespace, clusterDns, runtimeVersion, size, hibernateAfter } = settings.provisioner;
   const version = required("provisioner.runtime-version", runtimeVersion);
   if (hibernateAfter !== 0 && hibernateAfter < HIBERNATE_AFTER_MS_MIN)
@@ -31,7 +31,7 @@ function ofCluster(settings: Settings, { clock, random, logger }: ProcessPorts):
 }
 
 function ofMachine(
-  { cloud: { domain }, provisioner }: Settings,
+  { cloud: { domain }, provisioner }: TenancySettings,
   { clock, random, logger }: ProcessPorts,
 ): OpenProvisioner | undefined {
   const { directory, program, configFile, egress, tracingEndpoint, onStop, cgroup, uidRange, portsFirst, portsLast } =

@@ -6,17 +6,17 @@ import { EventEmitter } from "node:events";
 import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
 import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/driver-kubernetes";
 import type { ProcessPorts } from "@perdure/role";
-import type { Sleepers } from "../ports.js";
-import type { Settings } from "./config.js";
+import type { HibernationMonitor } from "../ports.js";
+import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 
 /** Of an `Environment` of the cell, what says whether it sleeps. */
-export interface SleeperObject extends MetadataOnly {
+export interface HibernationObject extends MetadataOnly {
   readonly status?: { readonly hibernation?: { readonly state: "Closing" | "Asleep" | "Waking" } };
 }
 
 /** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
-export function sleepersOf(settings: Settings, ports: ProcessPorts): (() => Sleepers & AsyncDisposable) | undefined {
+export function hibernationMonitorOf(settings: TenancySettings, ports: ProcessPorts): (() => HibernationMonitor & AsyncDisposable) | undefined {
   if (settings.provisioner.kind !== "kubernetes") return undefined;
   const kubeconfig = kubeconfigOf(settings);
   return () => {
@@ -24,26 +24,26 @@ export function sleepersOf(settings: Settings, ports: ProcessPorts): (() => Slee
     const client = connectKubernetes(kubeconfig);
     const resource = resources.environments;
     const watchPorts = { client, clock, random, logger: logger.child({ component: "runtimes" }) };
-    return new WatchedSleepers(new Reflector<SleeperObject>({ resource }, watchPorts), client);
+    return new KubernetesHibernationMonitor(new Reflector<HibernationObject>({ resource }, watchPorts), client);
   };
 }
 
-export class WatchedSleepers implements Sleepers, AsyncDisposable {
-  readonly #sleepers = new Map<EnvironmentId, EnvironmentSleep>();
+export class KubernetesHibernationMonitor implements HibernationMonitor, AsyncDisposable {
+  readonly #states = new Map<EnvironmentId, EnvironmentSleep>();
   readonly #changes = new EventEmitter<{ change: [EnvironmentId] }>().setMaxListeners(0);
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
   readonly #client: AsyncDisposable;
 
   /** `client` is closed at the end. */
-  constructor(environments: ObjectCache<SleeperObject>, client: AsyncDisposable) {
+  constructor(environments: ObjectCache<HibernationObject>, client: AsyncDisposable) {
     this.#client = client;
-    environments.onChange((object, change) => this.#seen(object, change === "deleted"));
+    environments.onChange((object, change) => this.#update(object, change === "deleted"));
     this.#watching = environments.run(this.#stop.signal);
   }
 
   sleepOf(id: EnvironmentId): EnvironmentSleep | undefined {
-    return this.#sleepers.get(id);
+    return this.#states.get(id);
   }
 
   watch(listener: (id: EnvironmentId) => void, { signal }: { readonly signal: AbortSignal }): void {
@@ -58,13 +58,13 @@ export class WatchedSleepers implements Sleepers, AsyncDisposable {
     await this.#client[Symbol.asyncDispose]();
   }
 
-  #seen({ metadata, status }: SleeperObject, isGone: boolean): void {
+  #update({ metadata, status }: HibernationObject, isGone: boolean): void {
     const id = environmentOfObject(metadata.name);
     if (id === undefined) return;
     const sleep = isGone ? undefined : sleepIn(status?.hibernation?.state);
-    if (sleep === this.#sleepers.get(id)) return;
-    if (sleep === undefined) this.#sleepers.delete(id);
-    else this.#sleepers.set(id, sleep);
+    if (sleep === this.#states.get(id)) return;
+    if (sleep === undefined) this.#states.delete(id);
+    else this.#states.set(id, sleep);
     this.#changes.emit("change", id);
   }
 }

@@ -2,11 +2,11 @@
 import { connectKubernetes } from "@perdure/driver-kubernetes";
 import { openRuntimeWaker, type RuntimeWaker } from "@perdure/driver-kubernetes-environments";
 import type { ProcessPorts } from "@perdure/role";
-import type { Settings } from "./config.js";
+import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 
 /** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
-export function wakerOf(settings: Settings, { clock, random, logger }: ProcessPorts): (() => Promise<RuntimeWaker>) | undefined {
+export function wakerOf(settings: TenancySettings, { clock, random, logger }: ProcessPorts): (() => Promise<RuntimeWaker>) | undefined {
   if (settings.provisioner.kind !== "kubernetes") return undefined;
   const kubeconfig = kubeconfigOf(settings);
   return async () =>

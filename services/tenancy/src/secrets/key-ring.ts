@@ -7,7 +7,7 @@ import { PerdureError, type Random, type Secret } from "@perdure/base";
 import { type EnvironmentId, parseEnvironmentId } from "@perdure/cloud";
 import { numberOf, open, seal } from "./seal.js";
 
-interface Version {
+interface KeyRingVersion {
   readonly number: number;
   /** Seals data keys and token keys. */
   readonly seals: Uint8Array;
@@ -21,17 +21,17 @@ const LINE = /^(\d{1,6})\s+([A-Za-z0-9+/]{43}=)$/;
 const TUNNEL_TOKEN = /^rt_(\d{1,6})_(env_2[0-7][0-9a-hjkmnp-tv-z]{25})_([A-Za-z0-9_-]{43})$/;
 
 export class KeyRing {
-  readonly #versions: ReadonlyMap<number, Version>;
-  readonly #newest: Version;
+  readonly #versions: ReadonlyMap<number, KeyRingVersion>;
+  readonly #newest: KeyRingVersion;
 
-  private constructor(versions: ReadonlyMap<number, Version>, newest: Version) {
+  private constructor(versions: ReadonlyMap<number, KeyRingVersion>, newest: KeyRingVersion) {
     this.#versions = versions;
     this.#newest = newest;
   }
 
   /** `text`: lines of a number and 32 bytes in base 64; `#` begins a comment. Throws OPS0001 naming `setting`, never the text. */
   static parse(text: string, setting: string): KeyRing {
-    const versions = new Map<number, Version>();
+    const versions = new Map<number, KeyRingVersion>();
     for (const [i, line] of text.split("\n").entries()) {
       const content = line.replace(/#.*/, "").trim();
       if (content === "") continue;
@@ -94,15 +94,15 @@ export class KeyRing {
   }
 }
 
-function derived(number: number, key: Buffer): Version {
+function derived(number: number, key: Buffer): KeyRingVersion {
   const part = (use: string) => new Uint8Array(hkdfSync("sha256", key, new Uint8Array(), `perdure tenancy ${use}`, 32));
   return { number, seals: part("seals"), pepper: part("pepper"), names: part("names") };
 }
 
-function peppered({ pepper }: Version, secret: Secret): Uint8Array {
+function peppered({ pepper }: KeyRingVersion, secret: Secret): Uint8Array {
   return createHash("sha256").update(pepper).update(secret.reveal()).digest();
 }
 
-function named({ names }: Version, environmentId: EnvironmentId): Buffer {
+function named({ names }: KeyRingVersion, environmentId: EnvironmentId): Buffer {
   return createHmac("sha256", names).update(environmentId).digest();
 }

@@ -1,6 +1,6 @@
 /** The console's page as the server sees it: a browser's cookies, and what only the page knows. */
 import { type IncomingHttpHeaders, request } from "node:http";
-import { Visitor } from "../visitor.js";
+import { BrowserClient } from "../visitor.js";
 
 export interface PageAnswer {
   readonly status: number;
@@ -16,19 +16,19 @@ export interface PageAnswer {
 export const CONSOLE_PASSWORD = "correct horse battery";
 
 export class ConsolePage {
-  readonly visitor: Visitor;
+  readonly browser: BrowserClient;
   readonly origin: string;
   csrf = "";
 
-  constructor(origin: string, visitor = new Visitor(origin)) {
+  constructor(origin: string, browser = new BrowserClient(origin)) {
     this.origin = origin;
-    this.visitor = visitor;
+    this.browser = browser;
   }
 
   /** Of somebody who has just signed up. */
   static async of(origin: string, email: string): Promise<ConsolePage> {
     const page = new ConsolePage(origin);
-    const { status } = await page.visitor.submit("/sign-up", "/sign-up", { email, password: CONSOLE_PASSWORD, name: "Ada" });
+    const { status } = await page.browser.submit("/sign-up", "/sign-up", { email, password: CONSOLE_PASSWORD, name: "Ada" });
     if (status !== 303) throw new Error(`signing up answered ${status}`);
     await page.load();
     return page;
@@ -36,21 +36,21 @@ export class ConsolePage {
 
   /** Asks who sits there, as the page does when it begins. */
   async load(): Promise<PageAnswer> {
-    const answer = await this.ask("GET", "/console/session");
+    const answer = await this.request("GET", "/console/session");
     this.csrf = answer.json?.csrf ?? "";
     return answer;
   }
 
   get cookie(): string {
-    return [...this.visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    return [...this.browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
   post(path: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<PageAnswer> {
-    return this.ask("POST", path, { "content-type": "application/json", ...headers }, JSON.stringify(body));
+    return this.request("POST", path, { "content-type": "application/json", ...headers }, JSON.stringify(body));
   }
 
   /** `headers` beside the cookie and the proof, or instead of them; an empty one is left out. */
-  ask(method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<PageAnswer> {
+  request(method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<PageAnswer> {
     const length: Record<string, string> = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
     const all = { ...length, cookie: this.cookie, "x-perdure-csrf": this.csrf, "sec-fetch-site": "same-origin", ...headers };
     const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));

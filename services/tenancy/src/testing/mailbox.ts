@@ -25,7 +25,7 @@ export class Mailbox implements Mailer {
 
 /** The address of a page of ours in a mail, as its path and query. */
 export function linkIn({ text }: Mail, path: string): string {
-  const url = text.split(/\s+/).find((word) => word.includes(`://`) && new URL(word).pathname === path);
+  const url = text.split(/\s+/).find((part) => part.includes(`://`) && new URL(part).pathname === path);
   if (url === undefined) throw new Error(`there is no link to ${path} in: ${text}`);
   const { pathname, search } = new URL(url);
   return `${pathname}${search}`;

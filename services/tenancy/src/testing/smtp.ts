@@ -3,10 +3,10 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 
 export interface SmtpServer {
   /** Commands and mails, in the order in which they came. */
-  readonly told: readonly string[];
+  readonly receivedLines: readonly string[];
   readonly port: number;
   /** Resolves once something that was told, all lines joined, fits. */
-  heard(what: RegExp): Promise<RegExpExecArray>;
+  waitFor(what: RegExp): Promise<RegExpExecArray>;
   close(): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ const USUAL: Readonly<Record<string, string>> = { EHLO: "250-test\r\n250 AUTH PL
 
 /** `answerTo`: what is answered instead of the usual. */
 export async function startSmtp(answerTo: (line: string) => string | undefined = () => undefined): Promise<SmtpServer> {
-  const told: string[] = [];
+  const receivedLines: string[] = [];
   const sockets = new Set<Socket>();
   const listeners = new Set<() => void>();
   const smtp = createServer((socket) => {
@@ -27,7 +27,7 @@ export async function startSmtp(answerTo: (line: string) => string | undefined =
       const lines = (rest + chunk.toString("utf8")).split("\r\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
-        told.push(line);
+        receivedLines.push(line);
         if (isData && line !== ".") continue;
         isData = line === "DATA";
         const verb = line.split(/[ :]/)[0]?.toUpperCase() ?? "";
@@ -38,18 +38,18 @@ export async function startSmtp(answerTo: (line: string) => string | undefined =
   });
   await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
   return {
-    told,
+    receivedLines,
     port: (smtp.address() as AddressInfo).port,
-    heard(what) {
+    waitFor(what) {
       return new Promise((resolve) => {
-        const look = (): void => {
-          const found = what.exec(told.join("\n"));
-          if (found === null) return;
-          listeners.delete(look);
-          resolve(found);
+        const check = (): void => {
+          const match = what.exec(receivedLines.join("\n"));
+          if (match === null) return;
+          listeners.delete(check);
+          resolve(match);
         };
-        listeners.add(look);
-        look();
+        listeners.add(check);
+        check();
       });
     },
     async close() {

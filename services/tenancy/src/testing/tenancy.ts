@@ -44,7 +44,7 @@ export interface TestTenancy extends AsyncDisposable {
   /** Where the Cloud API answers. */
   readonly origin: string;
   /** Environments that were wanted by somebody, in order. */
-  readonly wanted: readonly EnvironmentId[];
+  readonly demandedIds: readonly EnvironmentId[];
   /** A user who is logged in. */
   user(email?: string): Promise<TestUser>;
 }
@@ -102,7 +102,7 @@ export async function openTestTenancy(
   const ring = KeyRing.parse(keys, "test");
   const database = await openTenancyDatabase(databaseUrl, logger);
   const tokens = await openAccessTokens({ database, ring, clock, random, logger }, { issuer });
-  const wanted: EnvironmentId[] = [];
+  const demandedIds: EnvironmentId[] = [];
   const ports: TenancyPorts = {
     database,
     ring,
@@ -126,12 +126,12 @@ export async function openTestTenancy(
     random,
     logger,
     readLogs,
-    onWanted: (id) => wanted.push(id),
+    onDemand: (id) => demandedIds.push(id),
   };
   const tenancy: TenancyOptions = { regions: ["us", "eu"], lambdaPrincipalArn: undefined, ...options };
-  const { router, visits } = await openLogin(ports, tenancy, { ...NO_OTHER_LOGIN, ...login });
+  const { router, pageSessions } = await openLogin(ports, tenancy, { ...NO_OTHER_LOGIN, ...login });
   const gateway = createGatewayLink(ports, { at: gatewayAddress, authority: gatewayAuthority, forwarding });
-  const api = createCloudApi(ports, tenancy, [homeRoutes(ports), router, consoleRoutes(visits, { gateway, host: page })]);
+  const api = createCloudApi(ports, tenancy, [homeRoutes(ports), router, consoleRoutes(pageSessions, { gateway, host: page })]);
   const server = createServer(api);
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -154,7 +154,7 @@ export async function openTestTenancy(
     tenancy: createTenancy(ports),
     clock,
     origin,
-    wanted,
+    demandedIds,
     user,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -11,7 +11,7 @@ import {
   ACCESS_TOKEN_SECONDS,
   TOKEN_KEY_SHOWN_MS,
   TOKEN_KEY_SIGNS_MS,
-  TOKEN_KEYS_LOOK_MS,
+  TOKEN_KEYS_RELOAD_MS,
   TOKEN_KEYS_READ_MS,
 } from "../limits.js";
 import type { KeyRing } from "../secrets/key-ring.js";
@@ -64,12 +64,12 @@ interface Key {
 
 /** Makes the first key when there is none. Rejects with STO0001, STO0003. */
 export async function openAccessTokens(ports: AccessTokensPorts, options: AccessTokensOptions): Promise<AccessTokens> {
-  const tokens = new Tokens(ports, options.issuer);
+  const tokens = new SignedAccessTokens(ports, options.issuer);
   await tokens.read();
   return tokens;
 }
 
-class Tokens implements AccessTokens {
+class SignedAccessTokens implements AccessTokens {
   readonly issuer: string;
   readonly #ports: AccessTokensPorts;
   /** By the time from which they sign. */
@@ -108,7 +108,7 @@ class Tokens implements AccessTokens {
     try {
       const { kid, alg } = decodeProtectedHeader(token);
       if (kid === undefined || alg !== ALGORITHM) return undefined;
-      const key = await this.#known(kid);
+      const key = await this.#keyOf(kid);
       if (key === undefined) return undefined;
       const { payload } = await jwtVerify(token, key.publicKey, {
         algorithms: [ALGORITHM],
@@ -152,10 +152,10 @@ class Tokens implements AccessTokens {
     if (isDue(records, nowMs)) {
       records = await database.change(async ({ tokenKeys }) => {
         await tokenKeys.lock();
-        const known = await tokenKeys.all();
-        for (const kid of expired(known, nowMs)) await tokenKeys.remove(kid);
-        if (wantsNext(known, nowMs)) {
-          const made = await this.#newKey(nowMs, known.length === 0 ? nowMs : nowMs + TOKEN_KEY_SHOWN_MS);
+        const storedKeys = await tokenKeys.all();
+        for (const kid of expired(storedKeys, nowMs)) await tokenKeys.remove(kid);
+        if (needsNextKey(storedKeys, nowMs)) {
+          const made = await this.#newKey(nowMs, storedKeys.length === 0 ? nowMs : nowMs + TOKEN_KEY_SHOWN_MS);
           await tokenKeys.insert(made);
           logger.info({ kid: made.kid, signsFromMs: made.signsFromMs }, "made a key for access tokens");
         }
@@ -181,11 +181,11 @@ class Tokens implements AccessTokens {
     await this.#reading;
   }
 
-  async #known(kid: string): Promise<Key | undefined> {
+  async #keyOf(kid: string): Promise<Key | undefined> {
     const find = (): Key | undefined => this.#keys.find((key) => key.kid === kid);
-    const known = find();
-    if (known !== undefined) return known;
-    await this.#fresh(TOKEN_KEYS_LOOK_MS); // Another process may just have made it.
+    const cached = find();
+    if (cached !== undefined) return cached;
+    await this.#fresh(TOKEN_KEYS_RELOAD_MS); // Another process may just have made it.
     return find();
   }
 
@@ -211,11 +211,11 @@ class Tokens implements AccessTokens {
 }
 
 function isDue(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
-  return wantsNext(keys, nowMs) || expired(keys, nowMs).length > 0;
+  return needsNextKey(keys, nowMs) || expired(keys, nowMs).length > 0;
 }
 
 /** A day before the last one has signed for its time. */
-function wantsNext(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
+function needsNextKey(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
   const last = keys.at(-1);
   return last === undefined || nowMs >= last.signsFromMs + TOKEN_KEY_SIGNS_MS - TOKEN_KEY_SHOWN_MS;
 }

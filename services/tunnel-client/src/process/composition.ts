@@ -7,35 +7,35 @@ import { type Logger, PerdureError } from "@perdure/base";
 import { type HealthReport, type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
 import { VERSION } from "@perdure/role/version";
-import { openRemotePort, openTunnel, type RemotePort, type Tunnel, type TunnelEvent } from "@perdure/tunnel";
-import type { Settings } from "./config.js";
+import { openRemotePort, openTunnel, type RemotePort, type ClientTunnel, type TunnelClientEvent } from "@perdure/tunnel";
+import type { TunnelClientSettings } from "./config.js";
 
 /** Resolves when it has begun to dial; it is ready while a relay has it. Rejects with OPS0001 (settings), RT0004 (address). */
-export async function startTunnelClient(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startTunnelClient(settings: TunnelClientSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const credential = await lifecycle.prepare(() => credentialOf(settings));
   const ca = settings.caFile === undefined ? undefined : readSettingFile("ca-file", settings.caFile);
-  const wanted = settings.tunnel;
-  let tunnel: Tunnel | undefined;
+  const tunnelSettings = settings.tunnel;
+  let tunnel: ClientTunnel | undefined;
   const health = (): HealthReport => connectedOnly(lifecycle.health, tunnel);
   const probePorts = { health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
   tunnel = await lifecycle.start("tunnel", () => {
     const opened = openTunnel({
-      environmentId: needed("tunnel.environment-id", wanted.environmentId),
-      name: needed("tunnel.name", wanted.name),
-      signingPublicKeys: needed("tunnel.signing-public-keys", wanted.signingPublicKeys),
-      ...(wanted.servers === undefined ? { srv: needed("tunnel.srv", wanted.srv) } : { servers: wanted.servers }),
+      environmentId: needed("tunnel.environment-id", tunnelSettings.environmentId),
+      name: needed("tunnel.name", tunnelSettings.name),
+      signingPublicKeys: needed("tunnel.signing-public-keys", tunnelSettings.signingPublicKeys),
+      ...(tunnelSettings.servers === undefined ? { srv: needed("tunnel.srv", tunnelSettings.srv) } : { servers: tunnelSettings.servers }),
       credential,
       locals: [],
-      allow: needed("tunnel.allow", wanted.allow),
+      allow: needed("tunnel.allow", tunnelSettings.allow),
       clientVersion: VERSION,
       workerId: settings.nodeName,
       ca,
       clock,
       random,
       drainMs: settings.shutdownTimeout,
-      onEvent: (event) => tell(event, logger),
+      onEvent: (event) => logEvent(event, logger),
     });
     return Object.assign(opened, { drain: () => opened.close() });
   });
@@ -48,13 +48,13 @@ export async function startTunnelClient(settings: Settings, ports: ProcessPorts)
 }
 
 /** A client that no relay has is of no use to anybody. */
-function connectedOnly(report: HealthReport, tunnel: Tunnel | undefined): HealthReport {
+function connectedOnly(report: HealthReport, tunnel: ClientTunnel | undefined): HealthReport {
   if (tunnel !== undefined && tunnel.connections > 0) return report;
   return { ...report, ready: false, waitingFor: [...report.waitingFor, "a relay"] };
 }
 
 async function openProxies(
-  { remoteProxy }: Settings,
+  { remoteProxy }: TunnelClientSettings,
   credential: () => Promise<string>,
   ca: string | undefined,
   { lifecycle }: ProcessPorts,
@@ -72,7 +72,7 @@ async function openProxies(
 }
 
 /** Of each connection: a key that was replaced is used from the next one on. */
-function credentialOf({ tunnel }: Settings): () => Promise<string> {
+function credentialOf({ tunnel }: TunnelClientSettings): () => Promise<string> {
   const path = needed("tunnel.credential-file", tunnel.credentialFile);
   readSettingFile("tunnel.credential-file", path);
   return async () => (await readFile(path, "utf8")).trim();
@@ -83,7 +83,7 @@ function needed<T>(name: string, value: T | undefined): T {
   throw new PerdureError("OPS0001", `'${name}' must be set`);
 }
 
-function tell({ kind, ...facts }: TunnelEvent, logger: Logger): void {
+function logEvent({ kind, ...facts }: TunnelClientEvent, logger: Logger): void {
   switch (kind) {
     case "connecting":
     case "request":

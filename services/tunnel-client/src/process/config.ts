@@ -57,7 +57,7 @@ export const settings = group(
   },
 );
 
-export type Settings = z.output<typeof settings>;
+export type TunnelClientSettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

@@ -1,20 +1,20 @@
 /** Why: the relay as a process: its role on what tenancy tells over gRPC. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError } from "@perdure/base";
-import { firstNews, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
+import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes, WatchedCertificate } from "@perdure/role/http";
 import { observeRelay, relayMetrics } from "../metrics.js";
 import type { RelayOptions } from "../ports.js";
 import { createTunnelRelay } from "../relay.js";
-import type { Settings } from "./config.js";
+import type { TunnelRelaySettings } from "./config.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when clients and runtimes are served; until tenancy has been heard the process
  * is not ready. Rejects with RT0004 (address), OPS0001 (settings).
  */
-export async function startTunnelRelay(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startTunnelRelay(settings: TunnelRelaySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const tls = await openPeerCredentials(settings.tls, ports);
   const addresses = await lifecycle.prepare(() => required("tenancy.addresses", settings.tenancy.addresses));
@@ -36,7 +36,7 @@ export async function startTunnelRelay(settings: Settings, ports: ProcessPorts):
       },
     };
   });
-  await lifecycle.awaitPart("tenancy's news", () => firstNews(tenancy, lifecycle.stopping));
+  await lifecycle.awaitPart("tenancy's news", () => firstChange(tenancy, lifecycle.stopping));
 
   const relay = await lifecycle.start("relay", () => {
     const observed = { metrics: relayMetrics(metrics), edge: tracedEdge(ports, "server") };
@@ -61,7 +61,7 @@ export async function startTunnelRelay(settings: Settings, ports: ProcessPorts):
 }
 
 /** Read again when it is replaced: authorities are renewed while relays run. Rejects with OPS0001 when the file cannot be used. */
-async function openPeersCa({ peers: { caFile }, publicTls }: Settings, { lifecycle, clock, logger }: ProcessPorts) {
+async function openPeersCa({ peers: { caFile }, publicTls }: TunnelRelaySettings, { lifecycle, clock, logger }: ProcessPorts) {
   if (caFile === undefined) return undefined;
   const read = () => {
     const certificate = readSettingFile("peers.ca-file", caFile);
@@ -84,7 +84,7 @@ function requireCertificate(setting: string, pem: string): void {
   }
 }
 
-function optionsOf(settings: Settings): RelayOptions {
+function optionsOf(settings: TunnelRelaySettings): RelayOptions {
   const { regions, domain, peers, nodeName, shutdownTimeout } = settings;
   const host = `tunnel.${regions[0]}.${domain}`;
   return {

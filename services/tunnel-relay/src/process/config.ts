@@ -81,7 +81,7 @@ export const settings = group("Settings of perdure-tunnel-relay. Every line can 
   }),
 });
 
-export type Settings = z.output<typeof settings>;
+export type TunnelRelaySettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

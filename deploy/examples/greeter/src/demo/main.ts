@@ -7,8 +7,8 @@ import { connect } from "node:net";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Program } from "#demo/program";
-import { type Addresses, attach, checkHealth, register } from "#demo/server-api";
+import { DemoProgram } from "#demo/program";
+import { type ServerAddresses, attach, checkHealth, register } from "#demo/server-api";
 import { beginParty, callEachKind, Party, showOutcome } from "#demo/story";
 import { fact, heading, line, paint, waitFor } from "#demo/terminal";
 
@@ -18,24 +18,24 @@ const ports = {
   admin: Number(process.env["PERDURE_ADMIN__BIND_PORT"] ?? 9070),
   greeter: Number(process.env["GREETER_PORT"] ?? 9080),
 };
-const server: Addresses = { ingress: `http://localhost:${ports.ingress}`, admin: `http://localhost:${ports.admin}` };
+const server: ServerAddresses = { ingress: `http://localhost:${ports.ingress}`, admin: `http://localhost:${ports.admin}` };
 const once = process.argv.includes("--once") || process.env["PERDURE_DEMO_ONCE"] === "1";
 const READY_WITHIN_MS = 20_000;
 const DOWNTIME_MS = 1500;
 
-const programs: Program[] = [];
+const programs: DemoProgram[] = [];
 const party = new Party();
 
-function startServer(): Program {
-  const program = new Program({ name: "the server", command: `${root}/perdure`, args: ["server"], cwd: root, env: process.env });
+function startServer(): DemoProgram {
+  const program = new DemoProgram({ name: "the server", command: `${root}/perdure`, args: ["server"], cwd: root, env: process.env });
   programs.push(program);
   return program;
 }
 
-function startGreeter(onLine: (line: string) => void): Program {
+function startGreeter(onLine: (line: string) => void): DemoProgram {
   const env = { ...process.env, PORT: String(ports.greeter), RESTATE_LOGGING: "ERROR" };
   const args = [`${root}/deploy/examples/greeter/src/main.ts`];
-  const program = new Program({ name: "the greeter", command: process.execPath, args, cwd: root, env, onLine });
+  const program = new DemoProgram({ name: "the greeter", command: process.execPath, args, cwd: root, env, onLine });
   programs.push(program);
   return program;
 }
@@ -45,7 +45,7 @@ async function stopAll(): Promise<void> {
   for (const program of programs.toReversed()) await program.stop();
 }
 
-function isTaken(port: number): Promise<boolean> {
+function isPortInUse(port: number): Promise<boolean> {
   return new Promise((answer) => {
     const socket = connect({ port, host: "localhost" });
     socket.once("connect", () => {
@@ -60,13 +60,13 @@ const VARIABLES = { ingress: "PERDURE_INGRESS__BIND_PORT", admin: "PERDURE_ADMIN
 
 async function checkPorts(): Promise<void> {
   for (const [name, port] of Object.entries(ports)) {
-    if (!(await isTaken(port))) continue;
+    if (!(await isPortInUse(port))) continue;
     const advice = `${VARIABLES[name as keyof typeof VARIABLES]}=${port + 1} make run`;
     throw new Error(`port ${port} is in use by another program. Stop that program, or choose another port: ${advice}`);
   }
 }
 
-async function comeUp(what: string, program: Program): Promise<void> {
+async function comeUp(what: string, program: DemoProgram): Promise<void> {
   await waitFor(
     what,
     () => `the server answers on ${server.ingress}`,
@@ -75,7 +75,7 @@ async function comeUp(what: string, program: Program): Promise<void> {
 }
 
 /** Whether everything came true. */
-async function killInTheMiddle(victim: Program): Promise<boolean> {
+async function killInTheMiddle(victim: DemoProgram): Promise<boolean> {
   const startedAt = performance.now();
   const id = await beginParty(server, party);
   await victim.kill();
@@ -103,19 +103,19 @@ function showWhatNext(): void {
   line(paint("gray", "  Ctrl-C stops everything; the data stays."));
 }
 
-async function tellTheStory(): Promise<boolean> {
+async function runScenario(): Promise<boolean> {
   await checkPorts();
   heading("Perdure: durable execution");
   const first = startServer();
   await comeUp("starting the server", first);
-  const greeter = startGreeter((text) => party.heard(text));
+  const greeter = startGreeter((text) => party.recordLine(text));
   const registered = greeter.untilReady(async () => {
-    if (!(await isTaken(ports.greeter))) throw new Error("not listening yet");
+    if (!(await isPortInUse(ports.greeter))) throw new Error("not listening yet");
   }, READY_WITHIN_MS);
   const uri = `http://localhost:${ports.greeter}`;
-  const found = registered.then(() => register(server, uri));
-  await waitFor("starting the greeter", (names) => `the greeter is registered: ${names.join(", ")}`, found);
-  await callEachKind(server, party.guest);
+  const registration = registered.then(() => register(server, uri));
+  await waitFor("starting the greeter", (names) => `the greeter is registered: ${names.join(", ")}`, registration);
+  await callEachKind(server, party.personName);
   const cameTrue = await killInTheMiddle(first);
   if (cameTrue && !once) showWhatNext();
   return cameTrue;
@@ -129,10 +129,10 @@ const interrupted = new Promise<void>((stop) => {
 
 let exitCode = 0;
 try {
-  const story = tellTheStory();
-  const told = await Promise.race([story, interrupted]);
-  if (told === false) exitCode = 1;
-  if (told === true && !once) {
+  const scenario = runScenario();
+  const succeeded = await Promise.race([scenario, interrupted]);
+  if (succeeded === false) exitCode = 1;
+  if (succeeded === true && !once) {
     const outcome = await Promise.race([interrupted, untilOneDies()]);
     if (outcome === "died") {
       // Told only here: those that we stop end by themselves, too, one before the other.

@@ -7,15 +7,15 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 
-const STOP_PATIENCE_MS = 10_000;
+const STOP_TIMEOUT_MS = 10_000;
 const KEPT_LINES_MAX = 40;
-const running = new Set<Program>();
+const running = new Set<DemoProgram>();
 
 process.on("exit", () => {
   for (const program of running) program.signal("SIGKILL");
 });
 
-export interface ProgramOptions {
+export interface DemoProgramOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -24,7 +24,7 @@ export interface ProgramOptions {
   readonly onLine?: (line: string) => void;
 }
 
-export class Program {
+export class DemoProgram {
   readonly name: string;
   /** The last lines it wrote, for when something goes wrong. */
   readonly lastLines: string[] = [];
@@ -32,7 +32,7 @@ export class Program {
   readonly #exited: Promise<void>;
   #isRunning = true;
 
-  constructor(options: ProgramOptions) {
+  constructor(options: DemoProgramOptions) {
     this.name = options.name;
     this.#child = spawn(options.command, options.args, {
       cwd: options.cwd,
@@ -89,13 +89,13 @@ export class Program {
   /** Asks it to stop, and insists when it does not. */
   async stop(): Promise<void> {
     this.signal("SIGTERM");
-    const patience = new AbortController();
-    const insist = delay(STOP_PATIENCE_MS, undefined, { signal: patience.signal }).then(
+    const timeout = new AbortController();
+    const insist = delay(STOP_TIMEOUT_MS, undefined, { signal: timeout.signal }).then(
       () => this.signal("SIGKILL"),
       () => undefined,
     );
     await this.#exited;
-    patience.abort();
+    timeout.abort();
     await insist;
   }
 

@@ -1,6 +1,6 @@
 /** Why: the few calls the demo makes, so that the story in `main.ts` reads as one. Anything but success is an error with its text. */
 
-export interface Addresses {
+export interface ServerAddresses {
   readonly ingress: string;
   readonly admin: string;
 }
@@ -24,29 +24,29 @@ export async function post(url: string, body: unknown, headers: Readonly<Record<
   return answerOf(await fetch(url, init));
 }
 
-export function call(server: Addresses, path: string, body?: unknown): Promise<unknown> {
+export function call(server: ServerAddresses, path: string, body?: unknown): Promise<unknown> {
   return post(`${server.ingress}/${path}`, body);
 }
 
 /** Hands the call over and returns at once with its id. With an idempotency key the result is kept for a day. */
-export async function send(server: Addresses, path: string, body?: unknown, idempotencyKey?: string): Promise<string> {
+export async function send(server: ServerAddresses, path: string, body?: unknown, idempotencyKey?: string): Promise<string> {
   const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
   const { invocationId } = (await post(`${server.ingress}/${path}/send`, body, headers)) as { invocationId: string };
   return invocationId;
 }
 
-export async function attach(server: Addresses, invocationId: string): Promise<unknown> {
+export async function attach(server: ServerAddresses, invocationId: string): Promise<unknown> {
   return answerOf(await fetch(`${server.ingress}/restate/invocation/${invocationId}/attach`));
 }
 
 /** Names of the services found there. */
-export async function register(server: Addresses, uri: string): Promise<string[]> {
+export async function register(server: ServerAddresses, uri: string): Promise<string[]> {
   const { services } = (await post(`${server.admin}/deployments`, { uri, force: true })) as { services: { name: string }[] };
   return services.map((service) => service.name).sort();
 }
 
 /** Throws until both doors answer. */
-export async function checkHealth(server: Addresses): Promise<void> {
+export async function checkHealth(server: ServerAddresses): Promise<void> {
   for (const url of [`${server.admin}/health`, `${server.ingress}/restate/health`]) {
     const response = await fetch(url);
     await response.body?.cancel();

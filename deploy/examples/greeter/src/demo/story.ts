@@ -3,7 +3,7 @@
  * how it comes back, is for the demo to say.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Addresses, attach, call, send } from "#demo/server-api";
+import { type ServerAddresses, attach, call, send } from "#demo/server-api";
 import { fact, heading, line, paint, seconds, waitFor } from "#demo/terminal";
 import { PARTY_STEPS } from "#services/greeter";
 
@@ -13,16 +13,16 @@ const MIDDLE_OF_STEP_MS = 200;
 /** A slow invocation, as the greeter itself tells of it line by line. */
 export class Party {
   /** Unlike that of any earlier run: an interrupted one goes on as soon as its greeter is back, and is none of this run's business. */
-  readonly guest = `Ada-${Date.now().toString(36).slice(-4)}`;
+  readonly personName = `Ada-${Date.now().toString(36).slice(-4)}`;
   /** Steps that ran to their end, each time they did. */
   readonly ran: string[] = [];
   #beganCount = 0;
   readonly #inTheMiddle = Promise.withResolvers<void>();
 
   /** A line that the greeter wrote. */
-  heard(text: string): void {
+  recordLine(text: string): void {
     const [, what, step, forWhom] = /^(began|ran) "(.*)" for (.*)$/.exec(text) ?? [];
-    if (step === undefined || forWhom !== this.guest) return;
+    if (step === undefined || forWhom !== this.personName) return;
     if (what === "ran") this.ran.push(step);
     else this.#beganCount++;
     if (this.#beganCount > INTERRUPTED_AFTER_STEPS) this.#inTheMiddle.resolve();
@@ -39,13 +39,13 @@ export function result(what: string, value: unknown, note = ""): void {
   fact(`${what.padEnd(34)} ${JSON.stringify(value)}${paint("gray", note)}`);
 }
 
-export async function callEachKind(server: Addresses, guest: string): Promise<void> {
+export async function callEachKind(server: ServerAddresses, personName: string): Promise<void> {
   heading("One call of each kind");
   result("Greeter/greet, a service", await call(server, "Greeter/greet", "Ada"));
   const count = await call(server, "Counter/demo/add", 1);
   result("Counter/demo/add, a virtual object", count, count === 1 ? "" : "  it remembers earlier runs");
 
-  const key = guest.toLowerCase();
+  const key = personName.toLowerCase();
   const id = await send(server, `Signup/${key}/run`, "ada@example.com");
   result("Signup/…/status, a workflow", await untilWaiting(server, key));
   await call(server, `Signup/${key}/confirm`, "Grace");
@@ -53,7 +53,7 @@ export async function callEachKind(server: Addresses, guest: string): Promise<vo
 }
 
 /** The workflow was only sent off: it gets there in its own time. */
-async function untilWaiting(server: Addresses, key: string): Promise<unknown> {
+async function untilWaiting(server: ServerAddresses, key: string): Promise<unknown> {
   for (;;) {
     const status = await call(server, `Signup/${key}/status`);
     if (status !== "unknown") return status;
@@ -62,9 +62,9 @@ async function untilWaiting(server: Addresses, key: string): Promise<unknown> {
 }
 
 /** Resolves with its id in the middle of a step: the moment for an accident. */
-export async function beginParty(server: Addresses, party: Party): Promise<string> {
+export async function beginParty(server: ServerAddresses, party: Party): Promise<string> {
   heading(`A slow invocation: Greeter/party has ${PARTY_STEPS.length} steps`);
-  const id = await send(server, "Greeter/party", party.guest, party.guest);
+  const id = await send(server, "Greeter/party", party.personName, party.personName);
   await waitFor(
     `the first ${INTERRUPTED_AFTER_STEPS} steps`,
     () => `${INTERRUPTED_AFTER_STEPS} steps are done, the next has begun`,
@@ -75,7 +75,7 @@ export async function beginParty(server: Addresses, party: Party): Promise<strin
 }
 
 /** Steps by when they ran. */
-export interface Told {
+export interface StepTimeline {
   readonly before: readonly string[];
   /** Ran to their end when there was nobody to store it. */
   readonly lost: readonly string[];
@@ -83,7 +83,7 @@ export interface Told {
 }
 
 /** Shows which steps ran when, and whether the story came true: all ran, and none that was stored ran again. */
-export function showOutcome({ before, lost, after }: Told, tookMs: number): boolean {
+export function showOutcome({ before, lost, after }: StepTimeline, tookMs: number): boolean {
   line();
   line(`    ${paint("bold", "step".padEnd(20))} ${paint("bold", "before the crash".padEnd(22))} ${paint("bold", "after")}`);
   for (const step of PARTY_STEPS) {

@@ -1,14 +1,14 @@
 /** Why: calm output that reads well in a terminal, in a log file and without colours. */
 import { styleText } from "node:util";
 
-type Style = Parameters<typeof styleText>[0];
+type TextStyle = Parameters<typeof styleText>[0];
 
 const isTerminal = process.stdout.isTTY === true;
 const noColor = process.env["NO_COLOR"];
 const colored = isTerminal && (noColor === undefined || noColor === "");
 const STILL_WAITING_MS = 5000;
 
-export function paint(style: Style, text: string): string {
+export function paint(style: TextStyle, text: string): string {
   return colored ? styleText(style, text, { validateStream: false }) : text;
 }
 

@@ -10,7 +10,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AdminClient, eventually, IngressClient, SdkEndpoint, WholeCluster } from "../../../src/index.js";
+import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, WholeCluster } from "../../../src/index.js";
 import { makeBusyWorld } from "../busy-world.js";
 import { packFiles } from "../packed.js";
 import { redisRows } from "../redis-rows.js";
@@ -37,8 +37,8 @@ await using cluster = await WholeCluster.start({
   ...CLUSTER_OPTIONS,
   workerSettings: { ...CLUSTER_OPTIONS.workerSettings, "archive.age": "3s", "archive.interval": "100ms" },
 });
-using admin = new AdminClient(cluster.adminUrl);
-using ingress = new IngressClient(cluster.ingressUrls[0] as string);
+using admin = new TestAdminClient(cluster.adminUrl);
+using ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
 const deploymentId = await eventually(
   "the deployment is registered",
   () => admin.register({ uri: endpoint.url }),
@@ -56,7 +56,7 @@ await killed;
 const rows = await redisRows(cluster.redis.port);
 const outboxCount = rows.filter(({ table }) => table === "outbox").length;
 if (outboxCount === 0) throw new Error("no message was pending: try again");
-if ((await cluster.redis.ask("SAVE")) !== "OK") throw new Error("Redis did not save");
+if ((await cluster.redis.request("SAVE")) !== "OK") throw new Error("Redis did not save");
 const options = ["--inserts", "--no-owner", "--no-privileges", cluster.postgres.url];
 const dump = execFileSync("pg_dump", options, { encoding: "utf8", maxBuffer: 2 ** 28 });
 const sql = dump

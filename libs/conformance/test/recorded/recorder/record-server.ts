@@ -12,7 +12,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openLevelKeyValue } from "@perdure/driver-level";
 import { KvPartitionStore, storedPartitions } from "@perdure/store";
-import { AdminClient, IngressClient, SdkEndpoint, Server, temporaryDirectory } from "../../../src/index.js";
+import { TestAdminClient, TestIngressClient, SdkEndpoint, Server, temporaryDirectory } from "../../../src/index.js";
 import { makeBusyWorld } from "../busy-world.js";
 import { filesOf, packFiles } from "../packed.js";
 import { recordedServices } from "../services.js";
@@ -34,8 +34,8 @@ await using endpoint = await SdkEndpoint.start({
   },
 });
 const server = await Server.start({ baseDir, settings: SERVER_SETTINGS });
-using admin = new AdminClient(server.adminUrl);
-using ingress = new IngressClient(server.ingressUrl);
+using admin = new TestAdminClient(server.adminUrl);
+using ingress = new TestIngressClient(server.ingressUrl);
 const deploymentId = await admin.register({ uri: endpoint.url });
 const facts = await makeBusyWorld({ ingress, admin, deploymentId }, FAN);
 const killed = new Promise<void>((resolve, reject) => {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { Listener, SdkEndpoint } from "@perdure/conformance";
+import { TestListener, SdkEndpoint } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { isForeign } from "./foreign.js";
 import { LOST_LOOKS_MAX } from "./limits.js";
@@ -56,15 +56,15 @@ describe("a look at a port", () => {
   });
 
   test("leaves web pages and other programs alone, and nobody is silence", async () => {
-    const page = await Listener.open(
+    const page = await TestListener.open(
       createHttp1Server((_request, response) => response.setHeader("content-type", "text/html").end("<h1>Hello</h1>")),
       0,
     );
-    const mute = await Listener.open(
+    const mute = await TestListener.open(
       createServer((socket) => socket.end("?\r\n\r\n")),
       0,
     );
-    const gone = await Listener.open(createServer(), 0);
+    const gone = await TestListener.open(createServer(), 0);
     await gone.close();
     const looks = await Promise.all([page, mute, gone].map(({ port }) => probe(`http://127.0.0.1:${port}`)));
     expect(looks.map(({ kind }) => kind)).toEqual(["other", "other", "silent"]);

@@ -4,7 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
-import { type Holder, holderOf } from "@perdure/role/port-holder";
+import { type PortHolder, holderOf } from "@perdure/role/port-holder";
 import type { Context } from "../../context.js";
 import { findEndpoints, type Seen } from "./endpoint.js";
 import { isEmptyFolder } from "./project.js";
@@ -37,7 +37,7 @@ export async function foreignPorts(
 }
 
 /** A program in the project's folder, below it or above it belongs to the project; an unknown one not to an empty folder. */
-export function isForeign(holder: Holder | undefined, folder: string): boolean {
+export function isForeign(holder: PortHolder | undefined, folder: string): boolean {
   if (holder?.folder === undefined) return isEmptyFolder(folder);
   const [own, its] = [realpathSync(folder), holder.folder];
   if (its === own || its.startsWith(own + sep)) return false;
@@ -66,7 +66,7 @@ function servicesOf(probed: Seen["probed"]): string {
   return probed.kind === "found" && probed.services.length > 0 ? probed.services.join(", ") : "A service";
 }
 
-function ownerText(holder: Holder | undefined): string {
+function ownerText(holder: PortHolder | undefined): string {
   if (holder === undefined) return "another program";
   const where = holder.folder === undefined ? "" : ` in ${holder.folder}`;
   return `process ${holder.pid}${where} (${holder.command})`;

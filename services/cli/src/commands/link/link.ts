@@ -6,7 +6,7 @@
 import { AdminApiError, AdminClient, type RegistrationView } from "@perdure/admin-client";
 import { Secret } from "@perdure/base";
 import type { CloudClient } from "@perdure/cloud-client";
-import type { Tunnel, TunnelLocal } from "@perdure/tunnel";
+import type { ClientTunnel, TunnelLocal } from "@perdure/tunnel";
 import {
   type CloudEnvironment,
   chooseAccount,
@@ -133,7 +133,7 @@ async function untilListening(context: Context, { host, port }: TunnelLocal): Pr
   });
 }
 
-async function untilReady(context: Context, tunnel: Tunnel): Promise<void> {
+async function untilReady(context: Context, tunnel: ClientTunnel): Promise<void> {
   const late = new AbortController();
   const patience = pause(TUNNEL_READY_MS_MAX, {
     clock: context.clock,

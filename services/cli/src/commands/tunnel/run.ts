@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { systemRandom } from "@perdure/base";
 import { VERSION } from "@perdure/role/version";
-import { openTunnel, type Tunnel, type TunnelEnding, type TunnelEvent, type TunnelLocal } from "@perdure/tunnel";
+import { openTunnel, type ClientTunnel, type TunnelEnding, type TunnelClientEvent, type TunnelLocal } from "@perdure/tunnel";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { DRAIN_ON_EXIT_MS } from "../../limits.js";
@@ -21,7 +21,7 @@ export interface OpenOptions {
 }
 
 /** Starts dialling. Ends the command when the options make no sense. */
-export function startTunnel(context: Context, target: TunnelTarget, options: OpenOptions): Tunnel {
+export function startTunnel(context: Context, target: TunnelTarget, options: OpenOptions): ClientTunnel {
   const servers = serversOf(context, options.servers) ?? target.servers;
   if (servers === undefined && target.srv === undefined) {
     context.fail(
@@ -48,7 +48,7 @@ export function startTunnel(context: Context, target: TunnelTarget, options: Ope
 }
 
 /** Waits until it is over; Ctrl-C closes it in order, which is a success. */
-export async function untilClosed(context: Context, tunnel: Tunnel): Promise<void> {
+export async function untilClosed(context: Context, tunnel: ClientTunnel): Promise<void> {
   const stop = (): void => {
     if (tunnel.inFlight > 0) context.output.note(`Waiting for ${tunnel.inFlight} requests under way …`);
     void tunnel.close();
@@ -80,7 +80,7 @@ const REFUSALS: Readonly<Record<Extract<TunnelEnding, { kind: "refused" }>["stat
   "name-changed": ["The relay gave the tunnel another name than the one requested", "Report it to the operator of the cloud."],
 };
 
-export function tellEvent(output: Output, event: TunnelEvent, isVerbose: boolean): void {
+export function tellEvent(output: Output, event: TunnelClientEvent, isVerbose: boolean): void {
   const { kind, ...facts } = event;
   const line = lineOf(output, event, isVerbose);
   output.event({ event: `tunnel-${kind}`, ...facts }, () => {
@@ -88,7 +88,7 @@ export function tellEvent(output: Output, event: TunnelEvent, isVerbose: boolean
   });
 }
 
-function lineOf(output: Output, event: TunnelEvent, isVerbose: boolean): string | undefined {
+function lineOf(output: Output, event: TunnelClientEvent, isVerbose: boolean): string | undefined {
   switch (event.kind) {
     case "connecting":
       return isVerbose ? `… connecting to ${event.server}` : undefined;

@@ -1,8 +1,8 @@
 /** Operations of a user, and of an account as a whole. */
 import { createHash } from "node:crypto";
-import { hasPower, newAccountId, type Plan, parseAccountId } from "@perdure/cloud";
-import { ApiError, notAMember, PlanLimitError } from "../errors.js";
-import { type AccountHandlers, type Call, seconds, type UserHandlers } from "../operation.js";
+import { hasPower, newAccountId, type AccountPlan, parseAccountId } from "@perdure/cloud";
+import { TenancyApiError, notAMember, PlanLimitError } from "../errors.js";
+import { type AccountHandlers, type OperationCall, seconds, type UserHandlers } from "../operation.js";
 
 /** New accounts begin with it. */
 const FIRST_PLAN = "free";
@@ -49,7 +49,7 @@ export const userHandlers: UserHandlers = {
     const accountId = parseAccountId(request.accountId);
     const role = accountId === undefined ? undefined : await database.tables.accounts.roleOf(accountId, call.userId);
     if (accountId === undefined || role === undefined) throw notAMember();
-    if (!hasPower(role, "account")) throw new ApiError("PERD0403", `The role '${role}' does not allow this`);
+    if (!hasPower(role, "account")) throw new TenancyApiError("PERD0403", `The role '${role}' does not allow this`);
     return await database.change(async (tables) => {
       await tables.accounts.lock(accountId);
       const account = await tables.accounts.get(accountId);
@@ -68,15 +68,15 @@ export const userHandlers: UserHandlers = {
     return await call.ports.database.change(async (tables) => {
       const invitation = await tables.invitations.accept(tokenHash, user.email, user.id, call.nowMs);
       // Used, expired, withdrawn, meant for another address or never made: nobody learns which.
-      if (invitation === undefined) throw new ApiError("PERD0404", "Unknown or expired invitation");
+      if (invitation === undefined) throw new TenancyApiError("PERD0404", "Unknown or expired invitation");
       const { accountId, role } = invitation;
       if ((await tables.accounts.roleOf(accountId, user.id)) !== undefined) {
-        throw new ApiError("PERD0409", "You are a member of this account already");
+        throw new TenancyApiError("PERD0409", "You are a member of this account already");
       }
       await tables.accounts.lock(accountId);
       const max = (await tables.accounts.plan(accountId))?.membersMax ?? 0;
       if ((await tables.accounts.members(accountId)).length >= max) {
-        throw new ApiError("PERD0201", `The plan of this account allows ${max} members: its owner can change the plan`);
+        throw new TenancyApiError("PERD0201", `The plan of this account allows ${max} members: its owner can change the plan`);
       }
       await tables.accounts.addMember({ accountId, userId: user.id, role, sinceMs: call.nowMs });
       await call.audit(tables, {
@@ -99,9 +99,9 @@ export const accountHandlers: Pick<AccountHandlers, "DescribeAccount" | "ChangeP
         await tables.accounts.lock(accountId);
         const [from, plans] = [await tables.accounts.plan(accountId), await tables.accounts.plans()];
         const to = plans.find(({ id }) => id === planId);
-        if (to === undefined) throw new ApiError("PERD0404", "There is no such plan");
+        if (to === undefined) throw new TenancyApiError("PERD0404", "There is no such plan");
         if (to.id === from?.id) return;
-        if (!to.isSelfService) throw new ApiError("PERD0403", "Only the operator assigns this plan: contact them");
+        if (!to.isSelfService) throw new TenancyApiError("PERD0403", "Only the operator assigns this plan: contact them");
         const present = [
           ["environments", await tables.environments.countOf(accountId), to.environmentsPerAccountMax],
           ["members", (await tables.accounts.members(accountId)).length, to.membersMax],
@@ -137,12 +137,12 @@ export const accountHandlers: Pick<AccountHandlers, "DescribeAccount" | "ChangeP
   },
 };
 
-function planView({ id, name, limits, ...quotas }: Plan) {
+function planView({ id, name, limits, ...quotas }: AccountPlan) {
   return { planId: id, name, limits: { ...quotas, ...limits } };
 }
 
-async function theUser(call: Call) {
+async function theUser(call: OperationCall) {
   const user = await call.ports.database.tables.users.get(call.userId);
-  if (user === undefined) throw new ApiError("PERD0401", "This user does not exist any more");
+  if (user === undefined) throw new TenancyApiError("PERD0401", "This user does not exist any more");
   return user;
 }

@@ -1,27 +1,27 @@
 /** What was used, and who did what. */
-import type { AuditFilter, AuditRecord, UsageDay } from "@perdure/driver-postgres";
+import type { AuditFilter, AuditRecord, UsageDayRecord } from "@perdure/driver-postgres";
 import { AUDIT_EXPORT_LINES_MAX, AUDIT_EXPORT_PAGE, AUDIT_PAGE_DEFAULT, USAGE_DAYS_MAX } from "../../limits.js";
-import { ApiError } from "../errors.js";
+import { TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, seconds } from "../operation.js";
 
 export const bookHandlers: Pick<AccountHandlers, "GetUsage" | "ListAuditEvents"> = {
   GetUsage: {
     needs: "usage",
-    async handle(call, { environmentId, from: asked, to: until }) {
+    async handle(call, { environmentId, from: requestedFrom, to: until }) {
       const { tables } = call.ports.database;
       const today = new Date(call.nowMs).toISOString().slice(0, 10);
       const to = until ?? today;
-      const from = asked ?? `${to.slice(0, 8)}01`;
+      const from = requestedFrom ?? `${to.slice(0, 8)}01`;
       const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-      if (days < 1) throw new ApiError("PERD0400", "from: must not be after 'to'");
-      if (days > USAGE_DAYS_MAX) throw new ApiError("PERD0400", `from: at most ${USAGE_DAYS_MAX} days are shown at once`);
+      if (days < 1) throw new TenancyApiError("PERD0400", "from: must not be after 'to'");
+      if (days > USAGE_DAYS_MAX) throw new TenancyApiError("PERD0400", `from: at most ${USAGE_DAYS_MAX} days are shown at once`);
       if (environmentId !== undefined) await call.environment(environmentId);
       const [used, plan] = await Promise.all([
         tables.usage.days(call.accountId, environmentId, from, to),
         tables.accounts.plan(call.accountId),
       ]);
       const sum = (field: "actions" | "ingressRequests" | "adminRequests" | "bytesIn" | "bytesOut" | "tunnelBytes"): number =>
-        used.reduce((total: number, one: UsageDay) => total + one[field], 0);
+        used.reduce((total: number, one: UsageDayRecord) => total + one[field], 0);
       return {
         from,
         to,
@@ -49,7 +49,7 @@ export const bookHandlers: Pick<AccountHandlers, "GetUsage" | "ListAuditEvents">
   },
 };
 
-interface Wishes {
+interface AuditExportOptions {
   readonly environmentId?: AuditFilter["environmentId"];
   readonly actorId?: string | undefined;
   readonly action?: string | undefined;
@@ -58,8 +58,8 @@ interface Wishes {
 }
 
 /** The audit log as text, newest line first; CSV begins with a line of names. */
-export async function* exportAudit(call: AccountCall, wishes: Wishes, format: "jsonl" | "csv"): AsyncGenerator<string> {
-  const filter = filterOf(call, wishes);
+export async function* exportAudit(call: AccountCall, options: AuditExportOptions, format: "jsonl" | "csv"): AsyncGenerator<string> {
+  const filter = filterOf(call, options);
   if (format === "csv") yield `${CSV_COLUMNS.join(",")}\r\n`;
   let before: number | undefined;
   for (let lines = 0; lines < AUDIT_EXPORT_LINES_MAX; ) {
@@ -74,7 +74,7 @@ export async function* exportAudit(call: AccountCall, wishes: Wishes, format: "j
 
 const DAY_MS = 86_400_000;
 
-function filterOf({ accountId }: AccountCall, { environmentId, actorId, action, from, to }: Wishes): AuditFilter {
+function filterOf({ accountId }: AccountCall, { environmentId, actorId, action, from, to }: AuditExportOptions): AuditFilter {
   return {
     accountId,
     environmentId,

@@ -5,10 +5,10 @@ import {
   type AuditRecord,
   type EnvironmentRecord,
   type SigningKeyRecord,
-  type Step,
+  type StatusTransition,
 } from "@perdure/driver-postgres";
-import { ERASE_AFTER_MS, KEPT_PER_PLANNED, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_FORGOTTEN_MS } from "../../limits.js";
-import { ApiError, PlanLimitError } from "../errors.js";
+import { ERASE_AFTER_MS, KEPT_PER_PLANNED, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_EXPIRY_MS } from "../../limits.js";
+import { TenancyApiError, PlanLimitError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";
 
 type EnvironmentHandlers = Pick<
@@ -52,7 +52,7 @@ export const environmentHandlers: EnvironmentHandlers = {
     async handle(call, { name, region, description, idempotencyKey }) {
       const { ports, options, accountId, nowMs } = call;
       if (!options.regions.includes(region)) {
-        throw new ApiError("PERD0400", `region: there is no region '${region}'; there ${regionsOf(options.regions)}`);
+        throw new TenancyApiError("PERD0400", `region: there is no region '${region}'; there ${regionsOf(options.regions)}`);
       }
       const made = newEnvironmentId(nowMs, ports.random);
       const dataKey = ports.keys.newDataKey(made);
@@ -60,10 +60,10 @@ export const environmentHandlers: EnvironmentHandlers = {
       const environment = await ports.database.change(async (tables) => {
         await tables.accounts.lock(accountId); // So that quotas and idempotency keys hold among those that come at once.
         if (idempotencyKey !== undefined) {
-          const known = await tables.environments.ofIdempotencyKey(accountId, idempotencyKey);
-          if (known?.status === "DELETED")
-            throw new ApiError("PERD0409", "This idempotency key made an environment that is deleted");
-          if (known !== undefined) return sameAs(known, region);
+          const existing = await tables.environments.ofIdempotencyKey(accountId, idempotencyKey);
+          if (existing?.status === "DELETED")
+            throw new TenancyApiError("PERD0409", "This idempotency key made an environment that is deleted");
+          if (existing !== undefined) return sameAs(existing, region);
         }
         const plan = await tables.accounts.plan(accountId);
         const max = plan?.environmentsPerAccountMax ?? 0;
@@ -95,16 +95,16 @@ export const environmentHandlers: EnvironmentHandlers = {
     async handle(call, { environmentId, ...changes }) {
       const { database } = call.ports;
       await database.change(async (tables) => {
-        const known = await call.lockEnvironment(environmentId, tables);
-        if (known.status === "DELETING") throw new ApiError("PERD0409", "The environment is being deleted");
+        const existing = await call.lockEnvironment(environmentId, tables);
+        if (existing.status === "DELETING") throw new TenancyApiError("PERD0409", "The environment is being deleted");
         const next = {
-          name: changes.name ?? known.name,
-          description: changes.description ?? known.description,
-          corsOrigins: changes.corsOrigins ?? known.corsOrigins,
-          forwardsForeignAuthorization: changes.forwardsForeignAuthorization ?? known.forwardsForeignAuthorization,
+          name: changes.name ?? existing.name,
+          description: changes.description ?? existing.description,
+          corsOrigins: changes.corsOrigins ?? existing.corsOrigins,
+          forwardsForeignAuthorization: changes.forwardsForeignAuthorization ?? existing.forwardsForeignAuthorization,
         };
         await nameIsFree(tables.environments.update(environmentId, next));
-        await call.audit(tables, { action: "environment.update", environmentId, target: known.name, details: next });
+        await call.audit(tables, { action: "environment.update", environmentId, target: existing.name, details: next });
       });
       return describe(call, await call.environment(environmentId));
     },
@@ -115,10 +115,10 @@ export const environmentHandlers: EnvironmentHandlers = {
     async handle(call, { environmentId, confirmName }) {
       await call.ports.database.change(async (tables) => {
         const { name } = await call.lockEnvironment(environmentId, tables);
-        if (confirmName !== name) throw new ApiError("PERD0400", "confirmName: must be the name of the environment");
+        if (confirmName !== name) throw new TenancyApiError("PERD0400", "confirmName: must be the name of the environment");
         call.needsConfirmation();
         const eraseAtMs = call.nowMs + ERASE_AFTER_MS;
-        await taken(tables.environments.take(environmentId, { event: "destroy", nowMs: call.nowMs, eraseAtMs }), "destroyed");
+        await requireStep(tables.environments.take(environmentId, { event: "destroy", nowMs: call.nowMs, eraseAtMs }), "destroyed");
         const keys = await tables.apiKeys.deleteAll(environmentId, call.nowMs);
         const details = { deletedApiKeys: keys, erasedAt: seconds(eraseAtMs) };
         await call.audit(tables, { action: "environment.destroy", environmentId, target: name, details });
@@ -131,20 +131,20 @@ export const environmentHandlers: EnvironmentHandlers = {
     needs: "environments",
     async handle(call, { environmentId, name }) {
       if (call.role !== "owner") {
-        throw new ApiError("PERD0403", "Only owners bring deleted environments back");
+        throw new TenancyApiError("PERD0403", "Only owners bring deleted environments back");
       }
       await call.ports.database.change(async (tables) => {
         await tables.accounts.lock(call.accountId);
-        const known = await call.lockEnvironment(environmentId, tables);
+        const existing = await call.lockEnvironment(environmentId, tables);
         const plan = await tables.accounts.plan(call.accountId);
         if ((await tables.environments.countOf(call.accountId)) >= (plan?.environmentsPerAccountMax ?? 0)) {
           throw new PlanLimitError("environments", "Your plan allows no further environment");
         }
-        if (name !== undefined) await tables.environments.update(environmentId, { ...known, name });
-        const event = known.suspendedFor === undefined ? "undelete" : "undeleteSuspended";
+        if (name !== undefined) await tables.environments.update(environmentId, { ...existing, name });
+        const event = existing.suspendedFor === undefined ? "undelete" : "undeleteSuspended";
         const step = tables.environments.take(environmentId, { event, nowMs: call.nowMs });
-        await taken(nameIsFree(step), "brought back: it is not being deleted");
-        await call.audit(tables, { action: "environment.undelete", environmentId, target: name ?? known.name });
+        await requireStep(nameIsFree(step), "brought back: it is not being deleted");
+        await call.audit(tables, { action: "environment.undelete", environmentId, target: name ?? existing.name });
       });
       return describe(call, await call.environment(environmentId));
     },
@@ -188,7 +188,7 @@ export const environmentHandlers: EnvironmentHandlers = {
     needs: "view",
     async handle(call, { environmentId }) {
       await call.environment(environmentId);
-      const open = await call.ports.database.tables.tunnels.of(environmentId, call.nowMs - TUNNELS_FORGOTTEN_MS);
+      const open = await call.ports.database.tables.tunnels.of(environmentId, call.nowMs - TUNNELS_EXPIRY_MS);
       const byName = Map.groupBy(open, ({ name }) => name);
       return {
         tunnels: [...byName].map(([name, connections]) => ({
@@ -218,19 +218,19 @@ function lineOf({ atMs, action, actorKind, actorId, target, details }: AuditReco
 async function change(
   call: AccountCall,
   id: EnvironmentRecord["id"],
-  step: Pick<Step, "event" | "suspendedFor">,
+  step: Pick<StatusTransition, "event" | "suspendedFor">,
   done: string,
 ): ReturnType<EnvironmentHandlers["SuspendEnvironment"]["handle"]> {
   await call.ports.database.change(async (tables) => {
     const { name } = await call.lockEnvironment(id, tables);
-    await taken(tables.environments.take(id, { ...step, nowMs: call.nowMs }), done);
+    await requireStep(tables.environments.take(id, { ...step, nowMs: call.nowMs }), done);
     await call.audit(tables, { action: `environment.${step.event}`, environmentId: id, target: name });
   });
   return describe(call, await call.environment(id));
 }
 
-async function taken(step: Promise<EnvironmentRecord | undefined>, done: string): Promise<void> {
-  if ((await step) === undefined) throw new ApiError("PERD0409", `In its present status the environment cannot be ${done}`);
+async function requireStep(step: Promise<EnvironmentRecord | undefined>, done: string): Promise<void> {
+  if ((await step) === undefined) throw new TenancyApiError("PERD0409", `In its present status the environment cannot be ${done}`);
 }
 
 async function nameIsFree<T>(work: Promise<T>): Promise<T> {
@@ -238,14 +238,14 @@ async function nameIsFree<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     if (!(cause instanceof AlreadyThere) || cause.constraint !== "perdure_environments_by_name") throw cause;
-    throw new ApiError("PERD0409", "There is an environment of this name already");
+    throw new TenancyApiError("PERD0409", "There is an environment of this name already");
   }
 }
 
 /** The same request again; other wishes under the same key are a mistake of the caller. */
-function sameAs(known: EnvironmentRecord, region: string): EnvironmentRecord {
-  if (known.region === region) return known;
-  throw new ApiError("PERD0409", "This idempotency key belongs to another request");
+function sameAs(existing: EnvironmentRecord, region: string): EnvironmentRecord {
+  if (existing.region === region) return existing;
+  throw new TenancyApiError("PERD0409", "This idempotency key belongs to another request");
 }
 
 function regionsOf(regions: readonly string[]): string {

@@ -2,7 +2,7 @@
 import { apiKeyText, type EnvironmentId, hasPower, newApiKey } from "@perdure/cloud";
 import type { ApiKeyRecord, EnvironmentRecord, SigningKeyRecord, TenancyTables } from "@perdure/driver-postgres";
 import { RETIRE_AFTER_MS } from "../../limits.js";
-import { ApiError, PlanLimitError } from "../errors.js";
+import { TenancyApiError, PlanLimitError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";
 
 type KeyHandlers = Pick<
@@ -22,7 +22,7 @@ export const keyHandlers: KeyHandlers = {
     async handle(call, { environmentId, roleId, description, expiresAt, ratePerSecond }) {
       const { ports, accountId, nowMs } = call;
       if (expiresAt !== undefined && expiresAt * 1_000 <= nowMs)
-        throw new ApiError("PERD0400", "expiresAt: must be in the future");
+        throw new TenancyApiError("PERD0400", "expiresAt: must be in the future");
       if (roleId !== "perdure:role::AdminReadOnly") call.needsConfirmation();
       const key = newApiKey(ports.random);
       const { hash, pepperVersion } = ports.ring.hash(key.secret);
@@ -84,7 +84,7 @@ export const keyHandlers: KeyHandlers = {
         const key = await tables.apiKeys.get(keyId);
         if (key === undefined || key.environmentId !== environmentId) throw unknownKey();
         if (key.createdBy !== call.userId && !hasPower(call.role, "keys")) {
-          throw new ApiError("PERD0403", `The role '${call.role}' allows to delete only one's own keys`);
+          throw new TenancyApiError("PERD0403", `The role '${call.role}' allows to delete only one's own keys`);
         }
         if (!(await tables.apiKeys.delete(keyId, environmentId, call.nowMs))) throw unknownKey();
         await call.audit(tables, { action: "key.delete", environmentId, target: keyId });
@@ -97,8 +97,8 @@ export const keyHandlers: KeyHandlers = {
     needs: "environments",
     handle: (call, { environmentId }) =>
       changeSigningKeys(call, environmentId, "signing-key.rotate", async (tables, environment, keys) => {
-        if (keyIn(keys, "NEXT") !== undefined) throw new ApiError("PERD0409", "There is a next key already: promote it first");
-        if (environment.dataKey === undefined) throw new ApiError("PERD0404", "Unknown environment");
+        if (keyIn(keys, "NEXT") !== undefined) throw new TenancyApiError("PERD0409", "There is a next key already: promote it first");
+        if (environment.dataKey === undefined) throw new TenancyApiError("PERD0404", "Unknown environment");
         const made = call.ports.keys.newSigningKey(environmentId, environment.dataKey);
         await tables.signingKeys.insert({
           ...made,
@@ -114,9 +114,9 @@ export const keyHandlers: KeyHandlers = {
     needs: "environments",
     handle: (call, { environmentId }) =>
       changeSigningKeys(call, environmentId, "signing-key.promote", async (tables, _environment, keys) => {
-        if (keyIn(keys, "NEXT") === undefined) throw new ApiError("PERD0409", "There is no next key: rotate first");
+        if (keyIn(keys, "NEXT") === undefined) throw new TenancyApiError("PERD0409", "There is no next key: rotate first");
         if (keyIn(keys, "PREVIOUS") !== undefined) {
-          throw new ApiError("PERD0409", "There is a previous key still: retire it first");
+          throw new TenancyApiError("PERD0409", "There is a previous key still: retire it first");
         }
         await tables.signingKeys.promote(environmentId, call.nowMs);
         await tables.environments.renew(environmentId);
@@ -129,10 +129,10 @@ export const keyHandlers: KeyHandlers = {
       if (force === true) call.needsConfirmation(); // Services that know only this key refuse every call from then on.
       return await changeSigningKeys(call, environmentId, "signing-key.retire", async (tables, _environment, keys) => {
         const previous = keyIn(keys, "PREVIOUS");
-        if (previous === undefined) throw new ApiError("PERD0409", "There is no previous key");
+        if (previous === undefined) throw new TenancyApiError("PERD0409", "There is no previous key");
         const retiresAtMs = (previous.replacedAtMs ?? 0) + RETIRE_AFTER_MS;
         if (force !== true && call.nowMs < retiresAtMs) {
-          throw new ApiError("PERD0409", "The previous key can be retired a day after it was replaced; 'force' retires it now");
+          throw new TenancyApiError("PERD0409", "The previous key can be retired a day after it was replaced; 'force' retires it now");
         }
         await tables.signingKeys.remove(previous.publicKey);
       });
@@ -153,7 +153,7 @@ async function changeSigningKeys(
   const keys = await call.ports.database.change(async (tables) => {
     const environment = living(await call.lockEnvironment(environmentId, tables));
     await work(tables, environment, await tables.signingKeys.of(environmentId));
-    await tables.session.tell({ kind: "environment", id: environmentId });
+    await tables.session.notify({ kind: "environment", id: environmentId });
     const after = await tables.signingKeys.of(environmentId);
     const details = { signingPublicKeys: after.map(({ publicKey }) => publicKey) };
     await call.audit(tables, { action, environmentId, target: environment.name, details });
@@ -169,7 +169,7 @@ async function changeSigningKeys(
 }
 
 function living(environment: EnvironmentRecord): EnvironmentRecord {
-  if (environment.status === "DELETING") throw new ApiError("PERD0409", "The environment is being deleted");
+  if (environment.status === "DELETING") throw new TenancyApiError("PERD0409", "The environment is being deleted");
   return environment;
 }
 
@@ -194,6 +194,6 @@ export function keyView(key: ApiKeyRecord) {
   };
 }
 
-function unknownKey(): ApiError {
-  return new ApiError("PERD0404", "Unknown API key");
+function unknownKey(): TenancyApiError {
+  return new TenancyApiError("PERD0404", "Unknown API key");
 }

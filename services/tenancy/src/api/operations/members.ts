@@ -6,7 +6,7 @@ import { INVITATION_MS, INVITATIONS_MAX } from "../../limits.js";
 import { subjectOf } from "../../login/subjects.js";
 import { putInvitationMail } from "../../mail/outbox.js";
 import { invitationText } from "../../mail/texts.js";
-import { ApiError, PlanLimitError } from "../errors.js";
+import { TenancyApiError, PlanLimitError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, seconds } from "../operation.js";
 import { keyView } from "./keys.js";
 
@@ -53,7 +53,7 @@ export const memberHandlers: Members = {
         await tables.accounts.lock(accountId);
         const user = await tables.users.ofEmail(email);
         if (user !== undefined && (await tables.accounts.roleOf(accountId, user.id)) !== undefined) {
-          throw new ApiError("PERD0409", "This person is a member already");
+          throw new TenancyApiError("PERD0409", "This person is a member already");
         }
         await tables.invitations.withdraw(accountId, email, nowMs); // The newest one counts.
         const [account, plan] = [await tables.accounts.get(accountId), await tables.accounts.plan(accountId)];
@@ -79,7 +79,7 @@ export const memberHandlers: Members = {
     async handle(call, { email }) {
       await call.ports.database.change(async (tables) => {
         if ((await tables.invitations.withdraw(call.accountId, email, call.nowMs)) === 0) {
-          throw new ApiError("PERD0404", "There is no open invitation for this address");
+          throw new TenancyApiError("PERD0404", "There is no open invitation for this address");
         }
         await call.audit(tables, { action: "member.withdraw-invitation", target: email });
       });
@@ -157,7 +157,7 @@ async function roleToChange(call: AccountCall, tables: TenancyTables, userId: Us
   const role = await tables.accounts.roleOf(call.accountId, userId);
   const isSelf = userId === call.userId;
   if (!isSelf && !mayChangeMember(call.role, role ?? "viewer")) throw onlyOwners();
-  if (role === undefined) throw new ApiError("PERD0404", "Unknown member");
+  if (role === undefined) throw new TenancyApiError("PERD0404", "Unknown member");
   return role;
 }
 
@@ -173,10 +173,10 @@ async function withdrawTheirs(call: AccountCall, tables: TenancyTables, userId: 
   }
 }
 
-function onlyOwners(): ApiError {
-  return new ApiError("PERD0403", "Your role does not allow this: admins manage members, and only owners manage owners");
+function onlyOwners(): TenancyApiError {
+  return new TenancyApiError("PERD0403", "Your role does not allow this: admins manage members, and only owners manage owners");
 }
 
-function lastOwner(): ApiError {
-  return new ApiError("PERD0409", "An account needs an owner: make another member an owner first");
+function lastOwner(): TenancyApiError {
+  return new TenancyApiError("PERD0409", "An account needs an owner: make another member an owner first");
 }

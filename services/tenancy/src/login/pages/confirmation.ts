@@ -7,13 +7,13 @@ import { field, passwordField } from "../fields.js";
 import { type Html, html, page } from "../html.js";
 import { queryOf, returnPath } from "../requests.js";
 import { requesterOf } from "../sessions.js";
-import type { Visits } from "./visits.js";
+import type { PageSessions } from "./visits.js";
 
 export class ConfirmationPages {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
 
-  constructor(visits: Visits) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions) {
+    this.#pageSessions = pageSessions;
   }
 
   async form(req: Request, res: Response): Promise<void> {
@@ -22,20 +22,20 @@ export class ConfirmationPages {
   }
 
   async confirm(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
+    const form = await this.#pageSessions.browser.form(req);
     const to = returnPath(form.get("return"));
-    const session = await this.#visits.signedIn(req, res, to);
+    const session = await this.#pageSessions.signedIn(req, res, to);
     if (session === undefined) return;
     const password = new Secret(form.get("password") ?? "");
-    const confirmation = await confirmByPassword(this.#visits.ports, session, password, requesterOf(req, res));
+    const confirmation = await confirmByPassword(this.#pageSessions.ports, session, password, requesterOf(req, res));
     if (confirmation === "confirmed") return res.redirect(303, to);
     await this.#show(req, res, 403, to, confirmation === "wrong" ? "The password is wrong" : undefined);
   }
 
   async #show(req: Request, res: Response, status: number, to: string, problem?: string): Promise<void> {
-    const session = await this.#visits.signedIn(req, res, to);
+    const session = await this.#pageSessions.signedIn(req, res, to);
     if (session === undefined) return;
-    const { database, oidc } = this.#visits.ports;
+    const { database, oidc } = this.#pageSessions.ports;
     const [user, password] = await Promise.all([
       database.tables.users.get(session.userId),
       database.tables.logins.password(session.userId),
@@ -51,7 +51,7 @@ export class ConfirmationPages {
         value: user?.email,
         isReadOnly: true,
       });
-      ways.push(html`<form method="post" action="/login/confirm">${this.#visits.hidden(req, res, to)}${email}
+      ways.push(html`<form method="post" action="/login/confirm">${this.#pageSessions.hidden(req, res, to)}${email}
 ${passwordField({ isWrong: problem !== undefined, isFirst: true })}<div class="actions"><button>Confirm</button></div></form>`);
     }
     if (oidc !== undefined) {

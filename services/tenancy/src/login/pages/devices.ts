@@ -2,23 +2,23 @@
 import { networkOf } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
-import { ApiError } from "../../api/errors.js";
-import { DEVICE_CODE_LOOKS_MAX } from "../../limits.js";
+import { TenancyApiError } from "../../api/errors.js";
+import { DEVICE_CODE_ATTEMPTS_MAX } from "../../limits.js";
 import { show } from "../browser.js";
 import { field } from "../fields.js";
 import { html, page } from "../html.js";
 import { userCodeOf } from "../oauth.js";
 import { queryOf } from "../requests.js";
 import { auditLogin, hashOf, requesterOf } from "../sessions.js";
-import type { Visits } from "./visits.js";
+import type { PageSessions } from "./visits.js";
 
 const UNKNOWN_CODE = "This code is unknown, used or expired: check the device again";
 
 export class DevicePages {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
 
-  constructor(visits: Visits) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions) {
+    this.#pageSessions = pageSessions;
   }
 
   /** A code in the address is shown for approval; only a click approves it. */
@@ -26,34 +26,34 @@ export class DevicePages {
     const typed = queryOf(req).get("user_code");
     const code = userCodeOf(typed);
     const here = pathOf(code);
-    const session = await this.#visits.signedIn(req, res, here);
+    const session = await this.#pageSessions.signedIn(req, res, here);
     if (session === undefined) return;
     if (typed === undefined) return this.#showCodeForm(req, res, 200);
-    if (this.#visits.isUnconfirmed(session)) return this.#visits.askAgain(res, here);
+    if (this.#pageSessions.isUnconfirmed(session)) return this.#pageSessions.requestConfirmation(res, here);
     await this.#showDevice(req, res, session, code);
   }
 
   async entered(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const session = await this.#visits.signedIn(req, res, "/device");
+    const form = await this.#pageSessions.browser.form(req);
+    const session = await this.#pageSessions.signedIn(req, res, "/device");
     if (session === undefined) return;
     const code = userCodeOf(form.get("user_code"));
-    if (this.#visits.isUnconfirmed(session)) return this.#visits.askAgain(res, pathOf(code));
+    if (this.#pageSessions.isUnconfirmed(session)) return this.#pageSessions.requestConfirmation(res, pathOf(code));
     await this.#showDevice(req, res, session, code);
   }
 
   async decide(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const session = await this.#visits.signedIn(req, res, "/device");
+    const form = await this.#pageSessions.browser.form(req);
+    const session = await this.#pageSessions.signedIn(req, res, "/device");
     if (session === undefined) return;
-    await this.#countLook(req, res, session);
+    await this.#countAttempt(req, res, session);
     const code = userCodeOf(form.get("user_code"));
     const decision = form.get("decision");
-    if (decision !== "approve" && decision !== "deny") throw new ApiError("PERD0400", "Approve or deny");
+    if (decision !== "approve" && decision !== "deny") throw new TenancyApiError("PERD0400", "Approve or deny");
     const status = decision === "approve" ? "approved" : "denied";
     // A device is let in for months: neither an open laptop nor a script in a page of ours is enough.
-    if (status === "approved" && this.#visits.isUnconfirmed(session)) return this.#visits.askAgain(res, pathOf(code));
-    const { ports } = this.#visits;
+    if (status === "approved" && this.#pageSessions.isUnconfirmed(session)) return this.#pageSessions.requestConfirmation(res, pathOf(code));
+    const { ports } = this.#pageSessions;
     const device = await ports.database.change(async (tables) => {
       if (code === undefined) return undefined;
       const decided = await tables.deviceCodes.decide(hashOf(code), status, session.userId, ports.clock.nowMs());
@@ -69,26 +69,26 @@ in your name.</p><p class="actions"><a class="button second" href="/">Open the c
     show(res, 200, page("Denied", body));
   }
 
-  async #countLook(req: Request, res: Response, session: SessionRecord): Promise<void> {
-    const { rates } = this.#visits.ports;
+  async #countAttempt(req: Request, res: Response, session: SessionRecord): Promise<void> {
+    const { rates } = this.#pageSessions.ports;
     await rates.take("user code by address", networkOf(requesterOf(req, res).remoteAddress));
     await rates.take("user code by user", session.userId);
   }
 
   async #showDevice(req: Request, res: Response, session: SessionRecord, code: string | undefined): Promise<void> {
-    await this.#countLook(req, res, session);
-    const { database, clock } = this.#visits.ports;
+    await this.#countAttempt(req, res, session);
+    const { database, clock } = this.#pageSessions.ports;
     const device =
-      code === undefined ? undefined : await database.tables.deviceCodes.look(hashOf(code), DEVICE_CODE_LOOKS_MAX, clock.nowMs());
+      code === undefined ? undefined : await database.tables.deviceCodes.readPending(hashOf(code), DEVICE_CODE_ATTEMPTS_MAX, clock.nowMs());
     if (code === undefined || device === undefined) return this.#showCodeForm(req, res, 404, UNKNOWN_CODE);
     const user = await database.tables.users.get(session.userId);
     const minutes = Math.max(0, Math.floor((clock.nowMs() - device.createdAtMs) / 60_000));
-    const asked = minutes === 0 ? "less than a minute ago" : `${minutes} min ago`;
+    const age = minutes === 0 ? "less than a minute ago" : `${minutes} min ago`;
     const body = html`<p>A command line asks to act as <b>${user?.email}</b>. Approve it only if you started this yourself, just now, and it
 shows this code:</p><dl><dt>Code</dt><dd class="code"><code>${code.slice(0, 4)}-${code.slice(4)}</code></dd><dt>Client</dt>
 <dd>perdure, the command line</dd><dt>Device</dt><dd>${device.deviceName}</dd><dt>Address</dt><dd>${device.remoteAddress ?? "unknown"}</dd>
-<dt>Asked</dt><dd>${asked}</dd></dl>
-<form method="post" action="/device/decide">${this.#visits.browser.hidden(req, res)}<input type="hidden" name="user_code" value="${code}">
+<dt>Asked</dt><dd>${age}</dd></dl>
+<form method="post" action="/device/decide">${this.#pageSessions.browser.hidden(req, res)}<input type="hidden" name="user_code" value="${code}">
 <div class="actions"><button name="decision" value="approve">Approve</button>
 <button class="second" name="decision" value="deny">Deny</button></div></form>`;
     show(res, 200, page("Log in a device", body));
@@ -104,7 +104,7 @@ shows this code:</p><dl><dt>Code</dt><dd class="code"><code>${code.slice(0, 4)}-
       isWrong: problem !== undefined,
       isFirst: true,
     });
-    const body = html`<form method="post" action="/device">${this.#visits.browser.hidden(req, res)}${code}
+    const body = html`<form method="post" action="/device">${this.#pageSessions.browser.hidden(req, res)}${code}
 <div class="actions"><button>Go on</button></div></form>`;
     show(res, status, page("Log in a device", body, problem));
   }

@@ -10,22 +10,22 @@ import { ProfilePages } from "./profile.js";
 import { ProviderPages } from "./provider.js";
 import { SignInPages } from "./sign-in.js";
 import { VerificationPages } from "./verification.js";
-import type { Visits } from "./visits.js";
+import type { PageSessions } from "./visits.js";
 
 export type { PagesPorts } from "./visits.js";
 
-type Answer = (req: Request, res: Response) => Promise<void>;
+type PageHandler = (req: Request, res: Response) => Promise<void>;
 
-export function pageRoutes(visits: Visits): Router {
-  const { browser } = visits;
-  const signIn = new SignInPages(visits);
-  const confirmation = new ConfirmationPages(visits);
-  const verification = new VerificationPages(visits);
-  const profile = new ProfilePages(visits);
-  const devices = new DevicePages(visits);
-  const invitations = new InvitationPages(visits);
-  const provider = new ProviderPages(visits);
-  const table: readonly (readonly ["get" | "post", string, Answer])[] = [
+export function pageRoutes(pageSessions: PageSessions): Router {
+  const { browser } = pageSessions;
+  const signIn = new SignInPages(pageSessions);
+  const confirmation = new ConfirmationPages(pageSessions);
+  const verification = new VerificationPages(pageSessions);
+  const profile = new ProfilePages(pageSessions);
+  const devices = new DevicePages(pageSessions);
+  const invitations = new InvitationPages(pageSessions);
+  const provider = new ProviderPages(pageSessions);
+  const table: readonly (readonly ["get" | "post", string, PageHandler])[] = [
     ["get", "/login", (req, res) => signIn.form(req, res)],
     ["post", "/login", (req, res) => signIn.signIn(req, res)],
     ["get", "/login/confirm", (req, res) => confirmation.form(req, res)],

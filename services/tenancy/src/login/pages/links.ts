@@ -8,7 +8,7 @@ import type { TenancyPorts } from "../../ports.js";
 import { hashOf } from "../sessions.js";
 
 const PATHS: Readonly<Record<MailTokenKind, string>> = { verify: "/verify", reset: "/password/reset" };
-const LIVES_MS: Readonly<Record<MailTokenKind, number>> = { verify: VERIFY_LINK_MS, reset: RESET_LINK_MS };
+const LIFETIMES_MS: Readonly<Record<MailTokenKind, number>> = { verify: VERIFY_LINK_MS, reset: RESET_LINK_MS };
 
 /** 256 bits. */
 const TOKEN_CHARS = 43;
@@ -23,7 +23,7 @@ export async function mailLink(
 ): Promise<void> {
   const nowMs = ports.clock.nowMs();
   const token = randomBase62(TOKEN_CHARS, ports.random);
-  await tables.mails.addToken(hashOf(token), kind, to, nowMs, nowMs + LIVES_MS[kind]);
+  await tables.mails.addToken(hashOf(token), kind, to, nowMs, nowMs + LIFETIMES_MS[kind]);
   const link = `${ports.addresses.consoleUrl}${PATHS[kind]}?token=${token}`;
   await putMail(ports, tables, { to: to.email, ...(kind === "verify" ? verifyText(link) : resetText(link)) });
 }

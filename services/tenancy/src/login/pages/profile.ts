@@ -3,24 +3,24 @@ import type { Request, Response } from "express";
 import { SESSIONS_PER_USER_MAX } from "../../limits.js";
 import { show } from "../browser.js";
 import { html, page } from "../html.js";
-import type { Visits } from "./visits.js";
+import type { PageSessions } from "./visits.js";
 
 export class ProfilePages {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
 
-  constructor(visits: Visits) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions) {
+    this.#pageSessions = pageSessions;
   }
 
   async show(req: Request, res: Response): Promise<void> {
-    const session = await this.#visits.signedIn(req, res, "/profile");
+    const session = await this.#pageSessions.signedIn(req, res, "/profile");
     if (session === undefined) return;
-    const { database, clock } = this.#visits.ports;
+    const { database, clock } = this.#pageSessions.ports;
     const [user, sessions] = await Promise.all([
       database.tables.users.get(session.userId),
       database.tables.logins.sessionsOf(session.userId, clock.nowMs(), 2 * SESSIONS_PER_USER_MAX),
     ]);
-    const hidden = this.#visits.browser.hidden(req, res);
+    const hidden = this.#pageSessions.browser.hidden(req, res);
     const rows = sessions.map(
       ({ id, kind, label, remoteAddress, createdAtMs }) => html`<li><div><b>${label}</b>${id === session.id ? " (here)" : ""}<br>
 <small>${kind}, since <time datetime="${new Date(createdAtMs).toISOString()}">${new Date(createdAtMs).toISOString().slice(0, 10)}</time>,
@@ -36,10 +36,10 @@ from ${remoteAddress ?? "an unknown address"}</small></div>
   }
 
   async endSession(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const session = await this.#visits.signedIn(req, res, "/profile");
+    const form = await this.#pageSessions.browser.form(req);
+    const session = await this.#pageSessions.signedIn(req, res, "/profile");
     if (session === undefined) return;
-    await this.#visits.end(req, res, session, form.get("session") ?? "", "login.revoke");
+    await this.#pageSessions.end(req, res, session, form.get("session") ?? "", "login.revoke");
     res.redirect(303, "/profile");
   }
 }

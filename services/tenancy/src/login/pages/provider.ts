@@ -1,39 +1,39 @@
 /** Signing in at another provider, there and back. */
 import { networkOf, newUserId, type UserId } from "@perdure/cloud";
 import type { Request, Response } from "express";
-import { ApiError } from "../../api/errors.js";
+import { TenancyApiError } from "../../api/errors.js";
 import { noteConfirmed } from "../confirmations.js";
 import type { Identity } from "../oidc.js";
 import { queryOf, returnPath } from "../requests.js";
 import { auditLogin, requesterOf } from "../sessions.js";
-import type { Visits } from "./visits.js";
+import type { PageSessions } from "./visits.js";
 
 export class ProviderPages {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
 
-  constructor(visits: Visits) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions) {
+    this.#pageSessions = pageSessions;
   }
 
   async leave(req: Request, res: Response): Promise<void> {
-    const { oidc, rates } = this.#visits.ports;
-    if (oidc === undefined) throw new ApiError("PERD0404", "There is no other provider to sign in at");
+    const { oidc, rates } = this.#pageSessions.ports;
+    if (oidc === undefined) throw new TenancyApiError("PERD0404", "There is no other provider to sign in at");
     await rates.take("other provider by address", networkOf(requesterOf(req, res).remoteAddress));
     const query = queryOf(req);
     const to = returnPath(query.get("return"));
-    const session = query.has("confirm") ? await this.#visits.signedIn(req, res, to) : undefined;
+    const session = query.has("confirm") ? await this.#pageSessions.signedIn(req, res, to) : undefined;
     if (query.has("confirm") && session === undefined) return;
     const { url, cookie } = await oidc.begin(to, session?.id).catch((cause: unknown) => {
       throw this.#failed(cause);
     });
-    this.#visits.browser.setCookie(res, "provider", cookie);
+    this.#pageSessions.browser.setCookie(res, "provider", cookie);
     res.redirect(303, url);
   }
 
   async comeBack(req: Request, res: Response): Promise<void> {
-    const { browser, ports } = this.#visits;
+    const { browser, ports } = this.#pageSessions;
     const { oidc, database, rates } = ports;
-    if (oidc === undefined) throw new ApiError("PERD0404", "There is no other provider to sign in at");
+    if (oidc === undefined) throw new TenancyApiError("PERD0404", "There is no other provider to sign in at");
     const who = requesterOf(req, res);
     await rates.take("other provider by address", networkOf(who.remoteAddress));
     const at = req.originalUrl.indexOf("?");
@@ -43,19 +43,19 @@ export class ProviderPages {
       await auditLogin(ports, database.tables, who, undefined, "login.failed", { with: oidc.name });
       throw this.#failed(cause);
     });
-    if (finished === undefined) throw new ApiError("PERD0400", "This sign-in was not begun here, or took too long: try again");
+    if (finished === undefined) throw new TenancyApiError("PERD0400", "This sign-in was not begun here, or took too long: try again");
     const session = await browser.session(req);
     if (finished.confirms !== undefined) {
       const { issuer, subject } = finished.identity;
       const isThem =
         session?.id === finished.confirms && (await database.tables.logins.userOfIdentity(issuer, subject)) === session.userId;
-      if (session === undefined || !isThem) throw new ApiError("PERD0403", `Another user is signed in at ${oidc.name}`);
+      if (session === undefined || !isThem) throw new TenancyApiError("PERD0403", `Another user is signed in at ${oidc.name}`);
       await noteConfirmed(ports, session, oidc.name, who);
       return res.redirect(303, finished.returnTo);
     }
     const userId = await this.#userOf(finished.identity, session?.userId);
     // Otherwise whoever finds an open laptop would be confirmed by going there and back, without a question (T31).
-    await this.#visits.enter(req, res, userId, oidc.name, finished.returnTo, finished.shownAtMs);
+    await this.#pageSessions.enter(req, res, userId, oidc.name, finished.returnTo, finished.shownAtMs);
   }
 
   /**
@@ -63,32 +63,32 @@ export class ProviderPages {
    * password is not proved, so its password must be known too: otherwise whoever took a stranger's address would wait in their account.
    */
   async #userOf({ issuer, subject, email, name }: Identity, signedIn: UserId | undefined): Promise<UserId> {
-    const { database, clock, random } = this.#visits.ports;
+    const { database, clock, random } = this.#pageSessions.ports;
     return await database.change(async (tables) => {
       const linked = await tables.logins.userOfIdentity(issuer, subject);
       if (linked !== undefined) return linked;
-      if (email === undefined) throw new ApiError("PERD0403", "The provider has not verified your e-mail address");
+      if (email === undefined) throw new TenancyApiError("PERD0403", "The provider has not verified your e-mail address");
       const nowMs = clock.nowMs();
-      const known = await tables.users.ofEmail(email);
-      if (known === undefined) {
+      const existing = await tables.users.ofEmail(email);
+      if (existing === undefined) {
         const id = newUserId(nowMs, random);
         await tables.users.insert({ id, email, name, createdAtMs: nowMs, emailVerifiedAtMs: nowMs });
         await tables.logins.link(issuer, subject, id, nowMs);
         return id;
       }
-      if (known.id !== signedIn && (await tables.logins.password(known.id)) !== undefined) {
-        throw new ApiError("PERD0409", "This address has a password here: sign in with it, then come again to link the two");
+      if (existing.id !== signedIn && (await tables.logins.password(existing.id)) !== undefined) {
+        throw new TenancyApiError("PERD0409", "This address has a password here: sign in with it, then come again to link the two");
       }
-      await tables.logins.link(issuer, subject, known.id, nowMs);
-      await tables.users.verified(known.id, email, nowMs);
-      return known.id;
+      await tables.logins.link(issuer, subject, existing.id, nowMs);
+      await tables.users.verified(existing.id, email, nowMs);
+      return existing.id;
     });
   }
 
-  #failed(cause: unknown): ApiError {
+  #failed(cause: unknown): TenancyApiError {
     // Its words only: what hangs on the error may be what the provider sent.
     const reason = cause instanceof Error ? cause.message : String(cause);
-    this.#visits.ports.logger.warn({ reason }, "sign-in at the OpenID Connect provider failed");
-    return new ApiError("PERD0503", "The other provider did not sign you in: try again");
+    this.#pageSessions.ports.logger.warn({ reason }, "sign-in at the OpenID Connect provider failed");
+    return new TenancyApiError("PERD0503", "The other provider did not sign you in: try again");
   }
 }

@@ -5,8 +5,8 @@ import { nameShape } from "@perdure/cloud-client";
 import { AlreadyThere } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
 import { putMail } from "../../mail/outbox.js";
-import { knownAlreadyText } from "../../mail/texts.js";
-import { forgetAttempts, takeAttempt } from "../account-attempts.js";
+import { existingAccountText } from "../../mail/texts.js";
+import { clearAttempts, takeAttempt } from "../account-attempts.js";
 import { show } from "../browser.js";
 import { emailField, field, newPasswordField, passwordField } from "../fields.js";
 import { html, page } from "../html.js";
@@ -15,7 +15,7 @@ import { queryOf, returnPath } from "../requests.js";
 import { auditLogin, type Requester, requesterOf } from "../sessions.js";
 import { emailOf, subjectOf } from "../subjects.js";
 import { mailLink } from "./links.js";
-import { NOBODY, type Visits } from "./visits.js";
+import { UNKNOWN_USER, type PageSessions } from "./visits.js";
 
 const WRONG = "The e-mail address or the password is wrong";
 
@@ -26,43 +26,43 @@ interface SignUp {
 }
 
 export class SignInPages {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
 
-  constructor(visits: Visits) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions) {
+    this.#pageSessions = pageSessions;
   }
 
   async form(req: Request, res: Response): Promise<void> {
     const to = returnPath(queryOf(req).get("return"));
-    if ((await this.#visits.browser.session(req)) !== undefined) return res.redirect(303, to);
+    if ((await this.#pageSessions.browser.session(req)) !== undefined) return res.redirect(303, to);
     this.#showLogin(req, res, 200, to);
   }
 
   /** Unknown addresses and wrong passwords answer the same, after the same work. */
   async signIn(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const { rates, database, passwords, verifiesEmail } = this.#visits.ports;
+    const form = await this.#pageSessions.browser.form(req);
+    const { rates, database, passwords, verifiesEmail } = this.#pageSessions.ports;
     const who = requesterOf(req, res);
     await rates.take("sign-in by address", networkOf(who.remoteAddress));
     const to = returnPath(form.get("return"));
     const email = emailOf(form.get("email"));
     const subject = subjectOf(email);
-    const attempt = { subject, who, device: this.#visits.browser.cookie(req, "device") };
-    await takeAttempt(this.#visits.ports, attempt);
+    const attempt = { subject, who, device: this.#pageSessions.browser.cookie(req, "device") };
+    await takeAttempt(this.#pageSessions.ports, attempt);
     const user = await database.tables.users.ofEmail(email ?? "");
-    const hash = await database.tables.logins.password(user?.id ?? NOBODY);
+    const hash = await database.tables.logins.password(user?.id ?? UNKNOWN_USER);
     if (await passwords.matches(new Secret(form.get("password") ?? ""), hash)) {
-      await forgetAttempts(this.#visits.ports, attempt);
+      await clearAttempts(this.#pageSessions.ports, attempt);
       if (user === undefined || !verifiesEmail || user.emailVerifiedAtMs !== undefined) {
-        return await this.#visits.enter(req, res, user?.id ?? NOBODY, "password", to);
+        return await this.#pageSessions.enter(req, res, user?.id ?? UNKNOWN_USER, "password", to);
       }
       await rates.take("mail to account", subject);
-      await database.change((tables) => mailLink(this.#visits.ports, tables, "verify", { userId: user.id, email: user.email }));
-      return showLookAtMail(res, 403);
+      await database.change((tables) => mailLink(this.#pageSessions.ports, tables, "verify", { userId: user.id, email: user.email }));
+      return showCheckMail(res, 403);
     }
     this.#showLogin(req, res, 401, to, WRONG);
     // After the answer: what is written differs, and its time shall tell nothing.
-    await auditLogin(this.#visits.ports, database.tables, who, user?.id, "login.failed", {
+    await auditLogin(this.#pageSessions.ports, database.tables, who, user?.id, "login.failed", {
       with: "password",
       email: email ?? null,
     });
@@ -73,8 +73,8 @@ export class SignInPages {
   }
 
   async signUp(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const { rates, passwords, verifiesEmail } = this.#visits.ports;
+    const form = await this.#pageSessions.browser.form(req);
+    const { rates, passwords, verifiesEmail } = this.#pageSessions.ports;
     const who = requesterOf(req, res);
     await rates.take("sign-up by address", networkOf(who.remoteAddress));
     const to = returnPath(form.get("return"));
@@ -83,46 +83,46 @@ export class SignInPages {
     const password = new Secret(form.get("password") ?? "");
     const written = { email: form.get("email"), name };
     if (email === undefined) {
-      return this.#showSignUp(req, res, 400, to, { ...written, told: "This is not an e-mail address", about: "email" });
+      return this.#showSignUp(req, res, 400, to, { ...written, problem: "This is not an e-mail address", about: "email" });
     }
-    const told = passwordProblem(password, email);
-    if (told !== undefined) return this.#showSignUp(req, res, 400, to, { ...written, told, about: "password" });
+    const problem = passwordProblem(password, email);
+    if (problem !== undefined) return this.#showSignUp(req, res, 400, to, { ...written, problem, about: "password" });
     if (verifiesEmail) {
       await rates.take("mail by address", networkOf(who.remoteAddress));
       await rates.take("mail to account", subjectOf(email));
     }
     const signUp = { email, name, passwordHash: await passwords.hash(password) };
     if (!verifiesEmail) return await this.#signUpAtOnce(req, res, signUp, to);
-    showLookAtMail(res, 200);
+    showCheckMail(res, 200);
     // After the answer: whether there is an account shall not be told by how long it takes.
     await this.#signUpByMail(signUp, who);
   }
 
   async signOut(req: Request, res: Response): Promise<void> {
-    const { browser } = this.#visits;
+    const { browser } = this.#pageSessions;
     await browser.form(req);
     const session = await browser.session(req);
-    if (session !== undefined) await this.#visits.end(req, res, session, session.id, "login.sign-out");
+    if (session !== undefined) await this.#pageSessions.end(req, res, session, session.id, "login.sign-out");
     browser.clearCookie(res, "session");
     res.redirect(303, "/login");
   }
 
   async #signUpAtOnce(req: Request, res: Response, { email, name, passwordHash }: SignUp, to: string): Promise<void> {
-    const { database, clock, random } = this.#visits.ports;
+    const { database, clock, random } = this.#pageSessions.ports;
     const nowMs = clock.nowMs();
     const id = newUserId(nowMs, random);
     try {
       await database.change(async (tables) => {
         await tables.users.insert({ id, email, name, createdAtMs: nowMs });
         await tables.logins.setPassword(id, passwordHash, nowMs);
-        await auditLogin(this.#visits.ports, tables, requesterOf(req, res), id, "login.sign-up", { with: "password" });
+        await auditLogin(this.#pageSessions.ports, tables, requesterOf(req, res), id, "login.sign-up", { with: "password" });
       });
     } catch (cause) {
       if (!(cause instanceof AlreadyThere)) throw cause;
-      const told = "This address cannot be taken. If it is yours, sign in";
-      return this.#showSignUp(req, res, 409, to, { told, about: "email", email, name });
+      const problem = "This address cannot be taken. If it is yours, sign in";
+      return this.#showSignUp(req, res, 409, to, { problem, about: "email", email, name });
     }
-    await this.#visits.enter(req, res, id, "password", to);
+    await this.#pageSessions.enter(req, res, id, "password", to);
   }
 
   /**
@@ -130,17 +130,17 @@ export class SignInPages {
    * whoever took a stranger's address has a password that its owner does not enter.
    */
   async #signUpByMail({ email, name, passwordHash }: SignUp, who: Requester): Promise<void> {
-    const { ports } = this.#visits;
+    const { ports } = this.#pageSessions;
     const nowMs = ports.clock.nowMs();
     await ports.database.change(async (tables) => {
-      const known = await tables.users.ofEmail(email);
-      if (known?.emailVerifiedAtMs !== undefined) {
+      const existing = await tables.users.ofEmail(email);
+      if (existing?.emailVerifiedAtMs !== undefined) {
         const { consoleUrl } = ports.addresses;
-        await putMail(ports, tables, { to: email, ...knownAlreadyText(`${consoleUrl}/login`, `${consoleUrl}/password/forgot`) });
+        await putMail(ports, tables, { to: email, ...existingAccountText(`${consoleUrl}/login`, `${consoleUrl}/password/forgot`) });
         return;
       }
-      const id = known?.id ?? newUserId(nowMs, ports.random);
-      if (known === undefined) await tables.users.insert({ id, email, name, createdAtMs: nowMs });
+      const id = existing?.id ?? newUserId(nowMs, ports.random);
+      if (existing === undefined) await tables.users.insert({ id, email, name, createdAtMs: nowMs });
       // Who has been here before (while nobody had to confirm an address) has a password of their own, or another provider's word.
       const wasNeverHere = (await tables.accounts.ofUser(id)).length === 0;
       if (wasNeverHere) await tables.logins.setPassword(id, passwordHash, nowMs);
@@ -150,40 +150,40 @@ export class SignInPages {
   }
 
   #showLogin(req: Request, res: Response, status: number, to: string, problem?: string): void {
-    const { oidc } = this.#visits.ports;
+    const { oidc } = this.#pageSessions.ports;
     const query = `?return=${encodeURIComponent(to)}`;
     const other =
       oidc === undefined
         ? undefined
         : html`<p class="below"><a class="button second" href="/login/provider${query}">Sign in with ${oidc.name}</a></p>`;
     const isWrong = problem !== undefined;
-    const body = html`<form method="post" action="/login">${this.#visits.hidden(req, res, to)}${emailField({ isWrong, isFirst: true })}
+    const body = html`<form method="post" action="/login">${this.#pageSessions.hidden(req, res, to)}${emailField({ isWrong, isFirst: true })}
 ${passwordField({ isWrong })}<div class="actions"><button>Sign in</button></div></form>${other}
 <p class="below">No account yet? <a href="/sign-up${query}">Sign up</a><br><a href="/password/forgot">Forgotten the password?</a></p>`;
     show(res, status, page("Sign in", body, problem));
   }
 
-  #showSignUp(req: Request, res: Response, status: number, to: string, { told, email, name, about }: Refused = {}): void {
-    const body = html`<p>Free, and without a card.</p><form method="post" action="/sign-up">${this.#visits.hidden(req, res, to)}
+  #showSignUp(req: Request, res: Response, status: number, to: string, { problem, email, name, about }: RefusedSignUp = {}): void {
+    const body = html`<p>Free, and without a card.</p><form method="post" action="/sign-up">${this.#pageSessions.hidden(req, res, to)}
 ${emailField({ value: email, isWrong: about === "email", isFirst: about !== "password" })}
 ${field({ name: "name", label: "Name (optional)", autocomplete: "name", charsMax: 100, isOptional: true, value: name })}
 ${newPasswordField({ isWrong: about === "password", isFirst: about === "password" })}
 <div class="actions"><button>Sign up</button></div></form>
 <p class="below">Have an account? <a href="/login?return=${encodeURIComponent(to)}">Sign in</a></p>`;
-    show(res, status, page("Sign up", body, told));
+    show(res, status, page("Sign up", body, problem));
   }
 }
 
 /** Why nobody was signed up, and what they have written: all but the password is there again. */
-interface Refused {
-  readonly told?: string;
+interface RefusedSignUp {
+  readonly problem?: string;
   readonly about?: "email" | "password";
   readonly email?: string | undefined;
   readonly name?: string | undefined;
 }
 
 /** The same whoever the address belongs to. */
-function showLookAtMail(res: Response, status: number): void {
+function showCheckMail(res: Response, status: number): void {
   const body = html`<p>We have written to your address. Open the link in that mail to go on; it works for a day.</p>
 <p class="below">Nothing came? Look among the unwanted mail, or <a href="/login">sign in</a> again to get another one.</p>`;
   show(res, status, page("Look at your mail", body));

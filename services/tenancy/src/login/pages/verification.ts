@@ -4,7 +4,7 @@ import { networkOf } from "@perdure/cloud";
 import type { Request, Response } from "express";
 import { putMail } from "../../mail/outbox.js";
 import { passwordChangedText } from "../../mail/texts.js";
-import { forgetAttempts, takeAttempt } from "../account-attempts.js";
+import { clearAttempts, takeAttempt } from "../account-attempts.js";
 import { show } from "../browser.js";
 import { emailField, newPasswordField, passwordField } from "../fields.js";
 import { html, page } from "../html.js";
@@ -13,15 +13,15 @@ import { queryOf } from "../requests.js";
 import { auditLogin, requesterOf } from "../sessions.js";
 import { emailOf, subjectOf } from "../subjects.js";
 import { mailLink, tokenHashOf } from "./links.js";
-import type { Visits } from "./visits.js";
+import type { PageSessions } from "./visits.js";
 
 const OVER = "This link is unknown, used or expired: request another one";
 
 export class VerificationPages {
-  readonly #visits: Visits;
+  readonly #pageSessions: PageSessions;
 
-  constructor(visits: Visits) {
-    this.#visits = visits;
+  constructor(pageSessions: PageSessions) {
+    this.#pageSessions = pageSessions;
   }
 
   // ── an address ─────────────────────────────────────────────────────────────────────────────────
@@ -32,17 +32,17 @@ export class VerificationPages {
 
   /** Link and password together: so nobody confirms an account that a stranger made in their name. */
   async verify(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const { rates, database, passwords, clock } = this.#visits.ports;
+    const form = await this.#pageSessions.browser.form(req);
+    const { rates, database, passwords, clock } = this.#pageSessions.ports;
     await rates.take("link by address", networkOf(requesterOf(req, res).remoteAddress));
     const token = form.get("token") ?? "";
     const hash = tokenHashOf(token);
-    const known = await database.tables.mails.token(hash, "verify", clock.nowMs());
-    if (known === undefined) return showOver(res);
+    const record = await database.tables.mails.token(hash, "verify", clock.nowMs());
+    if (record === undefined) return showOver(res);
     const who = requesterOf(req, res);
-    const attempt = { subject: subjectOf(known.email.toLowerCase()), who, device: this.#visits.browser.cookie(req, "device") };
-    await takeAttempt(this.#visits.ports, attempt);
-    const password = await database.tables.logins.password(known.userId);
+    const attempt = { subject: subjectOf(record.email.toLowerCase()), who, device: this.#pageSessions.browser.cookie(req, "device") };
+    await takeAttempt(this.#pageSessions.ports, attempt);
+    const password = await database.tables.logins.password(record.userId);
     if (!(await passwords.matches(new Secret(form.get("password") ?? ""), password))) {
       const problem = "This is not the password that was chosen for this address last";
       return this.#showVerify(req, res, 401, token, problem);
@@ -51,32 +51,32 @@ export class VerificationPages {
       const used = await tables.mails.useToken(hash, "verify", clock.nowMs());
       if (used === undefined) return false;
       await tables.users.verified(used.userId, used.email, clock.nowMs());
-      await auditLogin(this.#visits.ports, tables, requesterOf(req, res), used.userId, "login.verify-email");
+      await auditLogin(this.#pageSessions.ports, tables, requesterOf(req, res), used.userId, "login.verify-email");
       return true;
     });
     if (!isVerified) return showOver(res);
-    await forgetAttempts(this.#visits.ports, attempt);
-    await this.#visits.enter(req, res, known.userId, "password", "/");
+    await clearAttempts(this.#pageSessions.ports, attempt);
+    await this.#pageSessions.enter(req, res, record.userId, "password", "/");
   }
 
   // ── a forgotten password ───────────────────────────────────────────────────────────────────────
 
   async forgotForm(req: Request, res: Response): Promise<void> {
     const body = html`<p>We send a link to your address, with which you choose a new one.</p>
-<form method="post" action="/password/forgot">${this.#visits.browser.hidden(req, res)}${emailField({ isFirst: true })}
+<form method="post" action="/password/forgot">${this.#pageSessions.browser.hidden(req, res)}${emailField({ isFirst: true })}
 <div class="actions"><button>Send me a link</button></div></form><p class="below"><a href="/login">Back to signing in</a></p>`;
     show(res, 200, page("Choose a new password", body));
   }
 
   async forgot(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const { ports } = this.#visits;
+    const form = await this.#pageSessions.browser.form(req);
+    const { ports } = this.#pageSessions;
     const email = emailOf(form.get("email"));
     const who = requesterOf(req, res);
     await ports.rates.take("mail by address", networkOf(who.remoteAddress));
     await ports.rates.take("mail to account", subjectOf(email));
-    const told = html`<p>If the address has an account, we have written to it. The link in that mail works for half an hour.</p>`;
-    show(res, 200, page("Look at your mail", told));
+    const message = html`<p>If the address has an account, we have written to it. The link in that mail works for half an hour.</p>`;
+    show(res, 200, page("Look at your mail", message));
     // After the answer: whether there is an account shall not be told by how long it takes.
     await ports.database.change(async (tables) => {
       const user = await tables.users.ofEmail(email ?? "");
@@ -92,17 +92,17 @@ export class VerificationPages {
 
   /** Whoever reads the mail of an address has its account; whoever had the old password is out. */
   async reset(req: Request, res: Response): Promise<void> {
-    const form = await this.#visits.browser.form(req);
-    const { ports, browser } = this.#visits;
+    const form = await this.#pageSessions.browser.form(req);
+    const { ports, browser } = this.#pageSessions;
     const { rates, database, passwords, clock } = ports;
     const who = requesterOf(req, res);
     await rates.take("link by address", networkOf(who.remoteAddress));
     const token = form.get("token") ?? "";
     const hash = tokenHashOf(token);
-    const known = await database.tables.mails.token(hash, "reset", clock.nowMs());
-    if (known === undefined) return showOver(res);
+    const record = await database.tables.mails.token(hash, "reset", clock.nowMs());
+    if (record === undefined) return showOver(res);
     const password = new Secret(form.get("password") ?? "");
-    const problem = passwordProblem(password, known.email.toLowerCase());
+    const problem = passwordProblem(password, record.email.toLowerCase());
     if (problem !== undefined) return this.#showReset(req, res, 400, token, problem);
     const passwordHash = await passwords.hash(password);
     const isChanged = await database.change(async (tables) => {
@@ -117,21 +117,21 @@ export class VerificationPages {
       return true;
     });
     if (!isChanged) return showOver(res);
-    await forgetAttempts(ports, { subject: subjectOf(known.email.toLowerCase()), who, device: undefined });
+    await clearAttempts(ports, { subject: subjectOf(record.email.toLowerCase()), who, device: undefined });
     browser.clearCookie(res, "session");
     res.redirect(303, "/login");
   }
 
   #showVerify(req: Request, res: Response, status: number, token: string, problem?: string): void {
     const body = html`<p>Enter the password that you signed up with.</p><form method="post" action="/verify">
-${this.#visits.browser.hidden(req, res)}<input type="hidden" name="token" value="${token}">
+${this.#pageSessions.browser.hidden(req, res)}<input type="hidden" name="token" value="${token}">
 ${passwordField({ isWrong: problem !== undefined, isFirst: true })}<div class="actions"><button>Confirm my address</button></div></form>
 <p class="below"><a href="/password/forgot">Forgotten the password?</a></p>`;
     show(res, status, page("Confirm your address", body, problem));
   }
 
   #showReset(req: Request, res: Response, status: number, token: string, problem?: string): void {
-    const body = html`<form method="post" action="/password/reset">${this.#visits.browser.hidden(req, res)}
+    const body = html`<form method="post" action="/password/reset">${this.#pageSessions.browser.hidden(req, res)}
 <input type="hidden" name="token" value="${token}">${newPasswordField({ label: "New password", isWrong: problem !== undefined, isFirst: true })}
 <div class="actions"><button>Change it</button></div></form><p class="below">You will be signed out everywhere.</p>`;
     show(res, status, page("Choose a new password", body, problem));

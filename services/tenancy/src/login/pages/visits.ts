@@ -2,7 +2,7 @@
 import { randomBase62, type UserId } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
-import { Call, type CallerFacts } from "../../api/operation.js";
+import { OperationCall, type CallerFacts } from "../../api/operation.js";
 import { userHandlers } from "../../api/operations/accounts.js";
 import type { TenancyOptions, TenancyPorts } from "../../ports.js";
 import { newDevice } from "../account-attempts.js";
@@ -22,7 +22,7 @@ export interface PagesPorts extends TenancyPorts {
   readonly verifiesEmail: boolean;
 }
 
-export class Visits {
+export class PageSessions {
   readonly ports: PagesPorts;
   readonly browser: Browser;
   readonly #options: TenancyOptions;
@@ -46,7 +46,7 @@ export class Visits {
   }
 
   /** Sends them to show that it is them, and back to `here`. */
-  askAgain(res: Response, here: string): void {
+  requestConfirmation(res: Response, here: string): void {
     res.redirect(303, `/login/confirm?return=${encodeURIComponent(returnPath(here))}`);
   }
 
@@ -91,8 +91,8 @@ export class Visits {
   }
 
   /** `presence`: of a page that can ask again who sits there. */
-  call(req: Request, res: Response, userId: UserId, presence?: CallerFacts["presence"]): Call {
-    return new Call(this.ports, this.#options, { userId, ...requesterOf(req, res), presence });
+  call(req: Request, res: Response, userId: UserId, presence?: CallerFacts["presence"]): OperationCall {
+    return new OperationCall(this.ports, this.#options, { userId, ...requesterOf(req, res), presence });
   }
 
   /** What forms begin with that lead elsewhere in the end. */
@@ -102,4 +102,4 @@ export class Visits {
 }
 
 /** Asked for like a user, so that strangers take the same way. */
-export const NOBODY = "user_nobody" as UserId;
+export const UNKNOWN_USER = "user_nobody" as UserId;
