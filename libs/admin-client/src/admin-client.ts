@@ -1,49 +1,49 @@
 /** Why: everything one runtime's management port offers, typed, for command line, console and tests. */
-import { Deployments, Services } from "./deployments.js";
-import { type CallOptions, Door, type DoorOptions } from "./door.js";
-import { Batches, Invocations } from "./invocations.js";
+import { DeploymentsApi, ServicesApi } from "./deployments.js";
+import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./door.js";
+import { BatchesApi, InvocationsApi } from "./invocations.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
-import { ObjectState } from "./object-state.js";
-import { KafkaClusters, Rules, Schedules, Subscriptions } from "./resources.js";
+import { ObjectStateApi } from "./object-state.js";
+import { KafkaClustersApi, RulesApi, SchedulesApi, SubscriptionsApi } from "./resources.js";
 import { type VersionView, versionShape } from "./shapes.js";
-import { Sql } from "./sql.js";
+import { SqlApi } from "./sql.js";
 
 /** All methods reject with `AdminApiError`. */
 export class AdminClient {
-  readonly deployments: Deployments;
-  readonly services: Services;
-  readonly invocations: Invocations;
-  readonly batches: Batches;
-  readonly state: ObjectState;
-  readonly sql: Sql;
-  readonly kafkaClusters: KafkaClusters;
-  readonly subscriptions: Subscriptions;
-  readonly schedules: Schedules;
-  readonly rules: Rules;
-  readonly #door: Door;
+  readonly deployments: DeploymentsApi;
+  readonly services: ServicesApi;
+  readonly invocations: InvocationsApi;
+  readonly batches: BatchesApi;
+  readonly state: ObjectStateApi;
+  readonly sql: SqlApi;
+  readonly kafkaClusters: KafkaClustersApi;
+  readonly subscriptions: SubscriptionsApi;
+  readonly schedules: SchedulesApi;
+  readonly rules: RulesApi;
+  readonly #api: ApiClient;
 
-  constructor(options: DoorOptions) {
-    const door = new Door({ ...options, baseUrl: `${options.baseUrl.replace(/\/+$/, "")}/${GENERATION}` });
-    this.#door = door;
-    this.sql = new Sql(door);
-    this.deployments = new Deployments(door);
-    this.services = new Services(door);
-    this.invocations = new Invocations(door, this.sql);
-    this.batches = new Batches(door);
-    this.state = new ObjectState(door, this.sql);
-    this.kafkaClusters = new KafkaClusters(door);
-    this.subscriptions = new Subscriptions(door);
-    this.schedules = new Schedules(door);
-    this.rules = new Rules(door);
+  constructor(options: ApiClientOptions) {
+    const api = new ApiClient({ ...options, baseUrl: `${options.baseUrl.replace(/\/+$/, "")}/${GENERATION}` });
+    this.#api = api;
+    this.sql = new SqlApi(api);
+    this.deployments = new DeploymentsApi(api);
+    this.services = new ServicesApi(api);
+    this.invocations = new InvocationsApi(api, this.sql);
+    this.batches = new BatchesApi(api);
+    this.state = new ObjectStateApi(api, this.sql);
+    this.kafkaClusters = new KafkaClustersApi(api);
+    this.subscriptions = new SubscriptionsApi(api);
+    this.schedules = new SchedulesApi(api);
+    this.rules = new RulesApi(api);
   }
 
-  version({ signal }: CallOptions = {}): Promise<VersionView> {
-    return this.#door.ask(versionShape, "GET", "/version", { signal, withinMs: ADMIN_REQUEST_MS });
+  version({ signal }: ApiCallOptions = {}): Promise<VersionView> {
+    return this.#api.request(versionShape, "GET", "/version", { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** Rejects when it is not well, or somebody else answers. */
-  async health({ signal }: CallOptions = {}): Promise<void> {
-    await this.#door.tell("GET", "/health", { signal, withinMs: ADMIN_REQUEST_MS });
+  async health({ signal }: ApiCallOptions = {}): Promise<void> {
+    await this.#api.send("GET", "/health", { signal, withinMs: ADMIN_REQUEST_MS });
   }
 }
 

@@ -3,7 +3,7 @@ import { Secret, utf8 } from "@perdure/base";
 import { AdminClient } from "./admin-client.js";
 import { AdminApiError } from "./api-error.js";
 import { handlerPath, IngressClient, InvocationFailure } from "./ingress-client.js";
-import type { Transport, TransportRequest } from "./transport.js";
+import type { ApiTransport, TransportRequest } from "./transport.js";
 
 interface Canned {
   readonly status: number;
@@ -12,17 +12,17 @@ interface Canned {
 }
 
 function scene(...answers: readonly (Canned | Error)[]) {
-  const asked: TransportRequest[] = [];
+  const requests: TransportRequest[] = [];
   const left = [...answers];
-  const transport: Transport = async (request) => {
-    asked.push(request);
+  const transport: ApiTransport = async (request) => {
+    requests.push(request);
     const answer = left.shift() ?? new Error("nobody is there");
     if (answer instanceof Error) throw answer;
     return { status: answer.status, header: (name) => answer.headers?.[name], body: utf8(answer.body ?? "") };
   };
   const options = { transport, userAgent: "test", token: () => new Secret("key_1.x") };
   return {
-    asked,
+    requests,
     admin: new AdminClient({ ...options, baseUrl: "http://localhost:9070/base/" }),
     ingress: new IngressClient({ ...options, baseUrl: "http://localhost:8080" }),
   };
@@ -35,9 +35,9 @@ describe("the management client", () => {
   });
 
   test("asks the fourth generation below its base, with credentials", async () => {
-    const { admin, asked } = scene({ status: 200, body: '{"rows":[{"a":1}]}' });
+    const { admin, requests } = scene({ status: 200, body: '{"rows":[{"a":1}]}' });
     expect(await admin.sql.query("SELECT 1 AS a")).toEqual([{ a: 1 }]);
-    const [request] = asked;
+    const [request] = requests;
     expect(request?.url.href).toBe("http://localhost:9070/base/v4/query");
     expect(request?.headers).toMatchObject({ authorization: "Bearer key_1.x", accept: "application/json", "user-agent": "test" });
     expect(request?.isRepeatable).toBe(true);
@@ -78,25 +78,25 @@ describe("the management client", () => {
   });
 
   test("names cannot leave their segment of the path", async () => {
-    const { admin, asked } = scene({ status: 202 });
+    const { admin, requests } = scene({ status: 202 });
     await admin.deployments.remove("../x?force=true", false);
-    expect(asked[0]?.url.href).toBe("http://localhost:9070/base/v4/deployments/..%2Fx%3Fforce%3Dtrue?force=false");
+    expect(requests[0]?.url.href).toBe("http://localhost:9070/base/v4/deployments/..%2Fx%3Fforce%3Dtrue?force=false");
     expect(() => handlerPath("call", { service: "O", key: "..", handler: "h" })).toThrow(AdminApiError);
   });
 });
 
 describe("the ingress client", () => {
   test("calls with key, idempotency key and JSON unless said otherwise", async () => {
-    const { ingress, asked } = scene({
+    const { ingress, requests } = scene({
       status: 200,
       body: "5",
       headers: { "x-restate-id": "inv_1", "content-type": "application/json" },
     });
     const outcome = await ingress.call({ service: "Counter", key: "a/b", handler: "add" }, { body: "5", idempotencyKey: "k" });
     expect(outcome).toEqual({ status: 200, invocationId: "inv_1", contentType: "application/json", body: utf8("5") });
-    expect(asked[0]).toMatchObject({ method: "POST", body: "5", isRepeatable: false });
-    expect(asked[0]?.url.pathname).toBe("/Counter/a%2Fb/add");
-    expect(asked[0]?.headers).toMatchObject({ "content-type": "application/json", "idempotency-key": "k" });
+    expect(requests[0]).toMatchObject({ method: "POST", body: "5", isRepeatable: false });
+    expect(requests[0]?.url.pathname).toBe("/Counter/a%2Fb/add");
+    expect(requests[0]?.headers).toMatchObject({ "content-type": "application/json", "idempotency-key": "k" });
   });
 
   test("a failure of the handler comes with its invocation and without our advice", async () => {
@@ -114,13 +114,13 @@ describe("the ingress client", () => {
   });
 
   test("sends into scopes and with delays", async () => {
-    const { ingress, asked } = scene({ status: 202, body: '{"invocationId":"inv_2","status":"Accepted"}' });
+    const { ingress, requests } = scene({ status: 202, body: '{"invocationId":"inv_2","status":"Accepted"}' });
     expect(await ingress.send({ service: "S", handler: "h" }, { scope: "acme", limitKey: "t1" }, "10s")).toMatchObject({
       invocationId: "inv_2",
     });
-    expect(asked[0]?.url.href).toBe("http://localhost:8080/restate/scope/acme/send/S/h?delay=10s");
-    expect(asked[0]?.headers).toMatchObject({ "x-restate-limit-key": "t1" });
-    expect(asked[0]?.headers).not.toHaveProperty("content-type");
+    expect(requests[0]?.url.href).toBe("http://localhost:8080/restate/scope/acme/send/S/h?delay=10s");
+    expect(requests[0]?.headers).toMatchObject({ "x-restate-limit-key": "t1" });
+    expect(requests[0]?.headers).not.toHaveProperty("content-type");
   });
 
   test("what runs has no output yet", async () => {

@@ -1,7 +1,7 @@
 /** Why: deployments and the services they serve: look, register, check, change, remove. */
 import { z } from "zod";
 import { errorOf } from "./api-error.js";
-import { type CallOptions, type Door, isSuccess, parsed, segment } from "./door.js";
+import { type ApiCallOptions, type ApiClient, isSuccess, parsed, segment } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import {
   type DeploymentSummary,
@@ -42,7 +42,7 @@ export interface Registration {
   readonly verify?: boolean | CheckBounds;
 }
 
-export interface Registered {
+export interface RegistrationResult {
   readonly deployment: RegistrationView;
   /** False when the same was registered already, and nothing was changed. */
   readonly isNew: boolean;
@@ -58,28 +58,28 @@ export interface DeploymentChanges {
 
 const isArn = (address: string): boolean => address.startsWith("arn:");
 
-export class Deployments {
-  readonly #door: Door;
+export class DeploymentsApi {
+  readonly #api: ApiClient;
 
-  constructor(door: Door) {
-    this.#door = door;
+  constructor(api: ApiClient) {
+    this.#api = api;
   }
 
   /** Oldest first. */
-  async list({ signal }: CallOptions = {}): Promise<readonly DeploymentSummary[]> {
-    return (await this.#door.ask(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS })).deployments;
+  async list({ signal }: ApiCallOptions = {}): Promise<readonly DeploymentSummary[]> {
+    return (await this.#api.request(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS })).deployments;
   }
 
-  get(id: string, { signal }: CallOptions = {}): Promise<DeploymentView> {
-    return this.#door.ask(deploymentShape, "GET", `/deployments/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  get(id: string, { signal }: ApiCallOptions = {}): Promise<DeploymentView> {
+    return this.#api.request(deploymentShape, "GET", `/deployments/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** Discovers, checks when asked to, and registers. Rejects with `AdminApiError`; one of META0101 has the findings in its body. */
-  async register(wanted: Registration, { signal }: CallOptions = {}): Promise<Registered> {
-    const { address, headers, metadata, force, breaking, dryRun, verify } = wanted;
+  async register(registration: Registration, { signal }: ApiCallOptions = {}): Promise<RegistrationResult> {
+    const { address, headers, metadata, force, breaking, dryRun, verify } = registration;
     const where = isArn(address)
-      ? { arn: address, assume_role_arn: wanted.assumeRoleArn ?? null }
-      : { uri: address, use_http_11: wanted.useHttp11 ?? false };
+      ? { arn: address, assume_role_arn: registration.assumeRoleArn ?? null }
+      : { uri: address, use_http_11: registration.useHttp11 ?? false };
     const json = {
       ...where,
       additional_headers: headers,
@@ -89,7 +89,7 @@ export class Deployments {
       dry_run: dryRun ?? false,
       verify: verify ?? false,
     };
-    const response = await this.#door.exchange("POST", "/deployments", { json, signal, withinMs: ADMIN_REQUEST_MS });
+    const response = await this.#api.exchange("POST", "/deployments", { json, signal, withinMs: ADMIN_REQUEST_MS });
     if (!isSuccess(response)) throw errorOf(response);
     return { deployment: parsed(registrationShape, response), isNew: response.status === 201 };
   }
@@ -98,7 +98,7 @@ export class Deployments {
   update(
     id: string,
     { address, useHttp11, headers, overwrite, dryRun }: DeploymentChanges,
-    { signal }: CallOptions = {},
+    { signal }: ApiCallOptions = {},
   ): Promise<DeploymentView> {
     const json = {
       ...(address === undefined ? {} : isArn(address) ? { arn: address } : { uri: address }),
@@ -107,45 +107,45 @@ export class Deployments {
       overwrite: overwrite ?? false,
       dry_run: dryRun ?? false,
     };
-    return this.#door.ask(deploymentShape, "PATCH", `/deployments/${segment(id)}`, { json, signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.request(deploymentShape, "PATCH", `/deployments/${segment(id)}`, { json, signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** Without `force`, only when no invocation needs it. */
-  async remove(id: string, force: boolean, { signal }: CallOptions = {}): Promise<void> {
-    await this.#door.tell("DELETE", `/deployments/${segment(id)}`, { query: { force }, signal, withinMs: ADMIN_REQUEST_MS });
+  async remove(id: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
+    await this.#api.send("DELETE", `/deployments/${segment(id)}`, { query: { force }, signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** Whether suspended and paused invocations could go on there. */
-  check(id: string, bounds: CheckBounds = {}, { signal }: CallOptions = {}): Promise<VerificationView> {
+  check(id: string, bounds: CheckBounds = {}, { signal }: ApiCallOptions = {}): Promise<VerificationView> {
     const request = { json: bounds, signal, withinMs: ADMIN_REQUEST_MS };
-    return this.#door.ask(verificationShape, "POST", `/deployments/${segment(id)}/verify`, request);
+    return this.#api.request(verificationShape, "POST", `/deployments/${segment(id)}/verify`, request);
   }
 }
 
-export class Services {
-  readonly #door: Door;
+export class ServicesApi {
+  readonly #api: ApiClient;
 
-  constructor(door: Door) {
-    this.#door = door;
+  constructor(api: ApiClient) {
+    this.#api = api;
   }
 
-  async list({ signal }: CallOptions = {}): Promise<readonly ServiceView[]> {
-    return (await this.#door.ask(serviceListShape, "GET", "/services", { signal, withinMs: ADMIN_REQUEST_MS })).services;
+  async list({ signal }: ApiCallOptions = {}): Promise<readonly ServiceView[]> {
+    return (await this.#api.request(serviceListShape, "GET", "/services", { signal, withinMs: ADMIN_REQUEST_MS })).services;
   }
 
-  get(name: string, { signal }: CallOptions = {}): Promise<ServiceView> {
-    return this.#door.ask(serviceShape, "GET", `/services/${segment(name)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  get(name: string, { signal }: ApiCallOptions = {}): Promise<ServiceView> {
+    return this.#api.request(serviceShape, "GET", `/services/${segment(name)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** How to call it, as an OpenAPI document. */
-  openapi(name: string, { signal }: CallOptions = {}): Promise<Record<string, unknown>> {
+  openapi(name: string, { signal }: ApiCallOptions = {}): Promise<Record<string, unknown>> {
     const path = `/services/${segment(name)}/openapi`;
-    return this.#door.ask(z.record(z.string(), z.unknown()), "GET", path, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.request(z.record(z.string(), z.unknown()), "GET", path, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** Until its next registration. */
-  modify(name: string, changes: ServiceChanges, { signal }: CallOptions = {}): Promise<ServiceView> {
+  modify(name: string, changes: ServiceChanges, { signal }: ApiCallOptions = {}): Promise<ServiceView> {
     const request = { json: changes, signal, withinMs: ADMIN_REQUEST_MS };
-    return this.#door.ask(serviceShape, "PATCH", `/services/${segment(name)}`, request);
+    return this.#api.request(serviceShape, "PATCH", `/services/${segment(name)}`, request);
   }
 }

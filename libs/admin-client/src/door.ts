@@ -2,22 +2,22 @@
 import type { Secret } from "@perdure/base";
 import type { z } from "zod";
 import { AdminApiError, errorOf, unreachable } from "./api-error.js";
-import { fetchTransport, type Transport, type TransportResponse } from "./transport.js";
+import { fetchTransport, type ApiTransport, type TransportResponse } from "./transport.js";
 
-export interface DoorOptions {
+export interface ApiClientOptions {
   /** `http://localhost:9070`, with or without a path. */
   readonly baseUrl: string;
   /** Asked before every request, so that it can be renewed; undefined where none is wanted. */
   readonly token?: (() => Secret | undefined | Promise<Secret | undefined>) | undefined;
   readonly userAgent?: string | undefined;
-  readonly transport?: Transport | undefined;
+  readonly transport?: ApiTransport | undefined;
 }
 
-export interface CallOptions {
+export interface ApiCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface DoorRequest extends CallOptions {
+export interface ApiClientRequest extends ApiCallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON; excludes `body`. */
   readonly json?: unknown;
@@ -29,19 +29,19 @@ export interface DoorRequest extends CallOptions {
   readonly isRepeatable?: boolean;
 }
 
-export class Door {
+export class ApiClient {
   readonly base: URL;
-  readonly #options: DoorOptions;
-  readonly #send: Transport;
+  readonly #options: ApiClientOptions;
+  readonly #send: ApiTransport;
 
-  constructor(options: DoorOptions) {
+  constructor(options: ApiClientOptions) {
     this.base = new URL(options.baseUrl.endsWith("/") ? options.baseUrl : `${options.baseUrl}/`);
     this.#options = options;
     this.#send = options.transport ?? fetchTransport();
   }
 
   /** An answer of any status. `path` begins with a slash and is encoded already. Rejects with `AdminApiError` when there is no answer. */
-  async exchange(method: string, path: string, request: DoorRequest = {}): Promise<TransportResponse> {
+  async exchange(method: string, path: string, request: ApiClientRequest = {}): Promise<TransportResponse> {
     const { token, userAgent } = this.#options;
     const secret = await token?.();
     const headers: Record<string, string> = {
@@ -51,8 +51,8 @@ export class Door {
       ...(request.json === undefined ? {} : { "content-type": "application/json" }),
       ...request.headers,
     };
-    const patience = request.withinMs === undefined ? undefined : AbortSignal.timeout(request.withinMs);
-    const signals = [request.signal, patience].filter((signal) => signal !== undefined);
+    const timeout = request.withinMs === undefined ? undefined : AbortSignal.timeout(request.withinMs);
+    const signals = [request.signal, timeout].filter((signal) => signal !== undefined);
     try {
       return await this.#send({
         method,
@@ -64,27 +64,27 @@ export class Door {
       });
     } catch (cause) {
       if (request.signal?.aborted === true) throw cause;
-      if (patience?.aborted === true)
+      if (timeout?.aborted === true)
         throw new AdminApiError(0, `no answer from ${this.base.origin} within ${request.withinMs} ms`, { cause });
       throw unreachable(this.base.origin, cause);
     }
   }
 
   /** The JSON of a success in this shape. Rejects with `AdminApiError`. */
-  async ask<S extends z.ZodType>(shape: S, method: string, path: string, request: DoorRequest = {}): Promise<z.output<S>> {
+  async request<S extends z.ZodType>(shape: S, method: string, path: string, request: ApiClientRequest = {}): Promise<z.output<S>> {
     const response = await this.exchange(method, path, request);
     if (!isSuccess(response)) throw errorOf(response);
     return parsed(shape, response);
   }
 
   /** A success without a body of interest. Rejects with `AdminApiError`. */
-  async tell(method: string, path: string, request: DoorRequest = {}): Promise<TransportResponse> {
+  async send(method: string, path: string, request: ApiClientRequest = {}): Promise<TransportResponse> {
     const response = await this.exchange(method, path, request);
     if (!isSuccess(response)) throw errorOf(response);
     return response;
   }
 
-  #urlOf(path: string, query: DoorRequest["query"]): URL {
+  #urlOf(path: string, query: ApiClientRequest["query"]): URL {
     // Not through `new URL(path, base)`: keys may be `..`, and a base may have a path.
     const text = this.base.href.slice(0, -1) + path;
     const parameters = new URLSearchParams();

@@ -1,7 +1,7 @@
 /** Why: the callers' door of one runtime: call a handler, send to it, wait for what was sent, answer an awakeable. */
 import { z } from "zod";
 import { AdminApiError, errorOf, isRecord } from "./api-error.js";
-import { type CallOptions, Door, type DoorOptions, isSuccess, parsed, segment } from "./door.js";
+import { type ApiCallOptions, ApiClient, type ApiClientOptions, isSuccess, parsed, segment } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import type { TransportResponse } from "./transport.js";
 
@@ -12,7 +12,7 @@ export interface HandlerAddress {
   readonly handler: string;
 }
 
-export interface HandlerInput extends CallOptions {
+export interface HandlerInput extends ApiCallOptions {
   readonly body?: string | Uint8Array | undefined;
   /** `application/json` unless said otherwise; none without a body. */
   readonly contentType?: string | undefined;
@@ -25,7 +25,7 @@ export interface HandlerInput extends CallOptions {
 }
 
 /** What a handler answered. */
-export interface Outcome {
+export interface CallResult {
   /** Of HTTP, a success. */
   readonly status: number;
   readonly invocationId: string | undefined;
@@ -34,7 +34,7 @@ export interface Outcome {
 }
 
 const sentShape = z.looseObject({ invocationId: z.string(), status: z.string(), executionTime: z.string().optional() });
-export type Sent = z.infer<typeof sentShape>;
+export type SendResult = z.infer<typeof sentShape>;
 
 /** The invocation ran and failed, or nothing was invoked (`invocationId` undefined). */
 export class InvocationFailure extends AdminApiError {
@@ -58,34 +58,34 @@ export class InvocationFailure extends AdminApiError {
 }
 
 export class IngressClient {
-  readonly #door: Door;
+  readonly #api: ApiClient;
 
-  constructor(options: DoorOptions) {
-    this.#door = new Door(options);
+  constructor(options: ApiClientOptions) {
+    this.#api = new ApiClient(options);
   }
 
   /** Waits for the end, however long it takes. Rejects with `InvocationFailure`, or `AdminApiError` when nobody answers. */
-  async call(address: HandlerAddress, input: HandlerInput = {}): Promise<Outcome> {
+  async call(address: HandlerAddress, input: HandlerInput = {}): Promise<CallResult> {
     const { path, request } = callOf("call", address, input);
-    return outcomeOf(await this.#door.exchange("POST", path, request));
+    return outcomeOf(await this.#api.exchange("POST", path, request));
   }
 
   /** Resolves when it is accepted; `delay` such as `10s`. */
-  async send(address: HandlerAddress, input: HandlerInput = {}, delay?: string): Promise<Sent> {
+  async send(address: HandlerAddress, input: HandlerInput = {}, delay?: string): Promise<SendResult> {
     const { path, request } = callOf("send", address, input);
-    const response = await this.#door.exchange("POST", path, { ...request, query: { delay }, withinMs: ADMIN_REQUEST_MS });
+    const response = await this.#api.exchange("POST", path, { ...request, query: { delay }, withinMs: ADMIN_REQUEST_MS });
     if (!isSuccess(response)) throw new InvocationFailure(response);
     return parsed(sentShape, response);
   }
 
   /** Waits for the end of an invocation. */
-  async attach(invocationId: string, { signal }: CallOptions = {}): Promise<Outcome> {
-    return outcomeOf(await this.#door.exchange("GET", `/restate/attach/${segment(invocationId)}`, { signal }));
+  async attach(invocationId: string, { signal }: ApiCallOptions = {}): Promise<CallResult> {
+    return outcomeOf(await this.#api.exchange("GET", `/restate/attach/${segment(invocationId)}`, { signal }));
   }
 
   /** Its result; undefined while it runs. */
-  async output(invocationId: string, { signal }: CallOptions = {}): Promise<Outcome | undefined> {
-    const response = await this.#door.exchange("GET", `/restate/output/${segment(invocationId)}`, {
+  async output(invocationId: string, { signal }: ApiCallOptions = {}): Promise<CallResult | undefined> {
+    const response = await this.#api.exchange("GET", `/restate/output/${segment(invocationId)}`, {
       signal,
       withinMs: ADMIN_REQUEST_MS,
     });
@@ -96,12 +96,12 @@ export class IngressClient {
     id: string,
     body: string | Uint8Array | undefined,
     contentType: string,
-    { signal }: CallOptions = {},
+    { signal }: ApiCallOptions = {},
   ): Promise<void> {
     await this.#complete(id, "resolve", body, contentType, signal);
   }
 
-  async rejectAwakeable(id: string, reason: string, { signal }: CallOptions = {}): Promise<void> {
+  async rejectAwakeable(id: string, reason: string, { signal }: ApiCallOptions = {}): Promise<void> {
     await this.#complete(id, "reject", reason, "text/plain", signal);
   }
 
@@ -114,7 +114,7 @@ export class IngressClient {
   ): Promise<void> {
     const headers: Record<string, string> = body === undefined ? {} : { "content-type": contentType };
     const path = `/restate/awakeables/${segment(id)}/${how}`;
-    await this.#door.tell("POST", path, { body, headers, signal, withinMs: ADMIN_REQUEST_MS });
+    await this.#api.send("POST", path, { body, headers, signal, withinMs: ADMIN_REQUEST_MS });
   }
 }
 
@@ -141,7 +141,7 @@ function callOf(verb: "call" | "send", address: HandlerAddress, input: HandlerIn
   return { path: handlerPath(verb, address, input.scope), request: { body, headers, signal: input.signal } };
 }
 
-function outcomeOf(response: TransportResponse): Outcome {
+function outcomeOf(response: TransportResponse): CallResult {
   if (!isSuccess(response)) throw new InvocationFailure(response);
   const { status, body } = response;
   return { status, invocationId: response.header("x-restate-id"), contentType: response.header("content-type"), body };

@@ -66,9 +66,9 @@ describe("a filter", () => {
   test("lets nothing that is typed out of its literal", () => {
     const typed = anyText({ maxLength: 40 }).filter((text) => !text.includes("\0"));
     const quotes = fc.stringMatching(/^['")(; \-/*\\a-z]{0,20}$/);
-    const word = fc.oneof(typed, quotes);
+    const input = fc.oneof(typed, quotes);
     fc.assert(
-      fc.property(word, word, word, (a, b, c) => {
+      fc.property(input, input, input, (a, b, c) => {
         const plain = conditionOf({
           services: ["x", "y"],
           keys: ["x"],

@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 export const VERBS = ["cancel", "kill", "pause", "resume", "purge", "purge-journal", "restart-as-new"] as const;
-export type Verb = (typeof VERBS)[number];
+export type InvocationVerb = (typeof VERBS)[number];
 
 export const batchShape = z.looseObject({
   id: z.string(),

@@ -1,5 +1,5 @@
 /** Why: what people do to invocations, one or many, and what they ask about one. */
-import { type CallOptions, type Door, segment } from "./door.js";
+import { type ApiCallOptions, type ApiClient, segment } from "./door.js";
 import {
   type BatchResult,
   type BatchView,
@@ -15,44 +15,44 @@ import {
   restartedShape,
   type TimelineView,
   timelineShape,
-  type Verb,
+  type InvocationVerb,
 } from "./invocation-shapes.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
-import type { Row, Sql } from "./sql.js";
+import type { SqlRow, SqlApi } from "./sql.js";
 import { sqlText } from "./sql-text.js";
 
-export interface TimelineOptions extends CallOptions {
+export interface TimelineOptions extends ApiCallOptions {
   /** The first bytes of payloads too. */
   readonly payloads?: boolean;
   /** Journal index of the first step. */
   readonly fromStep?: number;
 }
 
-export class Invocations {
-  readonly #door: Door;
-  readonly #sql: Sql;
+export class InvocationsApi {
+  readonly #api: ApiClient;
+  readonly #sql: SqlApi;
 
-  constructor(door: Door, sql: Sql) {
-    this.#door = door;
+  constructor(api: ApiClient, sql: SqlApi) {
+    this.#api = api;
     this.#sql = sql;
   }
 
   /** Its row of `sys_invocation`; undefined when there is none. */
-  async row(id: string, options: CallOptions = {}): Promise<Row | undefined> {
+  async row(id: string, options: ApiCallOptions = {}): Promise<SqlRow | undefined> {
     return (await this.#sql.query(`SELECT * FROM sys_invocation WHERE id = ${sqlText(id)}`, options))[0];
   }
 
   /** Resolves with `done` when that is how it is now, `accepted` when it will be. Rejects with `AdminApiError`. */
   async apply(
-    verb: Exclude<Verb, "resume" | "restart-as-new">,
+    verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
     id: string,
-    options: CallOptions = {},
+    options: ApiCallOptions = {},
   ): Promise<"done" | "accepted"> {
     return this.#patch(verb, id, {}, options);
   }
 
   /** `deployment`: `keep` (default), `latest`, or an id. */
-  async resume(id: string, deployment: string | undefined, options: CallOptions = {}): Promise<void> {
+  async resume(id: string, deployment: string | undefined, options: ApiCallOptions = {}): Promise<void> {
     await this.#patch("resume", id, { deployment }, options);
   }
 
@@ -60,26 +60,26 @@ export class Invocations {
   async restart(
     id: string,
     choice: { from?: number | undefined; deployment?: string | undefined },
-    { signal }: CallOptions = {},
+    { signal }: ApiCallOptions = {},
   ): Promise<string> {
     const request = { query: { ...choice }, signal, withinMs: ADMIN_REQUEST_MS };
-    return (await this.#door.ask(restartedShape, "PATCH", `/invocations/${segment(id)}/restart-as-new`, request))
+    return (await this.#api.request(restartedShape, "PATCH", `/invocations/${segment(id)}/restart-as-new`, request))
       .new_invocation_id;
   }
 
   /** Cuts off the attempt that runs; another one follows. Rejects with `AdminApiError` 409 when none runs, and 404 where nobody may. */
-  crashAttempt(id: string, { signal }: CallOptions = {}): Promise<CrashedView> {
+  crashAttempt(id: string, { signal }: ApiCallOptions = {}): Promise<CrashedView> {
     const path = `/invocations/${segment(id)}/crash-attempt`;
-    return this.#door.ask(crashedShape, "POST", path, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.request(crashedShape, "POST", path, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  explain(id: string, { signal }: CallOptions = {}): Promise<ExplanationView> {
-    return this.#door.ask(explanationShape, "GET", `/invocations/${segment(id)}/explain`, { signal, withinMs: ADMIN_REQUEST_MS });
+  explain(id: string, { signal }: ApiCallOptions = {}): Promise<ExplanationView> {
+    return this.#api.request(explanationShape, "GET", `/invocations/${segment(id)}/explain`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   timeline(id: string, { signal, payloads, fromStep }: TimelineOptions = {}): Promise<TimelineView> {
     const query = { payloads: payloads === true ? true : undefined, from_step: fromStep };
-    return this.#door.ask(timelineShape, "GET", `/invocations/${segment(id)}/timeline`, {
+    return this.#api.request(timelineShape, "GET", `/invocations/${segment(id)}/timeline`, {
       query,
       signal,
       withinMs: ADMIN_REQUEST_MS,
@@ -87,19 +87,19 @@ export class Invocations {
   }
 
   async #patch(
-    verb: Verb,
+    verb: InvocationVerb,
     id: string,
     query: Readonly<Record<string, string | undefined>>,
-    { signal }: CallOptions,
+    { signal }: ApiCallOptions,
   ): Promise<"done" | "accepted"> {
     const request = { query, signal, withinMs: ADMIN_REQUEST_MS };
-    const { status } = await this.#door.tell("PATCH", `/invocations/${segment(id)}/${verb}`, request);
+    const { status } = await this.#api.send("PATCH", `/invocations/${segment(id)}/${verb}`, request);
     return status === 202 ? "accepted" : "done";
   }
 }
 
 export interface BatchStart {
-  readonly operation: Verb;
+  readonly operation: InvocationVerb;
   /** A condition over `sys_invocation`; excludes `ids`. */
   readonly filter?: string | undefined;
   readonly ids?: readonly string[] | undefined;
@@ -108,44 +108,44 @@ export interface BatchStart {
   readonly reason?: string | undefined;
 }
 
-export class Batches {
-  readonly #door: Door;
+export class BatchesApi {
+  readonly #api: ApiClient;
 
-  constructor(door: Door) {
-    this.#door = door;
+  constructor(api: ApiClient) {
+    this.#api = api;
   }
 
   /** How many it would be, and some of them; nothing is done. */
-  preview(start: BatchStart, { signal }: CallOptions = {}): Promise<DryRunView> {
+  preview(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<DryRunView> {
     const request = { json: { ...start, dry_run: true }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
-    return this.#door.ask(dryRunShape, "POST", "/invocations/batch", request);
+    return this.#api.request(dryRunShape, "POST", "/invocations/batch", request);
   }
 
-  begin(start: BatchStart, { signal }: CallOptions = {}): Promise<BatchView> {
-    return this.#door.ask(batchShape, "POST", "/invocations/batch", { json: start, signal, withinMs: ADMIN_REQUEST_MS });
+  begin(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<BatchView> {
+    return this.#api.request(batchShape, "POST", "/invocations/batch", { json: start, signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  async list({ signal }: CallOptions = {}): Promise<readonly BatchView[]> {
-    return (await this.#door.ask(batchListShape, "GET", "/invocations/batches", { signal, withinMs: ADMIN_REQUEST_MS })).batches;
+  async list({ signal }: ApiCallOptions = {}): Promise<readonly BatchView[]> {
+    return (await this.#api.request(batchListShape, "GET", "/invocations/batches", { signal, withinMs: ADMIN_REQUEST_MS })).batches;
   }
 
-  get(id: string, { signal }: CallOptions = {}): Promise<BatchView> {
-    return this.#door.ask(batchShape, "GET", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  get(id: string, { signal }: ApiCallOptions = {}): Promise<BatchView> {
+    return this.#api.request(batchShape, "GET", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** What is done stays done. */
-  cancel(id: string, { signal }: CallOptions = {}): Promise<BatchView> {
-    return this.#door.ask(batchShape, "DELETE", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  cancel(id: string, { signal }: ApiCallOptions = {}): Promise<BatchView> {
+    return this.#api.request(batchShape, "DELETE", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
   /** Results in pages; `next` is undefined after the last there is now. */
   async results(
     id: string,
     cursor?: string,
-    { signal }: CallOptions = {},
+    { signal }: ApiCallOptions = {},
   ): Promise<{ results: readonly BatchResult[]; next: string | undefined }> {
     const path = `/invocations/batches/${segment(id)}/results`;
-    const page = await this.#door.ask(batchResultsShape, "GET", path, { query: { cursor }, signal, withinMs: ADMIN_REQUEST_MS });
+    const page = await this.#api.request(batchResultsShape, "GET", path, { query: { cursor }, signal, withinMs: ADMIN_REQUEST_MS });
     return { results: page.results, next: page.next_cursor ?? undefined };
   }
 }

@@ -28,35 +28,35 @@ async function serve(answer: RequestListener): Promise<(request?: Partial<Transp
 }
 
 test("sends bodies with their length and gives the whole answer, whatever its status", async () => {
-  const ask = await serve((request, response) => {
+  const request = await serve((request, response) => {
     const { "content-length": length, "transfer-encoding": encoding } = request.headers;
     response.writeHead(418, { "x-a": "b" }).write(`${request.method} ${length} ${encoding} `);
     request.pipe(response);
   });
-  expect(await ask({ method: "POST", body: "häl" })).toBe("418 b POST 4 undefined häl");
-  expect(await ask()).toBe("418 b GET undefined undefined ");
+  expect(await request({ method: "POST", body: "häl" })).toBe("418 b POST 4 undefined häl");
+  expect(await request()).toBe("418 b GET undefined undefined ");
 });
 
 /** Closes each connection in the moment its second request comes. */
 function forgetful(): RequestListener {
-  const seen = new WeakSet<Socket>();
+  const usedSockets = new WeakSet<Socket>();
   return (request, response) => {
-    if (seen.has(request.socket)) return void request.socket.destroy();
-    seen.add(request.socket);
+    if (usedSockets.has(request.socket)) return void request.socket.destroy();
+    usedSockets.add(request.socket);
     response.end("here");
   };
 }
 
 test("asks again what may be asked twice when the server had closed the connection, and nothing else", async () => {
-  const ask = await serve(forgetful());
-  expect(await ask()).toBe("200 - here");
-  expect(await ask({ isRepeatable: true })).toBe("200 - here");
-  await expect(ask({ method: "POST", body: "1" })).rejects.toMatchObject({ code: "ECONNRESET" });
+  const request = await serve(forgetful());
+  expect(await request()).toBe("200 - here");
+  expect(await request({ isRepeatable: true })).toBe("200 - here");
+  await expect(request({ method: "POST", body: "1" })).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
 test("ends with the signal's reason", async () => {
   const reason = new Error("enough");
   const stop = new AbortController();
-  const ask = await serve(() => stop.abort(reason));
-  await expect(ask({ signal: stop.signal })).rejects.toBe(reason);
+  const request = await serve(() => stop.abort(reason));
+  await expect(request({ signal: stop.signal })).rejects.toBe(reason);
 });

@@ -5,10 +5,10 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { ANSWER_BYTES_MAX, SOCKETS_MAX } from "./limits.js";
-import { type Transport, type TransportRequest, type TransportResponse, tooLong } from "./transport.js";
+import { type ApiTransport, type TransportRequest, type TransportResponse, tooLong } from "./transport.js";
 
 export interface NodeTransport extends Disposable {
-  readonly send: Transport;
+  readonly send: ApiTransport;
 }
 
 export interface NodeTransportOptions {
@@ -27,7 +27,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     ...(options.trustsAnyCertificate === true ? { rejectUnauthorized: false } : {}),
   });
-  const send: Transport = async (request) => {
+  const send: ApiTransport = async (request) => {
     try {
       return await exchange(request, http, https);
     } catch (cause) {
@@ -47,8 +47,8 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
 
 class StaleSocket extends Error {}
 
-function exchange(wanted: TransportRequest, http: HttpAgent, https: HttpsAgent): Promise<TransportResponse> {
-  const { method, url, headers, body, signal } = wanted;
+function exchange(transportRequest: TransportRequest, http: HttpAgent, https: HttpsAgent): Promise<TransportResponse> {
+  const { method, url, headers, body, signal } = transportRequest;
   const isTls = url.protocol === "https:";
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };

@@ -1,8 +1,8 @@
 /** Why: the state of one key, read as bytes and replaced as a whole, guarded by its version. */
 import { AdminApiError } from "./api-error.js";
-import { type CallOptions, type Door, segment } from "./door.js";
+import { type ApiCallOptions, type ApiClient, segment } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
-import type { Sql } from "./sql.js";
+import type { SqlApi } from "./sql.js";
 import { sqlText } from "./sql-text.js";
 import { bytesOfHex, type StateMap, stateVersion } from "./state.js";
 
@@ -12,17 +12,17 @@ export interface KeyState {
   readonly version: string;
 }
 
-export class ObjectState {
-  readonly #door: Door;
-  readonly #sql: Sql;
+export class ObjectStateApi {
+  readonly #api: ApiClient;
+  readonly #sql: SqlApi;
 
-  constructor(door: Door, sql: Sql) {
-    this.#door = door;
+  constructor(api: ApiClient, sql: SqlApi) {
+    this.#api = api;
     this.#sql = sql;
   }
 
   /** Empty when there is none. */
-  async read(service: string, key: string, options: CallOptions = {}): Promise<KeyState> {
+  async read(service: string, key: string, options: ApiCallOptions = {}): Promise<KeyState> {
     const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
     const rows = await this.#sql.query(`SELECT key, value FROM state WHERE ${where}`, options);
     const entries = new Map(
@@ -35,7 +35,7 @@ export class ObjectState {
   async keys(
     service: string,
     limit: number,
-    options: CallOptions = {},
+    options: ApiCallOptions = {},
   ): Promise<readonly { key: string; entries: number; bytes: number }[]> {
     const rows = await this.#sql.query(
       `SELECT service_key, count(1) AS entries, sum(value_length) AS bytes FROM state WHERE service_name = ${sqlText(service)} ` +
@@ -58,7 +58,7 @@ export class ObjectState {
     key: string,
     entries: StateMap,
     version: string | undefined,
-    { signal }: CallOptions = {},
+    { signal }: ApiCallOptions = {},
   ): Promise<void> {
     const json = {
       version: version ?? null,
@@ -66,7 +66,7 @@ export class ObjectState {
       new_state: Object.fromEntries([...entries].map(([name, value]) => [name, Array.from(value)])),
     };
     try {
-      await this.#door.tell("POST", `/services/${segment(service)}/state`, { json, signal, withinMs: ADMIN_REQUEST_MS });
+      await this.#api.send("POST", `/services/${segment(service)}/state`, { json, signal, withinMs: ADMIN_REQUEST_MS });
     } catch (cause) {
       if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
       const advice = "It was changed meanwhile: read it again and repeat the change, or use --force.";

@@ -1,29 +1,29 @@
 /** Why: introspection in SQL, as rows of JSON. Columns that are null are absent from a row. */
 import { z } from "zod";
-import type { CallOptions, Door } from "./door.js";
+import type { ApiCallOptions, ApiClient } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 
-export type Row = Readonly<Record<string, unknown>>;
+export type SqlRow = Readonly<Record<string, unknown>>;
 
 const rowsShape = z.object({ rows: z.array(z.record(z.string(), z.unknown())) });
 
-export class Sql {
-  readonly #door: Door;
+export class SqlApi {
+  readonly #api: ApiClient;
 
-  constructor(door: Door) {
-    this.#door = door;
+  constructor(api: ApiClient) {
+    this.#api = api;
   }
 
   /** The rows of one statement. Times are RFC 3339, bytes hexadecimal digits. Rejects with `AdminApiError`. */
-  async query(statement: string, { signal }: CallOptions = {}): Promise<readonly Row[]> {
+  async query(statement: string, { signal }: ApiCallOptions = {}): Promise<readonly SqlRow[]> {
     const request = { json: { query: statement }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
-    return (await this.#door.ask(rowsShape, "POST", "/query", request)).rows;
+    return (await this.#api.request(rowsShape, "POST", "/query", request)).rows;
   }
 
   /** As `query`, but integers that JavaScript's numbers cannot hold come as `bigint`, where the runtime shows the digits they had. */
-  async exact(statement: string, { signal }: CallOptions = {}): Promise<readonly Row[]> {
+  async exact(statement: string, { signal }: ApiCallOptions = {}): Promise<readonly SqlRow[]> {
     const request = { json: { query: statement }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
-    const response = await this.#door.tell("POST", "/query", request);
+    const response = await this.#api.send("POST", "/query", request);
     return rowsShape.parse(JSON.parse(new TextDecoder().decode(response.body), exactInteger)).rows;
   }
 }

@@ -20,12 +20,12 @@ export interface TransportResponse {
 }
 
 /** Resolves with an answer of any status; rejects when there is none, or with the signal's reason. Redirects are not followed. */
-export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+export type ApiTransport = (request: TransportRequest) => Promise<TransportResponse>;
 
 /** Over `fetch`, for browsers and short-lived requests. Answers that take minutes to begin want `nodeTransport`. */
-export function fetchTransport(ask: typeof fetch = fetch): Transport {
+export function fetchTransport(fetchFn: typeof fetch = fetch): ApiTransport {
   return async ({ method, url, headers, body, signal }) => {
-    const response = await ask(url, {
+    const response = await fetchFn(url, {
       method,
       headers,
       redirect: "manual",

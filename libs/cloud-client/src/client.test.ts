@@ -6,19 +6,19 @@ import { CloudApiError, CloudClient } from "./client.js";
 const ACCOUNT = newAccountId(systemRandom);
 
 /** A client whose calls are answered with this. */
-function asking(answer: () => Response | Promise<Response>) {
-  const asked: { url: string; headers: Headers; body: unknown }[] = [];
-  const ask = async (url: unknown, init?: RequestInit): Promise<Response> => {
-    asked.push({ url: String(url), headers: new Headers(init?.headers), body: JSON.parse(String(init?.body)) });
+function clientAnswering(answer: () => Response | Promise<Response>) {
+  const requests: { url: string; headers: Headers; body: unknown }[] = [];
+  const fakeFetch = async (url: unknown, init?: RequestInit): Promise<Response> => {
+    requests.push({ url: String(url), headers: new Headers(init?.headers), body: JSON.parse(String(init?.body)) });
     return await answer();
   };
   const client = new CloudClient({
     baseUrl: "https://api.us.perdure.test/path",
     accessToken: () => new Secret("a.b.c"),
     userAgent: "test/1",
-    fetch: ask as typeof fetch,
+    fetch: fakeFetch as typeof fetch,
   });
-  return { client, asked };
+  return { client, requests };
 }
 
 async function errorOf(work: Promise<unknown>): Promise<CloudApiError> {
@@ -32,31 +32,31 @@ async function errorOf(work: Promise<unknown>): Promise<CloudApiError> {
 
 describe("the client of the Cloud API", () => {
   test("asks at the origin, with token and name, and checks the answer", async () => {
-    const { client, asked } = asking(() => Response.json({ environments: [], more: 1 }));
+    const { client, requests } = clientAnswering(() => Response.json({ environments: [], more: 1 }));
     expect(await client.account(ACCOUNT, "ListEnvironments", {})).toEqual({ environments: [] });
-    expect(asked).toMatchObject([{ url: `https://api.us.perdure.test/cloud/${ACCOUNT}/ListEnvironments`, body: {} }]);
-    expect([asked[0]?.headers.get("authorization"), asked[0]?.headers.get("user-agent")]).toEqual(["Bearer a.b.c", "test/1"]);
+    expect(requests).toMatchObject([{ url: `https://api.us.perdure.test/cloud/${ACCOUNT}/ListEnvironments`, body: {} }]);
+    expect([requests[0]?.headers.get("authorization"), requests[0]?.headers.get("user-agent")]).toEqual(["Bearer a.b.c", "test/1"]);
   });
 
   test("tells who refused, and why", async () => {
     const body = { code: 403, message: "You are not a member", restate_code: "PERD0403", request_id: "r1" };
-    const { client } = asking(() => Response.json(body, { status: 403 }));
+    const { client } = clientAnswering(() => Response.json(body, { status: 403 }));
     const error = await errorOf(client.user("ListAccounts", {}));
     expect([error.status, error.code, error.message, error.requestId]).toEqual([403, "PERD0403", "You are not a member", "r1"]);
   });
 
   test("knows what is no answer of a cloud: a proxy's page, another shape, silence", async () => {
     const page = "<h1>Bad gateway</h1>".repeat(100);
-    const proxy = await errorOf(asking(() => new Response(page, { status: 502 })).client.user("ListAccounts", {}));
+    const proxy = await errorOf(clientAnswering(() => new Response(page, { status: 502 })).client.user("ListAccounts", {}));
     expect([proxy.status, proxy.code, proxy.message.length]).toEqual([502, undefined, 300]);
-    const html = await errorOf(asking(() => new Response("<h1>Welcome</h1>")).client.user("ListAccounts", {}));
+    const html = await errorOf(clientAnswering(() => new Response("<h1>Welcome</h1>")).client.user("ListAccounts", {}));
     expect([html.status, html.message]).toEqual([200, expect.stringContaining("not valid JSON")]);
-    const other = await errorOf(asking(() => Response.json({ accounts: 1 })).client.user("ListAccounts", {}));
+    const other = await errorOf(clientAnswering(() => Response.json({ accounts: 1 })).client.user("ListAccounts", {}));
     expect(other.message).toContain("unexpected shape");
-    const silence = asking(() => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") })));
+    const silence = clientAnswering(() => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") })));
     const away = await errorOf(silence.client.user("ListAccounts", {}));
     expect([away.status, away.message]).toEqual([0, "https://api.us.perdure.test cannot be reached: ECONNREFUSED"]);
-    const given = asking(() => Promise.reject(new Error("stopped")));
+    const given = clientAnswering(() => Promise.reject(new Error("stopped")));
     await expect(given.client.user("ListAccounts", {}, { signal: AbortSignal.abort() })).rejects.toThrow("stopped");
   });
 });

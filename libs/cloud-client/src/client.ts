@@ -39,7 +39,7 @@ export interface CloudClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-export interface CallOptions {
+export interface CloudCallOptions {
   readonly signal?: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ export class CloudClient {
   async user<N extends keyof UserOperations>(
     name: N,
     body: RequestOf<UserOperations[N]>,
-    options: CallOptions = {},
+    options: CloudCallOptions = {},
   ): Promise<ResponseOf<UserOperations[N]>> {
     const response = await this.#post(`/cloud/${name}`, body, options);
     return parsed(userOperations[name].response, response) as ResponseOf<UserOperations[N]>;
@@ -65,7 +65,7 @@ export class CloudClient {
     accountId: AccountId,
     name: N,
     body: RequestOf<AccountOperations[N]>,
-    options: CallOptions = {},
+    options: CloudCallOptions = {},
   ): Promise<ResponseOf<AccountOperations[N]>> {
     const response = await this.#post(`/cloud/${accountId}/${name}`, body, options);
     return parsed(accountOperations[name].response, response) as ResponseOf<AccountOperations[N]>;
@@ -75,15 +75,15 @@ export class CloudClient {
   async exportAuditEvents(
     accountId: AccountId,
     body: z.input<typeof exportAuditEventsRequest>,
-    options: CallOptions = {},
+    options: CloudCallOptions = {},
   ): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#post(`/cloud/${accountId}/ExportAuditEvents`, body, options);
     if (response.body === null) throw new CloudApiError(response.status, "the answer is empty", undefined, undefined);
     return response.body;
   }
 
-  async #post(path: string, body: unknown, { signal }: CallOptions): Promise<Response> {
-    const { baseUrl, accessToken, userAgent, fetch: ask = fetch } = this.#options;
+  async #post(path: string, body: unknown, { signal }: CloudCallOptions): Promise<Response> {
+    const { baseUrl, accessToken, userAgent, fetch: fetchFn = fetch } = this.#options;
     const url = new URL(path, baseUrl);
     const headers: Record<string, string> = {
       "content-type": "application/json",
@@ -93,7 +93,7 @@ export class CloudClient {
     let response: Response;
     try {
       const init = { method: "POST", headers, body: JSON.stringify(body), redirect: "error" as const };
-      response = await ask(url, signal === undefined ? init : { ...init, signal });
+      response = await fetchFn(url, signal === undefined ? init : { ...init, signal });
     } catch (cause) {
       if (signal?.aborted === true) throw cause;
       const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);

@@ -16,7 +16,7 @@ const GRANT = { access_token: "a.b.c", token_type: "Bearer", refresh_token: "rt_
 function scene(answers: readonly (object | "away" | "html")[]) {
   let nowMs = 0;
   const waits: number[] = [];
-  const asked: [string, Record<string, string>][] = [];
+  const requests: [string, Record<string, string>][] = [];
   const clock: Clock = {
     nowMs: () => nowMs,
     monotonicMs: () => nowMs,
@@ -28,15 +28,15 @@ function scene(answers: readonly (object | "away" | "html")[]) {
     },
   };
   const left = [...answers];
-  const ask = async (url: unknown, init?: RequestInit): Promise<Response> => {
-    asked.push([String(url), Object.fromEntries(init?.body as URLSearchParams)]);
+  const fakeFetch = async (url: unknown, init?: RequestInit): Promise<Response> => {
+    requests.push([String(url), Object.fromEntries(init?.body as URLSearchParams)]);
     const answer = left.shift();
     if (answer === "away" || answer === undefined) throw new TypeError("fetch failed");
     if (answer === "html") return new Response("<h1>Bad gateway</h1>", { status: 502 });
     return Response.json(answer, { status: "error" in answer ? 400 : 200 });
   };
-  const client = new OAuthClient({ baseUrl: "https://api.perdure.test/x", clock, fetch: ask as typeof fetch });
-  return { client, waits, asked };
+  const client = new OAuthClient({ baseUrl: "https://api.perdure.test/x", clock, fetch: fakeFetch as typeof fetch });
+  return { client, waits, requests };
 }
 
 const never = new AbortController().signal;
@@ -45,7 +45,7 @@ const problemOf = (work: Promise<unknown>) => work.then(String, (error: OAuthCli
 describe("login of a device", () => {
   test("polls as often as it may, and more slowly when told or when nobody answers", async () => {
     const pending = { error: "authorization_pending" };
-    const { client, waits, asked } = scene([DEVICE, pending, { error: "slow_down" }, pending, "away", GRANT]);
+    const { client, waits, requests } = scene([DEVICE, pending, { error: "slow_down" }, pending, "away", GRANT]);
     const login = await client.begin("laptop");
     expect(login).toMatchObject({ userCode: "BCDF-GHJK", intervalMs: 5_000, expiresAtMs: 600_000 });
     const tokens = await client.approved(login, never);
@@ -54,9 +54,9 @@ describe("login of a device", () => {
     expect(tokens.expiresAtMs).toBe(45_000 + 43_200_000);
     const scope = "openid offline_access";
     const begin = { client_id: "perdure-cli", scope, device_name: "laptop" };
-    expect(asked[0]).toEqual(["https://api.perdure.test/oauth/device_authorization", begin]);
+    expect(requests[0]).toEqual(["https://api.perdure.test/oauth/device_authorization", begin]);
     const poll = { client_id: "perdure-cli", grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code: "dc_1" };
-    expect(asked[1]).toEqual(["https://api.perdure.test/oauth/token", poll]);
+    expect(requests[1]).toEqual(["https://api.perdure.test/oauth/token", poll]);
   });
 
   test("ends when it is denied, when it expires, when nobody decides in time, and when it is given up", async () => {
@@ -84,10 +84,10 @@ describe("login of a device", () => {
   });
 
   test("new tokens for an old one, and their end", async () => {
-    const { client, asked } = scene([GRANT, {}]);
+    const { client, requests } = scene([GRANT, {}]);
     expect((await client.refresh(new Secret("rt_0"))).refreshToken.reveal()).toBe("rt_1");
     await client.revoke(new Secret("rt_1"));
-    expect(asked.map(([, fields]) => fields)).toEqual([
+    expect(requests.map(([, fields]) => fields)).toEqual([
       { client_id: "perdure-cli", grant_type: "refresh_token", refresh_token: "rt_0" },
       { client_id: "perdure-cli", token: "rt_1" },
     ]);

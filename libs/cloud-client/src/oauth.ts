@@ -40,7 +40,7 @@ export interface DeviceLogin {
   readonly intervalMs: number;
 }
 
-export interface Tokens {
+export interface OAuthTokens {
   readonly accessToken: Secret;
   readonly refreshToken: Secret;
   readonly expiresAtMs: number;
@@ -79,7 +79,7 @@ export class OAuthClient {
   }
 
   /** Waits until somebody decides. Rejects with `OAuthClientError`: `access_denied`, `expired_token` …; with the signal's reason. */
-  async approved(login: DeviceLogin, signal: AbortSignal): Promise<Tokens> {
+  async approved(login: DeviceLogin, signal: AbortSignal): Promise<OAuthTokens> {
     let intervalMs = login.intervalMs;
     for (;;) {
       await this.#wait(intervalMs, signal);
@@ -96,7 +96,7 @@ export class OAuthClient {
   }
 
   /** The old refresh token is used up: keep the new one before anything else. Rejects with `OAuthClientError`: `invalid_grant` … */
-  refresh(refreshToken: Secret, signal?: AbortSignal): Promise<Tokens> {
+  refresh(refreshToken: Secret, signal?: AbortSignal): Promise<OAuthTokens> {
     return this.#token({ grant_type: "refresh_token", refresh_token: refreshToken.reveal() }, signal);
   }
 
@@ -105,7 +105,7 @@ export class OAuthClient {
     await this.#post("/oauth/revoke", { token: token.reveal() }, z.object({}), signal);
   }
 
-  async #token(fields: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<Tokens> {
+  async #token(fields: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<OAuthTokens> {
     const answer = await this.#post("/oauth/token", fields, tokensShape, signal);
     return {
       accessToken: new Secret(answer.access_token),
@@ -120,7 +120,7 @@ export class OAuthClient {
     shape: S,
     signal: AbortSignal | undefined,
   ): Promise<z.output<S>> {
-    const { baseUrl, userAgent, fetch: ask = fetch } = this.#options;
+    const { baseUrl, userAgent, fetch: fetchFn = fetch } = this.#options;
     const url = new URL(path, baseUrl);
     const init: RequestInit = {
       method: "POST",
@@ -131,7 +131,7 @@ export class OAuthClient {
     let response: Response;
     let body: unknown;
     try {
-      response = await ask(url, signal === undefined ? init : { ...init, signal });
+      response = await fetchFn(url, signal === undefined ? init : { ...init, signal });
     } catch (cause) {
       if (signal?.aborted === true) throw cause;
       throw new OAuthClientError("unreachable", `${url.origin} cannot be reached`, cause);
@@ -148,8 +148,8 @@ export class OAuthClient {
       throw new OAuthClientError("unexpected", `${url.origin} answered in an unexpected shape: ${parsed.error.message}`);
     }
     const problem = problemShape.safeParse(body).data;
-    const told = problem?.error_description ?? `${url.origin} answered ${response.status}`;
-    throw new OAuthClientError(problem?.error ?? "unexpected", told);
+    const message = problem?.error_description ?? `${url.origin} answered ${response.status}`;
+    throw new OAuthClientError(problem?.error ?? "unexpected", message);
   }
 
   async #wait(delayMs: number, signal: AbortSignal): Promise<void> {

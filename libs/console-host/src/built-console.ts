@@ -12,7 +12,7 @@ import { ALL_BYTES_MAX, DEPTH_MAX, FILE_BYTES_MAX, FILES_MAX } from "./limits.js
 export type Encoding = "br" | "gzip" | "identity";
 
 /** One encoding of a file. */
-export interface Form {
+export interface EncodedFile {
   readonly encoding: Encoding;
   readonly bytes: Buffer;
   /** A strong validator, with its quotes; encodings of one file have different ones (RFC 9110 §8.8.3.3). */
@@ -24,7 +24,7 @@ export interface BuiltFile {
   /** Its name changes with its content, so it may be kept for ever. */
   readonly isImmutable: boolean;
   /** The best first; identity is the last and always there. */
-  readonly forms: readonly Form[];
+  readonly forms: readonly EncodedFile[];
 }
 
 export interface BuiltConsole {
@@ -86,7 +86,7 @@ function isFormOf(path: string, suffix: string, read: ReadonlyMap<string, Buffer
 
 function builtFile(path: string, bytes: Buffer, read: ReadonlyMap<string, Buffer>): BuiltFile {
   const digest = createHash("sha256").update(bytes).digest("base64url").slice(0, DIGEST_CHARS);
-  const forms: Form[] = [];
+  const forms: EncodedFile[] = [];
   for (const [encoding, suffix] of COMPRESSED) {
     const compressed = read.get(path + suffix);
     if (compressed !== undefined && compressed.length < bytes.length) {
@@ -108,11 +108,11 @@ const DIGEST_CHARS = 22;
 async function readAll(directory: string): Promise<ReadonlyMap<string, Buffer>> {
   const read = new Map<string, Buffer>();
   let left = ALL_BYTES_MAX;
-  const visit = async (below: string, depth: number): Promise<void> => {
+  const readFolder = async (below: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw tooMuch(directory, `folders ${DEPTH_MAX} deep`);
     for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
       const path = below === "" ? entry.name : `${below}/${entry.name}`;
-      if (entry.isDirectory()) await visit(path, depth + 1);
+      if (entry.isDirectory()) await readFolder(path, depth + 1);
       if (!entry.isFile()) continue;
       if (read.size >= FILES_MAX) throw tooMuch(directory, `${FILES_MAX} files`);
       const bytes = await readOne(join(directory, path), Math.min(left, FILE_BYTES_MAX));
@@ -122,7 +122,7 @@ async function readAll(directory: string): Promise<ReadonlyMap<string, Buffer>> 
     }
   };
   try {
-    await visit("", 1);
+    await readFolder("", 1);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT" && read.size === 0) return read;
     throw cause;

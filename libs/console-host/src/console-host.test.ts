@@ -33,10 +33,10 @@ interface Answer {
   readonly body: Buffer;
 }
 
-type Ask = (path: string, headers?: Record<string, string>, method?: string) => Promise<Answer>;
+type RequestFunction = (path: string, headers?: Record<string, string>, method?: string) => Promise<Answer>;
 
 /** Answers 599 what the console does not take. */
-async function serve(host: ConsoleHost | undefined): Promise<Ask> {
+async function serve(host: ConsoleHost | undefined): Promise<RequestFunction> {
   const server = createServer((req, res) => {
     if (host?.handle(req, res, BOOT) !== true) res.writeHead(599).end();
   });
@@ -57,7 +57,7 @@ async function serve(host: ConsoleHost | undefined): Promise<Ask> {
     });
 }
 
-async function open(): Promise<Ask> {
+async function open(): Promise<RequestFunction> {
   return await serve(await openConsole(tiny.directory, OPTIONS));
 }
 
@@ -72,8 +72,8 @@ describe("the page", () => {
     "/ui/../../etc/passwd",
     "/ui/%2e%2e%2findex.html",
   ])("is what %s shows", async (path) => {
-    const ask = await open();
-    const { status, headers, body } = await ask(path);
+    const request = await open();
+    const { status, headers, body } = await request(path);
     expect([status, headers["content-type"], headers["cache-control"]]).toEqual([200, "text/html; charset=utf-8", "no-cache"]);
     expect(body.toString()).toContain('<base href="/ui/">');
     expect(headers["content-length"]).toBe(String(body.length));
@@ -81,10 +81,10 @@ describe("the page", () => {
   });
 
   test("lets only scripts with its own nonce run, which is another one each time", async () => {
-    const ask = await open();
+    const request = await open();
     const nonces = new Set<string>();
     for (let i = 0; i < 20; i++) {
-      const { headers, body } = await ask("/ui/");
+      const { headers, body } = await request("/ui/");
       const nonce = /'nonce-([\w-]{22})'/.exec(headers["content-security-policy"] as string)?.[1] ?? "none";
       nonces.add(nonce);
       expect(headers["content-security-policy"]).toBe(
@@ -100,8 +100,8 @@ describe("the page", () => {
   });
 
   test("says what may be done with it", async () => {
-    const ask = await open();
-    const { headers } = await ask("/ui/");
+    const request = await open();
+    const { headers } = await request("/ui/");
     expect(headers).toMatchObject({
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
@@ -114,11 +114,11 @@ describe("the page", () => {
   });
 
   test("is told its start as JSON that cannot leave its element", async () => {
-    const ask = await open();
-    const text = (await ask("/ui/")).body.toString();
-    const told = /<script type="application\/json" id="boot">(.*?)<\/script>/s.exec(text)?.[1] ?? "";
-    expect(JSON.parse(told)).toEqual(BOOT);
-    expect(told).not.toMatch(/[<>&\u2028]/);
+    const request = await open();
+    const text = (await request("/ui/")).body.toString();
+    const bootJson = /<script type="application\/json" id="boot">(.*?)<\/script>/s.exec(text)?.[1] ?? "";
+    expect(JSON.parse(bootJson)).toEqual(BOOT);
+    expect(bootJson).not.toMatch(/[<>&\u2028]/);
     expect(text.match(/<\/script>/g)).toHaveLength(2);
   });
 
@@ -136,12 +136,12 @@ describe("the page", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     closing.push(() => new Promise((resolve) => server.close(resolve)));
     const { port } = server.address() as AddressInfo;
-    const ask = (origin: string) => fetch(`http://127.0.0.1:${port}/ui/`, { headers: { "x-origin": origin } });
-    expect((await ask("http://box:8080")).headers.get("content-security-policy")).toContain(
+    const request = (origin: string) => fetch(`http://127.0.0.1:${port}/ui/`, { headers: { "x-origin": origin } });
+    expect((await request("http://box:8080")).headers.get("content-security-policy")).toContain(
       "connect-src 'self' http://box:8080;",
     );
     for (const origin of ["*", "http://a; script-src *", "http://a b", "http://a/", "'unsafe-inline'"]) {
-      expect((await ask(origin)).status).toBe(500);
+      expect((await request(origin)).status).toBe(500);
     }
     expect(refused).toHaveLength(5);
   });
@@ -160,33 +160,33 @@ describe("assets", () => {
     [undefined, "zstd"],
     [undefined, "br;q=0, gzip;q=0, identity;q=0"],
   ])("come as %s for who accepts %j", async (encoding, accepted) => {
-    const ask = await open();
-    const { status, headers, body } = await ask(SCRIPT, { "accept-encoding": accepted });
+    const request = await open();
+    const { status, headers, body } = await request(SCRIPT, { "accept-encoding": accepted });
     expect([status, headers["content-encoding"], headers.vary]).toEqual([200, encoding, "accept-encoding"]);
     const plain = encoding === "br" ? brotliDecompressSync(body) : encoding === "gzip" ? gunzipSync(body) : body;
     expect(plain.toString()).toBe(TINY_SCRIPT);
   });
 
   test("with a hash in their name are kept for ever, others are asked for again", async () => {
-    const ask = await open();
-    const script = await ask(SCRIPT);
+    const request = await open();
+    const script = await request(SCRIPT);
     expect(script.headers).toMatchObject({
       "content-type": "text/javascript; charset=utf-8",
       "cache-control": "public, max-age=31536000, immutable",
       "x-content-type-options": "nosniff",
       "cross-origin-resource-policy": "same-origin",
     });
-    const icon = await ask("/ui/favicon.svg");
+    const icon = await request("/ui/favicon.svg");
     expect(icon.headers).toMatchObject({ "content-type": "image/svg+xml", "cache-control": "no-cache" });
     expect(icon.headers).not.toHaveProperty("vary");
   });
 
   test("are not sent to who has them, in the form they would get", async () => {
-    const ask = await open();
-    const first = await ask(SCRIPT, { "accept-encoding": "br" });
+    const request = await open();
+    const first = await request(SCRIPT, { "accept-encoding": "br" });
     const etag = first.headers.etag as string;
-    for (const known of [etag, `"x", W/${etag}`, "*"]) {
-      const again = await ask(SCRIPT, { "accept-encoding": "br", "if-none-match": known });
+    for (const validator of [etag, `"x", W/${etag}`, "*"]) {
+      const again = await request(SCRIPT, { "accept-encoding": "br", "if-none-match": validator });
       expect([again.status, again.body.length, again.headers.etag, again.headers.vary]).toEqual([
         304,
         0,
@@ -195,39 +195,39 @@ describe("assets", () => {
       ]);
       expect(again.headers["cache-control"]).toBe(first.headers["cache-control"]);
     }
-    expect((await ask(SCRIPT, { "accept-encoding": "gzip", "if-none-match": etag })).status).toBe(200);
-    expect((await ask(SCRIPT, { "accept-encoding": "br", "if-none-match": '"other"' })).status).toBe(200);
+    expect((await request(SCRIPT, { "accept-encoding": "gzip", "if-none-match": etag })).status).toBe(200);
+    expect((await request(SCRIPT, { "accept-encoding": "br", "if-none-match": '"other"' })).status).toBe(200);
   });
 
   test("that do not exist are no page", async () => {
-    const ask = await open();
+    const request = await open();
     for (const path of ["/ui/assets/gone-12345678.js", "/ui/assets/../index.html", "/ui/assets/%2e%2e/secret"]) {
-      const { status, headers } = await ask(path);
+      const { status, headers } = await request(path);
       expect([status, headers["content-type"], headers["cache-control"]]).toEqual([404, "text/plain; charset=utf-8", "no-store"]);
     }
   });
 
   test("compressed forms have no address of their own", async () => {
-    const ask = await open();
-    expect((await ask(`${SCRIPT}.br`)).status).toBe(404);
+    const request = await open();
+    expect((await request(`${SCRIPT}.br`)).status).toBe(404);
   });
 });
 
 describe("requests", () => {
   test("HEAD says what GET would", async () => {
-    const ask = await open();
+    const request = await open();
     for (const path of [SCRIPT, "/ui/"]) {
-      const [head, get] = [await ask(path, {}, "HEAD"), await ask(path)];
+      const [head, get] = [await request(path, {}, "HEAD"), await request(path)];
       expect([head.status, head.body.length, head.headers["content-length"]]).toEqual([200, 0, get.headers["content-length"]]);
       expect(Object.keys(head.headers)).toEqual(Object.keys(get.headers));
     }
   });
 
   test("that are encoded find what they name, and nonsense is refused", async () => {
-    const ask = await open();
-    expect((await ask("/ui/assets%2Findex%2DAbCd_123.js")).headers["content-type"]).toBe("text/javascript; charset=utf-8");
-    expect((await ask("/ui/%ff")).status).toBe(400);
-    expect((await ask("/ui/%00")).status).toBe(200); // The page says that it knows no such address.
+    const request = await open();
+    expect((await request("/ui/assets%2Findex%2DAbCd_123.js")).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    expect((await request("/ui/%ff")).status).toBe(400);
+    expect((await request("/ui/%00")).status).toBe(200); // The page says that it knows no such address.
   });
 
   test.each([
@@ -238,8 +238,8 @@ describe("requests", () => {
     ["GET", "/services"],
     ["GET", "http://a/ui/"],
   ])("%s %s are somebody else's", async (method, path) => {
-    const ask = await open();
-    expect((await ask(path, {}, method)).status).toBe(599);
+    const request = await open();
+    expect((await request(path, {}, method)).status).toBe(599);
   });
 
   test("of HTTP/2 are answered alike", async () => {
@@ -274,11 +274,11 @@ describe("the directory", () => {
     await writeFile(join(elsewhere.directory, "secret.txt"), "secret");
     await symlink(join(elsewhere.directory, "secret.txt"), join(tiny.directory, "assets", "secret.txt"));
     await symlink(elsewhere.directory, join(tiny.directory, "assets", "more"));
-    const ask = await open();
+    const request = await open();
     await writeFile(join(tiny.directory, "favicon.svg"), "<changed/>");
-    expect((await ask("/ui/assets/secret.txt")).status).toBe(404);
-    expect((await ask("/ui/assets/more/secret.txt")).status).toBe(404);
-    expect((await ask("/ui/favicon.svg")).body.toString()).toBe("<svg/>");
+    expect((await request("/ui/assets/secret.txt")).status).toBe(404);
+    expect((await request("/ui/assets/more/secret.txt")).status).toBe(404);
+    expect((await request("/ui/favicon.svg")).body.toString()).toBe("<svg/>");
   });
 
   test("that is not the console's is refused", async () => {

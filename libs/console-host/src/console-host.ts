@@ -12,7 +12,7 @@ import { newNonce, type PageTemplate, pageTemplate, policyOf } from "./page.js";
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
-export interface ConsoleOptions {
+export interface ConsoleHostOptions {
   /** Path where the console is: `/` or `/ui/`. */
   readonly base: string;
   readonly csp: {
@@ -33,12 +33,12 @@ export interface ConsoleHost {
  * Reads the built console. Undefined when it has not been built. Rejects with OPS0001 when the directory holds something else, or an option
  * could change what the policy says.
  */
-export async function openConsole(directory: string, { base, csp }: ConsoleOptions): Promise<ConsoleHost | undefined> {
+export async function openConsole(directory: string, { base, csp }: ConsoleHostOptions): Promise<ConsoleHost | undefined> {
   if (!BASE.test(base)) throw new PerdureError("OPS0001", `'${base}' is no path that begins and ends with a slash`);
   checkOrigins(csp.connect);
   const built = await builtConsole(directory);
   if (built === undefined) return undefined;
-  return new Host(pageTemplate(built.page, base), built.files, base, csp.connect);
+  return new FileConsoleHost(pageTemplate(built.page, base), built.files, base, csp.connect);
 }
 
 const BASE = /^\/(?:[\w.-]+\/)*$/;
@@ -68,7 +68,7 @@ const PERMISSIONS =
 /** Where the build puts what has a hash in its name: a page in their place would be taken for a script. */
 const ASSETS = "assets/";
 
-class Host implements ConsoleHost {
+class FileConsoleHost implements ConsoleHost {
   readonly #page: PageTemplate;
   readonly #files: ReadonlyMap<string, BuiltFile>;
   readonly #base: string;

@@ -1,14 +1,14 @@
 /** Why: which of the forms a file was built in suits the caller (RFC 9110 §12.5.3), and whether they have it already (§13.1.2). */
-import type { Form } from "./built-console.js";
+import type { EncodedFile } from "./built-console.js";
 import { HEADER_CHARS_MAX } from "./limits.js";
 
 /**
  * Of `forms`, best first, the one with the greatest weight; equal weights leave the order. Identity is what there is for who accepts
  * nothing of it: an answer that can be read by most beats none (§12.5.3 allows it).
  */
-export function formFor(forms: readonly Form[], acceptEncoding: string | undefined): Form {
+export function formFor(forms: readonly EncodedFile[], acceptEncoding: string | undefined): EncodedFile {
   const weights = weightsOf(acceptEncoding ?? "");
-  const identity = forms.at(-1) as Form;
+  const identity = forms.at(-1) as EncodedFile;
   let best = identity;
   let bestWeight = weights.get("identity") ?? 0;
   for (const form of forms) {

@@ -2,7 +2,7 @@
 import type { Clock } from "@perdure/base";
 import { VERSION } from "@perdure/role/version";
 import type { Command } from "commander";
-import { Session } from "./cloud/session.js";
+import { LoginSession } from "./cloud/session.js";
 import { CredentialsStore, OfficialConfig, officialPaths, ownFolder } from "./config/index.js";
 import { type SelectedEnvironment, selectEnvironment } from "./environment.js";
 import { type ExitCode, fail } from "./errors.js";
@@ -41,7 +41,7 @@ export class Context {
   readonly fetch: typeof fetch;
   /** Tokens of logins; most commands ask `environment().credential` instead. */
   readonly store: CredentialsStore;
-  readonly session: Session;
+  readonly session: LoginSession;
   readonly #ports: ContextPorts;
   readonly #flags: () => GlobalFlags;
   #output: Output | undefined;
@@ -56,7 +56,7 @@ export class Context {
     this.signal = ports.signal;
     this.fetch = ports.fetch;
     this.store = new CredentialsStore(ownFolder(ports.variables), ports.clock);
-    this.session = new Session({
+    this.session = new LoginSession({
       store: this.store,
       official: () => this.official,
       variables: ports.variables,
@@ -94,12 +94,12 @@ export class Context {
   }
 
   /** The value of `--env`, for commands that make profiles. */
-  get askedEnvironment(): string | undefined {
+  get requestedEnvironment(): string | undefined {
     return this.#flags().env;
   }
 
   /** The value of `--account`, or of its variable. */
-  get askedAccount(): string | undefined {
+  get requestedAccount(): string | undefined {
     return this.#flags().account ?? this.variables.find("PERDURE_ACCOUNT")?.value;
   }
 
@@ -128,4 +128,4 @@ export class Context {
 }
 
 /** What a group of commands is: it adds them to the program. */
-export type Register = (program: Command, context: Context) => void;
+export type RegisterCommands = (program: Command, context: Context) => void;

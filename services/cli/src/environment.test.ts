@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
-import { Session } from "./cloud/session.js";
+import { LoginSession } from "./cloud/session.js";
 import { CredentialsStore, OfficialConfig, officialPaths, ownFolder } from "./config/index.js";
 import { selectEnvironment } from "./environment.js";
 import { Variables } from "./variables.js";
@@ -42,14 +42,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-function select(asked: string | undefined, shell: Record<string, string> = {}, file: Record<string, string> = {}) {
+function select(requestedName: string | undefined, shell: Record<string, string> = {}, file: Record<string, string> = {}) {
   const variables = new Variables({ HOME: home, ...shell }, file);
   const store = new CredentialsStore(ownFolder(variables), systemClock);
   const official = new OfficialConfig(officialPaths(variables, undefined), systemClock);
   const never: typeof fetch = () => Promise.reject(new Error("nobody is asked"));
-  const session = new Session({ store, official: () => official, variables, clock: systemClock, userAgent: "t", fetch: never });
+  const session = new LoginSession({ store, official: () => official, variables, clock: systemClock, userAgent: "t", fetch: never });
   const warnings: string[] = [];
-  const environment = selectEnvironment(asked, { variables, official, session, store, warn: (line) => warnings.push(line) });
+  const environment = selectEnvironment(requestedName, { variables, official, session, store, warn: (line) => warnings.push(line) });
   const shown = async (url = environment.adminUrl) => (await environment.credential(url))?.reveal();
   return { environment, shown, warnings };
 }

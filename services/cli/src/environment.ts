@@ -3,11 +3,11 @@
  * hosts it was issued for; wherever else an address leads, nothing is sent (cloud.md §1.1, T34).
  */
 import { Secret } from "@perdure/base";
-import type { Session } from "./cloud/session.js";
+import type { LoginSession } from "./cloud/session.js";
 import { originOf } from "./cloud/session.js";
 import type { CredentialsStore, OfficialConfig, Profile } from "./config/index.js";
 import { FAILED, fail } from "./errors.js";
-import type { Variable, Variables } from "./variables.js";
+import type { EnvironmentVariable, Variables } from "./variables.js";
 
 export const LOCAL = "local";
 const LOCAL_ADMIN = "http://localhost:9070";
@@ -36,22 +36,22 @@ export interface SelectedEnvironment {
 export interface SelectionPorts {
   readonly variables: Variables;
   readonly official: OfficialConfig;
-  readonly session: Session;
+  readonly session: LoginSession;
   readonly store: CredentialsStore;
   /** Told once, when an address gets no credential although there is one. */
   readonly warn: (line: string) => void;
 }
 
-interface Address {
+interface SourcedUrl {
   readonly url: string;
   /** The variable that said so; undefined for what the profile says. */
-  readonly from: Variable | undefined;
+  readonly from: EnvironmentVariable | undefined;
 }
 
 /** `asked`: the value of `--env`. Ends the command when there is no profile of that name. */
-export function selectEnvironment(asked: string | undefined, ports: SelectionPorts): SelectedEnvironment {
+export function selectEnvironment(requestedName: string | undefined, ports: SelectionPorts): SelectedEnvironment {
   const { variables, official } = ports;
-  const { name, chosenBy } = nameOf(asked, variables, official);
+  const { name, chosenBy } = nameOf(requestedName, variables, official);
   const profile = official.profile(name);
   if (profile === undefined && name !== LOCAL) {
     const names = [LOCAL, ...official.profiles().map((one) => one.name)];
@@ -76,8 +76,8 @@ export function selectEnvironment(asked: string | undefined, ports: SelectionPor
   };
 }
 
-function nameOf(asked: string | undefined, variables: Variables, official: OfficialConfig): { name: string; chosenBy: string } {
-  if (asked !== undefined) return { name: asked, chosenBy: "--env" };
+function nameOf(requestedName: string | undefined, variables: Variables, official: OfficialConfig): { name: string; chosenBy: string } {
+  if (requestedName !== undefined) return { name: requestedName, chosenBy: "--env" };
   const variable = variables.find("PERDURE_ENVIRONMENT", "RESTATE_ENVIRONMENT");
   if (variable !== undefined) return { name: variable.value, chosenBy: placeOf(variable) };
   const active = official.activeName();
@@ -87,21 +87,21 @@ function nameOf(asked: string | undefined, variables: Variables, official: Offic
 
 const PORTS = { admin: 9070, ingress: 8080 } as const;
 
-function addressOf(door: "admin" | "ingress", profile: Profile | undefined, variables: Variables): Address {
-  const capitals = door.toUpperCase();
+function addressOf(api: "admin" | "ingress", profile: Profile | undefined, variables: Variables): SourcedUrl {
+  const capitals = api.toUpperCase();
   const given = variables.find(`PERDURE_${capitals}_URL`, `RESTATE_${capitals}_URL`);
   if (given !== undefined) return { url: baseUrlOf(given.value, placeOf(given)), from: given };
   const host = variables.find("PERDURE_HOST", "RESTATE_HOST");
   if (host !== undefined) {
     const scheme = variables.find("PERDURE_HOST_SCHEME", "RESTATE_HOST_SCHEME")?.value ?? "http";
-    return { url: baseUrlOf(`${scheme}://${host.value}:${PORTS[door]}`, placeOf(host)), from: host };
+    return { url: baseUrlOf(`${scheme}://${host.value}:${PORTS[api]}`, placeOf(host)), from: host };
   }
-  const own = door === "admin" ? profile?.adminUrl : profile?.ingressUrl;
+  const own = api === "admin" ? profile?.adminUrl : profile?.ingressUrl;
   if (own !== undefined) return { url: baseUrlOf(own, `profile '${profile?.name}'`), from: undefined };
   if (profile?.isCloud === true) {
-    fail(FAILED, `The profile '${profile.name}' has no ${door} address`, `Write it again: perdure env configure ${profile.name}`);
+    fail(FAILED, `The profile '${profile.name}' has no ${api} address`, `Write it again: perdure env configure ${profile.name}`);
   }
-  return { url: door === "admin" ? LOCAL_ADMIN : LOCAL_INGRESS, from: undefined };
+  return { url: api === "admin" ? LOCAL_ADMIN : LOCAL_INGRESS, from: undefined };
 }
 
 /** `host:port` without a scheme is plain HTTP, as in the official command line. */
@@ -111,7 +111,7 @@ function baseUrlOf(text: string, place: string): string {
   return url.replace(/\/+$/, "");
 }
 
-function placeOf({ name, source }: Variable): string {
+function placeOf({ name, source }: EnvironmentVariable): string {
   return source === "shell" ? name : `${name} of .env`;
 }
 
@@ -123,7 +123,7 @@ function isLoopback(url: string): boolean {
 
 interface Bound {
   readonly profile: Profile | undefined;
-  readonly addresses: readonly Address[];
+  readonly addresses: readonly SourcedUrl[];
 }
 
 function credentialsOf({ profile, addresses }: Bound, ports: SelectionPorts): SelectedEnvironment["credential"] {

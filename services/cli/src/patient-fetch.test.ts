@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
-import { patientFetch } from "./patient-fetch.js";
+import { fetchWithTimeout } from "./patient-fetch.js";
 
 describe("a fetch with patience", () => {
   test("gives up who says nothing, hears who gives up, and lets a slow body come", async () => {
@@ -15,8 +15,8 @@ describe("a fetch with patience", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      await expect(patientFetch(fetch, systemClock, 30)(`${base}/silent`)).rejects.toThrow("no answer within 0.03 s");
-      const given = patientFetch(
+      await expect(fetchWithTimeout(fetch, systemClock, 30)(`${base}/silent`)).rejects.toThrow("no answer within 0.03 s");
+      const given = fetchWithTimeout(
         fetch,
         systemClock,
         60_000,
@@ -25,12 +25,12 @@ describe("a fetch with patience", () => {
       let fire = (): void => undefined;
       const clock = {
         ...systemClock,
-        setTimer: (_: number, late: () => void) => {
-          fire = late;
+        setTimer: (_: number, onTimeout: () => void) => {
+          fire = onTimeout;
           return { cancel: () => (fire = () => undefined) };
         },
       };
-      const response = await patientFetch(fetch, clock, 1)(`${base}/slow`);
+      const response = await fetchWithTimeout(fetch, clock, 1)(`${base}/slow`);
       fire(); // The patience ended with the first byte.
       goOn();
       expect(await response.text()).toBe("ab");

@@ -2,13 +2,13 @@
 import type { Clock } from "@perdure/base";
 
 /** As `fetch`, but rejects when an answer has not begun after `withinMs`; the body may take as long as it takes. */
-export function patientFetch(ask: typeof fetch, clock: Clock, withinMs: number): typeof fetch {
+export function fetchWithTimeout(fetchFn: typeof fetch, clock: Clock, withinMs: number): typeof fetch {
   return async (input, init = {}) => {
-    const late = new AbortController();
-    const timer = clock.setTimer(withinMs, () => late.abort(new Error(`no answer within ${withinMs / 1_000} s`)));
-    const signals = [late.signal, init.signal].filter((signal) => signal !== null && signal !== undefined);
+    const timeout = new AbortController();
+    const timer = clock.setTimer(withinMs, () => timeout.abort(new Error(`no answer within ${withinMs / 1_000} s`)));
+    const signals = [timeout.signal, init.signal].filter((signal) => signal !== null && signal !== undefined);
     try {
-      return await ask(input, { ...init, signal: AbortSignal.any(signals) });
+      return await fetchFn(input, { ...init, signal: AbortSignal.any(signals) });
     } finally {
       timer.cancel();
     }

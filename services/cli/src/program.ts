@@ -14,9 +14,9 @@ import { register as registerMembers } from "./commands/members/index.js";
 import { register as registerSigningKey } from "./commands/signing-key/index.js";
 import { register as registerTunnel } from "./commands/tunnel/index.js";
 import { register as registerUsage } from "./commands/usage/index.js";
-import { Context, type ContextPorts, type GlobalFlags, type Register } from "./context.js";
+import { Context, type ContextPorts, type GlobalFlags, type RegisterCommands } from "./context.js";
 
-const GROUPS: readonly Register[] = [
+const GROUPS: readonly RegisterCommands[] = [
   registerDev,
   registerManage,
   registerLogin,
@@ -33,12 +33,12 @@ const GROUPS: readonly Register[] = [
   registerCompletion,
 ];
 
-export interface Program {
+export interface CliProgram {
   readonly command: Command;
   readonly context: Context;
 }
 
-export function createProgram(ports: ContextPorts, version: string): Program {
+export function createProgram(ports: ContextPorts, version: string): CliProgram {
   const command = new Command("perdure")
     .description("Durable execution: on this machine and in the cloud.")
     .version(`perdure ${version}`, "-V, --version", "show the version")

@@ -11,7 +11,7 @@ export interface PromptsOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Choice<T> {
+export interface PromptChoice<T> {
   readonly value: T;
   readonly label: string;
   readonly hint?: string;
@@ -28,27 +28,27 @@ export class Prompts {
 
   /** `instead`: what to type where there is no terminal. */
   async confirm(message: string, instead: string): Promise<boolean> {
-    this.#requireSomebody(message, instead);
+    this.#requireTerminal(message, instead);
     const { confirm, isCancel } = await import("@clack/prompts");
     return answered(isCancel, await confirm({ ...this.#common, message, initialValue: false }));
   }
 
   async text(message: string, instead: string, initial?: string): Promise<string> {
-    this.#requireSomebody(message, instead);
+    this.#requireTerminal(message, instead);
     const options = initial === undefined ? {} : { initialValue: initial };
     const { isCancel, text } = await import("@clack/prompts");
     return answered(isCancel, await text({ ...this.#common, ...options, message })).trim();
   }
 
-  async choose<T extends string>(message: string, choices: readonly Choice<T>[], instead: string): Promise<T> {
-    this.#requireSomebody(message, instead);
+  async choose<T extends string>(message: string, choices: readonly PromptChoice<T>[], instead: string): Promise<T> {
+    this.#requireTerminal(message, instead);
     // The library's type of options depends on T in a way that only a concrete type satisfies.
-    const options: Choice<string>[] = choices.map((choice) => ({ ...choice }));
+    const options: PromptChoice<string>[] = choices.map((choice) => ({ ...choice }));
     const { isCancel, select } = await import("@clack/prompts");
     return answered(isCancel, await select<string>({ ...this.#common, message, options })) as T;
   }
 
-  #requireSomebody(message: string, instead: string): void {
+  #requireTerminal(message: string, instead: string): void {
     if (!this.isInteractive) fail(USAGE, `There is no terminal to prompt in: ${message}`, adviceOf(instead));
   }
 }

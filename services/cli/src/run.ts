@@ -8,7 +8,7 @@ import type { Context, ContextPorts } from "./context.js";
 import { CliError, FAILED, OK, USAGE } from "./errors.js";
 import { REQUEST_MS_MAX } from "./limits.js";
 import { type OutputStream, terminalJson, withoutControls } from "./output/index.js";
-import { patientFetch } from "./patient-fetch.js";
+import { fetchWithTimeout } from "./patient-fetch.js";
 import { createProgram } from "./program.js";
 import { readVariables } from "./variables.js";
 
@@ -25,7 +25,7 @@ export async function runCli(args: readonly string[], environment: NodeJS.Proces
     stdout: process.stdout,
     stderr: process.stderr,
     signal: stop.signal,
-    fetch: patientFetch(fetch, systemClock, REQUEST_MS_MAX),
+    fetch: fetchWithTimeout(fetch, systemClock, REQUEST_MS_MAX),
   });
 }
 
@@ -55,7 +55,7 @@ export async function runCommand(args: readonly string[], ports: ContextPorts): 
     if (ports.signal.aborted && ports.signal.reason instanceof Interrupted) return ports.signal.reason.exitCode;
     if (cause instanceof CommanderError && cause.exitCode === 0) return OK; // Help and version were shown.
     const error = errorOf(cause, refusedAt);
-    tell(error, context, ports.stderr, isJson);
+    reportError(error, context, ports.stderr, isJson);
     return error.exitCode;
   }
 }
@@ -75,7 +75,7 @@ function everywhere(command: Command, change: (command: Command) => void): void 
   for (const child of command.commands) everywhere(child, change);
 }
 
-function tell(error: CliError, context: Context, stderr: OutputStream, isJson: boolean): void {
+function reportError(error: CliError, context: Context, stderr: OutputStream, isJson: boolean): void {
   const { message, code, requestId, exitCode, facts } = error;
   const page = code !== undefined && isErrorCode(code) ? `More: perdure errors ${code}` : undefined;
   const advice =

@@ -8,7 +8,7 @@ import { parseEnv } from "node:util";
 import { FAILED, fail } from "./errors.js";
 import { CONFIG_BYTES_MAX } from "./limits.js";
 
-export interface Variable {
+export interface EnvironmentVariable {
   /** Its name, for messages. */
   readonly name: string;
   readonly value: string;
@@ -26,17 +26,17 @@ export class Variables {
   }
 
   /** The first of these names that is set; the shell wins over `.env`. Empty counts as not set. */
-  find(...names: readonly string[]): Variable | undefined {
-    return this.ofShell(...names) ?? found(names, this.#file, "file");
+  find(...names: readonly string[]): EnvironmentVariable | undefined {
+    return this.ofShell(...names) ?? firstSet(names, this.#file, "file");
   }
 
   /** Only of the shell: for what says where settings and credentials are. */
-  ofShell(...names: readonly string[]): Variable | undefined {
-    return found(names, this.#shell, "shell");
+  ofShell(...names: readonly string[]): EnvironmentVariable | undefined {
+    return firstSet(names, this.#shell, "shell");
   }
 }
 
-function found(names: readonly string[], values: NodeJS.Dict<string>, source: "shell" | "file"): Variable | undefined {
+function firstSet(names: readonly string[], values: NodeJS.Dict<string>, source: "shell" | "file"): EnvironmentVariable | undefined {
   for (const name of names) {
     const value = values[name];
     if (value !== undefined && value !== "") return { name, value, source };

@@ -11,7 +11,7 @@ import { Home } from "./home.js";
 const TEST_MS = 120_000;
 const run = promisify(execFile);
 
-const desk = restate.service({
+const testService = restate.service({
   name: "Desk",
   handlers: {
     echo: async (_ctx: restate.Context, value: unknown) => value,
@@ -33,7 +33,7 @@ let deployment: string;
 beforeAll(async () => {
   world = await TestWorld.start();
   home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
-  deployment = (await world.deploy({ services: [desk, cart, signup] })).id;
+  deployment = (await world.deploy({ services: [testService, cart, signup] })).id;
   script = (await home.run(["completion", "bash"])).stdout;
   silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
@@ -46,10 +46,10 @@ afterAll(async () => {
 }, TEST_MS);
 
 /** What bash offers for the last of these words, and what it prints besides. */
-async function tab(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+async function tab(tokens: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
   const program = 'perdure() { "$NODE" "$BUNDLE" "$@"; }; compopt() { :; }';
   const press = 'COMP_WORDS=(perdure "$@"); COMP_CWORD=$#; _perdure; declare -p COMPREPLY';
-  const { stdout, stderr } = await run("bash", ["-c", `${program}\n${script}\n${press}`, "bash", ...words], {
+  const { stdout, stderr } = await run("bash", ["-c", `${program}\n${script}\n${press}`, "bash", ...tokens], {
     env: {
       PATH: process.env["PATH"] ?? "",
       HOME: home.path,

@@ -74,7 +74,7 @@ async function call(ingressUrl: unknown, path: string, json: unknown): Promise<s
 }
 
 /** A project with a service that greets with a word; its handler `crash` ends the process once, between two steps. */
-function writeProject(folder: string, script: string, word: string, handler = "greet"): void {
+function writeProject(folder: string, script: string, greeting: string, handler = "greet"): void {
   home.write(`${folder}/package.json`, JSON.stringify({ type: "module", scripts: { dev: script } }));
   home.write(
     `${folder}/main.mjs`,
@@ -84,7 +84,7 @@ import * as restate from "@restatedev/restate-sdk";
 const greeter = restate.service({
   name: "Greeter",
   handlers: {
-    ${handler}: async (ctx, name) => await ctx.run("greet", () => "${word} " + name),
+    ${handler}: async (ctx, name) => await ctx.run("greet", () => "${greeting} " + name),
     crash: async (ctx) => {
       await ctx.run("first", () => 1);
       if (existsSync("crashed")) return "survived";
@@ -368,13 +368,13 @@ test(
   async () => {
     const greeter = service({ name: "Stranger", handlers: { greet: async () => "from elsewhere" } });
     mkdirSync(join(home.path, "empty"));
-    await using stranger = await SdkEndpoint.start({ services: [greeter], port: 9080 });
+    await using foreignEndpoint = await SdkEndpoint.start({ services: [greeter], port: 9080 });
     const perdure = dev("empty", "--yes");
     expect(await event(perdure, "foreign")).toMatchObject({ url: "http://localhost:9080", pid: process.pid });
     await event(perdure, "written");
     const { services, url, ingressUrl } = await event(perdure, "registered");
     expect(services).toEqual(["Greeter"]);
-    expect(url).not.toBe(`http://localhost:${stranger.port}`);
+    expect(url).not.toBe(`http://localhost:${foreignEndpoint.port}`);
     expect(await call(ingressUrl, "/Greeter/greet", "Ann")).toMatch(/^"Hello Ann/);
   },
   TEST_MS,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { programBundle } from "@perdure/conformance";
 
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 
 export interface Said {
   readonly exitCode: number | null;
@@ -112,7 +112,7 @@ export class Home implements Disposable {
   #spawn(program: string, args: readonly string[], { env, folder }: RunOptions): ChildProcessWithoutNullStreams {
     return spawn(program, args, {
       cwd: folder === undefined ? this.path : join(this.path, folder),
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
       killSignal: "SIGKILL",
       env: { ...this.env, ...env },
     });
@@ -186,19 +186,19 @@ export class Running {
   /** What the expression finds in both outputs, as soon as it does. Rejects when the command ends before. */
   async until(expression: RegExp): Promise<RegExpExecArray> {
     const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
-    const look = (): void => {
-      const found = expression.exec(this.#said.stdout) ?? expression.exec(this.#said.stderr);
-      if (found !== null) resolve(found);
+    const check = (): void => {
+      const match = expression.exec(this.#said.stdout) ?? expression.exec(this.#said.stderr);
+      if (match !== null) resolve(match);
       else if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         reject(new Error(`the command ended without ${expression}:\n${this.said}`));
       }
     };
-    this.#listeners.add(look);
-    look();
+    this.#listeners.add(check);
+    check();
     try {
       return await promise;
     } finally {
-      this.#listeners.delete(look);
+      this.#listeners.delete(check);
     }
   }
 

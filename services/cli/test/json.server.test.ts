@@ -123,22 +123,22 @@ const WITHOUT_LOGIN: readonly Row[] = [
   works("logout"),
   works("whoami"),
   refused("token"),
-  ...["list", "describe", "update --name x"].map((rest) => refused(...words("account", rest))),
-  ...["create a", "use a", "plan free", "join a"].map((rest) => refused(...words("account", rest))),
-  ...["describe", "update --description x", "suspend", "resume", "logs"].map((rest) => refused(...words("env", rest))),
-  ...["create a", "configure a", "use a", "delete a", "undelete a"].map((rest) => refused(...words("env", rest))),
-  ...["create", "list", "revoke a"].map((rest) => refused(...words("keys", rest))),
+  ...["list", "describe", "update --name x"].map((rest) => refused(...splitCommand("account", rest))),
+  ...["create a", "use a", "plan free", "join a"].map((rest) => refused(...splitCommand("account", rest))),
+  ...["describe", "update --description x", "suspend", "resume", "logs"].map((rest) => refused(...splitCommand("env", rest))),
+  ...["create a", "configure a", "use a", "delete a", "undelete a"].map((rest) => refused(...splitCommand("env", rest))),
+  ...["create", "list", "revoke a"].map((rest) => refused(...splitCommand("keys", rest))),
   ...["list", "invite a@b.c", "withdraw a@b.c", "update a --role owner", "remove a"].map((rest) =>
-    refused(...words("members", rest)),
+    refused(...splitCommand("members", rest)),
   ),
-  ...["show", "rotate", "promote", "retire"].map((rest) => refused(...words("signing-key", rest))),
+  ...["show", "rotate", "promote", "retire"].map((rest) => refused(...splitCommand("signing-key", rest))),
   refused("usage"),
-  ...["list", "export"].map((rest) => refused(...words("audit", rest))),
+  ...["list", "export"].map((rest) => refused(...splitCommand("audit", rest))),
   refused("tunnels list"),
 ];
 
 /** `account`, `use a` → `account use`, `a`. */
-function words(group: string, rest: string): [string, ...string[]] {
+function splitCommand(group: string, rest: string): [string, ...string[]] {
   const [verb, ...args] = rest.split(" ");
   return [`${group} ${verb}`, ...args];
 }
@@ -147,7 +147,7 @@ let world: TestWorld;
 let home: string;
 let facts: Facts;
 
-const desk = restate.service({
+const testService = restate.service({
   name: "Desk",
   handlers: {
     echo: async (_ctx: restate.Context, value: number) => value,
@@ -208,7 +208,7 @@ const someOf = (handler: string, count: number): Promise<string[]> =>
 beforeAll(async () => {
   world = await TestWorld.start();
   home = mkdtempSync(join(tmpdir(), "perdure-json-"));
-  const { endpoint, id } = await world.deploy({ services: [desk, cart, signup], inactivityMs: 200 });
+  const { endpoint, id } = await world.deploy({ services: [testService, cart, signup], inactivityMs: 200 });
   const [done, waiting] = [await someOf("echo", 3), await someOf("wait", 2)];
   await someOf("ask", 2);
   for (const [ids, status] of [

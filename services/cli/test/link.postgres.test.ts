@@ -72,17 +72,17 @@ describe("perdure link", () => {
       await approve(browser, linked);
       await linked.until(/"event":"ready"/);
       expect(performance.now() - startedMs).toBeLessThan(120_000);
-      const told = events(linked);
-      expect(told.map(({ event }) => event).filter((event) => !event.startsWith("tunnel-"))).toEqual([
+      const reported = events(linked);
+      expect(reported.map(({ event }) => event).filter((event) => !event.startsWith("tunnel-"))).toEqual([
         "device",
         "logged-in",
         "environment",
         "ready",
       ]);
-      const ready = told.find(({ event }) => event === "ready");
+      const ready = reported.find(({ event }) => event === "ready");
       const uri = `tunnel://laptop:${endpoint.port}`;
       expect(ready).toMatchObject({ uri, services: ["Greeter"] });
-      const environment = told.find(({ event }) => event === "environment");
+      const environment = reported.find(({ event }) => event === "environment");
       expect(environment).toMatchObject({ name: "dev", profile: "dev", status: "ACTIVE" });
 
       const listed = await home.restate(["-e", "dev", "deployments", "list"]);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { BrowserClient } from "@perdure/tenancy/testing";
 import { Home, modeOf } from "./home.js";
-import { Door, SmallCloud } from "./small-cloud.js";
+import { FakeEndpoint, SmallCloud } from "./small-cloud.js";
 
 const TEST_MS = 120_000;
 
@@ -33,7 +33,7 @@ let cloud: SmallCloud;
 let browser: BrowserClient;
 let email: string;
 /** Logged in, with a profile `dev`. */
-let settled: Home;
+let loggedInHome: Home;
 /** Logged in, for the tests that change or end it. */
 let renewing: Home;
 let leaving: Home;
@@ -46,16 +46,16 @@ beforeAll(async () => {
   cloud = await SmallCloud.start();
   ({ browser, email } = await cloud.person());
   const homes = await Promise.all([1, 2, 3, 4].map(() => Home.make({ PERDURE_API_URL: cloud.origin })));
-  [settled, renewing, leaving, mixed] = homes as [Home, Home, Home, Home];
+  [loggedInHome, renewing, leaving, mixed] = homes as [Home, Home, Home, Home];
   leaving.write(".config/restate/config.toml", MINE);
   mixed.write(".config/restate/config.toml", FOREIGN);
   const logins = await cloud.logIn(browser, ...homes);
   saidToMixed = logins[3]?.said ?? "";
-  await settled.json(["env", "create", "dev", "--use"]);
-  environment = await settled.json(["env", "describe", "dev"]);
+  await loggedInHome.json(["env", "create", "dev", "--use"]);
+  environment = await loggedInHome.json(["env", "describe", "dev"]);
 }, TEST_MS);
 afterAll(async () => {
-  for (const home of [settled, renewing, leaving, mixed]) home?.[Symbol.dispose]();
+  for (const home of [loggedInHome, renewing, leaving, mixed]) home?.[Symbol.dispose]();
   await cloud?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
@@ -66,10 +66,10 @@ describe("after a login", () => {
   test(
     "files are the user's alone, and the refresh token is in ours only (T33)",
     () => {
-      expect([modeOf(settled.config), modeOf(settled.credentials)]).toEqual([0o600, 0o600]);
-      const own = login(settled);
+      expect([modeOf(loggedInHome.config), modeOf(loggedInHome.credentials)]).toEqual([0o600, 0o600]);
+      const own = login(loggedInHome);
       expect(own).toMatchObject({ email });
-      const official = readFileSync(settled.config, "utf8");
+      const official = readFileSync(loggedInHome.config, "utf8");
       expect(official).toContain(`[global.cloud]\napi_base_url = "${cloud.origin}"\naccess_token = "${own?.accessToken}"\n`);
       expect(official).not.toContain(own?.refreshToken);
     },
@@ -79,14 +79,14 @@ describe("after a login", () => {
   test(
     "the official command line is logged in, lists, and switches environments",
     async () => {
-      using home = settled.copy();
-      const door = await cloud.door(environment.adminUrl);
+      using home = loggedInHome.copy();
+      const endpoint = await cloud.endpoint(environment.adminUrl);
       const who = await home.restate(["-e", "dev", "whoami"]);
       expect([who.exitCode, who.stdout + who.stderr]).toEqual([0, expect.stringMatching(/Logged in\?\s+true/)]);
       for (const id of [environment.accountId, environment.environmentId]) expect(who.stdout + who.stderr).toContain(id);
       const listed = await home.restate(["-e", "dev", "deployments", "list"]);
       expect([listed.exitCode, listed.exitCode === 0 ? "" : listed.stderr]).toEqual([0, ""]);
-      const shown = door.knocks.filter(({ path }) => path !== "/version").map(({ authorization }) => authorization);
+      const shown = endpoint.knocks.filter(({ path }) => path !== "/version").map(({ authorization }) => authorization);
       expect(new Set(shown)).toEqual(new Set([`Bearer ${login(home)?.accessToken}`]));
       await home.restate(["config", "use-env", "local"]);
       expect((await home.json(["env", "current"]))["name"]).toBe("local");
@@ -99,10 +99,10 @@ describe("after a login", () => {
   test(
     "whoami and token say who it is",
     async () => {
-      const who = await settled.json(["whoami"]);
+      const who = await loggedInHome.json(["whoami"]);
       expect(who).toMatchObject({ isLoggedIn: true, email, environment: { name: "dev", kind: "cloud" } });
-      expect((await settled.run(["token"])).stdout).toBe(`${login(settled)?.accessToken}\n`);
-      expect((await settled.run(["token", "dev"])).stdout).toBe(`${login(settled)?.accessToken}\n`);
+      expect((await loggedInHome.run(["token"])).stdout).toBe(`${login(loggedInHome)?.accessToken}\n`);
+      expect((await loggedInHome.run(["token", "dev"])).stdout).toBe(`${login(loggedInHome)?.accessToken}\n`);
     },
     TEST_MS,
   );
@@ -216,9 +216,9 @@ describe("credentials go where they were issued for (T34)", () => {
   test(
     "not where a .env of a cloned repository leads, whatever it says about files and names",
     async () => {
-      await using trap = await Door.open("http://127.0.0.1:0");
+      await using trap = await FakeEndpoint.open("http://127.0.0.1:0");
       const url = `http://127.0.0.1:${trap.port}`;
-      using home = settled.copy();
+      using home = loggedInHome.copy();
       mkdirSync(join(home.path, "cloned/home"), { recursive: true });
       home.write("cloned/home/config.toml", `[dev]\nenvironment_type = "cloud"\nadmin_base_url = "${url}"\n`);
       const traps = [
@@ -237,8 +237,8 @@ describe("credentials go where they were issued for (T34)", () => {
       expect(trap.knocks.length).toBeGreaterThan(0);
       expect(trap.knocks.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
       home.write("cloned/.env", `RESTATE_ADMIN_URL=${url}`);
-      const told = await home.run(["deployments", "list"], { folder: "cloned" });
-      expect(told.stderr).toContain("RESTATE_ADMIN_URL of .env");
+      const result = await home.run(["deployments", "list"], { folder: "cloned" });
+      expect(result.stderr).toContain("RESTATE_ADMIN_URL of .env");
     },
     TEST_MS,
   );
@@ -246,8 +246,8 @@ describe("credentials go where they were issued for (T34)", () => {
   test(
     "a key that the shell holds goes where the shell says, and so does one of a .env to its own address",
     async () => {
-      await using door = await Door.open("http://127.0.0.1:0");
-      const url = `http://127.0.0.1:${door.port}`;
+      await using endpoint = await FakeEndpoint.open("http://127.0.0.1:0");
+      const url = `http://127.0.0.1:${endpoint.port}`;
       using home = await Home.make({});
       const answers = [
         await home.run(["deployments", "list"], { env: { PERDURE_API_KEY: "key_1", PERDURE_ADMIN_URL: url } }),
@@ -256,7 +256,7 @@ describe("credentials go where they were issued for (T34)", () => {
       home.write(".env", `RESTATE_ADMIN_URL=${url}\nRESTATE_AUTH_TOKEN=key_3\n`);
       answers.push(await home.run(["deployments", "list"]));
       expect(answers.map(({ exitCode, stderr }) => (exitCode === 0 ? "" : stderr))).toEqual(["", "", ""]);
-      expect([...new Set(door.knocks.map(({ authorization }) => authorization))]).toEqual([
+      expect([...new Set(endpoint.knocks.map(({ authorization }) => authorization))]).toEqual([
         "Bearer key_1",
         "Bearer key_2",
         "Bearer key_3",
@@ -269,16 +269,16 @@ describe("credentials go where they were issued for (T34)", () => {
 test(
   "a machine logs in with a key: it is checked, and kept in a profile that the official command line can use",
   async () => {
-    const { apiKey } = await settled.json<{ apiKey: string }>(["keys", "create"]);
-    await using door = await Door.open("http://127.0.0.1:0");
-    const url = `http://127.0.0.1:${door.port}`;
+    const { apiKey } = await loggedInHome.json<{ apiKey: string }>(["keys", "create"]);
+    await using endpoint = await FakeEndpoint.open("http://127.0.0.1:0");
+    const url = `http://127.0.0.1:${endpoint.port}`;
     using home = await Home.make({});
     const env = { PERDURE_API_KEY: apiKey, PERDURE_ADMIN_URL: url, PERDURE_INGRESS_URL: url };
     expect(await home.json(["login", "--name", "ci"], { env })).toMatchObject({ profile: "ci", adminUrl: url });
     expect(modeOf(home.config)).toBe(0o600);
     const listed = await home.restate(["deployments", "list"]);
     expect([listed.exitCode, listed.exitCode === 0 ? "" : listed.stderr]).toEqual([0, ""]);
-    expect(new Set(door.knocks.filter(({ path }) => path !== "/version").map(({ authorization }) => authorization))).toEqual(
+    expect(new Set(endpoint.knocks.filter(({ path }) => path !== "/version").map(({ authorization }) => authorization))).toEqual(
       new Set([`Bearer ${apiKey}`]),
     );
     const wrong = await home.run(["login"], { env: { ...env, PERDURE_API_KEY: `${apiKey.slice(0, -1)}-` } });

@@ -12,7 +12,7 @@ const TEST_MS = 120_000;
 let failuresLeft = 0;
 let hangsLeft = 1;
 
-const desk = restate.service({
+const testService = restate.service({
   name: "Desk",
   handlers: {
     /** `ms` of sleep between two steps. */
@@ -74,14 +74,14 @@ const statusOf = async (id: string): Promise<unknown> => (await world.admin.row(
 const untilStatus = (id: string, status: string): Promise<true> =>
   eventually(`${id} is ${status}`, async () => (await statusOf(id)) === status || undefined);
 
-function expectFailure({ exitCode, stderr }: Said, code: number, ...words: readonly string[]): void {
-  expect([exitCode, ...words.map((word) => stderr.includes(word) || stderr)]).toEqual([code, ...words.map(() => true)]);
+function expectFailure({ exitCode, stderr }: Said, code: number, ...texts: readonly string[]): void {
+  expect([exitCode, ...texts.map((text) => stderr.includes(text) || stderr)]).toEqual([code, ...texts.map(() => true)]);
 }
 
 beforeAll(async () => {
   world = await TestWorld.start();
   home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
-  const { endpoint } = await world.deploy({ services: [desk, cart, signup], inactivityMs: 200 });
+  const { endpoint } = await world.deploy({ services: [testService, cart, signup], inactivityMs: 200 });
   address = endpoint.url;
 }, TEST_MS);
 afterAll(async () => {

@@ -23,7 +23,7 @@ export class SmallCloud implements AsyncDisposable {
   readonly provisioner: MemoryProvisioner;
   readonly #database: EmptyDatabase;
   readonly #reconciler: AsyncDisposable;
-  readonly #doors: Door[] = [];
+  readonly #endpoints: FakeEndpoint[] = [];
   #people = 0;
 
   private constructor(parts: {
@@ -60,7 +60,7 @@ export class SmallCloud implements AsyncDisposable {
 
   /** Signs somebody new up, in a browser. */
   async person(name = "Ada"): Promise<{ readonly browser: BrowserClient; readonly email: string }> {
-    await this.#forgetAttempts();
+    await this.#clearAttempts();
     const email = `cli${this.#people++}@perdure.test`;
     const browser = new BrowserClient(this.origin);
     const { status } = await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name });
@@ -69,12 +69,12 @@ export class SmallCloud implements AsyncDisposable {
   }
 
   async approve(browser: BrowserClient, running: Running, decision?: string): Promise<void> {
-    await this.#forgetAttempts();
+    await this.#clearAttempts();
     await approve(browser, running, decision);
   }
 
   /** What one address may try in a minute is counted, and all of a suite comes from one. */
-  async #forgetAttempts(): Promise<void> {
+  async #clearAttempts(): Promise<void> {
     await this.tenancy.ports.database.tables.session.write("DELETE FROM perdure_attempts");
   }
 
@@ -90,14 +90,14 @@ export class SmallCloud implements AsyncDisposable {
   }
 
   /** Serves an address of an environment, as a gateway would. */
-  async door(url: string): Promise<Door> {
-    const door = await Door.open(url);
-    this.#doors.push(door);
-    return door;
+  async endpoint(url: string): Promise<FakeEndpoint> {
+    const endpoint = await FakeEndpoint.open(url);
+    this.#endpoints.push(endpoint);
+    return endpoint;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#doors.map((door) => door[Symbol.asyncDispose]()));
+    await Promise.all(this.#endpoints.map((endpoint) => endpoint[Symbol.asyncDispose]()));
     await this.#reconciler[Symbol.asyncDispose]();
     await this.provisioner[Symbol.asyncDispose]();
     await this.tenancy[Symbol.asyncDispose]();
@@ -120,7 +120,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   "/query": { rows: [] },
 };
 
-export class Door implements AsyncDisposable {
+export class FakeEndpoint implements AsyncDisposable {
   readonly knocks: Knock[] = [];
   readonly #server: Server;
 
@@ -129,11 +129,11 @@ export class Door implements AsyncDisposable {
   }
 
   /** At this address; port 0 takes a free one. */
-  static async open(url: string): Promise<Door> {
+  static async open(url: string): Promise<FakeEndpoint> {
     const server = createServer((request, response) => {
       const path = (request.url ?? "/").replace(/\?.*$/, "").replace(/^\/v\d+\//, "/");
       const { authorization } = request.headers;
-      door.knocks.push({ method: request.method ?? "", path, authorization });
+      endpoint.knocks.push({ method: request.method ?? "", path, authorization });
       const [status, body] =
         path === "/version"
           ? [200, { version: "1.7.12", min_admin_api_version: 2, max_admin_api_version: 4, ingress_endpoint: url }]
@@ -142,13 +142,13 @@ export class Door implements AsyncDisposable {
             : [ANSWERS[path] === undefined ? 404 : 200, ANSWERS[path] ?? { code: 404, message: "nothing here" }];
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     });
-    const door = new Door(server);
+    const endpoint = new FakeEndpoint(server);
     const { hostname, port } = new URL(url);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(Number(port || 0), hostname, resolve);
     });
-    return door;
+    return endpoint;
   }
 
   get port(): number {

@@ -7,7 +7,7 @@ import { Router } from "wouter";
 import type { Boot } from "./boot.js";
 import { LocalConsole } from "./environment/local.js";
 import { Loading } from "./kit/states.js";
-import { ToastRoom } from "./kit/toast.js";
+import { ToastProvider } from "./kit/toast.js";
 import { beforeLeaving, CloudConsole } from "./parts.js";
 import { Catcher } from "./shell/catcher.js";
 import { NonceContext } from "./shell/nonce.js";
@@ -28,7 +28,7 @@ export function App({ boot, base, nonce }: AppProps) {
         <TraceUrlContext value={boot.traceUrl}>
           <QueryClientProvider client={queries}>
             <Tooltip.Provider delay={250}>
-              <ToastRoom>
+              <ToastProvider>
                 <Router base={base} aroundNav={beforeLeaving(base)}>
                   <Catcher>
                     <Suspense fallback={<Loading />}>
@@ -36,7 +36,7 @@ export function App({ boot, base, nonce }: AppProps) {
                     </Suspense>
                   </Catcher>
                 </Router>
-              </ToastRoom>
+              </ToastProvider>
             </Tooltip.Provider>
           </QueryClientProvider>
         </TraceUrlContext>

@@ -2,12 +2,12 @@
 import type { AroundNavHandler } from "wouter";
 import type { Boot } from "./boot.js";
 import { environmentPart } from "./environment/pages.js";
-import { type Part, partOf } from "./shell/part.js";
+import { type LazyPart, partOf } from "./shell/part.js";
 
 export const CloudConsole = partOf(() => import("./cloud/cloud-console.js"));
 
 /** After this a page shows that it is being loaded. */
-const PATIENCE_MS = 600;
+const LOADING_DELAY_MS = 600;
 
 /** Resolves when what the page's own address shows is here, or would take long. */
 export async function firstParts(boot: Boot, base: string, pathname: string): Promise<void> {
@@ -29,14 +29,14 @@ export function beforeLeaving(base: string): AroundNavHandler {
   };
 }
 
-function partAt(path: string): Part | undefined {
+function partAt(path: string): LazyPart | undefined {
   const below = path.replace(/^\/accounts\/[^/]+\/environments\/[^/]+/, "");
   return environmentPart(below === "" ? "/" : below);
 }
 
-async function patiently(parts: readonly (Part | undefined)[]): Promise<void> {
-  const wanted = parts.filter((part) => part !== undefined && !part.isHere());
-  if (wanted.length === 0) return;
-  const enough = new Promise<void>((resolve) => setTimeout(resolve, PATIENCE_MS));
-  await Promise.race([Promise.all(wanted.map((part) => part?.preload())), enough]);
+async function patiently(parts: readonly (LazyPart | undefined)[]): Promise<void> {
+  const missing = parts.filter((part) => part !== undefined && !part.isHere());
+  if (missing.length === 0) return;
+  const enough = new Promise<void>((resolve) => setTimeout(resolve, LOADING_DELAY_MS));
+  await Promise.race([Promise.all(missing.map((part) => part?.preload())), enough]);
 }

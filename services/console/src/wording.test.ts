@@ -54,10 +54,10 @@ function* shownTexts(): Generator<Shown> {
 }
 
 test("no text of the console has a phrase for which the field has a term", () => {
-  const found = [...shownTexts()].flatMap(({ file, line, text }) =>
+  const findings = [...shownTexts()].flatMap(({ file, line, text }) =>
     BANNED.filter(([phrase]) => phrase.test(text)).map(([phrase, instead]) => `${file}:${line}: ${phrase.source} → ${instead}`),
   );
-  expect(found).toEqual([]);
+  expect(findings).toEqual([]);
 });
 
 test("the check reads the texts", () => {

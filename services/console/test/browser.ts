@@ -25,7 +25,7 @@ export interface View {
 const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 /** Patience for one thing on a page: the slowest of ours is a chart on a busy machine. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** What Chromium writes when an answer is a failure, or none comes. */
 const FAILED_LOAD = /^Failed to load resource/;
@@ -49,14 +49,14 @@ export class Watched implements AsyncDisposable {
 
   /** A window of somebody who was never here before, at this address. */
   async open(url: string, view: View = {}): Promise<Page> {
-    const page = await (await this.visitor(view)).newPage();
+    const page = await (await this.newContext(view)).newPage();
     await page.goto(url);
     return page;
   }
 
   /** Somebody with cookies and storage of their own, with any number of windows. */
-  async visitor({ width = 1280, height = 860, dark = false, mayFail = false, context = {} }: View = {}): Promise<BrowserContext> {
-    const visitor = await this.browser.newContext({
+  async newContext({ width = 1280, height = 860, dark = false, mayFail = false, context = {} }: View = {}): Promise<BrowserContext> {
+    const browserContext = await this.browser.newContext({
       viewport: { width, height },
       colorScheme: dark ? "dark" : "light",
       reducedMotion: "reduce",
@@ -64,26 +64,26 @@ export class Watched implements AsyncDisposable {
       locale: "en-GB",
       ...context,
     });
-    this.#contexts.push(visitor);
-    visitor.setDefaultTimeout(PATIENCE_MS);
-    this.#listen(visitor, mayFail);
-    return visitor;
+    this.#contexts.push(browserContext);
+    browserContext.setDefaultTimeout(TIMEOUT_MS);
+    this.#listen(browserContext, mayFail);
+    return browserContext;
   }
 
-  #listen(visitor: BrowserContext, mayFail: boolean): void {
+  #listen(browserContext: BrowserContext, mayFail: boolean): void {
     const complain = (what: string) => this.#complaints.push(what);
-    visitor.on("console", (message) => {
+    browserContext.on("console", (message) => {
       if (message.type() !== "error" || (mayFail && FAILED_LOAD.test(message.text()))) return;
       complain(`${message.page()?.url()}: ${message.text()} (${message.location().url})`);
     });
-    visitor.on("weberror", (error) => complain(`${error.page()?.url()}: ${error.error().stack ?? error.error().message}`));
-    visitor.on("request", (request) => {
+    browserContext.on("weberror", (error) => complain(`${error.page()?.url()}: ${error.error().stack ?? error.error().message}`));
+    browserContext.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
       const isNear = protocol === "data:" || protocol === "blob:" || protocol === "about:";
       if (!isNear && !this.#origins().includes(origin)) complain(`a request to ${request.url()}`);
     });
     // Nobody would answer: the page would hang.
-    visitor.on("dialog", (dialog) => {
+    browserContext.on("dialog", (dialog) => {
       complain(`a dialog: ${dialog.message()}`);
       void dialog.dismiss();
     });
@@ -116,19 +116,19 @@ export async function expectAccessible(page: Page): Promise<void> {
   // Colours on their way are neither here nor there.
   await page.evaluate(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)));
   const { violations } = await new AxeBuilder({ page }).withTags(LEVELS).analyze();
-  const found = violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}\n    ${node.html}`));
-  if (found.length > 0) throw new Error(`axe on ${page.url()}:\n${found.join("\n")}`);
+  const messages = violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}\n    ${node.html}`));
+  if (messages.length > 0) throw new Error(`axe on ${page.url()}:\n${messages.join("\n")}`);
 }
 
 /** Throws when one has to scroll sideways to see all of the page. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const wide = await page.evaluate(() => {
-    const room = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= room && document.body.scrollWidth <= room) {
+    const viewportWidth = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= viewportWidth && document.body.scrollWidth <= viewportWidth) {
       const main = document.querySelector("main");
       if (main === null || main.scrollWidth <= main.clientWidth) return undefined;
     }
-    const beyond = [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > room + 1);
+    const beyond = [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > viewportWidth + 1);
     return beyond.slice(0, 5).map((one) => one.outerHTML.slice(0, 200));
   });
   if (wide !== undefined) throw new Error(`${page.url()} is wider than its window:\n${wide.join("\n")}`);
@@ -139,7 +139,7 @@ const WORD_CHARS_MAX = 40;
 
 /** Throws when a word (letters and digits in a row) begins on one line and ends on another, or a table must be scrolled sideways. */
 export async function expectNoSplitWords(page: Page): Promise<void> {
-  const found = await page.evaluate((charsMax) => {
+  const problems = await page.evaluate((charsMax) => {
     const split: string[] = [];
     const texts = document.createTreeWalker(document.querySelector("main") ?? document.body, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
@@ -152,17 +152,17 @@ export async function expectNoSplitWords(page: Page): Promise<void> {
         if (lines.size > 1 && word.length <= charsMax) split.push(`${word}, on ${lines.size} lines, in ${node.nodeValue}`);
       }
     }
-    const rooms = [...document.querySelectorAll<HTMLElement>(".table-room")].filter((one) => one.scrollWidth > one.clientWidth);
-    return [...split, ...rooms.map((one) => `table ${one.ariaLabel}: ${one.scrollWidth} px in ${one.clientWidth}`)];
+    const scrolledTables = [...document.querySelectorAll<HTMLElement>(".table-room")].filter((one) => one.scrollWidth > one.clientWidth);
+    return [...split, ...scrolledTables.map((one) => `table ${one.ariaLabel}: ${one.scrollWidth} px in ${one.clientWidth}`)];
   }, WORD_CHARS_MAX);
-  if (found.length > 0) throw new Error(`${page.url()} splits words, or its tables do not fit:\n${found.join("\n")}`);
+  if (problems.length > 0) throw new Error(`${page.url()} splits words, or its tables do not fit:\n${problems.join("\n")}`);
 }
 
 /** Throws when a label of a drawing stands beyond its SVG, or two of them overlap. */
 export async function expectLabelsInside(page: Page): Promise<void> {
-  const found = await page.evaluate(() =>
+  const problems = await page.evaluate(() =>
     [...document.querySelectorAll<SVGSVGElement>("main svg")].flatMap((svg) => {
-      const room = svg.getBoundingClientRect();
+      const bounds = svg.getBoundingClientRect();
       const labels = [...svg.querySelectorAll("text")].map((one) => ({
         text: one.textContent,
         box: one.getBoundingClientRect(),
@@ -170,10 +170,10 @@ export async function expectLabelsInside(page: Page): Promise<void> {
       const shown = labels.filter(({ box }) => box.width > 0).sort((a, b) => a.box.left - b.box.left);
       return shown.flatMap(({ text, box }, i) => {
         const next = shown[i + 1];
-        if (box.left < room.left - 0.5 || box.right > room.right + 0.5) return [`${text} is beyond its drawing`];
+        if (box.left < bounds.left - 0.5 || box.right > bounds.right + 0.5) return [`${text} is beyond its drawing`];
         return next !== undefined && next.box.left < box.right ? [`${text} and ${next.text} overlap`] : [];
       });
     }),
   );
-  if (found.length > 0) throw new Error(`${page.url()}: ${found.join(", ")}`);
+  if (problems.length > 0) throw new Error(`${page.url()}: ${problems.join(", ")}`);
 }

@@ -52,8 +52,8 @@ test.each([
   [1024, 200_000, 1],
   [1440, 45_000, 1],
 ])("at %i px, durations up to %i ms: every label at an axis is whole", async (width, ms, deviceScaleFactor) => {
-  const visitor = await ui.browser.visitor({ width, context: { deviceScaleFactor } });
-  const page = await visitor.newPage();
+  const browserContext = await ui.browser.newContext({ width, context: { deviceScaleFactor } });
+  const page = await browserContext.newPage();
   await recordLabels(page);
   await answerHour(page, ms);
   await page.goto(ui.url("/"));
@@ -67,7 +67,7 @@ test.each([
 });
 
 test("a chart of four minutes is labelled in whole minutes", async () => {
-  const page = await (await ui.browser.visitor()).newPage();
+  const page = await (await ui.browser.newContext()).newPage();
   await recordLabels(page);
   await answerHour(page, 250_000);
   await page.goto(ui.url("/"));

@@ -80,16 +80,16 @@ describe("a session", () => {
   test(
     "that has ended is begun again in another window, and the page goes on where it was",
     async () => {
-      const visitor = await cloud.visitor(owner, { mayFail: true });
-      const page = await visitor.newPage();
+      const browserContext = await cloud.newContext(owner, { mayFail: true });
+      const page = await browserContext.newPage();
       await page.goto(cloud.url(at()));
       await heading(page, "Environments").waitFor();
-      await visitor.clearCookies();
+      await browserContext.clearCookies();
       await page.getByRole("link", { name: "Members" }).click();
       const question = page.getByRole("dialog", { name: "Your session has ended" });
       await question.waitFor();
       await expectAccessible(page);
-      const [other] = await Promise.all([visitor.waitForEvent("page"), question.getByRole("link", { name: "Sign in" }).click()]);
+      const [other] = await Promise.all([browserContext.waitForEvent("page"), question.getByRole("link", { name: "Sign in" }).click()]);
       await signIn(other, owner);
       await other.getByText("Close this window").waitFor();
       await page.getByText(owner.email).waitFor();
@@ -243,10 +243,10 @@ describe("members", () => {
   test(
     "of other accounts are told what somebody is told who mistyped",
     async () => {
-      const stranger = await cloud.world.person("stranger");
-      const page = await cloud.open(stranger, at(), { mayFail: true });
+      const nonMember = await cloud.world.person("stranger");
+      const page = await cloud.open(nonMember, at(), { mayFail: true });
       await page.getByRole("heading", { name: "You are not a member of this account" }).waitFor();
-      await page.goto(cloud.url(`/accounts/${stranger.accountId}/environments/${dev}/`));
+      await page.goto(cloud.url(`/accounts/${nonMember.accountId}/environments/${dev}/`));
       await page.getByRole("heading", { name: "Environment not found" }).waitFor();
     },
     TEST_MS,
@@ -275,7 +275,7 @@ describe("books", () => {
   test(
     "the audit log is filtered, unfolded and saved",
     async () => {
-      await owner.ask("UpdateEnvironment", { environmentId: dev, description: WICKED });
+      await owner.call("UpdateEnvironment", { environmentId: dev, description: WICKED });
       const page = await cloud.open(owner, at("/audit"));
       await page.getByLabel("What").click();
       await page.getByRole("option", { name: "environment.update" }).click();
@@ -329,7 +329,7 @@ test(
     await page.getByRole("button", { name: /sign up|create/i }).click();
     await heading(page, "Accounts").waitFor();
     /** As the page itself asks. */
-    const ask = (path: string, body: object): Promise<unknown> =>
+    const callApi = (path: string, body: object): Promise<unknown> =>
       page.evaluate(
         async ([url, json]) => {
           const { csrf } = await (await fetch("/console/session")).json();
@@ -340,12 +340,12 @@ test(
         },
         [`/console/cloud/${path}`, JSON.stringify(body)] as const,
       );
-    const { accounts } = (await ask("ListAccounts", {})) as { accounts: readonly { accountId: string }[] };
+    const { accounts } = (await callApi("ListAccounts", {})) as { accounts: readonly { accountId: string }[] };
     const account = accounts[0]?.accountId ?? "";
-    await ask("UpdateAccount", { accountId: account, name: WICKED, description: WICKED });
-    const made = await ask(`${account}/CreateEnvironment`, { name: "wicked", region: "us", description: WICKED });
+    await callApi("UpdateAccount", { accountId: account, name: WICKED, description: WICKED });
+    const made = await callApi(`${account}/CreateEnvironment`, { name: "wicked", region: "us", description: WICKED });
     const { environmentId } = made as { environmentId: string };
-    await ask(`${account}/CreateApiKey`, { environmentId, roleId: "perdure:role::AdminReadOnly", description: WICKED });
+    await callApi(`${account}/CreateApiKey`, { environmentId, roleId: "perdure:role::AdminReadOnly", description: WICKED });
 
     // Not only where the account is named.
     const showing = ["/members", "/audit", ...inside(environmentId)];
@@ -372,7 +372,7 @@ describe("every page of an account", () => {
     [`/environments/${dev}/developers`, (page) => page.getByText("How programs, command lines and services reach dev.")],
     [`/environments/${dev}/settings`, (page) => heading(page, "Environment settings")],
   ];
-  const isAsked = ({ pathname }: URL): boolean => pathname.startsWith(`/console/cloud/${owner.accountId}/`);
+  const isApiCall = ({ pathname }: URL): boolean => pathname.startsWith(`/console/cloud/${owner.accountId}/`);
 
   test(
     "says that it waits for a slow cloud, and goes on by itself",
@@ -380,7 +380,7 @@ describe("every page of an account", () => {
       for (const [path, content] of pages()) {
         const page = await cloud.open(owner, "/signed-in");
         const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-        await page.route(isAsked, async (route) => {
+        await page.route(isApiCall, async (route) => {
           await answered;
           await route.continue();
         });
@@ -403,7 +403,7 @@ describe("every page of an account", () => {
       const body = { code: 503, message: "The service is away", restate_code: "PERD0503", request_id: "req_1" };
       for (const [path, content] of pages()) {
         const page = await cloud.open(owner, "/signed-in", { mayFail: true });
-        await page.route(isAsked, (route) => route.fulfill({ status: 503, json: body }));
+        await page.route(isApiCall, (route) => route.fulfill({ status: 503, json: body }));
         await page.goto(cloud.url(at(path)));
         const alert = page.getByRole("main").getByRole("alert").filter({ hasText: body.message });
         await alert.first().waitFor();

@@ -26,7 +26,7 @@ const button = (page: Page, name: string | RegExp): Locator => page.getByRole("b
 const at = (path: string): string => `/accounts/${owner.accountId}/environments/${dev}${path}`;
 
 /** As after a quarter of an hour. */
-async function forgetPresence({ userId }: Person): Promise<void> {
+async function clearConfirmation({ userId }: Person): Promise<void> {
   const { session } = cloud.world.people.ports.database.tables;
   await session.write("UPDATE perdure_sessions SET confirmed_at_ms = NULL WHERE user_id = $1", [userId]);
 }
@@ -36,7 +36,7 @@ test(
   async () => {
     const page = await cloud.open(owner, at("/developers"), { mayFail: true });
     await page.getByText("No API keys yet.").waitFor();
-    await forgetPresence(owner);
+    await clearConfirmation(owner);
     await button(page, "Create API key").click();
     await page.getByLabel("Description").fill("deploys");
     await page.getByRole("combobox", { name: "Role" }).click();
@@ -65,7 +65,7 @@ test(
     await shown.waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(key.slice(30));
 
-    const { ingressBaseUrl, adminBaseUrl } = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
+    const { ingressBaseUrl, adminBaseUrl } = (await owner.call("DescribeEnvironment", { environmentId: dev })).json;
     const statusOf = async (url: string) => (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).status;
     expect([await statusOf(`${adminBaseUrl}/deployments`), await statusOf(`${ingressBaseUrl}/Greeter/greet`)]).toEqual([
       200, 403,
@@ -86,7 +86,7 @@ test(
   "snippets have the environment's values; roles of AWS trust it alone",
   async () => {
     const page = await cloud.open(owner, at("/developers"));
-    const { ingressBaseUrl } = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
+    const { ingressBaseUrl } = (await owner.call("DescribeEnvironment", { environmentId: dev })).json;
     const snippet = page.getByRole("figure", { name: /^the snippet for/ });
     await snippet.getByText(`${ingressBaseUrl}/Greeter/greet`).waitFor();
     for (const [name, text] of [
@@ -108,7 +108,7 @@ test(
   "the signing key is changed step by step, and services know both meanwhile",
   async () => {
     const page = await cloud.open(owner, at("/developers"));
-    const first = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json.signingPublicKey as string;
+    const first = (await owner.call("DescribeEnvironment", { environmentId: dev })).json.signingPublicKey as string;
     const snippet = page.getByRole("figure", { name: "identity keys for the SDK" });
     await snippet.getByText(`identityKeys: ["${first}"]`).waitFor();
     const step = async (name: string): Promise<void> => {
@@ -127,7 +127,7 @@ test(
     await page.getByText(/That is in 23 h/).waitFor();
     await step("Retire early");
     await page.getByText("previous", { exact: true }).waitFor({ state: "detached" });
-    const after = (await owner.ask("DescribeEnvironment", { environmentId: dev })).json;
+    const after = (await owner.call("DescribeEnvironment", { environmentId: dev })).json;
     expect([after.signingPublicKeys.length, after.signingPublicKey === first]).toEqual([1, false]);
   },
   TEST_MS,
@@ -152,24 +152,24 @@ test(
 );
 
 /** As the page does it: with the proof that only it knows. */
-async function askFrom(page: Page, method: string, path: string, json: unknown): Promise<{ status: number; text: string }> {
-  const asked = { url: `/console/environments/${dev}/${path}`, method, body: JSON.stringify(json) };
+async function requestFrom(page: Page, method: string, path: string, json: unknown): Promise<{ status: number; text: string }> {
+  const request = { url: `/console/environments/${dev}/${path}`, method, body: JSON.stringify(json) };
   return page.evaluate(async ({ url, method, body }) => {
     const { csrf } = await (await fetch("/console/session")).json();
     const headers = { "content-type": "application/json", "x-perdure-csrf": csrf };
     const answer = await fetch(url, { method, headers, body });
     return { status: answer.status, text: await answer.text() };
-  }, asked);
+  }, request);
 }
 
 test(
   "its pages look and call through the console's own door, and a viewer's look only",
   async () => {
-    const register = await cloud.visitor(owner);
+    const register = await cloud.newContext(owner);
     const page = await register.newPage();
     await page.goto(cloud.url(at("/settings")));
     await heading(page, "Environment settings").waitFor();
-    expect((await askFrom(page, "POST", "admin/deployments", { uri: endpoint.url, force: true })).status).toBeLessThan(300);
+    expect((await requestFrom(page, "POST", "admin/deployments", { uri: endpoint.url, force: true })).status).toBeLessThan(300);
     await page.goto(cloud.url(at("/services")));
     await page.getByText("Greeter").first().waitFor();
 
@@ -186,7 +186,7 @@ test(
     const page = await cloud.open(owner, at("/settings"));
     await heading(page, "Environment settings").waitFor();
     const made = async (method: string, path: string, json: unknown): Promise<Readonly<Record<string, string>>> => {
-      const { status, text } = await askFrom(page, method, path, json);
+      const { status, text } = await requestFrom(page, method, path, json);
       if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
       return text.startsWith("{") ? JSON.parse(text) : {};
     };
@@ -203,8 +203,8 @@ test(
     const looking = await cloud.open(await cloud.world.member(owner, "viewer"), at("/services"));
     const expectForbidden = async (control: Locator): Promise<void> => {
       await control.waitFor();
-      const told = [await control.getAttribute("aria-disabled"), await control.getAttribute("aria-description")];
-      expect([String(control), ...told]).toEqual([String(control), "true", "Your role, viewer, is read-only."]);
+      const attributes = [await control.getAttribute("aria-disabled"), await control.getAttribute("aria-description")];
+      expect([String(control), ...attributes]).toEqual([String(control), "true", "Your role, viewer, is read-only."]);
     };
     for (const [path, ...names] of [
       ["/services/Greeter", "Edit configuration"],
@@ -247,7 +247,7 @@ test(
     await page.getByText("Forward Authorization headers of other systems").click();
     await button(page, "Save").click();
     await page.getByText("Saved; takes effect within 30 seconds").waitFor();
-    expect((await owner.ask("DescribeEnvironment", { environmentId: dev })).json).toMatchObject({
+    expect((await owner.call("DescribeEnvironment", { environmentId: dev })).json).toMatchObject({
       name: "dev",
       corsOrigins: ["https://app.example", "*"],
       forwardsForeignAuthorization: true,

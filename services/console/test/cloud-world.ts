@@ -32,7 +32,7 @@ export interface Person {
   readonly accountId: AccountId;
   /** Their cookies, as Playwright wants them. */
   readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
-  ask(operation: string, body?: object): Promise<ConsolePage["request"] extends (...args: never) => Promise<infer A> ? A : never>;
+  call(operation: string, body?: object): Promise<ConsolePage["request"] extends (...args: never) => Promise<infer A> ? A : never>;
 }
 
 export class CloudWorld implements AsyncDisposable {
@@ -107,14 +107,14 @@ export class CloudWorld implements AsyncDisposable {
     const one = await this.person(role);
     const { accounts } = this.people.ports.database.tables;
     await accounts.addMember({ accountId: of.accountId, userId: one.userId, role, sinceMs: Date.now() });
-    return { ...one, accountId: of.accountId, ask: (operation, body) => one.ask(operation, body) };
+    return { ...one, accountId: of.accountId, call: (operation, body) => one.call(operation, body) };
   }
 
   /** Resolves when it runs. */
   async environment(owner: Person, name: string): Promise<EnvironmentId> {
-    const made = await owner.ask("CreateEnvironment", { name, region: "us" });
+    const made = await owner.call("CreateEnvironment", { name, region: "us" });
     const { environmentId } = made.json as { environmentId: EnvironmentId };
-    const isActive = async () => (await owner.ask("DescribeEnvironment", { environmentId })).json.status === "ACTIVE";
+    const isActive = async () => (await owner.call("DescribeEnvironment", { environmentId })).json.status === "ACTIVE";
     await eventually(`${name} is active`, isActive, ACTIVE_MS);
     return environmentId;
   }
@@ -123,7 +123,7 @@ export class CloudWorld implements AsyncDisposable {
     return {
       ...facts,
       cookies: [...page.browser.cookies].map(([name, value]) => ({ name, value, url: this.origin })),
-      ask: (operation, body = {}) => page.post(`/console/cloud/${facts.accountId}/${operation}`, body),
+      call: (operation, body = {}) => page.post(`/console/cloud/${facts.accountId}/${operation}`, body),
     };
   }
 

@@ -25,7 +25,7 @@ export interface SuiteCloud {
   /** A window of this person, who is signed in; undefined: of somebody who is not. */
   open(person: Person | undefined, path: string, view?: View): Promise<Page>;
   /** Their browser, with any number of windows. */
-  visitor(person: Person | undefined, view?: View): Promise<BrowserContext>;
+  newContext(person: Person | undefined, view?: View): Promise<BrowserContext>;
 }
 
 /** Called once, outside of all tests. `settings`: of tenancy, beside the usual ones; `parts`: what only some suites need. */
@@ -49,8 +49,8 @@ export function suiteCloud(settings: RoleSettings = {}, parts: { readonly tunnel
     await browser?.[Symbol.asyncDispose]();
     await world?.[Symbol.asyncDispose]();
   }, START_MS_MAX);
-  const visitor = async (person: Person | undefined, view: View = {}): Promise<BrowserContext> => {
-    const context = await started(browser).visitor(view);
+  const newContext = async (person: Person | undefined, view: View = {}): Promise<BrowserContext> => {
+    const context = await started(browser).newContext(view);
     if (person !== undefined) await context.addCookies(person.cookies);
     return context;
   };
@@ -62,9 +62,9 @@ export function suiteCloud(settings: RoleSettings = {}, parts: { readonly tunnel
       return started(browser);
     },
     url: (path) => `${started(world).origin}${path}`,
-    visitor,
+    newContext,
     async open(person, path, view) {
-      const page = await (await visitor(person, view)).newPage();
+      const page = await (await newContext(person, view)).newPage();
       await page.goto(`${started(world).origin}${path}`);
       return page;
     },

@@ -232,8 +232,8 @@ test("a deployment tells who needs it, and is checked against them", async () =>
   await page.getByRole("region", { name: "Invocations in flight on it" }).getByText("Orders/rest").first().waitFor();
   await button(page, "Verify compatibility").click();
   // Of what waits, only what is suspended by now is tried.
-  const verdict = page.getByText(/^All verified invocations are compatible|^There was no journal to replay/);
-  await verdict.first().waitFor({ timeout: CHECK_MS_MAX });
+  const result = page.getByText(/^All verified invocations are compatible|^There was no journal to replay/);
+  await result.first().waitFor({ timeout: CHECK_MS_MAX });
   await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: "Update in place" }).click();
   await button(page, "Dry run").click();
@@ -247,7 +247,7 @@ test.each([
   ["/playground", "No handlers yet"],
   ["/deployments", "No deployments yet"],
 ])("%s of an environment with nothing in it says how something comes there", async (path, title) => {
-  const page = await (await ui.browser.visitor({ ...LOCALE, width: 360 })).newPage();
+  const page = await (await ui.browser.newContext({ ...LOCALE, width: 360 })).newPage();
   await page.route("**/v4/services", (route) => route.fulfill({ json: { services: [] } }));
   await page.route("**/v4/deployments", (route) => route.fulfill({ json: { deployments: [] } }));
   await page.goto(ui.url(path));
@@ -259,7 +259,7 @@ test.each([
 test.each(["/", "/services/Orders", "/deployments"])(
   "%s says that the server failed, and goes on when it is asked again",
   async (path) => {
-    const page = await (await ui.browser.visitor({ ...LOCALE, mayFail: true })).newPage();
+    const page = await (await ui.browser.newContext({ ...LOCALE, mayFail: true })).newPage();
     const body = { message: "the disk is full", restate_code: null, request_id: "req_7" };
     await page.route(/\/v4\/(services|deployments)/, (route) => route.fulfill({ status: 500, json: body }));
     await page.goto(ui.url(path));

@@ -42,15 +42,15 @@ export class Console implements AsyncDisposable {
     this.#data = data;
   }
 
-  static async start({ settings = {}, world: wanted = "filled" }: ConsoleOptions = {}): Promise<Console> {
+  static async start({ settings = {}, world: worldKind = "filled" }: ConsoleOptions = {}): Promise<Console> {
     await using started = new AsyncDisposableStack();
     await builtConsole();
     let world: TestWorld | undefined;
     const origins = () => (world === undefined ? [] : [originOf(world.server.adminUrl), originOf(world.server.ingressUrl)]);
     const browser = started.use(await Watched.start(origins));
     world = started.use(await TestWorld.start({ settings }));
-    if (wanted !== "empty") await world.deploy({ services: shop });
-    const data = wanted === "filled" ? await fillShop(world) : undefined;
+    if (worldKind !== "empty") await world.deploy({ services: shop });
+    const data = worldKind === "filled" ? await fillShop(world) : undefined;
     started.move();
     return new Console(world, browser, data);
   }

@@ -38,8 +38,8 @@ function rowOf(id: string): object {
 
 /** Answers the statements of the list as a server with so many invocations would. */
 async function openList(): Promise<Page> {
-  const visitor = await ui.browser.visitor();
-  await visitor.route("**/query", (route) => {
+  const browserContext = await ui.browser.newContext();
+  await browserContext.route("**/query", (route) => {
     const { query } = route.request().postDataJSON() as { query: string };
     if (query.includes("GROUP BY")) return route.fulfill({ json: { rows: [{ status: "running", n: INVOCATIONS }] } });
     if (query.includes("string_agg")) {
@@ -51,7 +51,7 @@ async function openList(): Promise<Page> {
     const named = query.match(/inv_1\d{33}/g);
     return route.fulfill({ json: { rows: named === null ? IDS.slice(0, 200).map((id) => ({ id })) : named.map(rowOf) } });
   });
-  const page = await visitor.newPage();
+  const page = await browserContext.newPage();
   await page.goto(ui.url("/invocations"));
   await page.getByText("the first 20,000 of 100,000 invocations").waitFor();
   return page;

@@ -10,7 +10,7 @@ const row = (page: Page, text: string | RegExp) => page.getByRole("row").filter(
 const line = (page: Page) => page.getByLabel("Filter expression or invocation id");
 const chosen = (page: Page) => page.locator(".runs-bulk [role=status]");
 /** Until what is listed belongs to the address. */
-const settled = (page: Page, words: RegExp) => page.getByRole("status").filter({ hasText: words }).waitFor();
+const statusShown = (page: Page, text: RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
 /** How many are listed, the head not counted. */
 const listed = async (page: Page) => Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
 
@@ -43,15 +43,15 @@ test("a filter is a condition in the address; parts go away one by one, and Back
   await page.getByRole("option", { name: "In the last hour" }).click();
   await expectAccessible(page);
   await page.getByRole("button", { name: "Apply", exact: true }).click();
-  await settled(page, /^1 invocation$/);
+  await statusShown(page, /^1 invocation$/);
   expect(new URL(page.url()).search).toBe("?status=failed&service=Orders&created=1h");
   expect(await line(page).inputValue()).toBe(
     "target_service_name = 'Orders' AND completion_result = 'failure' AND created_at >= now() - INTERVAL '1 hour'",
   );
   await page.getByRole("button", { name: "Remove filter Service: Orders" }).click();
-  await settled(page, /^2 invocations$/);
+  await statusShown(page, /^2 invocations$/);
   await page.goBack();
-  await settled(page, /^1 invocation$/);
+  await statusShown(page, /^1 invocation$/);
   await page.getByRole("button", { name: "Filter …" }).click();
   await page.getByLabel("Failure contains").fill("NO SUCH THING");
   await page.keyboard.press("Enter");
@@ -64,7 +64,7 @@ test("a condition is written by hand; what the server says of it stands beside i
   await page.keyboard.press("/");
   await page.keyboard.type("target_service_key = 'ada'");
   await page.keyboard.press("Enter");
-  await settled(page, /^1 invocation$/);
+  await statusShown(page, /^1 invocation$/);
   await row(page, "Signup/ada/run").waitFor();
   await line(page).fill("statuss = 'running'");
   await page.keyboard.press("Enter");
@@ -139,7 +139,7 @@ test("many are ended at once: after a look at which, with a word for it, and wit
 
 test.each(["csv", "jsonl"])("what is listed leaves as a file: %s", async (format) => {
   const page = await ui.open("/invocations?service=Signup&sort=created");
-  await settled(page, /^2 invocations$/);
+  await statusShown(page, /^2 invocations$/);
   await page.getByRole("button", { name: "Export" }).click();
   const dialog = page.getByRole("dialog");
   if (format === "jsonl") {
@@ -196,7 +196,7 @@ test("a server that fails is told of, and asked again", async () => {
 });
 
 test("where nothing was called yet it says how to", async () => {
-  const page = await ui.browser.visitor();
+  const page = await ui.browser.newContext();
   await page.route("**/query", (route) => route.fulfill({ json: { rows: [] } }));
   const window = await page.newPage();
   await window.goto(ui.url("/invocations"));

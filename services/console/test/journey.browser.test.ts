@@ -56,7 +56,7 @@ test(
     await button(page, "Create").click();
     await heading(page, "Developers").waitFor({ timeout: ACTIVE_MS });
     const developers = page.url();
-    const inRoom = (path: string) => developers.replace(/\/developers$/, path);
+    const environmentUrl = (path: string) => developers.replace(/\/developers$/, path);
 
     // Both addresses, and a key that is shown once.
     const ingress = page.locator("dl").getByText(/^https?:\/\/\S+:\d+/);
@@ -92,15 +92,15 @@ test(
       await page.goto(developers);
       await page.getByRole("table").getByText("laptop", { exact: true }).waitFor({ timeout: ACTIVE_MS });
 
-      await page.goto(inRoom("/deployments?register=yes"));
+      await page.goto(environmentUrl("/deployments?register=yes"));
       await page.getByLabel("Endpoint URL").fill(`tunnel://laptop:${endpoint.port}`);
       await button(page, "Preview changes").click();
       await button(page, "Register").and(page.locator(":not([aria-disabled])")).click();
       await page.getByRole("dialog").waitFor({ state: "hidden" });
-      await page.goto(inRoom("/services"));
+      await page.goto(environmentUrl("/services"));
       await page.getByRole("link", { name: "Orders" }).first().waitFor();
 
-      await page.goto(inRoom("/playground?service=Payments&handler=charge"));
+      await page.goto(environmentUrl("/playground?service=Payments&handler=charge"));
       await page.getByRole("button", { name: "Call", exact: true }).waitFor();
       const body = page.getByRole("textbox", { name: "Body as JSON" });
       await body.click();
@@ -122,7 +122,7 @@ test(
     }
 
     // The books: who did what, and what it took.
-    const account = inRoom("").replace(/\/environments\/.*$/, "");
+    const account = environmentUrl("").replace(/\/environments\/.*$/, "");
     await page.goto(`${account}/audit`);
     await page.getByRole("cell", { name: "environment.create" }).first().waitFor();
     await page
@@ -157,13 +157,13 @@ test(
   "after login one is on a page of the console, whatever the address asked for",
   async () => {
     const person = await cloud.world.person("phished");
-    for (const wanted of ["//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)"]) {
-      const page = await cloud.open(undefined, `/login?return=${encodeURIComponent(wanted)}`);
+    for (const returnTo of ["//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)"]) {
+      const page = await cloud.open(undefined, `/login?return=${encodeURIComponent(returnTo)}`);
       await page.getByLabel(/mail/i).fill(person.email);
       await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
       await page.getByRole("button", { name: /^(sign|log) in$/i }).click();
       await page.waitForURL((url) => url.pathname !== "/login");
-      expect([wanted, new URL(page.url()).origin]).toEqual([wanted, cloud.world.origin]);
+      expect([returnTo, new URL(page.url()).origin]).toEqual([returnTo, cloud.world.origin]);
       await page.context().close();
     }
   },

@@ -27,10 +27,10 @@ test.each([
 ])("%s is noticed", async (_, script, what) => {
   const page = await ui.open("/errors/RT0001");
   await page.evaluate(script);
-  let told = "";
+  let complaints = "";
   await eventually("a complaint", () => {
-    told += ui.browser.takeComplaints().join("\n");
-    return what.test(told);
+    complaints += ui.browser.takeComplaints().join("\n");
+    return what.test(complaints);
   });
 });
 

@@ -11,19 +11,19 @@ import { suiteConsole } from "./console.js";
 import { HOSTILE, hostile, PAYLOADS } from "./world/hostile.js";
 
 /** Of another origin: what it serves is up to the test. */
-let stranger: Server;
-let strangersPage = "";
+let attackerServer: Server;
+let attackerHtml = "";
 beforeAll(async () => {
-  stranger = createServer((_, answer) => answer.setHeader("content-type", "text/html").end(strangersPage));
-  await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+  attackerServer = createServer((_, answer) => answer.setHeader("content-type", "text/html").end(attackerHtml));
+  await new Promise<void>((resolve) => attackerServer.listen(0, "127.0.0.1", resolve));
 });
 afterAll(async () => {
-  stranger.closeAllConnections();
-  await new Promise((resolve) => stranger.close(resolve));
+  attackerServer.closeAllConnections();
+  await new Promise((resolve) => attackerServer.close(resolve));
 });
 const ui = suiteConsole({ world: "empty" });
 
-const strangersUrl = () => `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`;
+const attackerUrl = () => `http://127.0.0.1:${(attackerServer.address() as AddressInfo).port}/`;
 
 const isAttacked = (page: Page) => page.evaluate("window.pwned !== undefined");
 
@@ -84,38 +84,38 @@ test("nothing that anybody wrote becomes a part of a page", async () => {
     ...[`/sql?q=${sql}`, `/sql?q=${text}`, "/tour", `/errors/${text}`, `/${text}`],
   ];
   // Windows of one visitor: what a page keeps in the browser is an attack on the next one.
-  const page = await (await ui.browser.visitor({ mayFail: true })).newPage();
-  const seen = new Map<string, number>();
+  const page = await (await ui.browser.newContext({ mayFail: true })).newPage();
+  const payloadCounts = new Map<string, number>();
   for (const path of pages) {
     await page.goto(ui.url(path));
     await page.getByRole("main").locator("h1, [role=alert]").first().waitFor();
     await page.waitForLoadState("networkidle");
-    seen.set(path, await page.getByText(PAYLOADS[0]).count());
+    payloadCounts.set(path, await page.getByText(PAYLOADS[0]).count());
     const parts = await page.evaluate(() => ({
-      strangers: document.querySelectorAll("img, iframe, object, embed, main script, svg[onload], [onerror]").length,
+      injectedCount: document.querySelectorAll("img, iframe, object, embed, main script, svg[onload], [onerror]").length,
       links: [...document.querySelectorAll<HTMLAnchorElement>("a[href]")]
         .map(({ href }) => href)
         .filter((href) => !/^https?:/.test(href)),
     }));
-    expect([path, parts, await isAttacked(page)]).toEqual([path, { strangers: 0, links: [] }, false]);
+    expect([path, parts, await isAttacked(page)]).toEqual([path, { injectedCount: 0, links: [] }, false]);
   }
   // They were really there to be seen.
-  expect([...seen.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(10);
+  expect([...payloadCounts.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(10);
   for (const path of ["/services/Hostile", "/state?service=Hostile", "/schedules", "/flow"]) {
-    expect([path, (seen.get(path) ?? 0) > 0]).toEqual([path, true]);
+    expect([path, (payloadCounts.get(path) ?? 0) > 0]).toEqual([path, true]);
   }
 });
 
 test("a stranger's page can neither change nor read anything through the visitor's browser", async () => {
   const { deployments: before } = (await ui.world.admin.get("/deployments")).json as { deployments: unknown[] };
   const origin = new URL(ui.url("/")).origin;
-  strangersPage = `<form method="post" enctype="text/plain" action="${origin}/deployments"><input name='{"uri":"http://127.0.0.1:9","x":"' value='"}'></form>`;
-  const page = await ui.browser.open(strangersUrl(), { mayFail: true });
+  attackerHtml = `<form method="post" enctype="text/plain" action="${origin}/deployments"><input name='{"uri":"http://127.0.0.1:9","x":"' value='"}'></form>`;
+  const page = await ui.browser.open(attackerUrl(), { mayFail: true });
   const refused = page.waitForResponse(`${origin}/deployments`);
   await page.evaluate(() => document.forms[0]?.submit());
   expect((await refused).status()).toBe(403);
   await page.waitForURL(`${origin}/deployments`);
-  await page.goto(strangersUrl());
+  await page.goto(attackerUrl());
   const outcome = await page.evaluate(async (url) => {
     const ways: RequestInit[] = [
       {},
@@ -139,19 +139,19 @@ test("a name that a stranger points to this machine opens nothing", async () => 
   const { port } = new URL(ui.url("/"));
   const page = await ui.browser.open(`http://rebound.test:${port}/ui/`, { mayFail: true });
   const answers = await page.evaluate(async () => {
-    const ask = async (url: string, way: RequestInit = {}) => {
+    const request = async (url: string, way: RequestInit = {}) => {
       const answer = await fetch(url, way);
       return `${answer.status} ${((await answer.json()) as { restate_code?: string }).restate_code}`;
     };
-    return [await ask("/deployments"), await ask("/v4/query", { method: "POST", body: "{}" })];
+    return [await request("/deployments"), await request("/v4/query", { method: "POST", body: "{}" })];
   });
   expect(answers).toEqual(["403 OPS0101", "403 OPS0101"]);
   ui.browser.takeComplaints(); // It is another origin's page.
 });
 
 test("nobody puts the console into a frame", async () => {
-  strangersPage = `<iframe src="${ui.url("/")}"></iframe>`;
-  const page = await ui.browser.open(strangersUrl(), { mayFail: true });
+  attackerHtml = `<iframe src="${ui.url("/")}"></iframe>`;
+  const page = await ui.browser.open(attackerUrl(), { mayFail: true });
   await eventually("a refusal", () => ui.browser.takeComplaints().some((what) => what.includes("frame-ancestors")));
   expect(await page.frames()[1]?.locator("#root").count()).toBe(0);
 });

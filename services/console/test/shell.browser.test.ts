@@ -8,8 +8,8 @@ const ui = suiteConsole({ world: "shop" });
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
 /** The page moves the focus after it has drawn what gets it. */
-const focusOn = (page: Page, wanted: string) =>
-  page.waitForFunction((text) => [document.activeElement?.id, document.activeElement?.textContent].includes(text), wanted);
+const focusOn = (page: Page, target: string) =>
+  page.waitForFunction((text) => [document.activeElement?.id, document.activeElement?.textContent].includes(text), target);
 
 test("everything is reached with the keyboard", async () => {
   const page = await ui.open("/errors/RT0016");

@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (const { status, text } of made) if (status >= 300) throw new Error(text);
 });
 
-interface Looked {
+interface PageCase {
   /** As in the table of pages. */
   readonly route: string;
   readonly path: () => string;
@@ -39,7 +39,7 @@ interface Looked {
 const region = (name: string) => (page: Page) => page.getByRole("region", { name });
 const link = (name: string) => (page: Page) => page.getByRole("main").getByRole("link", { name, exact: true });
 
-const PAGES: readonly Looked[] = [
+const PAGES: readonly PageCase[] = [
   { route: "/", path: () => "/", content: region("Needs attention") },
   { route: "/services", path: () => "/services", content: link("Orders") },
   { route: "/services/:service", path: () => "/services/Orders", content: region("Input of place") },
@@ -85,62 +85,62 @@ const PAGES: readonly Looked[] = [
 ];
 
 /** Carried along with the console: no server is asked. */
-const ASKS_NOBODY = ["/errors/:code"];
+const STATIC_ROUTES = ["/errors/:code"];
 
 test("every page is looked at here", () => {
   const table = readFileSync(new URL("../src/environment/pages.tsx", import.meta.url), "utf8");
   const routes = [...table.matchAll(/^ {2}\["([^"]+)", \(\) => import\(/gm)].map((match) => match[1] ?? "");
   expect(routes.length).toBeGreaterThan(10);
-  expect([...new Set(PAGES.map(({ route }) => route)), ...ASKS_NOBODY].toSorted()).toEqual(routes.toSorted());
+  expect([...new Set(PAGES.map(({ route }) => route)), ...STATIC_ROUTES].toSorted()).toEqual(routes.toSorted());
 });
 
 /** What asks the server, and not for the console itself. */
-const isAsked = ({ origin, pathname }: URL): boolean => origin === new URL(ui.url("/")).origin && !pathname.startsWith("/ui/");
+const isServerRequest = ({ origin, pathname }: URL): boolean => origin === new URL(ui.url("/")).origin && !pathname.startsWith("/ui/");
 
-async function press(page: Page, { press: name }: Looked): Promise<void> {
+async function press(page: Page, { press: name }: PageCase): Promise<void> {
   if (name !== undefined) await page.getByRole("button", { name, exact: true }).click();
 }
 
 const cases = PAGES.map(
-  (looked) => [`${looked.route}${looked.route === "/invocations" ? ` (${looked.path()})` : ""}`, looked] as const,
+  (pageCase) => [`${pageCase.route}${pageCase.route === "/invocations" ? ` (${pageCase.path()})` : ""}`, pageCase] as const,
 );
 
-test.each(cases)("%s says that it waits for a slow server, and goes on by itself", async (_, looked) => {
-  const page = await (await ui.browser.visitor()).newPage();
+test.each(cases)("%s says that it waits for a slow server, and goes on by itself", async (_, pageCase) => {
+  const page = await (await ui.browser.newContext()).newPage();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  await page.route(isAsked, async (route) => {
+  await page.route(isServerRequest, async (route) => {
     await answered;
     await route.continue();
   });
-  await page.goto(ui.url(looked.path()));
+  await page.goto(ui.url(pageCase.path()));
   await page.getByRole("main").locator("h1").waitFor();
-  await press(page, looked);
+  await press(page, pageCase);
   await page.getByRole("main").getByRole("status").filter({ hasText: "…" }).first().waitFor();
-  expect(await looked.content(page).count()).toBe(0);
+  expect(await pageCase.content(page).count()).toBe(0);
   expect(await page.getByRole("alert").count()).toBe(0);
   await expectAccessible(page);
   answer();
-  await looked.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
+  await pageCase.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
   await page.unrouteAll({ behavior: "wait" });
 });
 
-test.each(cases)("%s says that the server failed, and goes on when it is asked again", async (_, looked) => {
-  const page = await (await ui.browser.visitor({ mayFail: true })).newPage();
-  await page.route(isAsked, (route) => route.fulfill({ status: 500, json: FAILURE }));
-  await page.goto(ui.url(looked.path()));
+test.each(cases)("%s says that the server failed, and goes on when it is asked again", async (_, pageCase) => {
+  const page = await (await ui.browser.newContext({ mayFail: true })).newPage();
+  await page.route(isServerRequest, (route) => route.fulfill({ status: 500, json: FAILURE }));
+  await page.goto(ui.url(pageCase.path()));
   await page.getByRole("main").locator("h1").waitFor();
-  await press(page, looked);
+  await press(page, pageCase);
   const alert = page.getByRole("main").getByRole("alert").filter({ hasText: FAILURE.message });
   await alert.first().waitFor();
-  expect(await looked.content(page).count()).toBe(0);
+  expect(await pageCase.content(page).count()).toBe(0);
   await expectAccessible(page);
   await page.unrouteAll({ behavior: "wait" });
   // Pages that look again by themselves may have done so already.
   await page.evaluate(() => {
     for (const button of document.querySelectorAll<HTMLButtonElement>("main .problem button")) button.click();
   });
-  await press(page, looked);
-  await looked.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
+  await press(page, pageCase);
+  await pageCase.content(page).first().waitFor({ timeout: CONTENT_MS_MAX });
   await alert.first().waitFor({ state: "detached" });
 });
 
@@ -176,8 +176,8 @@ const PARTS: readonly Part[] = [
 ];
 
 test.each(PARTS.map((part) => [part.what, part] as const))("a page that could not read only %s says so", async (_, part) => {
-  const page = await (await ui.browser.visitor({ mayFail: true })).newPage();
-  await page.route(isAsked, (route, request) =>
+  const page = await (await ui.browser.newContext({ mayFail: true })).newPage();
+  await page.route(isServerRequest, (route, request) =>
     part.fails(new URL(request.url()), request.postData() ?? "")
       ? route.fulfill({ status: 500, json: FAILURE })
       : route.continue(),

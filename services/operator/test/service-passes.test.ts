@@ -1,6 +1,6 @@
 /** Single passes over a service whose copy of the cluster is not what the API server has: what a slow one shows, without being slow. */
 import { expect, test } from "@jest/globals";
-import type { Transport } from "@perdure/admin-client";
+import type { ApiTransport } from "@perdure/admin-client";
 import { silentLogger } from "@perdure/base";
 import { type ServiceDeployment, type ServiceDeploymentStatus, serviceDeploymentSpec } from "@perdure/custom-resources";
 import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
@@ -40,7 +40,7 @@ const REGISTERED = { [DEPLOYMENT_ID]: "dp_1", [REGISTERED_AT]: JSON.stringify(RE
 function passes(deployment: ServiceDeployment, copy: readonly KubeObject[], there: readonly KubeObject[]) {
   const asked: string[] = [];
   const told: ServiceDeploymentStatus[] = [];
-  const transport: Transport = async ({ method, url }) => {
+  const transport: ApiTransport = async ({ method, url }) => {
     asked.push(`${method} ${url.pathname}`);
     const rows = url.pathname.endsWith("/query") ? { rows: [] } : {};
     return { status: 200, header: () => "application/json", body: new TextEncoder().encode(JSON.stringify(rows)) };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Transport, TransportResponse } from "@perdure/admin-client";
+import type { ApiTransport, TransportResponse } from "@perdure/admin-client";
 import { Secret } from "@perdure/base";
 import { definitions, type ServiceDeployment, serviceDeploymentSpec } from "@perdure/custom-resources";
 import { longestPauses, VirtualClock } from "@perdure/testkit";
@@ -174,7 +174,7 @@ describe("the doors of management APIs", () => {
   test("who does not answer is left alone, longer each time, and others are asked meanwhile", async () => {
     const clock = new VirtualClock();
     const asked: string[] = [];
-    const transport: Transport = async ({ url, headers }) => {
+    const transport: ApiTransport = async ({ url, headers }) => {
       asked.push(`${url.host} ${headers["authorization"] ?? ""}`);
       if (url.host === "admin.test:9070") throw new Error("connect ECONNREFUSED");
       return answer(200, { version: "1" });
@@ -192,7 +192,7 @@ describe("the doors of management APIs", () => {
 
   test("what speaks HTTP/1.1 only is registered so, unless the spec says otherwise", async () => {
     const bodies: unknown[] = [];
-    const transport: Transport = async ({ body }) => {
+    const transport: ApiTransport = async ({ body }) => {
       const json = JSON.parse(String(body)) as { use_http_11: boolean };
       bodies.push(json.use_http_11);
       if (!json.use_http_11) return answer(500, { message: "[META0014] only HTTP/1.1", restate_code: "META0014" });
@@ -209,7 +209,7 @@ describe("the doors of management APIs", () => {
   });
 
   test("what is gone already is removed; what is needed is refused; what is unknown is not known", async () => {
-    const transport: Transport = async ({ method, url }) =>
+    const transport: ApiTransport = async ({ method, url }) =>
       url.pathname.endsWith("dp_gone")
         ? answer(404, { message: "no such deployment" })
         : answer(method === "GET" ? 500 : 409, { message: "still needed" });

@@ -5,15 +5,15 @@ import type { AccountOperations, CloudClient, ResponseOf } from "@perdure/cloud-
 import type { Context } from "../context.js";
 import { FAILED, USAGE } from "../errors.js";
 import { ACTIVE_POLL_MS, ACTIVE_WAIT_MS_MAX } from "../limits.js";
-import type { Progress } from "../output/index.js";
+import type { ProgressIndicator } from "../output/index.js";
 import { type Account, chooseAccount } from "./accounts.js";
 import { pause } from "./pause.js";
 
 export type EnvironmentSummary = ResponseOf<AccountOperations["ListEnvironments"]>["environments"][number];
-export type EnvironmentFacts = ResponseOf<AccountOperations["DescribeEnvironment"]>;
+export type EnvironmentDescription = ResponseOf<AccountOperations["DescribeEnvironment"]>;
 
 /** An environment as the Cloud API addresses it. */
-export interface CloudEnvironment {
+export interface CloudEnvironmentRef {
   readonly accountId: AccountId;
   readonly environmentId: EnvironmentId;
 }
@@ -24,21 +24,21 @@ export const ENVIRONMENT_ARGUMENT = "[ACCOUNT/]ENV by id or name; by default the
  * `reference`: `[ACCOUNT/]ENV`, each by id or name; the name of a profile will do. Without one it is the environment in use. Ends
  * the command when that is none of the cloud.
  */
-export async function chooseEnvironment(context: Context, client: CloudClient, reference?: string): Promise<CloudEnvironment> {
+export async function chooseEnvironment(context: Context, client: CloudClient, reference?: string): Promise<CloudEnvironmentRef> {
   if (reference === undefined) return environmentInUse(context);
   const slash = reference.indexOf("/");
-  const asked = reference.slice(slash + 1);
-  const account = await chooseAccount(context, client, slash < 0 ? context.askedAccount : reference.slice(0, slash));
+  const idOrName = reference.slice(slash + 1);
+  const account = await chooseAccount(context, client, slash < 0 ? context.requestedAccount : reference.slice(0, slash));
   const environments = await listEnvironments(context, client, account);
-  const found = environmentNamed(context, environments, asked);
-  if (found !== undefined) return { accountId: account.accountId, environmentId: found.environmentId };
-  const profile = slash < 0 ? profileTarget(context, asked) : undefined;
+  const match = environmentNamed(context, environments, idOrName);
+  if (match !== undefined) return { accountId: account.accountId, environmentId: match.environmentId };
+  const profile = slash < 0 ? profileTarget(context, idOrName) : undefined;
   if (profile !== undefined) return profile;
   const names = environments.map(({ name }) => name).join(", ");
   return context.fail(
     FAILED,
-    `The account '${account.name}' has no environment '${asked}'`,
-    `It has ${names === "" ? "none" : names}. Create it: perdure env create ${asked}`,
+    `The account '${account.name}' has no environment '${idOrName}'`,
+    `It has ${names === "" ? "none" : names}. Create it: perdure env create ${idOrName}`,
   );
 }
 
@@ -51,21 +51,21 @@ export async function listEnvironments(
 }
 
 /** By id, then by name; of several with that name the one that is not on its way out. */
-function environmentNamed(context: Context, all: readonly EnvironmentSummary[], asked: string): EnvironmentSummary | undefined {
-  const byId = all.find(({ environmentId }) => environmentId === asked);
+function environmentNamed(context: Context, all: readonly EnvironmentSummary[], idOrName: string): EnvironmentSummary | undefined {
+  const byId = all.find(({ environmentId }) => environmentId === idOrName);
   if (byId !== undefined) return byId;
-  const byName = all.filter(({ name }) => name === asked);
+  const byName = all.filter(({ name }) => name === idOrName);
   const alive = byName.filter(({ status }) => status !== "DELETING" && status !== "DELETED");
   const candidates = alive.length > 0 ? alive : byName;
   if (candidates.length <= 1) return candidates[0];
   return context.fail(
     USAGE,
-    `Several environments are called '${asked}'`,
+    `Several environments are called '${idOrName}'`,
     `Give the id: ${candidates.map(({ environmentId }) => environmentId).join(", ")}`,
   );
 }
 
-function profileTarget(context: Context, name: string): CloudEnvironment | undefined {
+function profileTarget(context: Context, name: string): CloudEnvironmentRef | undefined {
   const profile = context.official.profile(name);
   return profile === undefined ? undefined : targetOf(profile.accountId, profile.environmentId);
 }
@@ -75,13 +75,13 @@ export async function narrowedTo(
   context: Context,
   client: CloudClient,
   reference?: string,
-): Promise<CloudEnvironment | undefined> {
+): Promise<CloudEnvironmentRef | undefined> {
   if (reference !== undefined) return await chooseEnvironment(context, client, reference);
-  return context.askedEnvironment === undefined ? undefined : environmentInUse(context);
+  return context.requestedEnvironment === undefined ? undefined : environmentInUse(context);
 }
 
 /** Ends the command when the environment in use is none of the cloud. */
-export function environmentInUse(context: Context): CloudEnvironment {
+export function environmentInUse(context: Context): CloudEnvironmentRef {
   const { name, chosenBy, accountId, environmentId } = context.environment();
   const target = targetOf(accountId, environmentId);
   const advice = "Name one: --env NAME, or use it: perdure env use NAME. What there is: perdure env list";
@@ -90,7 +90,7 @@ export function environmentInUse(context: Context): CloudEnvironment {
   );
 }
 
-function targetOf(account: string | undefined, environment: string | undefined): CloudEnvironment | undefined {
+function targetOf(account: string | undefined, environment: string | undefined): CloudEnvironmentRef | undefined {
   const accountId = account === undefined ? undefined : parseAccountId(account);
   const environmentId = environment === undefined ? undefined : parseEnvironmentId(environment);
   return accountId === undefined || environmentId === undefined ? undefined : { accountId, environmentId };
@@ -100,8 +100,8 @@ function targetOf(account: string | undefined, environment: string | undefined):
 export async function describeEnvironment(
   context: Context,
   client: CloudClient,
-  { accountId, environmentId }: CloudEnvironment,
-): Promise<EnvironmentFacts> {
+  { accountId, environmentId }: CloudEnvironmentRef,
+): Promise<EnvironmentDescription> {
   const facts = await client.account(accountId, "DescribeEnvironment", { environmentId }, { signal: context.signal });
   await context.session.bind([facts.adminBaseUrl, facts.ingressBaseUrl]);
   return facts;
@@ -117,9 +117,9 @@ const WAITS: Readonly<Record<string, string>> = {
 export async function untilActive(
   context: Context,
   client: CloudClient,
-  environment: CloudEnvironment,
-  progress: Progress,
-): Promise<EnvironmentFacts> {
+  environment: CloudEnvironmentRef,
+  progress: ProgressIndicator,
+): Promise<EnvironmentDescription> {
   const deadlineMs = context.clock.monotonicMs() + ACTIVE_WAIT_MS_MAX;
   for (;;) {
     const facts = await describeEnvironment(context, client, environment);

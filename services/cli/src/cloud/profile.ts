@@ -5,10 +5,10 @@
 import type { Secret } from "@perdure/base";
 import type { Context } from "../context.js";
 import { FAILED, USAGE } from "../errors.js";
-import type { EnvironmentFacts } from "./environments.js";
+import type { EnvironmentDescription } from "./environments.js";
 
 /** Names that mean something else in the file. */
-const TAKEN: ReadonlySet<string> = new Set(["global", "local", "default"]);
+const RESERVED_NAMES: ReadonlySet<string> = new Set(["global", "local", "default"]);
 
 export interface ProfileOptions {
   readonly name: string;
@@ -33,9 +33,9 @@ export function isForeignLogin(context: Context): boolean {
 }
 
 /** Ends the command when another environment has this name and nobody agrees, or when another provider's login is in the way. */
-export async function writeProfile(context: Context, facts: EnvironmentFacts, options: ProfileOptions): Promise<void> {
+export async function writeProfile(context: Context, facts: EnvironmentDescription, options: ProfileOptions): Promise<void> {
   const { name, apiKey, isUsed } = options;
-  if (TAKEN.has(name) || name.trim() !== name || name === "" || /[\p{Cc}/]/u.test(name)) {
+  if (RESERVED_NAMES.has(name) || name.trim() !== name || name === "" || /[\p{Cc}/]/u.test(name)) {
     context.fail(USAGE, `A profile cannot be called '${name}'`, "Choose another name: --name NAME");
   }
   if (apiKey === undefined && isForeignLogin(context)) {

@@ -3,7 +3,7 @@
  * once (cloud.md §1.7). Whoever renews also puts the new access token where the official command line looks.
  */
 import { type Clock, Secret } from "@perdure/base";
-import { CloudClient, OAuthClient, OAuthClientError, type Tokens } from "@perdure/cloud-client";
+import { CloudClient, OAuthClient, OAuthClientError, type OAuthTokens } from "@perdure/cloud-client";
 import {
   type CredentialsStore,
   OFFICIAL_API,
@@ -28,7 +28,7 @@ export interface SessionOptions {
   readonly fetch: typeof fetch;
 }
 
-export class Session {
+export class LoginSession {
   readonly #options: SessionOptions;
   /** False: tokens are used as they are, also when they end soon. */
   mayRenew = true;
@@ -81,12 +81,12 @@ export class Session {
   /** A new access token now; `force` although the old one has time left. */
   async renew(apiOrigin: string, force = false): Promise<Secret> {
     const { store, clock, userAgent, fetch } = this.#options;
-    const seen = store.read().logins[apiOrigin]?.accessToken;
+    const previousToken = store.read().logins[apiOrigin]?.accessToken;
     const login = await store.update(async (credentials) => {
       const current = credentials.logins[apiOrigin];
       if (current === undefined) return fail(FAILED, `You are not logged in at ${apiOrigin}`, "Log in: perdure login");
       // Somebody else may have been here while we waited.
-      if (force ? current.accessToken !== seen : this.#isFresh(current)) return current;
+      if (force ? current.accessToken !== previousToken : this.#isFresh(current)) return current;
       const oauth = new OAuthClient({ baseUrl: apiOrigin, clock, userAgent, fetch });
       try {
         keep(current, await oauth.refresh(new Secret(current.refreshToken)));
@@ -100,7 +100,7 @@ export class Session {
       }
       return current;
     });
-    await this.tellOfficial(apiOrigin, login.accessToken);
+    await this.updateOfficial(apiOrigin, login.accessToken);
     return new Secret(login.accessToken);
   }
 
@@ -109,7 +109,7 @@ export class Session {
   }
 
   /** Keeps a new login, and makes its Cloud API the one in use. */
-  async keepLogin(tokens: Tokens, user: { readonly userId: string; readonly email: string }): Promise<void> {
+  async keepLogin(tokens: OAuthTokens, user: { readonly userId: string; readonly email: string }): Promise<void> {
     const apiOrigin = this.apiOrigin;
     await this.#options.store.update((credentials) => {
       const before = credentials.logins[apiOrigin];
@@ -133,8 +133,8 @@ export class Session {
   async bind(urls: readonly string[]): Promise<void> {
     const apiOrigin = this.apiOrigin;
     const origins = urls.map((url) => new URL(url).origin);
-    const known = this.login?.origins ?? [];
-    if (origins.every((origin) => known.includes(origin))) return;
+    const savedOrigins = this.login?.origins ?? [];
+    if (origins.every((origin) => savedOrigins.includes(origin))) return;
     await this.#options.store.update((credentials) => {
       const login = credentials.logins[apiOrigin];
       if (login !== undefined) login.origins = [...new Set([...login.origins, ...origins])];
@@ -151,7 +151,7 @@ export class Session {
   }
 
   /** Writes the access token where the official command line looks, unless another provider's is there. Answers whether it did. */
-  async tellOfficial(apiOrigin: string, accessToken: string): Promise<boolean> {
+  async updateOfficial(apiOrigin: string, accessToken: string): Promise<boolean> {
     const credentials = this.#options.store.read();
     if (credentials.current !== apiOrigin || !this.isOfficialOurs(apiOrigin, credentials)) return false;
     let isOurs = true;
@@ -168,7 +168,7 @@ export class Session {
   }
 }
 
-function keep(login: StoredLogin, tokens: Tokens): void {
+function keep(login: StoredLogin, tokens: OAuthTokens): void {
   login.accessToken = tokens.accessToken.reveal();
   login.refreshToken = tokens.refreshToken.reveal();
   login.expiresAtMs = tokens.expiresAtMs;

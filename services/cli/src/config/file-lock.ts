@@ -17,7 +17,7 @@ export async function withLock<T>(path: string, clock: Clock, work: () => Promis
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const deadlineMs = clock.monotonicMs() + LOCK_WAIT_MS_MAX;
   const token = `${process.pid} ${hostname()} ${process.hrtime.bigint()}\n`;
-  while (!taken(path, token)) {
+  while (!tryAcquire(path, token)) {
     putAwayDead(path, token, clock);
     if (clock.monotonicMs() > deadlineMs) {
       fail(FAILED, `Another perdure holds ${path}`, "Wait for it, or remove the file when none is running.");
@@ -31,7 +31,7 @@ export async function withLock<T>(path: string, clock: Clock, work: () => Promis
   }
 }
 
-function taken(path: string, token: string): boolean {
+function tryAcquire(path: string, token: string): boolean {
   try {
     writeFileSync(path, token, { flag: "wx", mode: 0o600 });
     return true;

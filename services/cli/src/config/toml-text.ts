@@ -22,15 +22,15 @@ export function parseToml(text: string): TomlTable {
 
 /** The text with these edits. Throws when the text is not TOML, or something that is no table is where one must be. */
 export function editToml(text: string, edits: readonly TomlEdit[]): string {
-  const wanted = parseToml(text);
-  for (const edit of edits) applyTo(wanted, edit);
+  const expected = parseToml(text);
+  for (const edit of edits) applyTo(expected, edit);
   let edited = text;
   for (const edit of edits) edited = editText(edited, edit);
-  if (isToml(edited, wanted)) return edited;
+  if (isToml(edited, expected)) return edited;
   const format = TomlFormat.autoDetectFormat(text);
   format.inlineTableStart = 2;
-  const patched = patch(text, wanted, format);
-  if (!isToml(patched, wanted)) throw new Error("the file is written in a way that cannot be edited safely");
+  const patched = patch(text, expected, format);
+  if (!isToml(patched, expected)) throw new Error("the file is written in a way that cannot be edited safely");
   return patched;
 }
 
@@ -61,9 +61,9 @@ function applyTo(root: TomlTable, { table: path, key, value }: TomlEdit): void {
   else table[key] = value;
 }
 
-function isToml(text: string, wanted: TomlTable): boolean {
+function isToml(text: string, expected: TomlTable): boolean {
   try {
-    return isDeepStrictEqual(parseToml(text), wanted);
+    return isDeepStrictEqual(parseToml(text), expected);
   } catch {
     return false; // Not TOML any more: the text was not as simple as it looked.
   }

@@ -32,7 +32,7 @@ test("docs/cli.md has all commands and flags as they are", () => {
     "0",
   );
   const page = readFileSync(PAGE, "utf8");
-  const wanted = filled(filled(page, "flags", globalFlags(command)), "commands", commandReference(command));
-  if (process.env["PERDURE_UPDATE_DOCS"] === "1") writeFileSync(PAGE, wanted);
-  else expect(page).toBe(wanted);
+  const expected = filled(filled(page, "flags", globalFlags(command)), "commands", commandReference(command));
+  if (process.env["PERDURE_UPDATE_DOCS"] === "1") writeFileSync(PAGE, expected);
+  else expect(page).toBe(expected);
 });

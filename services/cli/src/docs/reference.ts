@@ -44,8 +44,8 @@ function argumentLine(argument: Argument): string {
 
 function flagLine(option: Option): string {
   const initial = option.defaultValue;
-  const isTold = initial === undefined || typeof initial === "boolean" || Array.isArray(initial);
-  const standard = isTold ? "" : ` (default: \`${String(initial)}\`)`;
+  const hasNoDefault = initial === undefined || typeof initial === "boolean" || Array.isArray(initial);
+  const standard = hasNoDefault ? "" : ` (default: \`${String(initial)}\`)`;
   const what = option.description === "" ? "" : `: ${plain(option.description)}`;
   return `- \`${option.flags}\`${what}${choices(option.argChoices)}${standard}`;
 }

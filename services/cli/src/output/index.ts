@@ -2,5 +2,5 @@
 export { terminalJson, withoutControls } from "./controls.js";
 export * from "./format.js";
 export * from "./output.js";
-export type { Progress } from "./progress.js";
-export type { Column } from "./table.js";
+export type { ProgressIndicator } from "./progress.js";
+export type { OutputColumn } from "./table.js";

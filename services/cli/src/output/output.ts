@@ -5,8 +5,8 @@
 import { styleText } from "node:util";
 import type { Clock } from "@perdure/base";
 import { terminalJson, withoutControls } from "./controls.js";
-import { type Progress, silentProgress, startProgress } from "./progress.js";
-import { type Column, cut, tableLines } from "./table.js";
+import { type ProgressIndicator, silentProgress, startProgress } from "./progress.js";
+import { type OutputColumn, cut, tableLines } from "./table.js";
 
 export interface OutputStream {
   write(text: string): unknown;
@@ -23,7 +23,7 @@ export interface OutputOptions {
   readonly clock: Clock;
 }
 
-export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray";
+export type TextStyle = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "gray";
 
 export class Output {
   readonly isJson: boolean;
@@ -42,7 +42,7 @@ export class Output {
   }
 
   /** Painted when there are colours. */
-  paint(style: Style, text: string): string {
+  paint(style: TextStyle, text: string): string {
     return this.hasColour ? styleText(style, text, { validateStream: false }) : text;
   }
 
@@ -82,7 +82,7 @@ export class Output {
    * Rows by column; `empty` is printed when there are none. On a terminal each row is one line: columns with `cutTo` are cut, then
    * the end of the line, unless `wraps`. Nothing is cut where the output is no terminal.
    */
-  table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string, { wraps = false } = {}): void {
+  table<Row>(columns: readonly OutputColumn<Row>[], rows: readonly Row[], empty: string, { wraps = false } = {}): void {
     if (rows.length === 0) return this.note(empty);
     const { isTTY, columns: width } = this.#options.stdout;
     const widthMax = isTTY === true && width !== undefined && width > 0 ? width : undefined;
@@ -109,7 +109,7 @@ export class Output {
   }
 
   /** Shows that something takes a while. */
-  progress(text: string): Progress {
+  progress(text: string): ProgressIndicator {
     if (this.isJson) return silentProgress;
     return startProgress(text, {
       write: (line) => this.#options.stderr.write(line),
@@ -120,7 +120,7 @@ export class Output {
   }
 
   /** `work` behind a progress line; the line says `done` when it worked. */
-  async during<T>(text: string, work: (progress: Progress) => Promise<T>, done?: (value: T) => string): Promise<T> {
+  async during<T>(text: string, work: (progress: ProgressIndicator) => Promise<T>, done?: (value: T) => string): Promise<T> {
     const progress = this.progress(text);
     try {
       const value = await work(progress);

@@ -2,7 +2,7 @@
 import type { Clock, TimerHandle } from "@perdure/base";
 import { oneLine, withoutControls } from "./controls.js";
 
-export interface Progress {
+export interface ProgressIndicator {
   /** What happens now. */
   step(text: string): void;
   /** It worked; the line stays. */
@@ -12,7 +12,7 @@ export interface Progress {
 }
 
 /** Nobody watches: JSON was asked for. */
-export const silentProgress: Progress = { step() {}, done() {}, stop() {} };
+export const silentProgress: ProgressIndicator = { step() {}, done() {}, stop() {} };
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 90;
@@ -25,7 +25,7 @@ export interface ProgressOptions {
   readonly paint: (style: "green" | "cyan", text: string) => string;
 }
 
-export function startProgress(first: string, options: ProgressOptions): Progress {
+export function startProgress(first: string, options: ProgressOptions): ProgressIndicator {
   const progress = options.isTerminal ? turningLine(oneLine(first), options) : plainLines(oneLine(first), options);
   return {
     step: (text) => progress.step(oneLine(text)),
@@ -34,17 +34,17 @@ export function startProgress(first: string, options: ProgressOptions): Progress
   };
 }
 
-function plainLines(first: string, { write }: ProgressOptions): Progress {
+function plainLines(first: string, { write }: ProgressOptions): ProgressIndicator {
   let last = "";
-  const tell = (text: string): void => {
+  const writeLine = (text: string): void => {
     if (text !== last) write(`${text}\n`);
     last = text;
   };
-  tell(`${first} …`);
-  return { step: (text) => tell(`${text} …`), done: tell, stop() {} };
+  writeLine(`${first} …`);
+  return { step: (text) => writeLine(`${text} …`), done: writeLine, stop() {} };
 }
 
-function turningLine(first: string, { write, clock, paint }: ProgressOptions): Progress {
+function turningLine(first: string, { write, clock, paint }: ProgressOptions): ProgressIndicator {
   let text = first;
   let frame = 0;
   let timer: TimerHandle | undefined;

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { oneLine } from "./controls.js";
 
-export interface Column<Row> {
+export interface OutputColumn<Row> {
   readonly title: string;
   /** The cell's text; may be painted. */
   readonly show: (row: Row) => string | undefined;
@@ -17,7 +17,7 @@ const widthOf = (text: string): number => [...stripVTControlCharacters(text)].le
 
 /** Lines of the table, titles first, without line ends. `widthMax`: columns of the terminal; undefined: nothing is cut. */
 export function tableLines<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly OutputColumn<Row>[],
   rows: readonly Row[],
   title: (text: string) => string,
   widthMax?: number,
@@ -40,7 +40,7 @@ export function tableLines<Row>(
 
 /** The widest columns that may be cut give way first, until the line fits or none of them can give more. */
 function fitted<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly OutputColumn<Row>[],
   natural: readonly number[],
   widthMax: number | undefined,
 ): readonly number[] {
@@ -74,7 +74,7 @@ export function cut(text: string, width: number): string {
   return kept;
 }
 
-function padded<Row>(cell: string, index: number, columns: readonly Column<Row>[], widths: readonly number[]): string {
+function padded<Row>(cell: string, index: number, columns: readonly OutputColumn<Row>[], widths: readonly number[]): string {
   const blank = " ".repeat((widths[index] as number) - widthOf(cell));
   if (columns[index]?.align === "right") return blank + cell;
   return index === columns.length - 1 ? cell : cell + blank;

@@ -11,12 +11,12 @@ import {
   userOperations,
 } from "@perdure/cloud-client";
 import { z } from "zod";
-import type { SessionDoor } from "./session/session-door.js";
+import type { SessionClient } from "./session/session-door.js";
 
-export type Answer<N extends keyof AccountOperations> = ResponseOf<AccountOperations[N]>;
-export type EnvironmentFacts = Answer<"DescribeEnvironment">;
-export type AccountFacts = Answer<"DescribeAccount">;
-export type ApiKeyFacts = Answer<"ListApiKeys">["apiKeys"][number];
+export type CloudResponse<N extends keyof AccountOperations> = ResponseOf<AccountOperations[N]>;
+export type EnvironmentDescription = CloudResponse<"DescribeEnvironment">;
+export type AccountFacts = CloudResponse<"DescribeAccount">;
+export type ApiKeyFacts = CloudResponse<"ListApiKeys">["apiKeys"][number];
 export type AccountSummary = ResponseOf<UserOperations["ListAccounts"]>["accounts"][number];
 
 const sessionsShape = z.object({
@@ -36,10 +36,10 @@ export type SignedIn = z.infer<typeof sessionsShape>["sessions"][number];
 
 /** All methods reject with `CloudApiError`. */
 export class CloudApi {
-  readonly door: SessionDoor;
+  readonly client: SessionClient;
 
-  constructor(door: SessionDoor) {
-    this.door = door;
+  constructor(client: SessionClient) {
+    this.client = client;
   }
 
   async user<N extends keyof UserOperations>(
@@ -56,9 +56,9 @@ export class CloudApi {
     name: N,
     body: RequestOf<AccountOperations[N]>,
     signal?: AbortSignal,
-  ): Promise<Answer<N>> {
+  ): Promise<CloudResponse<N>> {
     const response = await this.#post(`/console/cloud/${encodeURIComponent(accountId)}/${name}`, body, signal);
-    return (await parsed(accountOperations[name].response, response)) as Answer<N>;
+    return (await parsed(accountOperations[name].response, response)) as CloudResponse<N>;
   }
 
   /** The whole file; the server bounds its length. */
@@ -67,7 +67,7 @@ export class CloudApi {
   }
 
   async sessions(signal?: AbortSignal): Promise<readonly SignedIn[]> {
-    const response = await this.#ask("GET", "/console/sessions", undefined, signal);
+    const response = await this.#request("GET", "/console/sessions", undefined, signal);
     return (await parsed(sessionsShape, response)).sessions;
   }
 
@@ -78,7 +78,7 @@ export class CloudApi {
   /** Shows that it is them. */
   async confirm(password: string): Promise<void> {
     await this.#post("/console/confirm", { password });
-    await this.door.refresh();
+    await this.client.refresh();
   }
 
   async signOut(): Promise<void> {
@@ -86,15 +86,15 @@ export class CloudApi {
   }
 
   #post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
-    return this.#ask("POST", path, JSON.stringify(body), signal);
+    return this.#request("POST", path, JSON.stringify(body), signal);
   }
 
-  async #ask(method: string, path: string, body: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+  async #request(method: string, path: string, body: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
     const headers: Record<string, string> = { accept: "application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
     let response: Response;
     try {
-      response = await this.door.fetch(path, { method, headers, body: body ?? null, signal: signal ?? null });
+      response = await this.client.fetch(path, { method, headers, body: body ?? null, signal: signal ?? null });
     } catch (cause) {
       if (signal?.aborted === true) throw cause;
       throw new CloudApiError(

@@ -10,7 +10,7 @@ import { SessionGate } from "./session/session-gate.js";
 import { SIGNED_IN_PATH } from "./session/signed-in.js";
 
 const SignedInPage = lazy(() => import("./session/signed-in-page.js"));
-const EnvironmentRoom = lazy(() => import("./environment/environment-room.js"));
+const EnvironmentConsole = lazy(() => import("./environment/environment-room.js"));
 const EnvironmentsPage = lazy(() => import("./account/environments-page.js"));
 const MembersPage = lazy(() => import("./account/members-page.js"));
 const UsagePage = lazy(() => import("./account/usage-page.js"));
@@ -62,7 +62,7 @@ function Places() {
 
 function EnvironmentOfAddress() {
   const { environment = "" } = useParams<{ environment: string }>();
-  return <EnvironmentRoom key={environment} id={environment} />;
+  return <EnvironmentConsole key={environment} id={environment} />;
 }
 
 /** Whoever is no member of an account is told what somebody is told who mistyped its id. */

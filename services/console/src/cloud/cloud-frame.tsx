@@ -20,11 +20,11 @@ export function CloudFrame({ groups, at, children }: CloudFrameProps) {
   const accounts = useAccounts();
   const environments = useEnvironments();
   const [, go] = useLocation();
-  const known = environments.data ?? [];
+  const loaded = environments.data ?? [];
   const others = (accounts.data ?? []).filter(({ accountId }) => accountId !== account.accountId);
   const to = (label: string, href: string): MenuAction => ({ label, onSelect: () => go(href) });
   const actions: MenuAction[] = [
-    ...known
+    ...loaded
       .filter(({ environmentId, status }) => environmentId !== at?.environmentId && status !== "DELETING")
       .map(({ environmentId, name }) => to(`Environment ${name}`, environmentPath(account.accountId, environmentId))),
     to(`All environments of ${account.name}`, accountPath(account.accountId)),
@@ -34,12 +34,12 @@ export function CloudFrame({ groups, at, children }: CloudFrameProps) {
   return (
     <Frame
       groups={groups}
-      more={elsewhere(accounts.data ?? [], account, known)}
+      more={elsewhere(accounts.data ?? [], account, loaded)}
       place={
         <Menu
           trigger={
             <Button
-              look="bare"
+              appearance="bare"
               className="place-button"
               aria-label={`${at?.name ?? account.name}: switch account or environment`}
             >

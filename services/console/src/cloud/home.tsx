@@ -24,7 +24,7 @@ export function Home({ mayLeave = false }: { readonly mayLeave?: boolean }) {
               lead="An account has members, environments and a plan."
               actions={
                 <>
-                  <Button look="primary" onClick={() => setCreating(true)}>
+                  <Button appearance="primary" onClick={() => setCreating(true)}>
                     Create account
                   </Button>
                   <UserMenu />
@@ -59,7 +59,7 @@ export function Home({ mayLeave = false }: { readonly mayLeave?: boolean }) {
 function CreateAccount({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState("");
   const [, go] = useLocation();
-  const create = useCloudChange((api, wanted: string) => api.user("CreateAccount", { name: wanted }), {
+  const create = useCloudChange((api, accountName: string) => api.user("CreateAccount", { name: accountName }), {
     onDone: ({ accountId }) => go(accountPath(accountId)),
   });
   const submit = (event: FormEvent) => {
@@ -74,7 +74,7 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }) {
         <Button onClick={onClose}>Cancel</Button>
         <Button
           type="submit"
-          look="primary"
+          appearance="primary"
           isBusy={create.isPending}
           forbidden={name.trim() === "" ? "Enter a name first" : undefined}
         >

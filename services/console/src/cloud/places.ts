@@ -11,17 +11,17 @@ export function environmentPath(accountId: string, environmentId: string, page =
 }
 
 const ACCOUNT_PAGES = [
-  { page: "", label: "Environments", icon: "environments", words: "list create" },
-  { page: "/members", label: "Members", icon: "members", words: "people roles invite" },
-  { page: "/usage", label: "Usage", icon: "usage", words: "actions traffic quota" },
-  { page: "/audit", label: "Audit log", icon: "audit", words: "who did what events" },
-  { page: "/settings", label: "Account settings", icon: "settings", words: "plan limits name" },
+  { page: "", label: "Environments", icon: "environments", keywords: "list create" },
+  { page: "/members", label: "Members", icon: "members", keywords: "people roles invite" },
+  { page: "/usage", label: "Usage", icon: "usage", keywords: "actions traffic quota" },
+  { page: "/audit", label: "Audit log", icon: "audit", keywords: "who did what events" },
+  { page: "/settings", label: "Account settings", icon: "settings", keywords: "plan limits name" },
 ] as const;
 
 /** In the sidebar of an account. */
 export function accountLinks(): readonly NavGroup[] {
   return [
-    { label: "Account", links: ACCOUNT_PAGES.map(({ page, label, icon, words }) => ({ href: page || "/", label, icon, words })) },
+    { label: "Account", links: ACCOUNT_PAGES.map(({ page, label, icon, keywords }) => ({ href: page || "/", label, icon, keywords })) },
   ];
 }
 
@@ -29,7 +29,7 @@ export function accountLinks(): readonly NavGroup[] {
 export function accountLinksFromInside({ accountId, name }: AccountSummary): NavGroup {
   return {
     label: name,
-    links: ACCOUNT_PAGES.map(({ page, label, icon, words }) => ({ href: accountPath(accountId, page), label, icon, words })),
+    links: ACCOUNT_PAGES.map(({ page, label, icon, keywords }) => ({ href: accountPath(accountId, page), label, icon, keywords })),
   };
 }
 
@@ -48,14 +48,14 @@ export function elsewhere(
           : environments.map(({ environmentId, name }) => ({
               href: environmentPath(account.accountId, environmentId),
               label: `Environment ${name}`,
-              words: environmentId,
+              keywords: environmentId,
             })),
     },
     {
       label: "Account",
       links: accounts
         .filter(({ accountId }) => accountId !== account?.accountId)
-        .map(({ accountId, name }) => ({ href: accountPath(accountId), label: `Account ${name}`, words: accountId })),
+        .map(({ accountId, name }) => ({ href: accountPath(accountId), label: `Account ${name}`, keywords: accountId })),
     },
   ];
 }

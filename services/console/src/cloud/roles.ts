@@ -27,7 +27,7 @@ export function forbiddenInside(role: MemberRole): string | undefined {
   }
 }
 
-export const ROLE_WORDS: Readonly<Record<MemberRole, string>> = {
+export const ROLE_LABELS: Readonly<Record<MemberRole, string>> = {
   owner: "everything, with plan, billing and other owners",
   admin: "environments, keys and members",
   developer: "uses environments and creates their own API keys",

@@ -8,7 +8,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
-import { useTell } from "../kit/index.js";
+import { useToast } from "../kit/index.js";
 import type { CloudApi } from "./cloud-api.js";
 
 export const CloudContext = createContext<CloudApi | undefined>(undefined);
@@ -19,23 +19,23 @@ export function useCloud(): CloudApi {
   return api;
 }
 
-export interface CloudAskOptions<T> {
+export interface CloudRequestOptions<T> {
   /** Asked again and again, as long as what is known asks for it. */
-  readonly everyMs?: number | ((known: T | undefined) => number | false);
+  readonly everyMs?: number | ((data: T | undefined) => number | false);
   readonly isOff?: boolean;
 }
 
 const CLOUD_KEY = "cloud";
 
-export function useCloudAsk<T>(
+export function useCloudRequest<T>(
   key: readonly unknown[],
-  ask: (api: CloudApi, signal: AbortSignal) => Promise<T>,
-  { everyMs, isOff = false }: CloudAskOptions<T> = {},
+  request: (api: CloudApi, signal: AbortSignal) => Promise<T>,
+  { everyMs, isOff = false }: CloudRequestOptions<T> = {},
 ): UseQueryResult<T> {
   const api = useCloud();
   return useQuery({
     queryKey: [CLOUD_KEY, ...key],
-    queryFn: ({ signal }) => ask(api, signal),
+    queryFn: ({ signal }) => request(api, signal),
     refetchInterval: typeof everyMs === "function" ? ({ state }) => everyMs(state.data) : (everyMs ?? false),
     enabled: !isOff,
     placeholderData: keepPreviousData,
@@ -44,28 +44,28 @@ export function useCloudAsk<T>(
 
 export interface CloudChangeOptions<T, V> {
   /** Said when it is done. Left out: nothing is said. */
-  readonly done?: (result: T, wanted: V) => string;
+  readonly done?: (result: T, variables: V) => string;
   /** Said when it failed: `It was not suspended`. Left out: the page shows `error` itself. */
   readonly failed?: string;
-  readonly onDone?: (result: T, wanted: V) => void;
+  readonly onDone?: (result: T, variables: V) => void;
 }
 
 /** Something is done; afterwards everything that is known of the cloud is asked again. */
 export function useCloudChange<V = void, T = unknown>(
-  change: (api: CloudApi, wanted: V) => Promise<T>,
+  change: (api: CloudApi, variables: V) => Promise<T>,
   { done, failed, onDone }: CloudChangeOptions<T, V> = {},
 ): UseMutationResult<T, Error, V> {
   const api = useCloud();
   const queries = useQueryClient();
-  const tell = useTell();
+  const toast = useToast();
   return useMutation<T, Error, V>({
-    mutationFn: (wanted) => change(api, wanted),
-    onSuccess: (result, wanted) => {
-      if (done !== undefined) tell.done(done(result, wanted));
-      onDone?.(result, wanted);
+    mutationFn: (variables) => change(api, variables),
+    onSuccess: (result, variables) => {
+      if (done !== undefined) toast.done(done(result, variables));
+      onDone?.(result, variables);
     },
     onError: (cause) => {
-      if (failed !== undefined) tell.failed(failed, cause);
+      if (failed !== undefined) toast.failed(failed, cause);
     },
     onSettled: () => queries.invalidateQueries({ queryKey: [CLOUD_KEY] }),
   });

@@ -2,7 +2,7 @@
 import type { AdminClient, IngressClient } from "@perdure/admin-client";
 import { createContext, useContext } from "react";
 
-export interface Environment {
+export interface ConsoleEnvironment {
   /** Differs between environments: what is known of one is never shown for another. */
   readonly key: string;
   readonly name: string;
@@ -19,9 +19,9 @@ export interface Environment {
   readonly forbidden: string | undefined;
 }
 
-export const EnvironmentContext = createContext<Environment | undefined>(undefined);
+export const EnvironmentContext = createContext<ConsoleEnvironment | undefined>(undefined);
 
-export function useEnvironment(): Environment {
+export function useEnvironment(): ConsoleEnvironment {
   const environment = useContext(EnvironmentContext);
   if (environment === undefined) throw new Error("this is not the page of an environment");
   return environment;

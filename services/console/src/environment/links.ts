@@ -6,20 +6,20 @@ export function environmentLinks(): readonly NavGroup[] {
     {
       label: "Run",
       links: [
-        { href: "/", label: "Overview", icon: "overview", words: "home live failures latencies", letter: "o" },
-        { href: "/invocations", label: "Invocations", icon: "invocations", words: "list runs calls", letter: "i" },
-        { href: "/playground", label: "Playground", icon: "playground", words: "call send try handler", letter: "p" },
+        { href: "/", label: "Overview", icon: "overview", keywords: "home live failures latencies", letter: "o" },
+        { href: "/invocations", label: "Invocations", icon: "invocations", keywords: "list runs calls", letter: "i" },
+        { href: "/playground", label: "Playground", icon: "playground", keywords: "call send try handler", letter: "p" },
       ],
     },
     {
       label: "Code",
       links: [
-        { href: "/services", label: "Services", icon: "services", words: "handlers schemas configuration", letter: "s" },
+        { href: "/services", label: "Services", icon: "services", keywords: "handlers schemas configuration", letter: "s" },
         {
           href: "/deployments",
           label: "Deployments",
           icon: "deployments",
-          words: "register revisions versions endpoints",
+          keywords: "register revisions versions endpoints",
           letter: "d",
         },
       ],
@@ -27,24 +27,24 @@ export function environmentLinks(): readonly NavGroup[] {
     {
       label: "Data",
       links: [
-        { href: "/state", label: "State", icon: "state", words: "objects keys values", letter: "k" },
-        { href: "/promises", label: "Promises", icon: "promises", words: "workflows", letter: "m" },
-        { href: "/awakeables", label: "Awakeables", icon: "awakeables", words: "resolve reject waiting", letter: "a" },
+        { href: "/state", label: "State", icon: "state", keywords: "objects keys values", letter: "k" },
+        { href: "/promises", label: "Promises", icon: "promises", keywords: "workflows", letter: "m" },
+        { href: "/awakeables", label: "Awakeables", icon: "awakeables", keywords: "resolve reject waiting", letter: "a" },
       ],
     },
     {
       label: "Flow",
       links: [
-        { href: "/schedules", label: "Schedules", icon: "schedules", words: "cron timer calendar", letter: "c" },
-        { href: "/flow", label: "Rules and queues", icon: "flow", words: "limits concurrency rates priorities", letter: "f" },
-        { href: "/subscriptions", label: "Subscriptions", icon: "subscriptions", words: "kafka topics lag", letter: "b" },
+        { href: "/schedules", label: "Schedules", icon: "schedules", keywords: "cron timer calendar", letter: "c" },
+        { href: "/flow", label: "Rules and queues", icon: "flow", keywords: "limits concurrency rates priorities", letter: "f" },
+        { href: "/subscriptions", label: "Subscriptions", icon: "subscriptions", keywords: "kafka topics lag", letter: "b" },
       ],
     },
     {
       label: "Tools",
       links: [
-        { href: "/sql", label: "SQL", icon: "sql", words: "query introspection", letter: "q" },
-        { href: "/tour", label: "Getting started", icon: "tour", words: "tour crash it", letter: "h" },
+        { href: "/sql", label: "SQL", icon: "sql", keywords: "query introspection", letter: "q" },
+        { href: "/tour", label: "Getting started", icon: "tour", keywords: "tour crash it", letter: "h" },
       ],
     },
   ];

@@ -3,7 +3,7 @@ import { AdminClient, IngressClient } from "@perdure/admin-client";
 import { useMemo } from "react";
 import type { Boot } from "../boot.js";
 import { Frame } from "../shell/frame.js";
-import { type Environment, EnvironmentContext } from "./environment.js";
+import { type ConsoleEnvironment, EnvironmentContext } from "./environment.js";
 import { environmentLinks } from "./links.js";
 import { EnvironmentPages } from "./pages.js";
 
@@ -25,7 +25,7 @@ export function LocalConsole({ boot, base }: LocalConsoleProps) {
   );
 }
 
-function localEnvironment({ ingressUrl, canCrash }: LocalConsoleProps["boot"], base: string): Environment {
+function localEnvironment({ ingressUrl, canCrash }: LocalConsoleProps["boot"], base: string): ConsoleEnvironment {
   const adminUrl = `${location.origin}${base.replace(/\/ui$/, "")}`;
   return {
     key: "local",

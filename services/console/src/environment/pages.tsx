@@ -3,7 +3,7 @@ import { type ComponentType, Suspense } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Loading } from "../kit/states.js";
 import { NoPage } from "../shell/no-page.js";
-import { isOfPattern, type Part, partOf } from "../shell/part.js";
+import { isOfPattern, type LazyPart, partOf } from "../shell/part.js";
 import { PartPage } from "../shell/part-page.js";
 import { PaletteEntries } from "./palette-entries.js";
 
@@ -33,13 +33,13 @@ const ROUTES: readonly (readonly [path: string, load: Loader])[] = [
 const PAGES = ROUTES.map(([path, load]) => ({ path, part: partOf(load) }));
 
 /** What shows the path, which begins below the environment. */
-export function environmentPart(path: string): Part | undefined {
+export function environmentPart(path: string): LazyPart | undefined {
   return PAGES.find((page) => isOfPattern(page.path, path))?.part;
 }
 
 export interface PlacedPart {
   readonly path: string;
-  readonly part: Part;
+  readonly part: LazyPart;
 }
 
 /** `more`: pages that only environments of the cloud have. */

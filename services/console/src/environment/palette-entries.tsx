@@ -1,7 +1,7 @@
 /** Why: services, handlers, deployments and schedules are found by name in the palette, and what is done often is done from there. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type PaletteEntry, usePaletteSource } from "../shell/palette-sources.js";
-import { type Environment, useEnvironment } from "./environment.js";
+import { type ConsoleEnvironment, useEnvironment } from "./environment.js";
 import { hrefOfView, viewsOf } from "./invocations/views.js";
 
 /** Read again at most this often: names change when a deployment is registered. */
@@ -11,13 +11,13 @@ export function PaletteEntries() {
   const environment = useEnvironment();
   const queries = useQueryClient();
   usePaletteSource(async () => {
-    const known = await queries.fetchQuery({
+    const entries = await queries.fetchQuery({
       queryKey: [environment.key, "palette"],
       queryFn: ({ signal }) => readEntries(environment, signal),
       staleTime: STALE_MS,
     });
     const views = viewsOf(localStorage.getItem(`perdure.views.${environment.key}`));
-    return [...ACTIONS, ...views.map((view) => ({ kind: "View", label: view.name, href: hrefOfView(view) })), ...known];
+    return [...ACTIONS, ...views.map((view) => ({ kind: "View", label: view.name, href: hrefOfView(view) })), ...entries];
   });
   return null;
 }
@@ -27,18 +27,18 @@ const ACTIONS: readonly PaletteEntry[] = [
   {
     kind: "Action",
     label: "Failing invocations",
-    words: "retrying backing off paused errors",
+    keywords: "retrying backing off paused errors",
     href: "/invocations?status=backing-off&status=paused",
   },
   {
     kind: "Action",
     label: "Invocations that failed in the last hour",
-    words: "errors",
+    keywords: "errors",
     href: "/invocations?status=failed&modified=1h",
   },
 ];
 
-async function readEntries({ admin }: Environment, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+async function readEntries({ admin }: ConsoleEnvironment, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
   // What one of them cannot say does not hide the others.
   const [services, deployments, schedules] = await Promise.allSettled([
     admin.services.list({ signal }),
@@ -51,14 +51,14 @@ async function readEntries({ admin }: Environment, signal: AbortSignal): Promise
       ...handlers.map((handler) => ({
         kind: "Handler",
         label: `${name}/${handler.name}`,
-        words: "call playground",
+        keywords: "call playground",
         href: `/playground?${new URLSearchParams({ service: name, handler: handler.name })}`,
       })),
     ]),
     ...valuesOf(deployments).map(({ id, uri, arn, services: served }) => ({
       kind: "Deployment",
       label: uri ?? arn ?? id,
-      words: `${id} ${served.map(({ name }) => name).join(" ")}`,
+      keywords: `${id} ${served.map(({ name }) => name).join(" ")}`,
       href: `/deployments/${encodeURIComponent(id)}`,
     })),
     ...valuesOf(schedules).map(({ id, name }) => ({
@@ -69,6 +69,6 @@ async function readEntries({ admin }: Environment, signal: AbortSignal): Promise
   ];
 }
 
-function valuesOf<T>(settled: PromiseSettledResult<readonly T[]>): readonly T[] {
-  return settled.status === "fulfilled" ? settled.value : [];
+function valuesOf<T>(result: PromiseSettledResult<readonly T[]>): readonly T[] {
+  return result.status === "fulfilled" ? result.value : [];
 }

@@ -21,7 +21,7 @@ export default function ErrorPage() {
   return (
     <Page title={code} lead={title === undefined ? undefined : capitalised(title)}>
       <Loaded query={query}>
-        {(text) => (text === null ? <p>Only error codes of Perdure have a page.</p> : <Words text={text} />)}
+        {(text) => (text === null ? <p>Only error codes of Perdure have a page.</p> : <ErrorText text={text} />)}
       </Loaded>
     </Page>
   );
@@ -30,7 +30,7 @@ export default function ErrorPage() {
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Our own words, built in: nothing of a visitor's ever comes here. The heading is the page's title already. */
-function Words({ text }: { readonly text: string }) {
+function ErrorText({ text }: { readonly text: string }) {
   const router = useRouter();
   const [, go] = useLocation();
   const html = useMemo(
@@ -58,10 +58,10 @@ function markedFor(hrefOf: (code: string) => string): Marked {
   return new Marked({
     renderer: {
       link({ href, tokens }) {
-        const words = this.parser.parseInline(tokens);
+        const linkText = this.parser.parseInline(tokens);
         const link = errorLink(href);
-        if (link.kind === "page") return `<a href="${hrefOf(link.code)}" data-code="${link.code}">${words}</a>`;
-        return link.kind === "web" ? `<a href="${encodeURI(link.href)}" rel="noreferrer">${words}</a>` : words;
+        if (link.kind === "page") return `<a href="${hrefOf(link.code)}" data-code="${link.code}">${linkText}</a>`;
+        return link.kind === "web" ? `<a href="${encodeURI(link.href)}" rel="noreferrer">${linkText}</a>` : linkText;
       },
     },
   });

@@ -32,8 +32,8 @@ export function InvocationBadge({
   readonly result?: string | undefined;
   readonly failure?: string | undefined;
 }) {
-  const word = status === "completed" ? endOf(result, failure) : status;
-  return <Badge tone={TONES[word] ?? "idle"}>{word}</Badge>;
+  const label = status === "completed" ? endOf(result, failure) : status;
+  return <Badge tone={TONES[label] ?? "idle"}>{label}</Badge>;
 }
 
 function endOf(result: string | undefined, failure: string | undefined): string {

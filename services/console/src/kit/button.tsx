@@ -5,7 +5,7 @@ import "./button.css";
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   /** `quiet` unless said otherwise. One `primary` on a page or dialog; `danger` for what cannot be undone. */
-  readonly look?: "primary" | "quiet" | "bare" | "danger";
+  readonly appearance?: "primary" | "quiet" | "bare" | "danger";
   /** With `bare`: it deletes something, after a confirmation. */
   readonly isDanger?: boolean;
   readonly type?: "button" | "submit";
@@ -18,7 +18,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
 }
 
 export function Button({
-  look = "quiet",
+  appearance = "quiet",
   type = "button",
   isBusy,
   forbidden,
@@ -37,7 +37,7 @@ export function Button({
       type={isOff ? "button" : type}
       aria-disabled={isOff || undefined}
       aria-busy={isBusy || undefined}
-      className={`button button--${look}${isSmall ? " button--small" : ""}${isDanger ? " button--destroys" : ""} ${className ?? ""}`}
+      className={`button button--${appearance}${isSmall ? " button--small" : ""}${isDanger ? " button--destroys" : ""} ${className ?? ""}`}
       onClick={isOff ? (event) => event.preventDefault() : onClick}
     />
   );

@@ -21,7 +21,7 @@ export interface PlotProps {
 type Inks = Readonly<Record<ChartInk | "line", string>>;
 
 export default function Plot({ times, series, valueText, steps, height, onPoint }: PlotProps) {
-  const room = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const turn = useThemeTurn();
   const [width, setWidth] = useState(0);
@@ -31,42 +31,42 @@ export default function Plot({ times, series, valueText, steps, height, onPoint 
   );
   const latest = useRef({ data, valueText, onPoint });
   latest.current = { data, valueText, onPoint };
-  const look = series.map(({ name, ink, isFilled }) => `${name}/${ink}/${isFilled}`).join();
+  const appearance = series.map(({ name, ink, isFilled }) => `${name}/${ink}/${isFilled}`).join();
 
   useEffect(() => {
-    if (room.current === null) return;
+    if (container.current === null) return;
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    observer.observe(room.current);
+    observer.observe(container.current);
     return () => observer.disconnect();
   }, []);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `look` is of `series` what matters here; `turn` says that colours are others
   useEffect(() => {
-    if (room.current === null || width === 0) return;
+    if (container.current === null || width === 0) return;
     const made = new uPlot(
       {
         width,
         height,
-        ...optionsOf(series, inksOf(room.current), {
+        ...optionsOf(series, inksOf(container.current), {
           steps,
           valueText: (value) => latest.current.valueText(value),
           onPoint: (index) => latest.current.onPoint(index),
         }),
       },
       latest.current.data,
-      room.current,
+      container.current,
     );
     plot.current = made;
     return () => {
       plot.current = null;
       made.destroy();
     };
-  }, [width, height, look, steps, turn]);
+  }, [width, height, appearance, steps, turn]);
 
   useEffect(() => plot.current?.setData(data), [data]);
 
   return (
-    <div ref={room} aria-hidden="true">
+    <div ref={container} aria-hidden="true">
       {[...CHART_INKS, "line"].map((ink) => (
         <span key={ink} data-ink={ink} className={`chart__ink--${ink}`} hidden />
       ))}
@@ -75,9 +75,9 @@ export default function Plot({ times, series, valueText, steps, height, onPoint 
 }
 
 /** Canvases know no custom properties: elements that have the colours tell what they come to now. */
-function inksOf(room: HTMLElement): Inks {
+function inksOf(container: HTMLElement): Inks {
   const colourOf = (ink: string): string => {
-    const probe = room.querySelector(`[data-ink=${ink}]`);
+    const probe = container.querySelector(`[data-ink=${ink}]`);
     return probe === null ? "gray" : getComputedStyle(probe).color;
   };
   return {
@@ -140,11 +140,11 @@ function lineOf({ name, ink = "accent", isFilled }: ChartSeries, inks: Inks): uP
 
 /** Where values are whose neighbours are missing. */
 function lonely(values: ArrayLike<number | null | undefined>): number[] {
-  const found: number[] = [];
+  const indexes: number[] = [];
   for (let i = 0; i < values.length; i++) {
-    if (values[i] != null && values[i - 1] == null && values[i + 1] == null) found.push(i);
+    if (values[i] != null && values[i - 1] == null && values[i + 1] == null) indexes.push(i);
   }
-  return found;
+  return indexes;
 }
 
 const clock = (seconds: number): string => axisText(seconds * 1_000);

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { chartWords, valueAt } from "./chart-text.js";
+import { chartSummary, valueAt } from "./chart-text.js";
 
 const plain = (value: number) => `${value}`;
 
@@ -9,7 +9,7 @@ test("says of each series where it stands and how far it went", () => {
     { name: "Failures", values: [null, null] },
     { name: "Waiting", values: [0, 0] },
   ];
-  expect(chartWords(series, plain)).toBe("Requests: last 12, most 40. Failures: nothing. Waiting: last 0, most 0.");
+  expect(chartSummary(series, plain)).toBe("Requests: last 12, most 40. Failures: nothing. Waiting: last 0, most 0.");
 });
 
 test("the value pointed at, or the last one that is known", () => {

@@ -14,15 +14,15 @@ export type ChartInk = "accent" | "good" | "bad" | "warn" | "quiet";
 export const CHART_INKS: readonly ChartInk[] = ["accent", "good", "bad", "warn", "quiet"];
 
 /** `Requests a minute: last 12, most 40. Failures: none.` */
-export function chartWords(series: readonly ChartSeries[], valueText: (value: number) => string): string {
-  return series.map((each) => `${each.name}: ${seriesWords(each.values, valueText)}.`).join(" ");
+export function chartSummary(series: readonly ChartSeries[], valueText: (value: number) => string): string {
+  return series.map((each) => `${each.name}: ${seriesSummary(each.values, valueText)}.`).join(" ");
 }
 
-function seriesWords(values: readonly (number | null)[], valueText: (value: number) => string): string {
-  const known = values.filter((value) => value !== null);
-  const last = known.at(-1);
+function seriesSummary(values: readonly (number | null)[], valueText: (value: number) => string): string {
+  const numbers = values.filter((value) => value !== null);
+  const last = numbers.at(-1);
   if (last === undefined) return "nothing";
-  return `last ${valueText(last)}, most ${valueText(known.reduce((most, value) => Math.max(most, value)))}`;
+  return `last ${valueText(last)}, most ${valueText(numbers.reduce((most, value) => Math.max(most, value)))}`;
 }
 
 /** The value at `index`, or the last that there is when nothing is pointed at. */

@@ -1,7 +1,7 @@
 /** Why: how a number went over time. Small, in the colours of the page, its numbers beside it as words; drawn when uPlot has come. */
 
 import { lazy, Suspense, useState } from "react";
-import { type ChartSeries, chartWords, valueAt } from "./chart-text.js";
+import { type ChartSeries, chartSummary, valueAt } from "./chart-text.js";
 import { clockText, dateTimeText } from "./time-text.js";
 import "./chart.css";
 
@@ -55,7 +55,7 @@ export function Chart({ label, times, series, valueText = plain, steps, height =
           </time>
         )}
       </figcaption>
-      <div role="img" aria-label={`${label}. ${chartWords(series, valueText)}`} style={{ height }}>
+      <div role="img" aria-label={`${label}. ${chartSummary(series, valueText)}`} style={{ height }}>
         <Suspense fallback={null}>
           <Plot times={times} series={series} valueText={valueText} steps={steps} height={height} onPoint={setIndex} />
         </Suspense>

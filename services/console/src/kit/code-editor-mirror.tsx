@@ -18,7 +18,7 @@ const given = Annotation.define<true>();
 export default function Mirror(props: CodeTextProps) {
   const { value, language, isReadOnly, tables, complete, labelId, describedBy, problem, linesMin, linesMax } = props;
   const nonce = useNonce();
-  const room = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const latest = useRef(props);
   latest.current = props;
@@ -26,9 +26,9 @@ export default function Mirror(props: CodeTextProps) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes later goes into compartments below
   useEffect(() => {
-    if (room.current === null) return;
+    if (container.current === null) return;
     const made = new EditorView({
-      parent: room.current,
+      parent: container.current,
       state: EditorState.create({
         doc: latest.current.value,
         extensions: [
@@ -66,7 +66,7 @@ export default function Mirror(props: CodeTextProps) {
 
   return (
     <div
-      ref={room}
+      ref={container}
       className="code-editor__room"
       data-invalid={problem === undefined ? undefined : true}
       style={{ "--lines-min": linesMin, "--lines-max": linesMax } as React.CSSProperties}
@@ -129,9 +129,9 @@ function fixed(latest: { readonly current: CodeTextProps }): Extension {
   ];
 }
 
-type Language = Pick<CodeEditorProps, "language" | "isReadOnly" | "tables" | "complete">;
+type EditorLanguage = Pick<CodeEditorProps, "language" | "isReadOnly" | "tables" | "complete">;
 
-function languageOf({ language, isReadOnly, tables, complete }: Language): Extension {
+function languageOf({ language, isReadOnly, tables, complete }: EditorLanguage): Extension {
   const lock = isReadOnly === true ? EditorState.readOnly.of(true) : [];
   switch (language) {
     case "json":

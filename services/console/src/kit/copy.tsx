@@ -15,7 +15,7 @@ export function CopyButton({ text, what = "Copy" }: { readonly text: string; rea
   }, [isCopied]);
   const copy = async () => setCopied(await copied(text));
   return (
-    <Button isSmall look="bare" onClick={() => void copy()} aria-label={isCopied ? "Copied" : what} title={what}>
+    <Button isSmall appearance="bare" onClick={() => void copy()} aria-label={isCopied ? "Copied" : what} title={what}>
       <Icon name={isCopied ? "copied" : "copy"} />
       <span aria-live="polite" className="visually-hidden">
         {isCopied ? "Copied" : "Copy"}

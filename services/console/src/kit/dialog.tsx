@@ -94,7 +94,7 @@ export function Confirmation(props: ConfirmationProps) {
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
-            look={isDanger ? "danger" : "primary"}
+            appearance={isDanger ? "danger" : "primary"}
             isBusy={isBusy}
             forbidden={isReady ? undefined : `Type “${typed}” first`}
           >

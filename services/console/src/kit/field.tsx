@@ -63,14 +63,14 @@ export function TextArea({ label, isLabelHidden, hint, problem, value, onChange,
   );
 }
 
-export interface Choice<V extends string = string> {
+export interface FieldChoice<V extends string = string> {
   readonly value: V;
   readonly label: string;
 }
 
 export interface ChoiceFieldProps<V extends string> extends Labelled {
   readonly value: V;
-  readonly choices: readonly Choice<V>[];
+  readonly choices: readonly FieldChoice<V>[];
   readonly onChange: (value: V) => void;
   readonly isSmall?: boolean;
 }
@@ -82,7 +82,7 @@ export function ChoiceField<V extends string>(props: ChoiceFieldProps<V>) {
   return (
     <Frame {...{ id, label, isLabelHidden, hint, problem }}>
       <BaseSelect.Root
-        items={choices as Choice<V>[]}
+        items={choices as FieldChoice<V>[]}
         value={value}
         onValueChange={(next) => next !== null && onChange(next as V)}
       >

@@ -53,10 +53,10 @@ test("whatever the text, only known elements come out", () => {
   fc.assert(fc.property(parts, (all) => expect(elementsOf(markdownHtml(all.join("")))).toEqual([])));
 });
 
-const KNOWN =
+const ALLOWED_TAG =
   /^<\/?(p|strong|em|del|code|pre|ul|ol|li|br|hr|blockquote|table|thead|tbody|tr)>$|^<(th|td)( align="\w+")?>$|^<\/(th|td|a)>$|^<ol start="\d+">$|^<a href="(https?:|mailto:)[^"<>]*" rel="noreferrer noopener" target="_blank">$/;
 
 /** Tags that are not those of our own renderer. */
 function elementsOf(html: string): readonly string[] {
-  return [...html.matchAll(/<[^>]*>?/g)].map(([tag]) => tag).filter((tag) => !KNOWN.test(tag));
+  return [...html.matchAll(/<[^>]*>?/g)].map(([tag]) => tag).filter((tag) => !ALLOWED_TAG.test(tag));
 }

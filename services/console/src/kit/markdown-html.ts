@@ -19,11 +19,11 @@ const marked = new Marked({
       return `<p><strong>${this.parser.parseInline(tokens)}</strong></p>\n`;
     },
     link({ href, tokens }) {
-      const words = this.parser.parseInline(tokens);
+      const linkText = this.parser.parseInline(tokens);
       const address = webAddress(href);
       return address === undefined
-        ? words
-        : `<a href="${escaped(address)}" rel="noreferrer noopener" target="_blank">${words}</a>`;
+        ? linkText
+        : `<a href="${escaped(address)}" rel="noreferrer noopener" target="_blank">${linkText}</a>`;
     },
   },
 });

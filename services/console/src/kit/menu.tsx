@@ -32,7 +32,7 @@ export function Menu({ trigger, actions }: { readonly trigger: ReactElement; rea
 }
 
 function Item({ label, icon, onSelect, isDanger, forbidden }: MenuAction): ReactNode {
-  const words = (
+  const content = (
     <>
       {icon !== undefined && <Icon name={icon} />} {label}
     </>
@@ -41,14 +41,14 @@ function Item({ label, icon, onSelect, isDanger, forbidden }: MenuAction): React
   if (forbidden === undefined) {
     return (
       <Base.Item className={className} onClick={onSelect}>
-        {words}
+        {content}
       </Base.Item>
     );
   }
   return (
     <Hint text={forbidden}>
       <Base.Item className={className} aria-disabled closeOnClick={false}>
-        {words}
+        {content}
       </Base.Item>
     </Hint>
   );

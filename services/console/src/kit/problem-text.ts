@@ -2,7 +2,7 @@
 
 import { browserAdvice } from "./advice.js";
 
-export interface Problem {
+export interface ProblemDetails {
   readonly message: string;
   /** `META0003`, `PERD0403`; undefined when nobody gave one. */
   readonly code: string | undefined;
@@ -17,7 +17,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function problemOf(cause: unknown): Problem {
+export function problemOf(cause: unknown): ProblemDetails {
   const fields = cause instanceof Error ? (cause as unknown as Readonly<Record<string, unknown>>) : undefined;
   const status = fields?.["status"];
   const code = textOf(fields?.["code"]);

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import "./table.css";
 
-export interface Column<R> {
+export interface TableColumn<R> {
   readonly name: string;
   readonly cell: (row: R) => ReactNode;
   readonly isNumber?: boolean;
@@ -16,7 +16,7 @@ export interface TableProps<R> {
   /** What is listed, for those who do not see where it stands. */
   readonly label: string;
   readonly rows: readonly R[];
-  readonly columns: readonly Column<R>[];
+  readonly columns: readonly TableColumn<R>[];
   readonly keyOf: (row: R) => string;
   /** Instead of an empty table. */
   readonly empty?: ReactNode;

@@ -5,7 +5,7 @@ import { Icon } from "./icon.js";
 import { messageOf } from "./problem.js";
 import "./toast.css";
 
-export function ToastRoom({ children }: { readonly children: ReactNode }) {
+export function ToastProvider({ children }: { readonly children: ReactNode }) {
   return (
     <Toast.Provider limit={4} timeout={6_000}>
       {children}
@@ -34,13 +34,13 @@ function Toasts() {
   ));
 }
 
-export interface Teller {
+export interface Toaster {
   done(title: string, more?: string): void;
   /** Of an error of any kind. */
   failed(title: string, cause: unknown): void;
 }
 
-export function useTell(): Teller {
+export function useToast(): Toaster {
   const { add } = Toast.useToastManager();
   return {
     done: (title, description) => void add({ title, description, type: "done" }),

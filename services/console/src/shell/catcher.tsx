@@ -2,7 +2,7 @@
 import { Component, type ReactNode, useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
 import { ProblemNote } from "../kit/problem.js";
-import { askServed, type Served } from "./served.js";
+import { fetchServed, type Served } from "./served.js";
 
 interface Props {
   /** When it changes, what was caught is forgotten: one is on another page. */
@@ -10,19 +10,19 @@ interface Props {
   readonly children: ReactNode;
 }
 
-interface State {
+interface CatcherState {
   readonly cause: unknown;
   readonly place: string | undefined;
 }
 
-export class Catcher extends Component<Props, State> {
-  override state: State = { cause: undefined, place: this.props.place };
+export class Catcher extends Component<Props, CatcherState> {
+  override state: CatcherState = { cause: undefined, place: this.props.place };
 
-  static getDerivedStateFromError(cause: unknown): Partial<State> {
+  static getDerivedStateFromError(cause: unknown): Partial<CatcherState> {
     return { cause };
   }
 
-  static getDerivedStateFromProps({ place }: Props, state: State): State | null {
+  static getDerivedStateFromProps({ place }: Props, state: CatcherState): CatcherState | null {
     return place === state.place ? null : { cause: undefined, place };
   }
 
@@ -33,7 +33,7 @@ export class Catcher extends Component<Props, State> {
       <div className="page">
         {isMissingPart(cause) ? <MissingPart /> : <ProblemNote cause={cause} title="This page failed." />}
         <div className="row">
-          <Button look="primary" onClick={() => location.reload()}>
+          <Button appearance="primary" onClick={() => location.reload()}>
             Reload
           </Button>
         </div>
@@ -55,7 +55,7 @@ function MissingPart() {
   const [served, setServed] = useState<Served["kind"]>();
   useEffect(() => {
     let isOver = false;
-    void askServed().then(({ kind }) => {
+    void fetchServed().then(({ kind }) => {
       if (!isOver) setServed(kind);
     });
     return () => {

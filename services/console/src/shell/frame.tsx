@@ -16,7 +16,7 @@ export interface NavLink {
   readonly label: string;
   readonly icon?: IconName;
   /** Also found under these words. */
-  readonly words?: string;
+  readonly keywords?: string;
   /** After `g` on the keyboard. */
   readonly letter?: string;
 }
@@ -57,11 +57,11 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
   }, [path]);
   return (
     <div className={`frame${isOpen ? " frame--open" : ""}`}>
-      <Button look="bare" className="frame__skip" onClick={() => main.current?.focus()}>
+      <Button appearance="bare" className="frame__skip" onClick={() => main.current?.focus()}>
         Skip to content
       </Button>
       <header className="frame__top">
-        <Button look="bare" className="frame__toggle" aria-expanded={isOpen} aria-controls="nav" onClick={() => setOpen(!isOpen)}>
+        <Button appearance="bare" className="frame__toggle" aria-expanded={isOpen} aria-controls="nav" onClick={() => setOpen(!isOpen)}>
           <Icon name="menu" /> <span className="visually-hidden">Menu</span>
         </Button>
         <Mark />
@@ -94,7 +94,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
         </nav>
         <div className="frame__foot">
           {foot}
-          <Button look="bare" isSmall className="frame__keys" aria-keyshortcuts="?" onClick={() => setHelpOpen(true)}>
+          <Button appearance="bare" isSmall className="frame__keys" aria-keyshortcuts="?" onClick={() => setHelpOpen(true)}>
             <Icon name="keyboard" /> Keyboard shortcuts <span className="key">?</span>
           </Button>
           <ThemeChoice />

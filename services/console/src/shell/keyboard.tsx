@@ -3,8 +3,8 @@ import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { CheckField, Dialog } from "../kit/index.js";
 import type { NavGroup } from "./frame.js";
-import { hearsLetters, LETTERS_STORED, pageKeys, subscribeToPageKeys } from "./page-keys.js";
-import { hear, type Waiting } from "./shortcuts.js";
+import { areLetterKeysEnabled, LETTERS_STORED, pageKeys, subscribeToPageKeys } from "./page-keys.js";
+import { shortcutOf, type PendingPrefix } from "./shortcuts.js";
 import "./keyboard.css";
 
 export interface KeyboardProps {
@@ -14,19 +14,19 @@ export interface KeyboardProps {
 }
 
 export function Keyboard({ groups, isHelpOpen, onHelp }: KeyboardProps) {
-  const [isOn, setOn] = useState(hearsLetters);
+  const [isOn, setOn] = useState(areLetterKeysEnabled);
   const [, go] = useLocation();
-  const waiting = useRef<Waiting>(undefined);
+  const waiting = useRef<PendingPrefix>(undefined);
   useEffect(() => {
     if (!isOn) return;
     const listen = (event: KeyboardEvent) => {
       const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
-      const heard = hear({ key: event.key, hasModifier, isTaken: isTaken(event) }, waiting.current, event.timeStamp, groups);
-      waiting.current = heard.kind === "waits" ? { sinceMs: event.timeStamp } : undefined;
-      if (heard.kind === "nothing") return;
+      const action = shortcutOf({ key: event.key, hasModifier, isReserved: isReserved(event) }, waiting.current, event.timeStamp, groups);
+      waiting.current = action.kind === "waits" ? { sinceMs: event.timeStamp } : undefined;
+      if (action.kind === "nothing") return;
       event.preventDefault();
-      if (heard.kind === "help") onHelp(true);
-      else if (heard.kind === "go") go(heard.href);
+      if (action.kind === "help") onHelp(true);
+      else if (action.kind === "go") go(action.href);
     };
     document.addEventListener("keydown", listen);
     return () => document.removeEventListener("keydown", listen);
@@ -45,7 +45,7 @@ export function Keyboard({ groups, isHelpOpen, onHelp }: KeyboardProps) {
 }
 
 /** Letters are text there, or belong to what is open. */
-function isTaken(event: KeyboardEvent): boolean {
+function isReserved(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || document.querySelector("[role=dialog], [role=menu], [role=listbox]") !== null) return true;
   const { target } = event;
   return target instanceof HTMLElement && (target.isContentEditable || target.closest("input, textarea, select") !== null);

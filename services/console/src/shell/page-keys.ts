@@ -11,12 +11,12 @@ const listeners = new Set<() => void>();
 /** While the page is shown. `keys` is a constant. */
 export function usePageKeys(keys: readonly PageKey[]): void {
   useEffect(() => {
-    tell(keys);
-    return () => tell(NONE);
+    publish(keys);
+    return () => publish(NONE);
   }, [keys]);
 }
 
-function tell(keys: readonly PageKey[]): void {
+function publish(keys: readonly PageKey[]): void {
   shown = keys;
   for (const listener of listeners) listener();
 }
@@ -33,6 +33,6 @@ export function subscribeToPageKeys(listener: () => void): () => void {
 export const LETTERS_STORED = "perdure.letters";
 
 /** Whoever dictates has single letters turned off (WCAG 2.1.4). */
-export function hearsLetters(): boolean {
+export function areLetterKeysEnabled(): boolean {
   return localStorage.getItem(LETTERS_STORED) !== "off";
 }

@@ -5,15 +5,15 @@ const GROUPS = [
   {
     label: "Run",
     links: [
-      { href: "/", label: "Overview", words: "home" },
-      { href: "/state", label: "State", words: "objects keys" },
+      { href: "/", label: "Overview", keywords: "home" },
+      { href: "/state", label: "State", keywords: "objects keys" },
     ],
   },
 ];
 const ENTRIES = [
   { kind: "Service", label: "InventoryService", href: "/services/InventoryService" },
   { kind: "Handler", label: "InventoryService/reserve", href: "/playground?service=InventoryService&handler=reserve" },
-  { kind: "Action", label: "Theme: Dark", words: "colours night", run: () => undefined },
+  { kind: "Action", label: "Theme: Dark", keywords: "colours night", run: () => undefined },
 ];
 const labels = (text: string) => placesFor(text, GROUPS, ENTRIES).map(({ label }) => label);
 

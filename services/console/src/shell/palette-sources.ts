@@ -9,7 +9,7 @@ export interface PaletteEntry {
   /** What kind of thing it is: `Service`, `Action`. */
   readonly kind: string;
   /** Further texts that find the entry. */
-  readonly words?: string;
+  readonly keywords?: string;
   readonly href?: string;
   /** Instead of going somewhere. */
   readonly run?: () => void;
@@ -32,14 +32,14 @@ export function usePaletteSource(source: PaletteSource): void {
 
 /** What all of them have; those that fail have nothing. `onMore` is called each time that more is known. */
 export function readSources(onMore: (entries: readonly PaletteEntry[]) => void): void {
-  const known: (readonly PaletteEntry[])[] = [...sources].map(() => []);
+  const results: (readonly PaletteEntry[])[] = [...sources].map(() => []);
   for (const [index, source] of [...sources].entries()) {
     void Promise.resolve()
       .then(source)
       .then(
         (entries) => {
-          known[index] = entries;
-          onMore(known.flat());
+          results[index] = entries;
+          onMore(results.flat());
         },
         () => undefined,
       );

@@ -3,7 +3,7 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Dialog } from "../kit/dialog.js";
 import type { NavGroup } from "./frame.js";
-import { type Place, placesFor } from "./palette-search.js";
+import { type PaletteItem, placesFor } from "./palette-search.js";
 import { type PaletteEntry, readSources } from "./palette-sources.js";
 import { chooseTheme } from "./theme.js";
 import "./palette.css";
@@ -34,7 +34,7 @@ export function Palette({ groups, isOpen, onOpen }: PaletteProps) {
 const THEMES: readonly PaletteEntry[] = (["dark", "light", "system"] as const).map((theme) => ({
   kind: "Action",
   label: `Theme: ${theme.charAt(0).toUpperCase()}${theme.slice(1)}`,
-  words: "colours appearance",
+  keywords: "colours appearance",
   run: () => chooseTheme(theme),
 }));
 
@@ -53,9 +53,9 @@ function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; read
       isOver = true;
     };
   }, []);
-  const found = useMemo(() => placesFor(text, groups, [...entries, ...THEMES]), [text, groups, entries]);
-  const at = Math.min(chosen, Math.max(0, found.length - 1));
-  const enter = (place: Place | undefined) => {
+  const matches = useMemo(() => placesFor(text, groups, [...entries, ...THEMES]), [text, groups, entries]);
+  const at = Math.min(chosen, Math.max(0, matches.length - 1));
+  const enter = (place: PaletteItem | undefined) => {
     if (place === undefined) return;
     onDone();
     if (place.href !== undefined) go(place.href);
@@ -70,22 +70,22 @@ function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; read
         role="combobox"
         aria-expanded="true"
         aria-controls={list}
-        aria-activedescendant={found.length === 0 ? undefined : `${list}-${at}`}
+        aria-activedescendant={matches.length === 0 ? undefined : `${list}-${at}`}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
           setChosen(0);
         }}
         onKeyDown={(event) => {
-          if (event.key === "ArrowDown") setChosen(Math.min(at + 1, found.length - 1));
+          if (event.key === "ArrowDown") setChosen(Math.min(at + 1, matches.length - 1));
           else if (event.key === "ArrowUp") setChosen(Math.max(0, at - 1));
-          else if (event.key === "Enter") enter(found[at]);
+          else if (event.key === "Enter") enter(matches[at]);
           else return;
           event.preventDefault();
         }}
       />
       <div role="listbox" id={list} aria-label="Results" className="palette">
-        {found.map((place, i) => (
+        {matches.map((place, i) => (
           // The keys are heard by the input above.
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above
           <div
@@ -102,7 +102,7 @@ function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; read
           </div>
         ))}
       </div>
-      {found.length === 0 && <p className="quiet">No results.</p>}
+      {matches.length === 0 && <p className="quiet">No results.</p>}
     </>
   );
 }

@@ -4,7 +4,7 @@
  */
 import { type ComponentType, lazy } from "react";
 
-export interface Part {
+export interface LazyPart {
   /** What can be shown now: the part itself, or something that waits for it. */
   readonly shown: () => ComponentType;
   /** Resolves when it is here, or can not be had: whoever shows it then says so. */
@@ -12,7 +12,7 @@ export interface Part {
   readonly isHere: () => boolean;
 }
 
-export function partOf(load: () => Promise<{ readonly default: ComponentType }>): Part {
+export function partOf(load: () => Promise<{ readonly default: ComponentType }>): LazyPart {
   let here: ComponentType | undefined;
   const later = lazy(async () => {
     const part = await load();
@@ -31,7 +31,7 @@ export function partOf(load: () => Promise<{ readonly default: ComponentType }>)
 
 /** Whether a path such as `/services/Greeter` is of `/services/:service`. */
 export function isOfPattern(pattern: string, path: string): boolean {
-  const wanted = pattern.split("/");
+  const expected = pattern.split("/");
   const given = path.split("/");
-  return wanted.length === given.length && wanted.every((part, i) => part.startsWith(":") || part === given[i]);
+  return expected.length === given.length && expected.every((part, i) => part.startsWith(":") || part === given[i]);
 }

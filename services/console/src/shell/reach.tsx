@@ -3,14 +3,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
 import { setOutage } from "../kit/reach-state.js";
-import { useTell } from "../kit/toast.js";
-import { askServed, type Served } from "./served.js";
+import { useToast } from "../kit/toast.js";
+import { fetchServed, type Served } from "./served.js";
 import "./reach.css";
 
 /** Between two tries to reach it. */
 const TRY_AGAIN_MS = 1_000;
 
-type State = Served["kind"];
+type ReachState = Served["kind"];
 
 export function ReachBanner() {
   const state = useReach();
@@ -35,10 +35,10 @@ export function ReachBanner() {
   );
 }
 
-function useReach(): State {
+function useReach(): ReachState {
   const queries = useQueryClient();
-  const tell = useTell();
-  const [state, setState] = useState<State>("same");
+  const toast = useToast();
+  const [state, setState] = useState<ReachState>("same");
   const [doubt, setDoubt] = useState(0);
 
   // No answer to a question raises the doubt; who is really gone is found out below.
@@ -62,20 +62,20 @@ function useReach(): State {
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let wasGone = state === "unreachable";
-    const look = async () => {
-      const { kind } = await askServed();
+    const poll = async () => {
+      const { kind } = await fetchServed();
       if (isOver) return;
       setState(kind);
       setOutage(kind === "unreachable");
       if (kind === "unreachable") {
         wasGone = true;
-        timer = setTimeout(() => void look(), TRY_AGAIN_MS);
+        timer = setTimeout(() => void poll(), TRY_AGAIN_MS);
       } else if (wasGone) {
-        tell.done("The server is back.");
+        toast.done("The server is back.");
         void queries.invalidateQueries();
       }
     };
-    void look();
+    void poll();
     return () => {
       isOver = true;
       clearTimeout(timer);

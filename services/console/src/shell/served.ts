@@ -13,7 +13,7 @@ export type Served =
 /** One try; a server that is there answers in a moment. */
 const TRY_MS_MAX = 4_000;
 
-export async function askServed(): Promise<Served> {
+export async function fetchServed(): Promise<Served> {
   let text: string;
   try {
     const response = await fetch(document.baseURI, { cache: "no-store", signal: AbortSignal.timeout(TRY_MS_MAX) });

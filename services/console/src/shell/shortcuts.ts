@@ -6,15 +6,15 @@ export interface Press {
   /** With Ctrl, ⌘ or Alt: the browser's, or the palette's. */
   readonly hasModifier: boolean;
   /** Where letters are written, or something else is open that hears keys. */
-  readonly isTaken: boolean;
+  readonly isReserved: boolean;
 }
 
 /** What was pressed before: `g` waits for its letter for a moment. */
-export interface Waiting {
+export interface PendingPrefix {
   readonly sinceMs: number;
 }
 
-export type Heard =
+export type ShortcutAction =
   | { readonly kind: "nothing" }
   | { readonly kind: "waits" }
   | { readonly kind: "help" }
@@ -23,10 +23,10 @@ export type Heard =
 /** After `g`, so long is a letter awaited. */
 export const LETTER_WAIT_MS = 1_500;
 
-const NOTHING: Heard = { kind: "nothing" };
+const NOTHING: ShortcutAction = { kind: "nothing" };
 
-export function hear(press: Press, waiting: Waiting | undefined, nowMs: number, groups: readonly NavGroup[]): Heard {
-  if (press.hasModifier || press.isTaken) return NOTHING;
+export function shortcutOf(press: Press, waiting: PendingPrefix | undefined, nowMs: number, groups: readonly NavGroup[]): ShortcutAction {
+  if (press.hasModifier || press.isReserved) return NOTHING;
   if (waiting !== undefined && nowMs - waiting.sinceMs <= LETTER_WAIT_MS) {
     const link = groups.flatMap(({ links }) => links).find(({ letter }) => letter === press.key);
     return link === undefined ? NOTHING : { kind: "go", href: link.href };

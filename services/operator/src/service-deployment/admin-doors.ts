@@ -2,7 +2,7 @@
  * Why: the operator asks runtimes that may be slow, wrong or gone, and one of them must not hold up the others: every question has an end,
  * and a management API that did not answer is left alone for a while, longer each time (kubernetes.md §3.3).
  */
-import { AdminApiError, AdminClient, sqlOneOf, type Transport } from "@perdure/admin-client";
+import { AdminApiError, AdminClient, sqlOneOf, type ApiTransport } from "@perdure/admin-client";
 import { backoffMs, type Clock, type Random } from "@perdure/base";
 import { CIRCUIT_BOUNDS, CIRCUITS_MAX, LOOK_ANSWER_MS, REGISTER_ANSWER_MS } from "../limits.js";
 import type { AdminTarget } from "./target.js";
@@ -48,13 +48,13 @@ export interface AdminDoorPorts {
   readonly clock: Clock;
   /** For the time in which a management API that did not answer is left alone. */
   readonly random?: Random | undefined;
-  readonly transport?: Transport | undefined;
+  readonly transport?: ApiTransport | undefined;
 }
 
 export class AdminDoors {
   readonly #clock: Clock;
   readonly #random: Random | undefined;
-  readonly #transport: Transport | undefined;
+  readonly #transport: ApiTransport | undefined;
   /** By the address of the management API; the one that failed longest ago is forgotten first. */
   readonly #circuits = new Map<string, Circuit>();
 

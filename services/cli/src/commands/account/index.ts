@@ -4,7 +4,7 @@ import { accountNamed, chooseAccount } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 
-interface UpdateFlags {
+interface AccountUpdateFlags {
   readonly rename?: string;
   readonly description?: string;
 }
@@ -35,7 +35,7 @@ export function register(program: Command, context: Context): void {
     .description("change name or description of the account in use")
     .option("--rename <name>")
     .option("--description <text>")
-    .action((flags: UpdateFlags) => update(context, flags));
+    .action((flags: AccountUpdateFlags) => update(context, flags));
   account
     .command("plan")
     .description("change the plan of the account in use")
@@ -77,9 +77,9 @@ async function create(context: Context, name: string, description: string | unde
   );
 }
 
-async function use(context: Context, asked: string): Promise<void> {
+async function use(context: Context, idOrName: string): Promise<void> {
   const { accounts } = await context.session.client().user("ListAccounts", {}, { signal: context.signal });
-  const { accountId, name } = accountNamed(context, accounts, asked);
+  const { accountId, name } = accountNamed(context, accounts, idOrName);
   await keep(context, accountId);
   context.output.result({ accountId, name }, () => context.output.print(`The account '${name}' is in use.`));
 }
@@ -101,7 +101,7 @@ async function describe(context: Context): Promise<void> {
   });
 }
 
-async function update(context: Context, { rename, description }: UpdateFlags): Promise<void> {
+async function update(context: Context, { rename, description }: AccountUpdateFlags): Promise<void> {
   if (rename === undefined && description === undefined) {
     context.fail(USAGE, "Nothing is to be changed", "Give --rename or --description.");
   }

@@ -18,7 +18,7 @@ interface FilterFlags {
   readonly to?: number;
 }
 
-interface ListFlags extends FilterFlags {
+interface AuditListFlags extends FilterFlags {
   readonly limit: number;
 }
 
@@ -38,7 +38,7 @@ export function register(program: Command, context: Context): void {
       .option("--to <time>", "duration or date", timeBefore(context.clock));
   filtered(audit.command("list", { isDefault: true }).description("changes, newest first"))
     .option("--limit <n>", "maximum number of rows", wholeNumber(1, AUDIT_EVENTS_MAX), 50)
-    .action((flags: ListFlags) => list(context, flags));
+    .action((flags: AuditListFlags) => list(context, flags));
   filtered(audit.command("export").description("export all changes to a file, newest first"))
     .addOption(new Option("--format <format>").choices(["jsonl", "ndjson", "csv"]).default("jsonl").argParser(formatOf))
     .option("-o, --out <file>", "file (default: stdout)")
@@ -53,7 +53,7 @@ function formatOf(text: string): string {
 async function filterOf(context: Context, flags: FilterFlags) {
   const client = context.session.client();
   const target = await narrowedTo(context, client, flags.environment);
-  const { accountId } = await chooseAccount(context, client, target?.accountId ?? context.askedAccount);
+  const { accountId } = await chooseAccount(context, client, target?.accountId ?? context.requestedAccount);
   const environmentId: EnvironmentId | undefined = target?.environmentId;
   const filter = {
     ...(environmentId === undefined ? {} : { environmentId }),
@@ -67,17 +67,17 @@ async function filterOf(context: Context, flags: FilterFlags) {
 
 const PAGE = 500;
 
-async function list(context: Context, flags: ListFlags): Promise<void> {
+async function list(context: Context, flags: AuditListFlags): Promise<void> {
   const { output } = context;
   const { client, accountId, filter } = await filterOf(context, flags);
-  const ask = async (limit: number, before: number | undefined) => {
+  const fetchPage = async (limit: number, before: number | undefined) => {
     const body = { ...filter, limit, ...(before === undefined ? {} : { before }) };
     return await client.account(accountId, "ListAuditEvents", body, { signal: context.signal });
   };
-  let page = await ask(Math.min(PAGE, flags.limit), undefined);
+  let page = await fetchPage(Math.min(PAGE, flags.limit), undefined);
   const events = [...page.events];
   while (page.before !== undefined && events.length < flags.limit) {
-    page = await ask(Math.min(PAGE, flags.limit - events.length), page.before);
+    page = await fetchPage(Math.min(PAGE, flags.limit - events.length), page.before);
     events.push(...page.events);
   }
   output.result({ events, before: page.before }, () =>

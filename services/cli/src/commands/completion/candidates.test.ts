@@ -23,8 +23,8 @@ function program(): Command {
 }
 
 /** What would be looked up: the slot, what stands before it, and what is typed of it. */
-const fits = (...words: string[]) =>
-  candidates(program(), words, async (slot, parents, last) => [`${last}<${[slot, ...parents].join(" of ")}>`]);
+const fits = (...tokens: string[]) =>
+  candidates(program(), tokens, async (slot, parents, last) => [`${last}<${[slot, ...parents].join(" of ")}>`]);
 
 test("commands, flags and fixed values come from the program itself", async () => {
   expect(await fits("k")).toEqual(["keys"]);

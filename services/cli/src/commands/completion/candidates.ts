@@ -1,9 +1,9 @@
 /** Why: what fits behind the words typed so far: commands, flags and fixed values here, and what only the environment knows by name. */
 import type { Command, Option } from "commander";
-import { FIXED_VALUES, type Slot, slotOfArgument, slotOfOption } from "./slots.js";
+import { FIXED_VALUES, type CompletionSlot, slotOfArgument, slotOfOption } from "./slots.js";
 
 /** Values that must be looked up. `parents`: arguments of the command that are typed already. `last`: their beginning, maybe empty. */
-export type Lookup = (slot: Slot, parents: readonly string[], last: string) => Promise<readonly string[]>;
+export type CompletionLookup = (slot: CompletionSlot, parents: readonly string[], last: string) => Promise<readonly string[]>;
 
 interface Typed {
   readonly command: Command;
@@ -16,57 +16,57 @@ interface Typed {
 }
 
 /** `words`: all behind `perdure`, the last one unfinished (maybe empty). Candidates begin with it. */
-export async function candidates(program: Command, words: readonly string[], lookup: Lookup): Promise<readonly string[]> {
-  const last = words.at(-1) ?? "";
+export async function candidates(program: Command, tokens: readonly string[], lookup: CompletionLookup): Promise<readonly string[]> {
+  const last = tokens.at(-1) ?? "";
   // zsh and fish have `--flag=value` as one word, bash as three.
   const [, flag, beginning] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
   if (flag !== undefined && beginning !== undefined) {
-    const found = await candidates(program, [...words.slice(0, -1), flag, beginning], lookup);
-    return found.map((value) => `${flag}=${value}`);
+    const values = await candidates(program, [...tokens.slice(0, -1), flag, beginning], lookup);
+    return values.map((value) => `${flag}=${value}`);
   }
-  const typed = read(program, last === "=" ? [...words.slice(0, -1), ""] : words.filter((word) => word !== "="));
+  const typed = read(program, last === "=" ? [...tokens.slice(0, -1), ""] : tokens.filter((token) => token !== "="));
   const { waiting } = typed;
   if (waiting !== undefined) return await ofOption(waiting, typed, lookup);
   return starting(typed.last, await ofCommand(typed, program, lookup));
 }
 
 /** The value of a flag that every command has, wherever it stands. */
-export function globalValue(words: readonly string[], ...flags: readonly string[]): string | undefined {
-  for (const [index, word] of words.slice(0, -1).entries()) {
-    const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+export function globalValue(tokens: readonly string[], ...flags: readonly string[]): string | undefined {
+  for (const [index, token] of tokens.slice(0, -1).entries()) {
+    const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(token) ?? [];
     if (flag !== undefined && flags.includes(flag)) return value;
-    const next = words[index + 1] === "=" ? index + 2 : index + 1;
-    if (flags.includes(word) && next < words.length - 1) return words[next];
+    const next = tokens[index + 1] === "=" ? index + 2 : index + 1;
+    if (flags.includes(token) && next < tokens.length - 1) return tokens[next];
   }
   return undefined;
 }
 
-function read(program: Command, words: readonly string[]): Typed {
+function read(program: Command, tokens: readonly string[]): Typed {
   let command = program;
   let waiting: Option | undefined;
   const path: string[] = [];
   const args: string[] = [];
-  for (const word of words.slice(0, -1)) {
+  for (const token of tokens.slice(0, -1)) {
     if (waiting !== undefined) {
       waiting = undefined;
       continue;
     }
-    if (word.startsWith("-") && word !== "-") {
-      const option = optionsOf(command, program).find(({ long, short }) => long === word || short === word);
+    if (token.startsWith("-") && token !== "-") {
+      const option = optionsOf(command, program).find(({ long, short }) => long === token || short === token);
       waiting = option?.required === true ? option : undefined;
       continue;
     }
-    const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (child === undefined) args.push(word);
+    const child = command.commands.find((one) => one.name() === token || one.aliases().includes(token));
+    if (child === undefined) args.push(token);
     else {
       command = child;
       path.push(child.name());
     }
   }
-  return { command, path, args, waiting, last: words.at(-1) ?? "" };
+  return { command, path, args, waiting, last: tokens.at(-1) ?? "" };
 }
 
-async function ofOption(option: Option, { path, args, last }: Typed, lookup: Lookup): Promise<readonly string[]> {
+async function ofOption(option: Option, { path, args, last }: Typed, lookup: CompletionLookup): Promise<readonly string[]> {
   const fixed = option.argChoices ?? FIXED_VALUES[option.long ?? ""];
   if (fixed !== undefined) {
     // Several with commas between them.
@@ -80,7 +80,7 @@ async function ofOption(option: Option, { path, args, last }: Typed, lookup: Loo
   return slot === undefined ? [] : starting(last, await lookup(slot, args, last));
 }
 
-async function ofCommand({ command, path, args, last }: Typed, program: Command, lookup: Lookup): Promise<readonly string[]> {
+async function ofCommand({ command, path, args, last }: Typed, program: Command, lookup: CompletionLookup): Promise<readonly string[]> {
   if (last.startsWith("-")) {
     const flags = optionsOf(command, program).filter(({ hidden }) => !hidden);
     return [...flags.flatMap(({ long }) => long ?? []), "--help"];

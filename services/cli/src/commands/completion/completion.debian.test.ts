@@ -35,20 +35,20 @@ describe("completion", () => {
       try {
         const file = join(folder, "_perdure");
         writeFileSync(file, scripts.zsh);
-        const asked = [
+        const stubScript = [
           'perdure() { print -l -- "asked: $*" >&3; print -l use undelete; }',
           'compadd() { print -r -- "offered: $*" }',
           'compdef() { print -r -- "is for: $*" }',
           "words=(perdure env u more); CURRENT=3",
         ].join("\n");
         const press = "_perdure 3>&1";
-        const told = "asked: __complete -- env u\noffered: -- use undelete\n";
-        expect(await runShell("zsh", `${asked}\nsource ${file}\n${press}`)).toBe(`is for: _perdure perdure\n${told}`);
-        const objects = asked.replace("use undelete", "Greeter/greet Counter/");
+        const expected = "asked: __complete -- env u\noffered: -- use undelete\n";
+        expect(await runShell("zsh", `${stubScript}\nsource ${file}\n${press}`)).toBe(`is for: _perdure perdure\n${expected}`);
+        const objects = stubScript.replace("use undelete", "Greeter/greet Counter/");
         expect(await runShell("zsh", `${objects}\nsource ${file}\n${press}`)).toBe(
           "is for: _perdure perdure\nasked: __complete -- env u\noffered: -- Greeter/greet\noffered: -S  -- Counter/\n",
         );
-        expect(await runShell("zsh", `${asked}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(told + told);
+        expect(await runShell("zsh", `${stubScript}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(expected + expected);
       } finally {
         rmSync(folder, { recursive: true });
       }

@@ -30,8 +30,8 @@ export function register(program: Command, context: Context): void {
     .argument("[words...]")
     .allowUnknownOption()
     .helpOption(false)
-    .action(async (words: readonly string[]) => {
-      for (const line of await found(program, context, words)) context.output.print(line);
+    .action(async (tokens: readonly string[]) => {
+      for (const line of await candidatesInTime(program, context, tokens)) context.output.print(line);
     });
 }
 
@@ -39,11 +39,11 @@ export function register(program: Command, context: Context): void {
  * Never fails and never takes long: a Tab that finds nothing is better than one that hangs or prints an error into the command line.
  * A login that is about to end is not renewed here: a renewal that is broken off loses the login.
  */
-async function found(program: Command, context: Context, words: readonly string[]): Promise<readonly string[]> {
-  program.setOptionValue("env", globalValue(words, "--env", "-e"));
-  program.setOptionValue("account", globalValue(words, "--account"));
+async function candidatesInTime(program: Command, context: Context, tokens: readonly string[]): Promise<readonly string[]> {
+  program.setOptionValue("env", globalValue(tokens, "--env", "-e"));
+  program.setOptionValue("account", globalValue(tokens, "--account"));
   context.session.mayRenew = false;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(COMPLETION_MS_MAX)]);
   const over = new Promise<readonly string[]>((resolve) => signal.addEventListener("abort", () => resolve([]), { once: true }));
-  return await Promise.race([candidates(program, words, lookupIn(context, signal)).catch(() => []), over]);
+  return await Promise.race([candidates(program, tokens, lookupIn(context, signal)).catch(() => []), over]);
 }

@@ -7,12 +7,12 @@ import { LOCAL } from "../../environment.js";
 import { COMPLETION_VALUES_MAX } from "../../limits.js";
 import { adminOf } from "../manage/connect.js";
 import { textOf } from "../manage/texts.js";
-import type { Lookup } from "./candidates.js";
-import type { Slot } from "./slots.js";
+import type { CompletionLookup } from "./candidates.js";
+import type { CompletionSlot } from "./slots.js";
 
-type Caller = Readonly<{ signal: AbortSignal }>;
+type CompletionOptions = Readonly<{ signal: AbortSignal }>;
 
-export function lookupIn(context: Context, signal: AbortSignal): Lookup {
+export function lookupIn(context: Context, signal: AbortSignal): CompletionLookup {
   return async (slot, parents, last) => (await valuesOf(context, { signal }, slot, parents, last)).filter(isPlain);
 }
 
@@ -23,8 +23,8 @@ function isPlain(value: string): boolean {
 
 async function valuesOf(
   context: Context,
-  caller: Caller,
-  slot: Slot,
+  caller: CompletionOptions,
+  slot: CompletionSlot,
   parents: readonly string[],
   last: string,
 ): Promise<readonly string[]> {
@@ -48,23 +48,23 @@ function profileNames(context: Context, isOfCloud = false): readonly string[] {
   return [...new Set([LOCAL, ...profiles.map(({ name }) => name)])];
 }
 
-async function accountsOf({ session }: Context, caller: Caller) {
+async function accountsOf({ session }: Context, caller: CompletionOptions) {
   if (session.login === undefined) return [];
   return (await session.client().user("ListAccounts", {}, caller)).accounts;
 }
 
-async function environmentNames(context: Context, caller: Caller): Promise<readonly string[]> {
-  const { session, askedAccount } = context;
+async function environmentNames(context: Context, caller: CompletionOptions): Promise<readonly string[]> {
+  const { session, requestedAccount } = context;
   const accounts = await accountsOf(context, caller);
-  const wanted = accounts.filter(({ name, accountId }) => askedAccount === undefined || [name, accountId].includes(askedAccount));
-  const found = await Promise.all(wanted.map((account) => listEnvironments(context, session.client(), account)));
-  return found.flat().map(({ name }) => name);
+  const selected = accounts.filter(({ name, accountId }) => requestedAccount === undefined || [name, accountId].includes(requestedAccount));
+  const lists = await Promise.all(selected.map((account) => listEnvironments(context, session.client(), account)));
+  return lists.flat().map(({ name }) => name);
 }
 
 async function ofRuntime(
   admin: AdminClient,
-  caller: Caller,
-  slot: Exclude<Slot, "code" | "profile" | "account" | "environment">,
+  caller: CompletionOptions,
+  slot: Exclude<CompletionSlot, "code" | "profile" | "account" | "environment">,
   parents: readonly string[],
   last: string,
 ): Promise<readonly string[]> {
@@ -107,7 +107,7 @@ async function ofRuntime(
 }
 
 /** `Service/handler`; of objects and workflows first `Object/`, then the keys that have state, then the handlers. */
-async function targets(admin: AdminClient, caller: Caller, last: string): Promise<readonly string[]> {
+async function targets(admin: AdminClient, caller: CompletionOptions, last: string): Promise<readonly string[]> {
   const services = await admin.services.list(caller);
   const [name = "", key, handler] = last.split("/");
   const keyed = services.find((service) => service.name === name && service.ty !== "Service");
@@ -118,7 +118,7 @@ async function targets(admin: AdminClient, caller: Caller, last: string): Promis
   );
 }
 
-async function keysOf(admin: AdminClient, caller: Caller, service: string): Promise<readonly string[]> {
+async function keysOf(admin: AdminClient, caller: CompletionOptions, service: string): Promise<readonly string[]> {
   if (!isName(service)) return [];
   return await column(admin, caller, `SELECT DISTINCT service_key AS value FROM state WHERE service_name = '${service}'`);
 }
@@ -126,7 +126,7 @@ async function keysOf(admin: AdminClient, caller: Caller, service: string): Prom
 /** The newest. */
 async function invocations(
   admin: AdminClient,
-  caller: Caller,
+  caller: CompletionOptions,
   last: string,
   condition: string | undefined,
 ): Promise<readonly string[]> {
@@ -139,7 +139,7 @@ async function invocations(
 /** What may stand in quotes in SQL as it is. */
 const isName = (text: string): boolean => /^[\w.-]+$/.test(text);
 
-async function column(admin: AdminClient, caller: Caller, statement: string): Promise<readonly string[]> {
+async function column(admin: AdminClient, caller: CompletionOptions, statement: string): Promise<readonly string[]> {
   const rows = await admin.sql.query(`${statement} LIMIT ${COMPLETION_VALUES_MAX}`, caller);
   return rows.flatMap((row) => textOf(row, "value") ?? []);
 }

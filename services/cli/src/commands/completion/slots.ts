@@ -2,7 +2,7 @@
 import { INVOCATION_STATUSES } from "@perdure/admin-client";
 
 /** What must be looked up. Of invocations: any, those that have not ended, those that have, those that are paused. */
-export type Slot =
+export type CompletionSlot =
   | "account"
   | "batch"
   | "code"
@@ -28,7 +28,7 @@ export type Slot =
 /** Of flags. */
 export const FIXED_VALUES: Readonly<Record<string, readonly string[]>> = { "--status": INVOCATION_STATUSES };
 
-const BY_OPTION: Readonly<Record<string, Slot>> = {
+const BY_OPTION: Readonly<Record<string, CompletionSlot>> = {
   "--account": "account",
   "--called-by": "invocation",
   "--deployment": "deploymentChoice",
@@ -38,12 +38,12 @@ const BY_OPTION: Readonly<Record<string, Slot>> = {
   "--service": "service",
 };
 
-export function slotOfOption(long: string | undefined, path: readonly string[]): Slot | undefined {
+export function slotOfOption(long: string | undefined, path: readonly string[]): CompletionSlot | undefined {
   if (long === "--account" && path[0] === "login") return undefined;
   return BY_OPTION[long ?? ""];
 }
 
-const BY_ARGUMENT: Readonly<Record<string, Slot>> = {
+const BY_ARGUMENT: Readonly<Record<string, CompletionSlot>> = {
   account: "account",
   batch: "batch",
   code: "code",
@@ -60,13 +60,13 @@ const BY_ARGUMENT: Readonly<Record<string, Slot>> = {
 };
 
 /** `id` and `name` mean something else in each group. */
-const BY_GROUP: Readonly<Record<string, Readonly<Record<string, Slot>>>> = {
+const BY_GROUP: Readonly<Record<string, Readonly<Record<string, CompletionSlot>>>> = {
   subscriptions: { id: "subscription" },
   "kafka-clusters": { name: "kafkaCluster" },
   rules: { pattern: "rule", patterns: "rule" },
 };
 
-const BY_VERB: Readonly<Record<string, Slot>> = {
+const BY_VERB: Readonly<Record<string, CompletionSlot>> = {
   cancel: "invocationUnfinished",
   kill: "invocationUnfinished",
   pause: "invocationUnfinished",
@@ -78,7 +78,7 @@ const BY_VERB: Readonly<Record<string, Slot>> = {
 };
 
 /** `path`: names of the commands, from the group on. */
-export function slotOfArgument(name: string, path: readonly string[]): Slot | undefined {
+export function slotOfArgument(name: string, path: readonly string[]): CompletionSlot | undefined {
   const [group = "", verb = ""] = path;
   if (verb === "create") return BY_ARGUMENT[name]; // New names are made up; what they refer to exists.
   const ofGroup = BY_GROUP[group]?.[name];

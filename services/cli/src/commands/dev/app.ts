@@ -2,7 +2,7 @@
 import { backoffMs } from "@perdure/base";
 import type { Context } from "../../context.js";
 import { pause } from "../manage/pause.js";
-import { Child, exitText } from "./child.js";
+import { ChildProgram, exitText } from "./child.js";
 import { RESTART_BOUNDS, RESTARTS_MAX } from "./limits.js";
 import { startText } from "./project.js";
 
@@ -20,7 +20,7 @@ export interface AppStart {
 }
 
 export class App {
-  #child: Child | undefined;
+  #child: ChildProgram | undefined;
   #isStopped = false;
   #restarts = 0;
   /** Counts starts on purpose: a restart after a crash that was still pending is left out then. */
@@ -37,7 +37,7 @@ export class App {
 
   /** Resolves when it is started; rejects when its command cannot be. What happens later is reported as an event. */
   async start(): Promise<void> {
-    const child = await Child.start({ ...this.#start, clock: this.#context.clock, onLine: (line) => this.#events.line(line) });
+    const child = await ChildProgram.start({ ...this.#start, clock: this.#context.clock, onLine: (line) => this.#events.line(line) });
     this.#child = child;
     void child.exited.then(async (exit) => {
       if (this.#isStopped || this.#context.signal.aborted || this.#child !== child) return;

@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import type { Clock } from "@perdure/base";
 import { LAST_LINES, LINE_CHARS_MAX, STOP_MS_MAX } from "./limits.js";
 
-export interface Exit {
+export interface ProgramExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface ChildOptions {
+export interface ChildProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -22,18 +22,18 @@ export interface ChildOptions {
 }
 
 /** Those that run: none of them may outlive us. */
-const running = new Set<Child>();
+const running = new Set<ChildProgram>();
 let isGuarded = false;
 
-export class Child {
+export class ChildProgram {
   /** Resolves when it has ended and its output is read. */
-  readonly exited: Promise<Exit>;
+  readonly exited: Promise<ProgramExit>;
   readonly #process: ChildProcess;
   readonly #clock: Clock;
   readonly #lines: string[] = [];
-  #exit: Exit | undefined;
+  #exit: ProgramExit | undefined;
 
-  private constructor(process: ChildProcess, { clock, onLine }: ChildOptions) {
+  private constructor(process: ChildProcess, { clock, onLine }: ChildProgramOptions) {
     this.#process = process;
     this.#clock = clock;
     for (const stream of [process.stdout, process.stderr]) {
@@ -56,7 +56,7 @@ export class Child {
   }
 
   /** Rejects when the command cannot be started. */
-  static async start(options: ChildOptions): Promise<Child> {
+  static async start(options: ChildProgramOptions): Promise<ChildProgram> {
     guard();
     const child = spawn(options.command, options.args, {
       cwd: options.cwd,
@@ -65,11 +65,11 @@ export class Child {
       detached: true,
     });
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
-    return new Child(child, options);
+    return new ChildProgram(child, options);
   }
 
   /** Undefined while it runs. */
-  get exit(): Exit | undefined {
+  get exit(): ProgramExit | undefined {
     return this.#exit;
   }
 
@@ -113,6 +113,6 @@ function guard(): void {
 }
 
 /** `exit code 1`, `SIGKILL`. */
-export function exitText({ code, signal }: Exit): string {
+export function exitText({ code, signal }: ProgramExit): string {
   return signal ?? `exit code ${code}`;
 }

@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { TestListener, SdkEndpoint } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { isForeign } from "./foreign.js";
-import { LOST_LOOKS_MAX } from "./limits.js";
-import { type Found, type Probed, probe } from "./probe.js";
+import { LOST_PROBES_MAX } from "./limits.js";
+import { type HandlerEndpoint, type Probed, probe } from "./probe.js";
 import { contentOf, installOf, isEmptyFolder, startOf, startText } from "./project.js";
 import { changeBetween, sourcesIn } from "./sources.js";
 import { templateOf, writeTemplate } from "./template.js";
@@ -41,7 +41,7 @@ describe("a look at a port", () => {
       [[greeter], [greeter], [greeter, louder]].map((services) => SdkEndpoint.start({ services })),
     );
     open.push(...endpoints);
-    const [one, same, other] = (await Promise.all(endpoints.map(({ url }) => probe(url)))) as Found[];
+    const [one, same, other] = (await Promise.all(endpoints.map(({ url }) => probe(url)))) as HandlerEndpoint[];
     expect(one?.fingerprint).toBe(same?.fingerprint);
     expect(one?.fingerprint).not.toBe(other?.fingerprint);
   });
@@ -66,20 +66,20 @@ describe("a look at a port", () => {
     );
     const gone = await TestListener.open(createServer(), 0);
     await gone.close();
-    const looks = await Promise.all([page, mute, gone].map(({ port }) => probe(`http://127.0.0.1:${port}`)));
-    expect(looks.map(({ kind }) => kind)).toEqual(["other", "other", "silent"]);
-    expect(looks[0]).toMatchObject({ why: "it answers with text/html" });
+    const probes = await Promise.all([page, mute, gone].map(({ port }) => probe(`http://127.0.0.1:${port}`)));
+    expect(probes.map(({ kind }) => kind)).toEqual(["other", "other", "silent"]);
+    expect(probes[0]).toMatchObject({ why: "it answers with text/html" });
     await Promise.all([page.close(), mute.close()]);
   });
 });
 
 describe("what a row of looks means", () => {
-  const found = (fingerprint: string): Probed => ({ kind: "found", usesHttp11: false, services: ["A"], fingerprint });
+  const endpointProbe = (fingerprint: string): Probed => ({ kind: "found", usesHttp11: false, services: ["A"], fingerprint });
   const silent: Probed = { kind: "silent" };
 
   test("it appears once, is gone once, comes back, and may serve something else", () => {
     const sights = new Sights();
-    const kinds = [silent, found("a"), found("a"), silent, silent, found("a"), found("b"), silent, found("c")].map(
+    const kinds = [silent, endpointProbe("a"), endpointProbe("a"), silent, silent, endpointProbe("a"), endpointProbe("b"), silent, endpointProbe("c")].map(
       (one) => sights.next(one)?.kind,
     );
     expect(kinds).toEqual([undefined, "appeared", undefined, "gone", undefined, "reloaded", "changed", "gone", "changed"]);
@@ -87,21 +87,21 @@ describe("what a row of looks means", () => {
 
   test("a connection that broke is gone after some looks, and once", () => {
     const sights = new Sights();
-    sights.next(found("a"));
+    sights.next(endpointProbe("a"));
     sights.reloaded();
-    const kinds = Array.from({ length: 2 * LOST_LOOKS_MAX }, () => sights.next(silent)?.kind);
+    const kinds = Array.from({ length: 2 * LOST_PROBES_MAX }, () => sights.next(silent)?.kind);
     expect(kinds.filter((kind) => kind !== undefined)).toEqual(["gone"]);
-    expect(kinds[LOST_LOOKS_MAX - 1]).toBe("gone");
-    expect(sights.next(found("a"))?.kind).toBe("reloaded");
+    expect(kinds[LOST_PROBES_MAX - 1]).toBe("gone");
+    expect(sights.next(endpointProbe("a"))?.kind).toBe("reloaded");
   });
 
   test("a restart that no look saw is a reload too", () => {
     const sights = new Sights();
     sights.reloaded();
-    expect(sights.next(found("a"))?.kind).toBe("appeared");
+    expect(sights.next(endpointProbe("a"))?.kind).toBe("appeared");
     sights.reloaded();
     expect(sights.isThere).toBe(false);
-    expect(sights.next(found("a"))?.kind).toBe("reloaded");
+    expect(sights.next(endpointProbe("a"))?.kind).toBe("reloaded");
   });
 });
 

@@ -11,13 +11,13 @@ import { LOCAL } from "../../environment.js";
 import { CliError, FAILED } from "../../errors.js";
 import { pause } from "../manage/pause.js";
 import { App } from "./app.js";
-import { Child, exitText } from "./child.js";
+import { ChildProgram, exitText } from "./child.js";
 import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "./endpoint.js";
 import { foreignPorts, reportElsewhere } from "./foreign.js";
 import { removeHolder, writeHolder } from "./holder.js";
-import { ELSEWHERE_LOOKS, SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
-import { contentOf, type Install, installOf, isEmptyFolder, type Start, startOf, startText } from "./project.js";
-import { NOTHING_IS_LOST, Report } from "./report.js";
+import { ELSEWHERE_PROBE_INTERVAL, QUICK_PROBES_MAX, SEARCH_PAUSE_MS } from "./limits.js";
+import { contentOf, type Install, installOf, isEmptyFolder, type StartCommand, startOf, startText } from "./project.js";
+import { NOTHING_IS_LOST, DevReport } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
 import { watchSources } from "./sources.js";
 import { NODE_MIN, writeTemplate } from "./template.js";
@@ -35,7 +35,7 @@ export interface DevOptions {
 }
 
 /** What is known once the usual ports were checked. */
-interface Surroundings extends DevOptions {
+interface DevSurroundings extends DevOptions {
   /** Usual ports whose services belong to other projects. */
   readonly foreign: readonly number[];
   /** Given to the service as `PORT`: the chosen port, or a free one when another project has the usual one. */
@@ -43,10 +43,10 @@ interface Surroundings extends DevOptions {
 }
 
 export async function dev(context: Context, given: DevOptions): Promise<void> {
-  const report = new Report(context);
+  const report = new DevReport(context);
   const folder = process.cwd();
   await requirePorts(context, given.serverPorts);
-  const options = await lookAround(context, report, folder, given);
+  const options = await surroundingsOf(context, report, folder, given);
   const isNew = await prepareFolder(context, report, folder, options);
   const data = resolve(folder, options.data);
   using transport = nodeTransport();
@@ -85,7 +85,7 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
     ]);
   } finally {
     // The server first: it must not call a service that has stopped.
-    const running = server ?? (await settled(starting));
+    const running = server ?? (await startedServer(starting));
     if (context.signal.aborted) report.say("stopping", "Stopping …");
     await running?.child.stop();
     if (server !== undefined) removeHolder(data);
@@ -94,12 +94,12 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
   }
 }
 
-async function lookAround(context: Context, report: Report, folder: string, options: DevOptions): Promise<Surroundings> {
+async function surroundingsOf(context: Context, report: DevReport, folder: string, options: DevOptions): Promise<DevSurroundings> {
   if (options.port !== undefined || options.attachOnly) return { ...options, foreign: [], appPort: options.port };
   const foreign = await foreignPorts(context, report, folder, portsOf({ ...options, foreign: [] }));
   const surroundings = { ...options, foreign };
-  const isUsualTaken = foreign.includes(USUAL_PORTS[0] as number);
-  return { ...surroundings, appPort: isUsualTaken ? await firstFree(portsOf(surroundings)) : undefined };
+  const isUsualPortOccupied = foreign.includes(USUAL_PORTS[0] as number);
+  return { ...surroundings, appPort: isUsualPortOccupied ? await firstFree(portsOf(surroundings)) : undefined };
 }
 
 async function firstFree(ports: readonly number[]): Promise<number | undefined> {
@@ -107,7 +107,7 @@ async function firstFree(ports: readonly number[]): Promise<number | undefined> 
   return undefined;
 }
 
-async function settled(starting: Promise<DevServer>): Promise<DevServer | undefined> {
+async function startedServer(starting: Promise<DevServer>): Promise<DevServer | undefined> {
   const [outcome] = await Promise.allSettled([starting]);
   return outcome.status === "fulfilled" ? outcome.value : undefined;
 }
@@ -125,14 +125,14 @@ async function untilServerEnds(context: Context, { child }: DevServer): Promise<
 // ── the folder ───────────────────────────────────────────────────────────────────────────────────
 
 /** Whether a new service was written. */
-async function prepareFolder(context: Context, report: Report, folder: string, options: Surroundings): Promise<boolean> {
+async function prepareFolder(context: Context, report: DevReport, folder: string, options: DevSurroundings): Promise<boolean> {
   if (options.command.length > 0 || options.attachOnly || !isEmptyFolder(folder)) return false;
   if ((await findEndpoints(portsOf(options))).length > 0) return false;
-  const isWanted =
+  const isConfirmed =
     context.yes ||
     (context.prompts.isInteractive &&
       (await context.prompts.confirm("This folder is empty. Write a small TypeScript service into it?", "--yes")));
-  if (!isWanted) {
+  if (!isConfirmed) {
     report.say("empty", "This folder is empty. `perdure dev --yes` writes a small TypeScript service into it.");
     return false;
   }
@@ -150,10 +150,10 @@ const nodeHint = (): string =>
 /** How to fetch the packages of a project that has none yet; undefined when nothing is to be fetched. */
 async function whatToInstall(
   context: Context,
-  report: Report,
+  report: DevReport,
   folder: string,
   isNew: boolean,
-  options: Surroundings,
+  options: DevSurroundings,
 ): Promise<Install | undefined> {
   if (options.attachOnly || options.command.length > 0) return undefined;
   const install = installOf(folder);
@@ -172,10 +172,10 @@ async function whatToInstall(
   return undefined;
 }
 
-async function installPackages(context: Context, report: Report, folder: string, { command, args }: Install): Promise<void> {
+async function installPackages(context: Context, report: DevReport, folder: string, { command, args }: Install): Promise<void> {
   report.say("installing", `Fetching packages (${command} install) …`);
   const child = await startedOrAdvised(context, command, () =>
-    Child.start({
+    ChildProgram.start({
       command,
       args,
       cwd: folder,
@@ -207,7 +207,7 @@ async function installPackages(context: Context, report: Report, folder: string,
 
 /** Ports to check for services; never those of our own server or of other projects. */
 function portsOf(
-  { port, serverPorts, foreign }: Pick<Surroundings, "port" | "serverPorts" | "foreign">,
+  { port, serverPorts, foreign }: Pick<DevSurroundings, "port" | "serverPorts" | "foreign">,
   server?: DevServer,
 ): readonly number[] {
   if (port !== undefined) return [port];
@@ -218,15 +218,15 @@ function portsOf(
   return USUAL_PORTS.filter((usual) => !ours.includes(usual) && !foreign.includes(usual));
 }
 
-interface StartedApp extends Pick<Start, "restartsOn"> {
+interface StartedApp extends Pick<StartCommand, "restartsOn"> {
   readonly app: App;
 }
 
 async function startApp(
   context: Context,
-  report: Report,
+  report: DevReport,
   folder: string,
-  options: Surroundings,
+  options: DevSurroundings,
   ports: readonly number[],
 ): Promise<StartedApp | undefined> {
   const start = await whatToStart(context, report, folder, options, ports);
@@ -252,7 +252,7 @@ async function startApp(
   return { app, restartsOn };
 }
 
-function restartOnChange(context: Context, report: Report, folder: string, { app, restartsOn }: StartedApp): Promise<never> {
+function restartOnChange(context: Context, report: DevReport, folder: string, { app, restartsOn }: StartedApp): Promise<never> {
   return watchSources(context, folder, restartsOn, async (path) => {
     report.say("restarting", `${path} has changed: the service is restarted`, { path });
     await app.restart();
@@ -275,11 +275,11 @@ async function startedOrAdvised<T>(context: Context, command: string, start: () 
 
 async function whatToStart(
   context: Context,
-  report: Report,
+  report: DevReport,
   folder: string,
   options: DevOptions,
   ports: readonly number[],
-): Promise<Start | undefined> {
+): Promise<StartCommand | undefined> {
   const [command, ...args] = options.command;
   if (command !== undefined) return { command, args, because: "the command given", isCertain: true, restartsOn: [] };
   if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // It runs already.
@@ -330,9 +330,9 @@ function appEnvironment({ output }: Context, port: number | undefined): NodeJS.P
 
 async function serve(
   context: Context,
-  report: Report,
+  report: DevReport,
   folder: string,
-  options: Surroundings,
+  options: DevSurroundings,
   server: DevServer,
   transport: NodeTransport,
   app: App | undefined,
@@ -354,19 +354,19 @@ async function serve(
 /** Addresses of those that serve handlers, as soon as there is one. */
 async function firstEndpoints(
   context: Context,
-  report: Report,
+  report: DevReport,
   folder: string,
-  options: Surroundings,
+  options: DevSurroundings,
   server: DevServer,
 ): Promise<readonly string[]> {
   const ports = portsOf(options, server);
   let isElsewhere = false;
-  for (let looks = 1; ; looks++) {
-    const found = await findEndpoints(ports);
-    if (found.length > 0) return found.map(({ url }) => url);
-    if (options.port !== undefined && !isElsewhere && looks % ELSEWHERE_LOOKS === 0)
+  for (let attempt = 1; ; attempt++) {
+    const endpoints = await findEndpoints(ports);
+    if (endpoints.length > 0) return endpoints.map(({ url }) => url);
+    if (options.port !== undefined && !isElsewhere && attempt % ELSEWHERE_PROBE_INTERVAL === 0)
       isElsewhere = await reportElsewhere(report, folder, options.port, portsOf({ ...options, port: undefined }, server));
-    if (looks === SEARCH_LOOKS_QUICK) {
+    if (attempt === QUICK_PROBES_MAX) {
       report.say(
         "waiting",
         `No service responds at port ${ports.join(", ")} yet. If it listens at another one: perdure dev --port <port>`,
@@ -375,14 +375,14 @@ async function firstEndpoints(
         },
       );
     }
-    await pause(context, looks < SEARCH_LOOKS_QUICK ? SEARCH_PAUSE_MS : SEARCH_PAUSE_MS * 5);
+    await pause(context, attempt < QUICK_PROBES_MAX ? SEARCH_PAUSE_MS : SEARCH_PAUSE_MS * 5);
   }
 }
 
 const USUAL_PORTS_OF_SERVER = { ingress: "8080", admin: "9070" } as const;
 
 /** Other commands may be set to another server. */
-function sayHowToReach(context: Context, report: Report, { adminUrl, ingressUrl }: DevServer): void {
+function sayHowToReach(context: Context, report: DevReport, { adminUrl, ingressUrl }: DevServer): void {
   const isUsual =
     new URL(adminUrl).port === USUAL_PORTS_OF_SERVER.admin && new URL(ingressUrl).port === USUAL_PORTS_OF_SERVER.ingress;
   if (!isUsual)

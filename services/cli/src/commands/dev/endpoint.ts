@@ -2,7 +2,7 @@
 import { AdminApiError, type AdminClient, type RegistrationView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { pause } from "../manage/pause.js";
-import { LOOK_PAUSE_MS, SEARCH_LOOKS_QUICK, SEARCH_PAUSE_MS } from "./limits.js";
+import { PROBE_PAUSE_MS, QUICK_PROBES_MAX, SEARCH_PAUSE_MS } from "./limits.js";
 import { Presence } from "./presence.js";
 import { type Probed, probe } from "./probe.js";
 import { type Sight, Sights, serves } from "./watcher.js";
@@ -29,12 +29,12 @@ export async function watchEndpoint(context: Context, admin: AdminClient, url: s
       context.signal.throwIfAborted();
       const sight = sights.next(probed);
       // What could not be registered for a reason that passes is new at the next look too.
-      if (sight !== undefined && !(await tell(context, admin, url, sight, events))) sights.reloaded();
+      if (sight !== undefined && !(await reportSight(context, admin, url, sight, events))) sights.reloaded();
       vain = sights.isThere ? 0 : vain + 1;
       if (probed.kind === "found" && !probed.usesHttp11) presence ??= new Presence(url, lost);
       wake = Promise.withResolvers();
-      const quick = !sights.isThere && vain < SEARCH_LOOKS_QUICK;
-      await Promise.race([pause(context, quick ? SEARCH_PAUSE_MS : LOOK_PAUSE_MS), wake.promise]);
+      const quick = !sights.isThere && vain < QUICK_PROBES_MAX;
+      await Promise.race([pause(context, quick ? SEARCH_PAUSE_MS : PROBE_PAUSE_MS), wake.promise]);
     }
   } finally {
     presence?.letGo();
@@ -42,13 +42,13 @@ export async function watchEndpoint(context: Context, admin: AdminClient, url: s
 }
 
 /** Whether that was that; otherwise it is to be tried again. */
-async function tell(context: Context, admin: AdminClient, url: string, sight: Sight, events: EndpointEvents): Promise<boolean> {
+async function reportSight(context: Context, admin: AdminClient, url: string, sight: Sight, events: EndpointEvents): Promise<boolean> {
   if (sight.kind === "gone") {
     events.gone(url, sight.why);
     return true;
   }
   try {
-    const useHttp11 = serves(sight.found) && sight.found.usesHttp11;
+    const useHttp11 = serves(sight.probed) && sight.probed.usesHttp11;
     const { deployment } = await admin.deployments.register({ address: url, useHttp11, force: true }, context);
     events.registered(url, deployment, sight.kind);
     return true;
@@ -65,15 +65,15 @@ const PASSING: ReadonlySet<string> = new Set(["META0003", "META0013", "0", "429"
 /** Where services listen, by habit: SDKs, Python and Node frameworks, and what they take when 8080 is taken. */
 export const USUAL_PORTS: readonly number[] = [9080, 8000, 3000, 5000, 8080, 8081, 4000, 8787, 9081];
 
-export interface Seen {
+export interface ProbedUrl {
   readonly url: string;
   readonly probed: Probed;
 }
 
 /** Those of the ports that serve handlers. */
-export async function findEndpoints(ports: readonly number[]): Promise<readonly Seen[]> {
-  const looks = await Promise.all(
+export async function findEndpoints(ports: readonly number[]): Promise<readonly ProbedUrl[]> {
+  const probes = await Promise.all(
     ports.map(async (port) => ({ url: `http://localhost:${port}`, probed: await probe(`http://localhost:${port}`) })),
   );
-  return looks.filter(({ probed }) => serves(probed));
+  return probes.filter(({ probed }) => serves(probed));
 }

@@ -6,14 +6,14 @@ import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { type PortHolder, holderOf } from "@perdure/role/port-holder";
 import type { Context } from "../../context.js";
-import { findEndpoints, type Seen } from "./endpoint.js";
+import { findEndpoints, type ProbedUrl } from "./endpoint.js";
 import { isEmptyFolder } from "./project.js";
-import type { Report } from "./report.js";
+import type { DevReport } from "./report.js";
 
 /** Ports among `ports` whose services are not to be registered; reports each with the way to use it anyway. */
 export async function foreignPorts(
   context: Context,
-  report: Report,
+  report: DevReport,
   folder: string,
   ports: readonly number[],
 ): Promise<readonly number[]> {
@@ -46,7 +46,7 @@ export function isForeign(holder: PortHolder | undefined, folder: string): boole
 }
 
 /** Reports a service of this folder that listens at one of `ports` instead of at `port`; whether there is one. */
-export async function reportElsewhere(report: Report, folder: string, port: number, ports: readonly number[]): Promise<boolean> {
+export async function reportElsewhere(report: DevReport, folder: string, port: number, ports: readonly number[]): Promise<boolean> {
   for (const { url } of await findEndpoints(ports.filter((other) => other !== port))) {
     const at = Number(new URL(url).port);
     const holder = holderOf(at);
@@ -62,7 +62,7 @@ export async function reportElsewhere(report: Report, folder: string, port: numb
   return false;
 }
 
-function servicesOf(probed: Seen["probed"]): string {
+function servicesOf(probed: ProbedUrl["probed"]): string {
   return probed.kind === "found" && probed.services.length > 0 ? probed.services.join(", ") : "A service";
 }
 

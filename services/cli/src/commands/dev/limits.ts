@@ -7,15 +7,15 @@ export const STOP_MS_MAX = 10_000;
 /** One discovery request on this machine: whoever needs longer is stopped at a breakpoint. */
 export const PROBE_MS_MAX = 1_500;
 /** Pause between two looks at a service that answers. */
-export const LOOK_PAUSE_MS = 1_000;
+export const PROBE_PAUSE_MS = 1_000;
 /** Pause between two looks for one that does not answer (yet, or any more): people wait for it. */
 export const SEARCH_PAUSE_MS = 300;
 /** After so many looks in vain the search is as slow as the looks at one that answers. */
-export const SEARCH_LOOKS_QUICK = 200;
+export const QUICK_PROBES_MAX = 200;
 /** A connection that broke is reported after so many looks in vain: a reload of the service's own tool is over by then. */
-export const LOST_LOOKS_MAX = 10;
+export const LOST_PROBES_MAX = 10;
 /** Once in so many looks a service is looked for at the usual ports although `--port` names another one. */
-export const ELSEWHERE_LOOKS = 10;
+export const ELSEWHERE_PROBE_INTERVAL = 10;
 /** Entries of the project that are looked at for changes once a second. */
 export const SOURCE_ENTRIES_MAX = 2_000;
 /** How often a service that crashes is started again in a row; what crashes that often needs a person. */

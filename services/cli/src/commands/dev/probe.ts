@@ -10,7 +10,7 @@ import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX } from "@perdure/manifest";
 import { z } from "zod";
 import { PROBE_MS_MAX } from "./limits.js";
 
-export interface Found {
+export interface HandlerEndpoint {
   readonly kind: "found";
   readonly usesHttp11: boolean;
   readonly services: readonly string[];
@@ -19,7 +19,7 @@ export interface Found {
 }
 
 export type Probed =
-  | Found
+  | HandlerEndpoint
   /** Nobody listens. */
   | { readonly kind: "silent" }
   /** Handlers, for those who sign their requests. */
@@ -27,7 +27,7 @@ export type Probed =
   /** Somebody else listens there. */
   | { readonly kind: "other"; readonly why: string };
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
@@ -38,38 +38,38 @@ const manifestShape = z.object({ services: z.array(z.object({ name: z.string() }
 
 /** `url` is `http://host:port`, with or without a path. Never rejects for what the other side does. */
 export async function probe(url: string): Promise<Probed> {
-  const first = await asked(() => askHttp2(url));
+  const first = await attempt(() => requestHttp2(url));
   if (first.kind === "answer") {
-    const judged = judge(first.answer, false);
-    if (judged.kind !== "other") return judged;
+    const probed = classify(first.answer, false);
+    if (probed.kind !== "other") return probed;
   } else if (isSilence(first.failure)) return { kind: "silent" };
-  const second = await asked(() => askHttp1(url));
-  if (second.kind === "answer") return judge(second.answer, true);
+  const second = await attempt(() => requestHttp1(url));
+  if (second.kind === "answer") return classify(second.answer, true);
   return isSilence(second.failure) ? { kind: "silent" } : { kind: "other", why: second.failure.message };
 }
 
 /** As far as failures of connections go; of several addresses each has its own. */
-interface Failure {
+interface ConnectionFailure {
   readonly message: string;
   readonly code?: string;
-  readonly errors?: readonly Failure[];
+  readonly errors?: readonly ConnectionFailure[];
 }
 
-type Asked = { readonly kind: "answer"; readonly answer: Answer } | { readonly kind: "failure"; readonly failure: Failure };
+type ProbeAttempt = { readonly kind: "answer"; readonly answer: ProbeResponse } | { readonly kind: "failure"; readonly failure: ConnectionFailure };
 
-async function asked(ask: () => Promise<Answer>): Promise<Asked> {
+async function attempt(send: () => Promise<ProbeResponse>): Promise<ProbeAttempt> {
   try {
-    return { kind: "answer", answer: await ask() };
+    return { kind: "answer", answer: await send() };
   } catch (cause) {
-    return { kind: "failure", failure: cause as Failure };
+    return { kind: "failure", failure: cause as ConnectionFailure };
   }
 }
 
-function isSilence({ code, errors }: Failure): boolean {
+function isSilence({ code, errors }: ConnectionFailure): boolean {
   return errors === undefined ? code === "ECONNREFUSED" : errors.every(isSilence);
 }
 
-function judge({ status, contentType, body }: Answer, usesHttp11: boolean): Probed {
+function classify({ status, contentType, body }: ProbeResponse, usesHttp11: boolean): Probed {
   if (status === 401 && !contentType.includes("html")) return { kind: "signed", usesHttp11 };
   if (status !== 200) return { kind: "other", why: `it answers ${status}` };
   if (!contentType.startsWith("application/vnd.restate.endpointmanifest."))
@@ -93,7 +93,7 @@ function servicesIn(text: string): readonly string[] | undefined {
 
 // ── asking ───────────────────────────────────────────────────────────────────────────────────────
 
-async function askHttp2(url: string): Promise<Answer> {
+async function requestHttp2(url: string): Promise<ProbeResponse> {
   const { origin, pathname } = new URL(url);
   const session = connect(origin, { settings: { enablePush: false } });
   handleErrors(session); // The exchange has its own listener.
@@ -104,18 +104,18 @@ async function askHttp2(url: string): Promise<Answer> {
   }
 }
 
-function exchange(session: ClientHttp2Session, path: string): Promise<Answer> {
+function exchange(session: ClientHttp2Session, path: string): Promise<ProbeResponse> {
   return new Promise((resolve, reject) => {
-    const patience = setTimeout(() => fail(new Error(`no answer within ${PROBE_MS_MAX} ms`)), PROBE_MS_MAX);
+    const timer = setTimeout(() => fail(new Error(`no answer within ${PROBE_MS_MAX} ms`)), PROBE_MS_MAX);
     const fail = (cause: Error): void => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       reject(cause);
     };
     session.once("error", fail);
     session.once("close", () => fail(new Error("the connection was closed")));
     const stream = session.request({ ":path": path, accept: MANIFEST_ACCEPT });
     handleErrors(stream, fail);
-    const body = new Body();
+    const body = new BodyBuffer();
     let [status, contentType] = [0, ""];
     stream.on("response", (headers) => {
       status = headers[":status"] ?? 0;
@@ -123,18 +123,18 @@ function exchange(session: ClientHttp2Session, path: string): Promise<Answer> {
     });
     stream.on("data", (chunk: Buffer) => body.add(chunk, () => stream.destroy(new Error("the answer is too long"))));
     stream.once("end", () => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve({ status, contentType, body: body.whole() });
     });
     stream.end();
   });
 }
 
-function askHttp1(url: string): Promise<Answer> {
+function requestHttp1(url: string): Promise<ProbeResponse> {
   return new Promise((resolve, reject) => {
     const options = { headers: { accept: MANIFEST_ACCEPT }, agent: false, signal: AbortSignal.timeout(PROBE_MS_MAX) };
     const request = http1Request(`${url.replace(/\/$/, "")}${PATH}`, options, (response) => {
-      const body = new Body();
+      const body = new BodyBuffer();
       response.on("data", (chunk: Buffer) => body.add(chunk, () => request.destroy(new Error("the answer is too long"))));
       response.once("error", reject);
       response.once("end", () =>
@@ -146,7 +146,7 @@ function askHttp1(url: string): Promise<Answer> {
   });
 }
 
-class Body {
+class BodyBuffer {
   readonly #chunks: Buffer[] = [];
   #size = 0;
 

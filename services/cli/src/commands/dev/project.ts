@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { ENTRIES_MAX } from "./limits.js";
 
-export interface Start {
+export interface StartCommand {
   readonly command: string;
   readonly args: readonly string[];
   /** Where it was found, for people. */
@@ -34,7 +34,7 @@ export function contentOf(folder: string): string | undefined {
   const entries = opendirSync(folder);
   try {
     let name = "";
-    for (let looked = 0; looked < ENTRIES_MAX; looked++) {
+    for (let entryCount = 0; entryCount < ENTRIES_MAX; entryCount++) {
       const entry = entries.readSync();
       if (entry === null) return undefined;
       name = entry.name;
@@ -55,7 +55,7 @@ const packageShape = z.looseObject({
 });
 
 /** How to start what is in this folder; undefined when no file says so. */
-export function startOf(folder: string): Start | undefined {
+export function startOf(folder: string): StartCommand | undefined {
   const has: Has = (name) => existsSync(join(folder, name));
   if (has("package.json")) {
     const script = scriptIn(readFileSync(join(folder, "package.json"), "utf8"));
@@ -91,7 +91,7 @@ function start(
   because: string,
   isCertain: boolean,
   restartsOn: readonly string[],
-): Start {
+): StartCommand {
   return { command, args, because, isCertain, restartsOn };
 }
 
@@ -123,7 +123,7 @@ function managerOf(has: Has): "npm" | "pnpm" | "yarn" | "bun" {
   return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
 }
 
-function runScript({ name }: { name: string }, has: Has): Omit<Start, "isCertain" | "restartsOn"> {
+function runScript({ name }: { name: string }, has: Has): Omit<StartCommand, "isCertain" | "restartsOn"> {
   const manager = managerOf(has);
   return {
     command: manager,
@@ -132,7 +132,7 @@ function runScript({ name }: { name: string }, has: Has): Omit<Start, "isCertain
   };
 }
 
-export type Install = Pick<Start, "command" | "args">;
+export type Install = Pick<StartCommand, "command" | "args">;
 
 /** How to fetch the packages that the project of this folder names; undefined when it names none, or they are there. */
 export function installOf(folder: string): Install | undefined {
@@ -154,4 +154,4 @@ function hasPackages(folder: string): boolean {
 }
 
 /** As it is typed. */
-export const startText = ({ command, args }: Pick<Start, "command" | "args">): string => [command, ...args].join(" ");
+export const startText = ({ command, args }: Pick<StartCommand, "command" | "args">): string => [command, ...args].join(" ");

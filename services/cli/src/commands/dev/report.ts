@@ -8,7 +8,7 @@ import type { Sight } from "./watcher.js";
 
 export const NOTHING_IS_LOST = "Nothing is lost: its invocations wait, and continue when it is back.";
 
-export class Report {
+export class DevReport {
   readonly #context: Context;
   readonly #startedMs: number;
   readonly #prefixWidth = 6;
@@ -52,7 +52,7 @@ export class Report {
     url: string,
     deployment: RegistrationView,
     why: Exclude<Sight["kind"], "gone">,
-    doors: { ingressUrl: string; adminUrl: string },
+    urls: { ingressUrl: string; adminUrl: string },
   ): void {
     this.#lastRefusal = undefined;
     const { output, clock } = this.#context;
@@ -63,7 +63,7 @@ export class Report {
       deployment_id: deployment.id,
       services: deployment.services.map(({ name }) => name),
       after_ms: tookMs,
-      ...doors,
+      ...urls,
     };
     if (why === "reloaded") return this.good(why, `${names} at ${url} is back, and registered again`, facts);
     const what = why === "appeared" ? "is registered" : "has changed, and is registered again";
@@ -72,7 +72,7 @@ export class Report {
     for (const service of deployment.services) {
       output.print(`  ${output.paint("bold", service.name)} ${output.paint("dim", service.ty)}`);
       for (const handler of service.handlers) {
-        if (service.public && handler.public) output.print(`    ${curlOf(doors.ingressUrl, service, handler)}`);
+        if (service.public && handler.public) output.print(`    ${curlOf(urls.ingressUrl, service, handler)}`);
       }
     }
     if (this.#isReady) return;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { holderOf, isPortFree } from "@perdure/role/port-holder";
 import type { Context } from "../../context.js";
 import { CliError, FAILED } from "../../errors.js";
-import { Child, exitText } from "./child.js";
+import { ChildProgram, exitText } from "./child.js";
 import { lockedError } from "./holder.js";
 import { SERVER_READY_MS_MAX } from "./limits.js";
 import { entryOf, textOf } from "./server-log.js";
@@ -16,7 +16,7 @@ export interface ServerPorts {
 }
 
 export interface DevServer {
-  readonly child: Child;
+  readonly child: ChildProgram;
   readonly ingressUrl: string;
   readonly adminUrl: string;
 }
@@ -30,7 +30,7 @@ const OURS =
 
 /** Ends the command when a port is taken: by whom, and what to do. */
 export async function requirePorts(context: Context, { ingress, admin }: ServerPorts): Promise<void> {
-  for (const [port, door, flag] of [
+  for (const [port, listener, flag] of [
     [ingress, "the ingress", "--ingress-port"],
     [admin, "management", "--admin-port"],
   ] as const) {
@@ -40,7 +40,7 @@ export async function requirePorts(context: Context, { ingress, admin }: ServerP
     const stop = holder === undefined ? "Stop it" : `Stop it (kill ${holder.pid})`;
     context.fail(
       FAILED,
-      `Port ${port} for ${door} is taken by ${who}`,
+      `Port ${port} for ${listener} is taken by ${who}`,
       `${stop}, or take another port: perdure dev ${flag} ${port + 1}`,
     );
   }
@@ -50,15 +50,15 @@ export async function requirePorts(context: Context, { ingress, admin }: ServerP
 export async function startServer(
   context: Context,
   { ports, data, bind }: { readonly ports: ServerPorts; readonly data: string; readonly bind: string },
-  onTrouble: (line: string) => void,
+  onProblem: (line: string) => void,
 ): Promise<DevServer> {
   if (!existsSync(PROGRAM)) context.fail(FAILED, "The server is not built", "Run: make build");
   makeDataFolder(data);
-  const doors = Promise.withResolvers<{ ingress: string; admin: string }>();
+  const readyUrls = Promise.withResolvers<{ ingress: string; admin: string }>();
   /** Lines of a server that cannot start; held back, because it names flags that `perdure dev` does not have. */
   const startErrors: string[] = [];
   let isStarting = true;
-  const child = await Child.start({
+  const child = await ChildProgram.start({
     command: process.execPath,
     args: [PROGRAM, "server", "--base-dir", data],
     cwd: process.cwd(),
@@ -67,14 +67,14 @@ export async function startServer(
     onLine: (line) => {
       const entry = entryOf(line);
       if (entry?.msg === "ready" && entry.ingress !== undefined && entry.admin !== undefined)
-        doors.resolve({ ingress: entry.ingress, admin: entry.admin });
+        readyUrls.resolve({ ingress: entry.ingress, admin: entry.admin });
       else if (entry === undefined && isStarting) startErrors.push(line);
-      else if (entry === undefined || entry.level === "error" || entry.level === "warn") onTrouble(textOf(line, entry));
+      else if (entry === undefined || entry.level === "error" || entry.level === "warn") onProblem(textOf(line, entry));
     },
   });
-  const patience = Promise.withResolvers<"late">();
-  const timer = context.clock.setTimer(SERVER_READY_MS_MAX, () => patience.resolve("late"));
-  const outcome = await Promise.race([doors.promise, child.exited, patience.promise, aborted(context.signal)]);
+  const timeout = Promise.withResolvers<"late">();
+  const timer = context.clock.setTimer(SERVER_READY_MS_MAX, () => timeout.resolve("late"));
+  const outcome = await Promise.race([readyUrls.promise, child.exited, timeout.promise, aborted(context.signal)]);
   timer.cancel();
   isStarting = false;
   if (outcome === "aborted") {
@@ -84,7 +84,7 @@ export async function startServer(
   if (outcome === "late" || "code" in outcome) {
     await child.stop();
     if (startErrors.some((line) => line.includes("RT0005"))) throw lockedError(data);
-    for (const line of startErrors) onTrouble(line);
+    for (const line of startErrors) onProblem(line);
     const why = outcome === "late" ? "was not ready in time" : `ended with ${exitText(outcome)}`;
     throw new CliError(FAILED, `The server ${why}`, "Its messages are above. Its data: see --data.");
   }

@@ -6,7 +6,7 @@ import { type Dirent, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { Context } from "../../context.js";
 import { pause } from "../manage/pause.js";
-import { LOOK_PAUSE_MS, SOURCE_ENTRIES_MAX } from "./limits.js";
+import { PROBE_PAUSE_MS, SOURCE_ENTRIES_MAX } from "./limits.js";
 
 /** Modification time and size by path, relative to the folder. */
 export type Sources = ReadonlyMap<string, string>;
@@ -71,7 +71,7 @@ export async function watchSources(
   let last = sourcesIn(folder, extensions);
   let pending: string | undefined;
   for (;;) {
-    await pause(context, LOOK_PAUSE_MS);
+    await pause(context, PROBE_PAUSE_MS);
     const next = sourcesIn(folder, extensions);
     const path = changeBetween(last, next);
     last = next;

@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { CloudApiError, type CloudClient } from "@perdure/cloud-client";
 import {
   type Account,
-  type CloudEnvironment,
+  type CloudEnvironmentRef,
   chooseAccount,
   describeEnvironment,
-  type EnvironmentFacts,
+  type EnvironmentDescription,
   isForeignLogin,
   untilActive,
   writeProfile,
@@ -14,7 +14,7 @@ import {
 import type { Context } from "../../context.js";
 import { showDuration } from "../../output/index.js";
 
-export interface CreateFlags {
+export interface EnvCreateFlags {
   readonly region: string;
   readonly description?: string;
   readonly wait: boolean;
@@ -22,7 +22,7 @@ export interface CreateFlags {
   readonly use?: boolean;
 }
 
-export async function create(context: Context, name: string, flags: CreateFlags): Promise<void> {
+export async function create(context: Context, name: string, flags: EnvCreateFlags): Promise<void> {
   const { output } = context;
   const client = context.session.client();
   const account = await chooseAccount(context, client);
@@ -47,23 +47,23 @@ export async function makeEnvironment(
   client: CloudClient,
   { accountId }: Account,
   { name, region, description }: { readonly name: string; readonly region: string; readonly description?: string },
-): Promise<CloudEnvironment> {
+): Promise<CloudEnvironmentRef> {
   const body = { name, region, idempotencyKey: randomUUID(), ...(description === undefined ? {} : { description }) };
-  const ask = () => client.account(accountId, "CreateEnvironment", body, { signal: context.signal });
+  const request = () => client.account(accountId, "CreateEnvironment", body, { signal: context.signal });
   try {
-    return { accountId, environmentId: (await ask()).environmentId };
+    return { accountId, environmentId: (await request()).environmentId };
   } catch (cause) {
     if (!(cause instanceof CloudApiError) || cause.status !== 0) throw cause;
-    return { accountId, environmentId: (await ask()).environmentId };
+    return { accountId, environmentId: (await request()).environmentId };
   }
 }
 
 export async function waitFor(
   context: Context,
   client: CloudClient,
-  environment: CloudEnvironment,
+  environment: CloudEnvironmentRef,
   name: string,
-): Promise<EnvironmentFacts> {
+): Promise<EnvironmentDescription> {
   const startedMs = context.clock.monotonicMs();
   return await context.output.during(
     `${name}: waiting for its runtime`,
@@ -73,11 +73,11 @@ export async function waitFor(
 }
 
 /** A profile of its own name, where nothing is in the way; tells what is when something is. Answers the name. */
-export async function configureNew(context: Context, facts: EnvironmentFacts, isUsed: boolean): Promise<string | undefined> {
+export async function configureNew(context: Context, facts: EnvironmentDescription, isUsed: boolean): Promise<string | undefined> {
   const existing = context.official.profile(facts.name);
-  const isTaken = existing !== undefined && existing.environmentId !== facts.environmentId;
-  if (isTaken || isForeignLogin(context)) {
-    const reason = isTaken ? `the profile '${facts.name}' is another environment` : "another provider's login is in the way";
+  const isNameOccupied = existing !== undefined && existing.environmentId !== facts.environmentId;
+  if (isNameOccupied || isForeignLogin(context)) {
+    const reason = isNameOccupied ? `the profile '${facts.name}' is another environment` : "another provider's login is in the way";
     context.output.warn(`It has no profile yet: ${reason}. Give it one: perdure env configure ${facts.name} --name NAME`);
     return undefined;
   }

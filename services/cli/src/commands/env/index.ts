@@ -3,10 +3,10 @@ import { type Command, Option } from "commander";
 import { ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 import { timeBefore } from "../../options.js";
-import { type CreateFlags, create } from "./create.js";
-import { destroy, FORWARDING, resume, suspend, type UpdateFlags, undelete, update } from "./lifecycle.js";
+import { type EnvCreateFlags, create } from "./create.js";
+import { destroy, FORWARDING, resume, suspend, type EnvUpdateFlags, undelete, update } from "./lifecycle.js";
 import { current, describe, list } from "./list.js";
-import { type LogFlags, logs } from "./logs.js";
+import { type EnvLogFlags, logs } from "./logs.js";
 import { type ConfigureFlags, configure, use } from "./profiles.js";
 
 export function register(program: Command, context: Context): void {
@@ -24,7 +24,7 @@ export function register(program: Command, context: Context): void {
     .option("--no-wait", "do not wait until it is ready")
     .option("--no-configure", "do not write a profile")
     .option("--use", "use it by default")
-    .action((name: string, flags: CreateFlags) => create(context, name, flags));
+    .action((name: string, flags: EnvCreateFlags) => create(context, name, flags));
   env
     .command("configure")
     .description("write a profile for an environment of the cloud, for this and for the 'restate' command line, and use it")
@@ -58,7 +58,7 @@ export function register(program: Command, context: Context): void {
     .addOption(
       new Option("--foreign-authorization <what>", "what happens to authorization headers of other systems").choices(FORWARDING),
     )
-    .action((environment: string | undefined, flags: UpdateFlags) => update(context, environment, flags));
+    .action((environment: string | undefined, flags: EnvUpdateFlags) => update(context, environment, flags));
   env
     .command("suspend")
     .description("suspend an environment; its data are kept")
@@ -87,5 +87,5 @@ export function register(program: Command, context: Context): void {
     .option("--since <time>", "duration or date", timeBefore(context.clock))
     .option("--until <time>", "duration or date", timeBefore(context.clock))
     .option("-f, --follow", "follow new lines")
-    .action((environment: string | undefined, flags: LogFlags) => logs(context, environment, flags));
+    .action((environment: string | undefined, flags: EnvLogFlags) => logs(context, environment, flags));
 }

@@ -1,10 +1,10 @@
 /** Why: changes of an environment of the cloud: it is suspended, resumed, deleted, brought back, renamed. */
 import type { CloudClient } from "@perdure/cloud-client";
 import {
-  type CloudEnvironment,
+  type CloudEnvironmentRef,
   chooseEnvironment,
   describeEnvironment,
-  type EnvironmentFacts,
+  type EnvironmentDescription,
   profileOf,
 } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
@@ -13,17 +13,17 @@ import { FAILED, USAGE } from "../../errors.js";
 import { showTime } from "../../output/index.js";
 import { waitFor } from "./create.js";
 
-interface Chosen {
+interface ChosenEnvironment {
   readonly client: CloudClient;
-  readonly target: CloudEnvironment;
+  readonly target: CloudEnvironmentRef;
 }
 
-async function chosen(context: Context, reference: string | undefined): Promise<Chosen> {
+async function chosen(context: Context, reference: string | undefined): Promise<ChosenEnvironment> {
   const client = context.session.client();
   return { client, target: await chooseEnvironment(context, client, reference) };
 }
 
-function show(context: Context, facts: EnvironmentFacts, line: string): void {
+function show(context: Context, facts: EnvironmentDescription, line: string): void {
   context.output.result(facts, () => context.output.print(line));
 }
 
@@ -37,22 +37,22 @@ export async function suspend(context: Context, reference: string | undefined): 
 export async function resume(context: Context, reference: string | undefined): Promise<void> {
   const { client, target } = await chosen(context, reference);
   const { environmentId } = target;
-  const asked = await client.account(target.accountId, "ResumeEnvironment", { environmentId }, { signal: context.signal });
-  const facts = asked.status === "ACTIVE" ? asked : await waitFor(context, client, target, asked.name);
+  const response = await client.account(target.accountId, "ResumeEnvironment", { environmentId }, { signal: context.signal });
+  const facts = response.status === "ACTIVE" ? response : await waitFor(context, client, target, response.name);
   show(context, facts, `'${facts.name}' is resumed.`);
 }
 
 /** What the gateway does with an `Authorization` that is not the cloud's. */
 export const FORWARDING = ["forward", "remove"] as const;
 
-export interface UpdateFlags {
+export interface EnvUpdateFlags {
   readonly rename?: string;
   readonly description?: string;
   readonly corsOrigin?: readonly string[];
   readonly foreignAuthorization?: (typeof FORWARDING)[number];
 }
 
-export async function update(context: Context, reference: string | undefined, flags: UpdateFlags): Promise<void> {
+export async function update(context: Context, reference: string | undefined, flags: EnvUpdateFlags): Promise<void> {
   const changes = {
     ...(flags.rename === undefined ? {} : { name: flags.rename }),
     ...(flags.description === undefined ? {} : { description: flags.description }),

@@ -10,7 +10,7 @@ import type { Context } from "../../context.js";
 import { LOCAL } from "../../environment.js";
 import { showTime } from "../../output/index.js";
 
-interface Line {
+interface EnvironmentLine {
   readonly profile: string | undefined;
   readonly name: string;
   readonly account: string | undefined;
@@ -26,12 +26,12 @@ export async function list(context: Context): Promise<void> {
   const used = usedName(context);
   const profiles = official.profiles();
   const local = profiles.find(({ name }) => name === LOCAL);
-  const lines: Line[] = [];
-  const seen = new Set<string>();
+  const lines: EnvironmentLine[] = [];
+  const shownProfiles = new Set<string>();
   for (const { account, environment } of await ofCloud(context)) {
     const mine = profiles.filter(({ environmentId }) => environmentId === environment.environmentId);
     for (const profile of mine.length > 0 ? mine : [undefined]) {
-      if (profile !== undefined) seen.add(profile.name);
+      if (profile !== undefined) shownProfiles.add(profile.name);
       lines.push({
         profile: profile?.name,
         name: environment.name,
@@ -48,7 +48,7 @@ export async function list(context: Context): Promise<void> {
     ...(local === undefined ? [{ name: LOCAL, adminUrl: undefined, environmentId: undefined }] : []),
     ...profiles,
   ]) {
-    if (seen.has(name)) continue;
+    if (shownProfiles.has(name)) continue;
     const where = { account: undefined, region: undefined, status: undefined };
     lines.push({ profile: name, name, ...where, environmentId, adminUrl, isUsed: name === used });
   }
@@ -72,23 +72,23 @@ export async function list(context: Context): Promise<void> {
 /** The name that commands would use, whether or not it has a profile. */
 function usedName(context: Context): string {
   const variable = context.variables.find("PERDURE_ENVIRONMENT", "RESTATE_ENVIRONMENT");
-  return context.askedEnvironment ?? variable?.value ?? context.official.activeName() ?? LOCAL;
+  return context.requestedEnvironment ?? variable?.value ?? context.official.activeName() ?? LOCAL;
 }
 
 async function ofCloud(context: Context): Promise<readonly { account: string; environment: EnvironmentSummary }[]> {
   if (context.session.login === undefined) return [];
   const client = context.session.client();
   const accounts =
-    context.askedAccount === undefined
+    context.requestedAccount === undefined
       ? (await client.user("ListAccounts", {}, { signal: context.signal })).accounts
       : [await chooseAccount(context, client)];
-  const found: { account: string; environment: EnvironmentSummary }[] = [];
+  const rows: { account: string; environment: EnvironmentSummary }[] = [];
   for (const account of accounts) {
     for (const environment of await listEnvironments(context, client, account)) {
-      if (environment.status !== "DELETED") found.push({ account: account.name, environment });
+      if (environment.status !== "DELETED") rows.push({ account: account.name, environment });
     }
   }
-  return found;
+  return rows;
 }
 
 export async function current(context: Context): Promise<void> {

@@ -3,14 +3,14 @@ import { chooseEnvironment, pause } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 import { LOG_POLL_MS, LOG_SINCE_S } from "../../limits.js";
 
-export interface LogFlags {
+export interface EnvLogFlags {
   /** Unix seconds. */
   readonly since?: number;
   readonly until?: number;
   readonly follow?: boolean;
 }
 
-export async function logs(context: Context, reference: string | undefined, flags: LogFlags): Promise<void> {
+export async function logs(context: Context, reference: string | undefined, flags: EnvLogFlags): Promise<void> {
   const { output, clock } = context;
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);

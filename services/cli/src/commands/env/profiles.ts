@@ -4,11 +4,11 @@ import { Secret } from "@perdure/base";
 import { parseApiKey } from "@perdure/cloud";
 import type { CloudClient } from "@perdure/cloud-client";
 import {
-  type CloudEnvironment,
+  type CloudEnvironmentRef,
   chooseAccount,
   chooseEnvironment,
   describeEnvironment,
-  type EnvironmentFacts,
+  type EnvironmentDescription,
   listEnvironments,
   writeProfile,
 } from "../../cloud/index.js";
@@ -26,9 +26,9 @@ export interface ConfigureFlags {
 export async function configure(context: Context, reference: string | undefined, flags: ConfigureFlags): Promise<void> {
   const { output } = context;
   const client = context.session.client();
-  const target = reference === undefined ? await askWhich(context, client) : await chooseEnvironment(context, client, reference);
+  const target = reference === undefined ? await chooseEnvironmentOf(context, client) : await chooseEnvironment(context, client, reference);
   const facts = await describeEnvironment(context, client, target);
-  const name = flags.name ?? context.askedEnvironment ?? facts.name;
+  const name = flags.name ?? context.requestedEnvironment ?? facts.name;
   const apiKey = await keyFor(context, client, facts, name, flags);
   await writeProfile(context, facts, { name, apiKey, isUsed: flags.use });
   const result = {
@@ -46,7 +46,7 @@ export async function configure(context: Context, reference: string | undefined,
   });
 }
 
-async function askWhich(context: Context, client: CloudClient): Promise<CloudEnvironment> {
+async function chooseEnvironmentOf(context: Context, client: CloudClient): Promise<CloudEnvironmentRef> {
   const account = await chooseAccount(context, client);
   const environments = (await listEnvironments(context, client, account)).filter(({ status }) => status !== "DELETED");
   if (environments.length === 0) {
@@ -64,7 +64,7 @@ async function askWhich(context: Context, client: CloudClient): Promise<CloudEnv
 async function keyFor(
   context: Context,
   client: CloudClient,
-  facts: EnvironmentFacts,
+  facts: EnvironmentDescription,
   profile: string,
   flags: ConfigureFlags,
 ): Promise<Secret | undefined> {

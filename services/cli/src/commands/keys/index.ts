@@ -19,7 +19,7 @@ const ROLES: Readonly<Record<string, KeyRole>> = {
   "read-only": "perdure:role::AdminReadOnly",
 };
 
-interface CreateFlags {
+interface KeyCreateFlags {
   readonly role: string;
   readonly description?: string;
   readonly expires?: number;
@@ -40,7 +40,7 @@ export function register(program: Command, context: Context): void {
       "maximum number of requests per second (default: that of the environment)",
       wholeNumber(1, KEY_RATE_MAX),
     )
-    .action((environment: string | undefined, flags: CreateFlags) => create(context, environment, flags));
+    .action((environment: string | undefined, flags: KeyCreateFlags) => create(context, environment, flags));
   keys
     .command("list")
     .description("list keys")
@@ -54,7 +54,7 @@ export function register(program: Command, context: Context): void {
     .action((key: string, environment: string | undefined) => revoke(context, key, environment));
 }
 
-async function create(context: Context, reference: string | undefined, flags: CreateFlags): Promise<void> {
+async function create(context: Context, reference: string | undefined, flags: KeyCreateFlags): Promise<void> {
   const { output } = context;
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
@@ -105,10 +105,10 @@ async function list(context: Context, reference: string | undefined): Promise<vo
   );
 }
 
-async function revoke(context: Context, asked: string, reference: string | undefined): Promise<void> {
+async function revoke(context: Context, keyOrId: string, reference: string | undefined): Promise<void> {
   // Whoever pastes the whole key means its id.
-  const keyId = parseApiKeyId(asked.split(".")[0] ?? "");
-  if (keyId === undefined) context.fail(USAGE, `'${asked.slice(0, 8)}…' is not the id of a key`, "List them: perdure keys list");
+  const keyId = parseApiKeyId(keyOrId.split(".")[0] ?? "");
+  if (keyId === undefined) context.fail(USAGE, `'${keyOrId.slice(0, 8)}…' is not the id of a key`, "List them: perdure keys list");
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
   if (!context.yes && context.prompts.isInteractive) {

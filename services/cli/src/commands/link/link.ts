@@ -8,11 +8,11 @@ import { Secret } from "@perdure/base";
 import type { CloudClient } from "@perdure/cloud-client";
 import type { ClientTunnel, TunnelLocal } from "@perdure/tunnel";
 import {
-  type CloudEnvironment,
+  type CloudEnvironmentRef,
   chooseAccount,
   chooseEnvironment,
   describeEnvironment,
-  type EnvironmentFacts,
+  type EnvironmentDescription,
   listEnvironments,
   pause,
   profileOf,
@@ -94,7 +94,7 @@ async function pickEnvironment(
   client: CloudClient,
   reference: string | undefined,
   flags: LinkFlags,
-): Promise<CloudEnvironment> {
+): Promise<CloudEnvironmentRef> {
   if (reference !== undefined) return await chooseEnvironment(context, client, reference);
   if (context.environment().kind === "cloud") return await chooseEnvironment(context, client);
   const account = await chooseAccount(context, client);
@@ -111,7 +111,7 @@ async function pickEnvironment(
   return { accountId, environmentId };
 }
 
-async function readyEnvironment(context: Context, client: CloudClient, environment: CloudEnvironment): Promise<EnvironmentFacts> {
+async function readyEnvironment(context: Context, client: CloudClient, environment: CloudEnvironmentRef): Promise<EnvironmentDescription> {
   const facts = await describeEnvironment(context, client, environment);
   if (facts.status === "SUSPENDED") {
     context.fail(FAILED, `'${facts.name}' is suspended`, `Resume it: perdure env resume ${facts.name}`);
@@ -134,14 +134,14 @@ async function untilListening(context: Context, { host, port }: TunnelLocal): Pr
 }
 
 async function untilReady(context: Context, tunnel: ClientTunnel): Promise<void> {
-  const late = new AbortController();
-  const patience = pause(TUNNEL_READY_MS_MAX, {
+  const stop = new AbortController();
+  const timeout = pause(TUNNEL_READY_MS_MAX, {
     clock: context.clock,
-    signal: AbortSignal.any([late.signal, context.signal]),
+    signal: AbortSignal.any([stop.signal, context.signal]),
   }).then(() => "late" as const);
   const first = await context.output
-    .during("Opening the tunnel", () => Promise.race([tunnel.ready, patience]))
-    .finally(() => late.abort());
+    .during("Opening the tunnel", () => Promise.race([tunnel.ready, timeout]))
+    .finally(() => stop.abort());
   if (first === "late") {
     context.fail(FAILED, "The tunnel does not come up", "Is the relay reachable from here? --server names it, -v tells more.");
   }
@@ -149,15 +149,15 @@ async function untilReady(context: Context, tunnel: ClientTunnel): Promise<void>
   context.signal.throwIfAborted();
 }
 
-async function register(context: Context, facts: EnvironmentFacts, uri: string, flags: LinkFlags): Promise<RegistrationView> {
+async function register(context: Context, facts: EnvironmentDescription, uri: string, flags: LinkFlags): Promise<RegistrationView> {
   const admin = new AdminClient({
     baseUrl: facts.adminBaseUrl,
     token: async () => new Secret((await context.session.accessToken()).reveal()),
     userAgent: USER_AGENT,
   });
-  const wanted = { address: uri, force: true, breaking: flags.breaking === true, useHttp11: flags["useHttp1.1"] === true };
+  const registration = { address: uri, force: true, breaking: flags.breaking === true, useHttp11: flags["useHttp1.1"] === true };
   try {
-    const work = () => admin.deployments.register(wanted, { signal: context.signal });
+    const work = () => admin.deployments.register(registration, { signal: context.signal });
     return (await context.output.during(`Registering ${uri}`, work)).deployment;
   } catch (cause) {
     throw cause instanceof AdminApiError ? asCliError(cause) : cause;

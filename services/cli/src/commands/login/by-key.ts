@@ -4,13 +4,13 @@ import type { Context } from "../../context.js";
 import { LOCAL } from "../../environment.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { REQUEST_MS_MAX } from "../../limits.js";
-import type { Variable } from "../../variables.js";
+import type { EnvironmentVariable } from "../../variables.js";
 
 /**
  * Checks the key with the environment that the shell (`PERDURE_ADMIN_URL`) or `--env` names, and writes a profile with it. Ends the
  * command when the key is refused.
  */
-export async function loginByKey(context: Context, variable: Variable, asked: string | undefined): Promise<void> {
+export async function loginByKey(context: Context, variable: EnvironmentVariable, profileName: string | undefined): Promise<void> {
   if (parseApiKey(variable.value) === undefined) {
     context.fail(USAGE, `${variable.name} is not an API key`, "A key looks like key_….…; create one: perdure keys create");
   }
@@ -28,7 +28,7 @@ export async function loginByKey(context: Context, variable: Variable, asked: st
     );
   }
   await check(context, environment.adminUrl, credential.reveal());
-  const name = asked ?? (environment.name === LOCAL ? "cloud" : environment.name);
+  const name = profileName ?? (environment.name === LOCAL ? "cloud" : environment.name);
   await context.official.edit(() => [
     { table: [name], key: "environment_type", value: environment.kind === "cloud" ? "cloud" : "default" },
     { table: [name], key: "ingress_base_url", value: environment.ingressUrl },

@@ -1,7 +1,7 @@
 /** Why: `perdure login` (cloud.md §1.7): a person approves this machine in a browser, and both command lines work afterwards. */
 import { hostname, userInfo } from "node:os";
 import { join, resolve } from "node:path";
-import { CloudClient, type DeviceLogin, OAuthClientError, type Tokens } from "@perdure/cloud-client";
+import { CloudClient, type DeviceLogin, OAuthClientError, type OAuthTokens } from "@perdure/cloud-client";
 import { openBrowser } from "../../browser.js";
 import { foreignAdvice, isForeignLogin } from "../../cloud/index.js";
 import { DEFAULT_API } from "../../cloud/session.js";
@@ -40,20 +40,20 @@ export async function loginByDevice(context: Context, mayOpenBrowser: boolean): 
   });
   const user = await client.user("GetUserIdentity", {}, { signal: context.signal });
   await session.keepLogin(tokens, user);
-  const isOfficialTold = await session.tellOfficial(session.apiOrigin, tokens.accessToken.reveal());
+  const isOfficialUpdated = await session.updateOfficial(session.apiOrigin, tokens.accessToken.reveal());
   const result = {
     event: "logged-in",
     apiUrl: session.apiOrigin,
     userId: user.userId,
     email: user.email,
     expiresAt: Math.floor(tokens.expiresAtMs / 1_000),
-    officialConfig: isOfficialTold ? context.official.paths.config : null,
+    officialConfig: isOfficialUpdated ? context.official.paths.config : null,
   };
   output.event(result, () => output.print(`Logged in as ${user.email} at ${session.apiOrigin}.`));
-  if (!isOfficialTold) tellForeign(context);
+  if (!isOfficialUpdated) warnForeignLogin(context);
 }
 
-async function approvedTokens(context: Context, mayOpenBrowser: boolean): Promise<Tokens> {
+async function approvedTokens(context: Context, mayOpenBrowser: boolean): Promise<OAuthTokens> {
   const oauth = context.session.oauth();
   try {
     const device = await oauth.begin(deviceName(), context.signal);
@@ -112,10 +112,10 @@ async function refresh(context: Context): Promise<void> {
   output.event(result, () =>
     output.print(`Renewed the login of ${email}; it ends ${showWhen(expiresAtMs, context.clock.nowMs())}.`),
   );
-  if (isForeignLogin(context)) tellForeign(context);
+  if (isForeignLogin(context)) warnForeignLogin(context);
 }
 
-function tellForeign(context: Context): void {
+function warnForeignLogin(context: Context): void {
   context.output.warn(
     `The 'restate' command line is logged in elsewhere ([global.cloud] in ${context.official.paths.config}); that stays as it is.\n` +
       foreignAdvice("ENV"),

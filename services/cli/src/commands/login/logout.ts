@@ -32,9 +32,9 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
 /** From both files first: what is not here any more cannot be taken from here. */
 async function takeOut(context: Context, apiOrigin: string): Promise<StoredLogin | undefined> {
   const login = await context.store.update((credentials) => {
-    const found = credentials.logins[apiOrigin];
+    const stored = credentials.logins[apiOrigin];
     delete credentials.logins[apiOrigin];
-    return found;
+    return stored;
   });
   const { official } = context;
   const isTokenOurs = (token: string | undefined): boolean => token !== undefined && token === login?.accessToken;

@@ -49,8 +49,8 @@ export async function whoami(context: Context): Promise<void> {
 async function accountOf(context: Context): Promise<{ accountId: string; name: string; role: string } | undefined> {
   const { accounts } = await context.session.client().user("ListAccounts", {}, { signal: context.signal });
   const inUse = context.session.login?.accountId;
-  const found = accounts.find(({ accountId }) => accountId === inUse) ?? (accounts.length === 1 ? accounts[0] : undefined);
-  return found === undefined ? undefined : { accountId: found.accountId, name: found.name, role: found.role };
+  const match = accounts.find(({ accountId }) => accountId === inUse) ?? (accounts.length === 1 ? accounts[0] : undefined);
+  return match === undefined ? undefined : { accountId: match.accountId, name: match.name, role: match.role };
 }
 
 export async function token(context: Context, reference: string | undefined): Promise<void> {
@@ -60,9 +60,9 @@ export async function token(context: Context, reference: string | undefined): Pr
 
 async function tokenInUse(context: Context): Promise<Secret> {
   const { name, ingressUrl, credential } = context.environment();
-  const found = await credential(ingressUrl);
+  const secret = await credential(ingressUrl);
   return (
-    found ?? context.fail(FAILED, `Nothing was issued for '${name}' at ${ingressUrl}`, "Name one of the cloud: perdure token ENV")
+    secret ?? context.fail(FAILED, `Nothing was issued for '${name}' at ${ingressUrl}`, "Name one of the cloud: perdure token ENV")
   );
 }
 

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { AdminClient, HandlerAddress } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { harmless } from "./connect.js";
-import { CALL_SEARCHES_MAX, CALL_SILENCE_MS, LOOK_PAUSE_MS_MAX } from "./limits.js";
+import { CALL_SEARCHES_MAX, CALL_SILENCE_MS, POLL_PAUSE_MS_MAX } from "./limits.js";
 import { pause } from "./pause.js";
 
 export class CallProgress implements Disposable {
@@ -39,8 +39,8 @@ export class CallProgress implements Disposable {
       await pause(waiting, CALL_SILENCE_MS);
       for (let searches = 0; searches < CALL_SEARCHES_MAX; ) {
         if (this.#invocationId === undefined) searches++;
-        await this.#look(waiting.signal);
-        await pause(waiting, LOOK_PAUSE_MS_MAX);
+        await this.#poll(waiting.signal);
+        await pause(waiting, POLL_PAUSE_MS_MAX);
       }
     } catch (cause) {
       if (waiting.signal.aborted) return; // The call ended, or the command was interrupted.
@@ -61,7 +61,7 @@ export class CallProgress implements Disposable {
     this.#stopped.abort();
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #poll(signal: AbortSignal): Promise<void> {
     const row = await this.#row(signal);
     const id = row?.["id"];
     if (row === undefined || typeof id !== "string") return;
@@ -74,11 +74,11 @@ export class CallProgress implements Disposable {
   }
 
   async #row(signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const found =
+    const condition =
       this.#invocationId === undefined
         ? `invoked_by = 'ingress' AND target_service_name = ${quoted(this.#address.service)} AND trace_id = '${this.#traceId}'`
         : `id = ${quoted(this.#invocationId)}`;
-    const [row] = await this.#admin.sql.query(`SELECT ${COLUMNS} FROM sys_invocation WHERE ${found}`, { signal });
+    const [row] = await this.#admin.sql.query(`SELECT ${COLUMNS} FROM sys_invocation WHERE ${condition}`, { signal });
     return row;
   }
 }

@@ -72,9 +72,9 @@ async function sendToHandler(context: Context, target: string, argument: string 
     const { invocationId, status, executionTime } = sent;
     output.result({ invocation_id: invocationId, status, execution_time: executionTime ?? null }, () => {
       output.print(sent.invocationId);
-      const known = sent.status === "PreviouslyAccepted" ? "It was sent before. " : "";
+      const repeatNote = sent.status === "PreviouslyAccepted" ? "It was sent before. " : "";
       const later = sent.executionTime === undefined ? "" : `It begins at ${sent.executionTime}. `;
-      output.note(`${known}${later}Follow it: perdure invocations watch ${sent.invocationId}`);
+      output.note(`${repeatNote}${later}Follow it: perdure invocations watch ${sent.invocationId}`);
     });
   } catch (cause) {
     throw cause instanceof InvocationFailure ? await failureOf(context, address, cause) : cause;

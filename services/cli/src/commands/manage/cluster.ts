@@ -1,5 +1,5 @@
 /** Why: `perdure cluster status`: which workers there are, and which of them leads each partition, since when and under which epoch. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";
@@ -50,9 +50,9 @@ async function status(context: Context): Promise<void> {
       partitions,
       "No partitions are known yet.",
     );
-    const led = partitions.filter((row) => row["status"] === "leading").length;
-    if (led < partitions.length)
-      output.warn(`${partitions.length - led} of ${partitions.length} partitions have no leader that answers: their calls wait.`);
+    const leaderCount = partitions.filter((row) => row["status"] === "leading").length;
+    if (leaderCount < partitions.length)
+      output.warn(`${partitions.length - leaderCount} of ${partitions.length} partitions have no leader that answers: their calls wait.`);
   });
 }
 
@@ -70,11 +70,11 @@ function painted({ output }: Context, status = "?"): string {
 }
 
 /** `12 (0-5, 7, 9-13)`. */
-function leadsText(node: Row, partitions: readonly Row[]): string {
+function leadsText(node: SqlRow, partitions: readonly SqlRow[]): string {
   const id = textOf(node, "id");
-  const led = id === undefined ? [] : partitions.filter((row) => row["leader"] === id && row["status"] === "leading");
-  if (led.length === 0) return textOf(node, "partitions_leading") ?? "?";
-  return `${led.length} (${rangesOf(led.map((row) => numberOf(row, "id") ?? 0))})`;
+  const leaderPartitions = id === undefined ? [] : partitions.filter((row) => row["leader"] === id && row["status"] === "leading");
+  if (leaderPartitions.length === 0) return textOf(node, "partitions_leading") ?? "?";
+  return `${leaderPartitions.length} (${rangesOf(leaderPartitions.map((row) => numberOf(row, "id") ?? 0))})`;
 }
 
 /** Of rising numbers. */

@@ -1,7 +1,7 @@
 /** Why: before traffic moves people want to see what would change: services, revisions, handlers. Pure. */
 import type { ServiceView } from "@perdure/admin-client";
 
-export interface ServiceChange {
+export interface ServiceRevisionChange {
   readonly service: string;
   readonly type: string;
   /** Undefined when nobody served it before. */
@@ -14,9 +14,9 @@ export interface ServiceChange {
 }
 
 /** What a registration would change about each service it brings; `known` are those that are served now. */
-export function changesOf(known: readonly ServiceView[], found: readonly ServiceView[]): readonly ServiceChange[] {
-  const before = new Map(known.map((service) => [service.name, service]));
-  return found.map((after) => {
+export function changesOf(currentServices: readonly ServiceView[], newServices: readonly ServiceView[]): readonly ServiceRevisionChange[] {
+  const before = new Map(currentServices.map((service) => [service.name, service]));
+  return newServices.map((after) => {
     const old = before.get(after.name);
     const oldNames = new Set(old?.handlers.map(({ name }) => name) ?? []);
     const newNames = new Set(after.handlers.map(({ name }) => name));
@@ -33,7 +33,7 @@ export function changesOf(known: readonly ServiceView[], found: readonly Service
 }
 
 /** Lines such as `+ Greeter (Service, revision 1): greet`, `~ Counter revision 1 → 2: +reset -old`. */
-export function changeLines(changes: readonly ServiceChange[]): readonly string[] {
+export function changeLines(changes: readonly ServiceRevisionChange[]): readonly string[] {
   return changes.map((change) => {
     const { service, type, fromRevision, toRevision, addedHandlers, removedHandlers, typeChange } = change;
     if (fromRevision === undefined) return `+ ${service} (${type}): ${addedHandlers.join(", ")}`;

@@ -55,7 +55,7 @@ export function registerDeployments(program: Command, context: Context): void {
     .option("-H, --header <name: value>", "send this header with each request to the endpoint; repeatable", headers)
     .option("--overwrite", "also when services or handlers differ")
     .option("--dry-run", "check only")
-    .action(action((id: string, address: string | undefined, flags: UpdateFlags) => update(context, id, address, flags)));
+    .action(action((id: string, address: string | undefined, flags: DeploymentUpdateFlags) => update(context, id, address, flags)));
   deployments
     .command("check")
     .argument("<deployment>", "its id")
@@ -81,7 +81,7 @@ interface Needed {
   readonly byService: readonly { readonly target: string; readonly status: string; readonly count: number }[];
 }
 
-const NOBODY: Needed = { unfinished: 0, byService: [] };
+const NOT_NEEDED: Needed = { unfinished: 0, byService: [] };
 
 async function neededBy(admin: AdminClient, context: Context, id?: string): Promise<ReadonlyMap<string, Needed>> {
   const one = id === undefined ? "" : ` AND pinned_deployment_id = ${sqlText(id)}`;
@@ -94,11 +94,11 @@ async function neededBy(admin: AdminClient, context: Context, id?: string): Prom
   for (const row of rows) {
     const deployment = textOf(row, "pinned_deployment_id") ?? "";
     const count = Number(row["invocations"]);
-    const known = needed.get(deployment) ?? { unfinished: 0, byService: [] };
-    known.unfinished += count;
+    const usage = needed.get(deployment) ?? { unfinished: 0, byService: [] };
+    usage.unfinished += count;
     const target = `${textOf(row, "target_service_name")}/${textOf(row, "target_handler_name")}`;
-    known.byService.push({ target, status: textOf(row, "status") ?? "", count });
-    needed.set(deployment, known);
+    usage.byService.push({ target, status: textOf(row, "status") ?? "", count });
+    needed.set(deployment, usage);
   }
   return needed;
 }
@@ -114,7 +114,7 @@ async function list(context: Context): Promise<void> {
   ]);
   const latest = new Map(services.map((service) => [service.name, service.deployment_id]));
   const rows = [...deployments].reverse().map((deployment) => {
-    const unfinished = (needed.get(deployment.id) ?? NOBODY).unfinished;
+    const unfinished = (needed.get(deployment.id) ?? NOT_NEEDED).unfinished;
     const serves = deployment.services.some(({ name }) => latest.get(name) === deployment.id);
     const state = serves ? "active" : unfinished > 0 ? "draining" : "drained";
     return { ...deployment, state, unfinished_invocations: unfinished };
@@ -147,7 +147,7 @@ async function list(context: Context): Promise<void> {
 async function describe(context: Context, id: string): Promise<void> {
   const admin = adminOf(context);
   const [deployment, needed] = await Promise.all([admin.deployments.get(id, context), neededBy(admin, context, id)]);
-  const { unfinished, byService } = needed.get(deployment.id) ?? NOBODY;
+  const { unfinished, byService } = needed.get(deployment.id) ?? NOT_NEEDED;
   const { output } = context;
   output.result({ ...deployment, unfinished_invocations: byService }, () => {
     output.facts([
@@ -195,7 +195,7 @@ interface RegisterFlags {
 async function register(context: Context, address: string, flags: RegisterFlags): Promise<void> {
   const admin = adminOf(context);
   const { output } = context;
-  const wanted: Registration = {
+  const registration: Registration = {
     address: addressFor(address),
     useHttp11: flags["useHttp1.1"] === true,
     assumeRoleArn: flags.assumeRoleArn,
@@ -205,18 +205,18 @@ async function register(context: Context, address: string, flags: RegisterFlags)
     breaking: flags.breaking === true,
   };
   const verify = flags.check === true;
-  const known = await admin.services.list(context);
-  const found = await output.during(verify ? `Checking ${address}` : `Asking ${address} what it serves`, () =>
-    refusalWithFindings(admin.deployments.register({ ...wanted, verify, dryRun: true }, context)),
+  const currentServices = await admin.services.list(context);
+  const preview = await output.during(verify ? `Checking ${address}` : `Asking ${address} what it serves`, () =>
+    refusalWithFindings(admin.deployments.register({ ...registration, verify, dryRun: true }, context)),
   );
-  const changes = changesOf(known, found.deployment.services);
+  const changes = changesOf(currentServices, preview.deployment.services);
   if (!context.json) {
     for (const line of changeLines(changes)) output.note(`  ${line}`);
-    if (found.deployment.verification !== undefined)
-      for (const line of verificationLines(found.deployment.verification)) output.note(line);
+    if (preview.deployment.verification !== undefined)
+      for (const line of verificationLines(preview.deployment.verification)) output.note(line);
   }
   if (flags.dryRun === true) {
-    return output.result({ dry_run: true, ...found.deployment, changes }, () =>
+    return output.result({ dry_run: true, ...preview.deployment, changes }, () =>
       output.print("Nothing was changed: this was a dry run."),
     );
   }
@@ -224,12 +224,12 @@ async function register(context: Context, address: string, flags: RegisterFlags)
   if (!context.yes && !context.json && context.prompts.isInteractive) {
     if (!(await context.prompts.confirm(`Register ${address}?`, "--yes"))) context.fail(FAILED, "Nothing was done");
   }
-  const { deployment, isNew } = await admin.deployments.register(wanted, context);
+  const { deployment, isNew } = await admin.deployments.register(registration, context);
   output.result({ ...deployment, is_new: isNew, changes }, () =>
     output.print(
       isNew
         ? `Registered as ${deployment.id}`
-        : `${deployment.id} is ${wanted.force === true ? "replaced" : "registered already, and unchanged"}`,
+        : `${deployment.id} is ${registration.force === true ? "replaced" : "registered already, and unchanged"}`,
     ),
   );
 }
@@ -253,11 +253,11 @@ async function refusalWithFindings<T>(registering: Promise<T>): Promise<T> {
   }
 }
 
-interface UpdateFlags extends Pick<RegisterFlags, "header" | "useHttp1.1" | "dryRun"> {
+interface DeploymentUpdateFlags extends Pick<RegisterFlags, "header" | "useHttp1.1" | "dryRun"> {
   readonly overwrite?: boolean;
 }
 
-async function update(context: Context, id: string, address: string | undefined, flags: UpdateFlags): Promise<void> {
+async function update(context: Context, id: string, address: string | undefined, flags: DeploymentUpdateFlags): Promise<void> {
   const { header, overwrite, dryRun } = flags;
   const changes = {
     ...(address === undefined ? {} : { address: addressFor(address) }),
@@ -303,7 +303,7 @@ async function remove(context: Context, id: string, force: boolean): Promise<voi
     neededBy(admin, context, id),
     admin.services.list(context),
   ]);
-  const { unfinished, byService } = needed.get(deployment.id) ?? NOBODY;
+  const { unfinished, byService } = needed.get(deployment.id) ?? NOT_NEEDED;
   const served = services.filter((service) => service.deployment_id === deployment.id).map(({ name }) => name);
   const { output } = context;
   for (const { target, status, count } of byService) output.note(`  ${count} ${status} on it: ${target}`);

@@ -14,12 +14,12 @@ export class TimelineFollower {
   readonly #failed = new Set<number>();
   readonly #pending = new Set<number>();
   /** Steps below it have been told, whether they are pending or not. */
-  #told = 0;
+  #nextIndex = 0;
   #hasEnded = false;
 
   /** Journal index from which the next look is needed. */
   get fromStep(): number {
-    return this.#pending.size === 0 ? this.#told : Math.min(...this.#pending);
+    return this.#pending.size === 0 ? this.#nextIndex : Math.min(...this.#pending);
   }
 
   get hasEnded(): boolean {
@@ -55,8 +55,8 @@ export class TimelineFollower {
   }
 
   #step(step: StepView, events: TimelineEvent[]): void {
-    if (step.index >= this.#told) {
-      this.#told = step.index + 1;
+    if (step.index >= this.#nextIndex) {
+      this.#nextIndex = step.index + 1;
       if (step.result === "pending") {
         this.#pending.add(step.index);
         events.push({ kind: "step_began", step });

@@ -11,7 +11,7 @@ export interface FrameStream {
 const COLUMNS_DEFAULT = 100;
 const ROWS_DEFAULT = 40;
 
-export class Frame {
+export class TerminalFrame {
   readonly #stream: FrameStream;
   /** Rows of the terminal that the last frame took. */
   #rows = 0;

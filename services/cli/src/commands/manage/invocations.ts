@@ -1,5 +1,5 @@
 /** Why: `perdure invocations`: which there are, how one is doing, and (in other files) what people do to them. */
-import type { INVOCATION_STATUSES, Row } from "@perdure/admin-client";
+import type { INVOCATION_STATUSES, SqlRow } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
@@ -25,7 +25,7 @@ export function registerInvocations(program: Command, context: Context): void {
   addChoice(invocations.command("list").alias("ls").description("list invocations, newest first; completed ones with --all"))
     .option("-a, --all", "completed ones as well")
     .option("-n, --limit <rows>", `maximum number of rows; ${LIST_ROWS_DEFAULT} by default`, wholeNumber(1, LIST_ROWS_MAX))
-    .action(action((flags: ListFlags) => list(context, flags)));
+    .action(action((flags: InvocationListFlags) => list(context, flags)));
   invocations
     .command("describe")
     .argument("<id>", "", invocationId)
@@ -48,7 +48,7 @@ export function registerInvocations(program: Command, context: Context): void {
   registerBatches(invocations, context);
 }
 
-interface ListFlags extends ChoiceFlags {
+interface InvocationListFlags extends ChoiceFlags {
   readonly all?: boolean;
   readonly limit?: number;
 }
@@ -57,20 +57,20 @@ const COLUMNS =
   "id, target, status, created_at, modified_at, scheduled_start_at, pinned_deployment_id, retry_count, next_retry_at, " +
   "last_failure, last_failure_error_code, completion_result, completion_failure, invoked_by, invoked_by_target";
 
-async function list(context: Context, flags: ListFlags): Promise<void> {
-  const asksForCompleted = flags.all === true || flags.status !== undefined || flags.failed === true || flags.succeeded === true;
+async function list(context: Context, flags: InvocationListFlags): Promise<void> {
+  const includesCompleted = flags.all === true || flags.status !== undefined || flags.failed === true || flags.succeeded === true;
   const condition = conditionFor(flags, [], context);
-  const conditions = [condition, asksForCompleted || flags.where !== undefined ? undefined : "status != 'completed'"].filter(
+  const conditions = [condition, includesCompleted || flags.where !== undefined ? undefined : "status != 'completed'"].filter(
     (part) => part !== undefined,
   );
   const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
   const limit = flags.limit ?? LIST_ROWS_DEFAULT;
   const statement = `SELECT ${COLUMNS} FROM sys_invocation${where} ORDER BY created_at DESC LIMIT ${limit + 1}`;
-  const found = await adminOf(context).sql.query(statement, context);
-  const rows = found.slice(0, limit);
+  const allRows = await adminOf(context).sql.query(statement, context);
+  const rows = allRows.slice(0, limit);
   const { output, clock } = context;
   const nowMs = clock.nowMs();
-  output.result({ invocations: rows, more: found.length > limit }, () => {
+  output.result({ invocations: rows, more: allRows.length > limit }, () => {
     output.table(
       [
         { title: "ID", show: (row) => textOf(row, "id") },
@@ -80,9 +80,9 @@ async function list(context: Context, flags: ListFlags): Promise<void> {
         { title: "DETAILS", cutTo: 12, show: (row) => remarkOf(row, nowMs) ?? "" },
       ],
       rows,
-      asksForCompleted ? "No invocations." : "No invocations that are not completed. --all shows those too.",
+      includesCompleted ? "No invocations." : "No invocations that are not completed. --all shows those too.",
     );
-    if (found.length > limit) output.note(`There are more. --limit ${limit * 10} shows more of them.`);
+    if (allRows.length > limit) output.note(`There are more. --limit ${limit * 10} shows more of them.`);
   });
 }
 
@@ -97,7 +97,7 @@ const COLOURS = {
   completed: "dim",
 } as const satisfies Record<(typeof INVOCATION_STATUSES)[number], string>;
 
-function painted({ output }: Context, row: Row): string {
+function painted({ output }: Context, row: SqlRow): string {
   const status = textOf(row, "status") ?? "";
   const failed = textOf(row, "completion_result") === "failure";
   if (status === "completed") return output.paint(failed ? "red" : "dim", failed ? "failed" : "completed");
@@ -105,7 +105,7 @@ function painted({ output }: Context, row: Row): string {
 }
 
 /** What else there is to say about it, on one line. */
-function remarkOf(row: Row, nowMs: number): string | undefined {
+function remarkOf(row: SqlRow, nowMs: number): string | undefined {
   const status = textOf(row, "status");
   if (status === "completed") return firstLine(textOf(row, "completion_failure"));
   if (status === "scheduled") return `starts ${whenOf(textOf(row, "scheduled_start_at"), nowMs)}`;

@@ -163,8 +163,8 @@ function registerClusters(program: Command, context: Context): void {
     .description("list them")
     .action(
       action(async () => {
-        const known = await adminOf(context).kafkaClusters.list(context);
-        context.output.result({ clusters: known }, () =>
+        const clusterList = await adminOf(context).kafkaClusters.list(context);
+        context.output.result({ clusters: clusterList }, () =>
           context.output.table(
             [
               { title: "NAME", show: ({ name }) => name },
@@ -175,7 +175,7 @@ function registerClusters(program: Command, context: Context): void {
               },
               { title: "CREATED", show: (row) => row.created_at },
             ],
-            known,
+            clusterList,
             "No Kafka clusters. Make one known: perdure kafka-clusters create <name> --option bootstrap.servers=host:9092",
           ),
         );

@@ -7,9 +7,9 @@ export const LIST_ROWS_MAX = 10_000;
 /** Characters to which `sql` cuts cells where the terminal is too narrow: the id of an invocation stays whole. */
 export const SQL_CELL_CHARS = 40;
 /** Pause between two looks of `watch` and `logs --follow`: quick for people, cheap for the server. */
-export const LOOK_PAUSE_MS = 400;
+export const POLL_PAUSE_MS = 400;
 /** The longest pause when nothing changes for long: a wait of days needs no four looks a second. */
-export const LOOK_PAUSE_MS_MAX = 3_000;
+export const POLL_PAUSE_MS_MAX = 3_000;
 /** Pause between two looks at a batch. */
 export const BATCH_PAUSE_MS = 250;
 /** Failures of a batch that are shown; the rest is counted. */

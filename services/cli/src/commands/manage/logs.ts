@@ -1,10 +1,10 @@
 /** Why: `perdure logs`: the journal of an invocation with the events between its entries, as they were stored. */
-import { type AdminClient, type Row, sqlText } from "@perdure/admin-client";
+import { type AdminClient, type SqlRow, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
-import { LIST_ROWS_MAX, LOOK_PAUSE_MS } from "./limits.js";
+import { LIST_ROWS_MAX, POLL_PAUSE_MS } from "./limits.js";
 import { pause } from "./pause.js";
 import { jsonOf, numberOf, textOf } from "./texts.js";
 import { plain } from "./timeline-lines.js";
@@ -18,26 +18,26 @@ export function registerLogs(program: Command, context: Context): void {
     .description("print an invocation's journal, with failures and pauses")
     .option("-f, --follow", "follow until it ends")
     .option("--full", "print whole entries with payloads")
-    .action(action((id: string, flags: LogFlags) => logs(context, id, flags)));
+    .action(action((id: string, flags: InvocationLogFlags) => logs(context, id, flags)));
 }
 
-interface LogFlags {
+interface InvocationLogFlags {
   readonly follow?: boolean;
   readonly full?: boolean;
 }
 
 /** How far the log has been printed. */
-interface Position {
+interface LogPosition {
   nextIndex: number;
   events: number;
 }
 
-async function logs(context: Context, id: string, { follow, full }: LogFlags): Promise<void> {
+async function logs(context: Context, id: string, { follow, full }: InvocationLogFlags): Promise<void> {
   const admin = adminOf(context);
   const row = await admin.invocations.row(id, context);
   if (row === undefined)
     context.fail(FAILED, `There is no invocation ${id}`, "Completed invocations are deleted after their retention.");
-  const position: Position = { nextIndex: 0, events: 0 };
+  const position: LogPosition = { nextIndex: 0, events: 0 };
   for (;;) {
     // Asked first: what is stored until then is printed below.
     const status =
@@ -48,7 +48,7 @@ async function logs(context: Context, id: string, { follow, full }: LogFlags): P
     }
     if (entries.length === LIST_ROWS_MAX) continue;
     if (follow !== true || status === "completed") return;
-    await pause(context, LOOK_PAUSE_MS);
+    await pause(context, POLL_PAUSE_MS);
   }
 }
 
@@ -57,9 +57,9 @@ async function newEntries(
   context: Context,
   admin: AdminClient,
   id: string,
-  position: Position,
+  position: LogPosition,
   full: boolean,
-): Promise<readonly Row[]> {
+): Promise<readonly SqlRow[]> {
   const json = full ? "entry_json" : "entry_lite_json";
   const where = `WHERE id = ${sqlText(id)}`;
   const [entries, events] = await Promise.all([
@@ -80,14 +80,14 @@ async function newEntries(
 }
 
 /** An event stands behind the entry it names. */
-function byPlace(a: Row, b: Row): number {
-  const place = (row: Row): number => numberOf(row, "index") ?? (numberOf(row, "after_journal_entry_index") ?? -1) + 0.5;
+function byPlace(a: SqlRow, b: SqlRow): number {
+  const place = (row: SqlRow): number => numberOf(row, "index") ?? (numberOf(row, "after_journal_entry_index") ?? -1) + 0.5;
   return place(a) - place(b) || (textOf(a, "appended_at") ?? "").localeCompare(textOf(b, "appended_at") ?? "");
 }
 
 const TEXT_CHARS_MAX = 200;
 
-function lineOf({ output }: Context, row: Row, full: boolean): string {
+function lineOf({ output }: Context, row: SqlRow, full: boolean): string {
   const time = output.paint("dim", (textOf(row, "appended_at") ?? "").slice(0, 23).padEnd(23));
   if (row["kind"] === "event") {
     const event = jsonOf(textOf(row, "event_json") ?? "") as Readonly<Record<string, unknown>> | undefined;

@@ -3,7 +3,7 @@ import type { ServiceView, VerificationView } from "@perdure/admin-client";
 import { InvalidArgumentError } from "commander";
 import { changeLines, changesOf } from "./deployment-report.js";
 import { commandOf } from "./explain.js";
-import { curlOf, shellWord } from "./services.js";
+import { curlOf, shellQuoted } from "./services.js";
 import { csvLines } from "./sql.js";
 import { bytesJson, bytesText } from "./texts.js";
 import { headers, invocationId, oneOf, pairs, rulePattern, sinkUri, wholeNumber } from "./values.js";
@@ -15,14 +15,14 @@ function aService(name: string, revision: number, handlers: readonly string[], t
 }
 
 test("what a registration would change is told by service and handler", () => {
-  const known = [aService("Same", 1, ["a"]), aService("Cart", 2, ["add", "old"]), aService("Kind", 1, ["a"])];
-  const found = [
+  const currentServices = [aService("Same", 1, ["a"]), aService("Cart", 2, ["add", "old"]), aService("Kind", 1, ["a"])];
+  const newServices = [
     aService("Same", 1, ["a"]),
     aService("Cart", 3, ["add", "clear"]),
     aService("New", 1, ["x", "y"]),
     aService("Kind", 2, ["a"], "Workflow"),
   ];
-  expect(changeLines(changesOf(known, found))).toEqual([
+  expect(changeLines(changesOf(currentServices, newServices))).toEqual([
     "= Same (Service, revision 1): unchanged",
     "~ Cart (Service), revision 2 → 3: +clear -old",
     "+ New (Service): x, y",
@@ -64,7 +64,7 @@ describe("a ready curl", () => {
   });
 
   test("is one word for every shell", () => {
-    expect(shellWord(`{"a":"it's"}`)).toBe(`'{"a":"it'\\''s"}'`);
+    expect(shellQuoted(`{"a":"it's"}`)).toBe(`'{"a":"it'\\''s"}'`);
   });
 });
 

@@ -31,7 +31,7 @@ export function registerRules(program: Command, context: Context): void {
     .option("--priority <n>", "1 is the highest, 5 the lowest", wholeNumber(1, 5))
     .option("--description <text>", "what it is for")
     .option("--new", "fail when the rule exists")
-    .action(action((pattern: string, flags: SetFlags) => set(context, pattern, flags)));
+    .action(action((pattern: string, flags: RuleSetFlags) => set(context, pattern, flags)));
   for (const verb of ["enable", "disable"] as const) {
     rules
       .command(verb)
@@ -119,7 +119,7 @@ async function list(context: Context): Promise<void> {
   );
 }
 
-interface SetFlags {
+interface RuleSetFlags {
   readonly concurrency?: number;
   readonly unlimited?: boolean;
   readonly rate?: string;
@@ -132,7 +132,7 @@ interface SetFlags {
   readonly mustExist?: boolean;
 }
 
-async function set(context: Context, pattern: string, flags: SetFlags): Promise<void> {
+async function set(context: Context, pattern: string, flags: RuleSetFlags): Promise<void> {
   const admin = adminOf(context);
   if (flags.concurrency !== undefined && flags.unlimited === true)
     context.fail(USAGE, "--concurrency and --unlimited exclude each other");
@@ -140,21 +140,21 @@ async function set(context: Context, pattern: string, flags: SetFlags): Promise<
   const { new: _isNew, ...settings } = flags;
   if (Object.keys(settings).length === 0)
     context.fail(USAGE, "Nothing to set: no limit was named", `For example: perdure rules set '${pattern}' --concurrency 2`);
-  const known = await knownRule(context, pattern);
-  if (flags.mustExist === true && known === undefined)
+  const existing = await findRule(context, pattern);
+  if (flags.mustExist === true && existing === undefined)
     context.fail(FAILED, `There is no rule '${pattern}'`, "perdure rules list");
-  const description = flags.description ?? known?.description;
+  const description = flags.description ?? existing?.description;
   // The API replaces these fields; who changes the rate does not mean to lift the limit.
-  const concurrency = flags.concurrency ?? (flags.unlimited === true ? null : (known?.concurrency ?? null));
+  const concurrency = flags.concurrency ?? (flags.unlimited === true ? null : (existing?.concurrency ?? null));
   const change: RuleChange = {
     pattern,
     limits: { concurrency, ...(flags.rate === undefined ? {} : { rate: rateOf(context, flags.rate, flags.burst) }) },
     ...(flags.weight === undefined ? {} : { weight: flags.weight }),
     ...(flags.priority === undefined ? {} : { priority: flags.priority }),
     ...(description === undefined ? {} : { description }),
-    disabled: flags.disabled ?? known?.disabled ?? false,
+    disabled: flags.disabled ?? existing?.disabled ?? false,
     precondition:
-      known === undefined || flags.new === true ? { type: "does_not_exist" } : { type: "matches", version: known.version },
+      existing === undefined || flags.new === true ? { type: "does_not_exist" } : { type: "matches", version: existing.version },
   };
   const [rule] = await admin.rules.put([change], context);
   const { output } = context;
@@ -176,14 +176,14 @@ async function set(context: Context, pattern: string, flags: SetFlags): Promise<
   });
 }
 
-interface KnownRule {
+interface ExistingRule {
   readonly concurrency: number | undefined;
   readonly description: string | undefined;
   readonly disabled: boolean;
   readonly version: number;
 }
 
-async function knownRule(context: Context, pattern: string): Promise<KnownRule | undefined> {
+async function findRule(context: Context, pattern: string): Promise<ExistingRule | undefined> {
   const statement = `SELECT concurrency, description, disabled, version FROM sys_rules WHERE pattern = ${sqlText(pattern)}`;
   const [row] = await adminOf(context).sql.query(statement, context);
   if (row === undefined) return undefined;

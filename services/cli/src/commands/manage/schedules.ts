@@ -54,7 +54,7 @@ export function registerSchedules(program: Command, context: Context): void {
     .option("-H, --header <name: value>", "passed to the handler; repeatable", headers)
     .option("--paused", "do not fire until it is resumed")
     .action(
-      action((name: string, cron: string, target: string, payload: string | undefined, flags: CreateFlags) =>
+      action((name: string, cron: string, target: string, payload: string | undefined, flags: ScheduleCreateFlags) =>
         create(context, { name, cron, target, payload }, flags),
       ),
     );
@@ -114,8 +114,8 @@ async function find(context: Context, name: string): Promise<ScheduleView> {
       if (!(cause instanceof AdminApiError) || (cause.status !== 404 && cause.status !== 400)) throw cause;
     }
   }
-  const [found] = await schedules.list({ name }, context);
-  return found ?? context.fail(FAILED, `There is no schedule '${name}'`, "perdure schedules list");
+  const [schedule] = await schedules.list({ name }, context);
+  return schedule ?? context.fail(FAILED, `There is no schedule '${name}'`, "perdure schedules list");
 }
 
 const targetOf = ({ target: { service, key, handler } }: ScheduleView): string =>
@@ -169,7 +169,7 @@ function describe(context: Context, schedule: ScheduleView): void {
   });
 }
 
-interface CreateFlags {
+interface ScheduleCreateFlags {
   readonly zone?: string;
   readonly file?: string;
   readonly description?: string;
@@ -183,14 +183,14 @@ interface CreateFlags {
   readonly paused?: boolean;
 }
 
-interface Created {
+interface NewSchedule {
   readonly name: string;
   readonly cron: string;
   readonly target: string;
   readonly payload: string | undefined;
 }
 
-async function create(context: Context, { name, cron, target, payload }: Created, flags: CreateFlags): Promise<void> {
+async function create(context: Context, { name, cron, target, payload }: NewSchedule, flags: ScheduleCreateFlags): Promise<void> {
   const [first, last] = [target.indexOf("/"), target.lastIndexOf("/")];
   if (first <= 0 || last === target.length - 1)
     context.fail(USAGE, `'${target}' names no handler`, "Write Service/handler or Object/key/handler.");

@@ -104,7 +104,7 @@ export function curlOf(ingressUrl: string, service: ServiceView, handler: Handle
   const key = service.ty === "Service" ? undefined : "my-key";
   const url = `${ingressUrl.replace(/\/$/, "")}${handlerPath("call", { service: service.name, key, handler: handler.name })}`;
   const body = exampleOf(handler);
-  const data = body === undefined ? "" : ` --json ${shellWord(body)}`;
+  const data = body === undefined ? "" : ` --json ${shellQuoted(body)}`;
   return `curl ${url.replace(/^http:\/\//, "")}${data === "" ? " -X POST" : data}`;
 }
 
@@ -116,21 +116,21 @@ function exampleOf(handler: HandlerView): string | undefined {
   if (handler.input_description === "none") return undefined;
   const schema = handler.input_json_schema;
   const isDescribed = typeof schema === "object" && schema !== null && Object.keys(schema).length > 0;
-  return isDescribed ? JSON.stringify(exampleValue(schema as Schema, 0)) : UNKNOWN_BODY;
+  return isDescribed ? JSON.stringify(exampleValue(schema as JsonSchemaPart, 0)) : UNKNOWN_BODY;
 }
 
-interface Schema {
+interface JsonSchemaPart {
   readonly type?: string | readonly string[];
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, JsonSchemaPart>>;
 }
 
 /** Deeper than this nobody wants an example on one line. */
 const EXAMPLE_DEPTH_MAX = 4;
 
-function exampleValue(schema: Schema, depth: number): unknown {
+function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
   const given = schema.examples?.[0] ?? schema.default ?? schema.enum?.[0];
   if (given !== undefined) return given;
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
@@ -156,7 +156,7 @@ function exampleValue(schema: Schema, depth: number): unknown {
 }
 
 /** In single quotes, as every shell takes it. */
-export function shellWord(text: string): string {
+export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

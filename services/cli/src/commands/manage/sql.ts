@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { stderr, stdin } from "node:process";
 import { createInterface } from "node:readline/promises";
-import { AdminApiError, type AdminClient, type Row } from "@perdure/admin-client";
+import { AdminApiError, type AdminClient, type SqlRow } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { USAGE } from "../../errors.js";
@@ -37,11 +37,11 @@ async function run(context: Context, argument: string | undefined, isCsv: boolea
   context.output.result({ rows }, () => show(context, rows));
 }
 
-function show({ output }: Context, rows: readonly Row[]): void {
+function show({ output }: Context, rows: readonly SqlRow[]): void {
   const columns = columnsOf(rows).map((name) => ({
     title: name,
     cutTo: SQL_CELL_CHARS,
-    show: (row: Row) => textOf(row, name),
+    show: (row: SqlRow) => textOf(row, name),
     ...alignOf(rows, name),
   }));
   output.table(columns, rows, "No rows.", { wraps: true });
@@ -49,18 +49,18 @@ function show({ output }: Context, rows: readonly Row[]): void {
 }
 
 /** In the order in which they first come; a column that is null everywhere is not told by the server. */
-function columnsOf(rows: readonly Row[]): readonly string[] {
+function columnsOf(rows: readonly SqlRow[]): readonly string[] {
   const names = new Set<string>();
   for (const row of rows) for (const name of Object.keys(row)) names.add(name);
   return [...names];
 }
 
-function alignOf(rows: readonly Row[], name: string): { align?: "right" } {
+function alignOf(rows: readonly SqlRow[], name: string): { align?: "right" } {
   return rows.every((row) => row[name] === undefined || typeof row[name] === "number") ? { align: "right" } : {};
 }
 
 /** RFC 4180. What a spreadsheet would take for a formula is its own business: the data are the data. */
-export function csvLines(rows: readonly Row[]): readonly string[] {
+export function csvLines(rows: readonly SqlRow[]): readonly string[] {
   const columns = columnsOf(rows);
   if (columns.length === 0) return [];
   const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -75,7 +75,7 @@ async function talk(context: Context, admin: AdminClient): Promise<void> {
   output.note("A statement per line (or several lines up to ;). \\t lists tables, \\d <table> its columns, \\q ends.");
   const lines = createInterface({ input: stdin, output: stderr, historySize: HISTORY_LINES_MAX, prompt: "sql> " });
   let begun = "";
-  const ask = async (statement: string): Promise<void> => {
+  const runStatement = async (statement: string): Promise<void> => {
     try {
       show(context, await admin.sql.query(statement, { signal }));
     } catch (cause) {
@@ -90,10 +90,10 @@ async function talk(context: Context, admin: AdminClient): Promise<void> {
     begun = "";
     const described = /^\\d\s+([a-z_][a-z0-9_]*)$/i.exec(text);
     if (text === "\\q") break;
-    else if (text === "\\t") await ask("SHOW TABLES");
-    else if (described !== null) await ask(`DESCRIBE ${described[1]}`);
+    else if (text === "\\t") await runStatement("SHOW TABLES");
+    else if (described !== null) await runStatement(`DESCRIBE ${described[1]}`);
     else if (/^(?:select|with|explain|show|describe)\b/i.test(text) && !isWhole(text)) begun = text;
-    else if (text !== "") await ask(text);
+    else if (text !== "") await runStatement(text);
     lines.setPrompt(begun === "" ? "sql> " : "  …> ");
     lines.prompt();
   }

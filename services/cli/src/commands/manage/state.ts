@@ -43,7 +43,7 @@ export function registerState(program: Command, context: Context): void {
     .option("-f, --file <path>", "the content of this file is the value")
     .option("--raw", "take the value as it is, JSON or not");
   set.action(
-    action((service: string, key: string, name: string, value: string | undefined, flags: SetFlags) =>
+    action((service: string, key: string, name: string, value: string | undefined, flags: StateSetFlags) =>
       setOne(context, { service, key, name }, value, flags),
     ),
   );
@@ -115,21 +115,21 @@ async function get(context: Context, service: string, key: string, name: string 
 
 // ── changes ──────────────────────────────────────────────────────────────────────────────────────
 
-interface Place {
+interface StateAddress {
   readonly service: string;
   readonly key: string;
 }
 
-interface SetFlags extends ChangeFlags {
+interface StateSetFlags extends ChangeFlags {
   readonly file?: string;
   readonly raw?: boolean;
 }
 
 async function setOne(
   context: Context,
-  place: Place & { name: string },
+  place: StateAddress & { name: string },
   argument: string | undefined,
-  flags: SetFlags,
+  flags: StateSetFlags,
 ): Promise<void> {
   if ((argument === undefined) === (flags.file === undefined)) context.fail(USAGE, "Give the value as an argument or as a file");
   const value = bodyOf(argument, flags.file) as Uint8Array;
@@ -141,7 +141,7 @@ async function setOne(
   await replace(context, place, before, new Map([...before.entries, [place.name, value]]), flags);
 }
 
-async function clearSome(context: Context, place: Place, names: readonly string[], flags: ChangeFlags): Promise<void> {
+async function clearSome(context: Context, place: StateAddress, names: readonly string[], flags: ChangeFlags): Promise<void> {
   const before = await adminOf(context).state.read(place.service, place.key, context);
   const missing = names.find((name) => !before.entries.has(name));
   if (missing !== undefined)
@@ -185,7 +185,7 @@ function isBase64(value: unknown): value is { base64: string } {
   );
 }
 
-async function replace(context: Context, place: Place, before: KeyState, after: StateMap, flags: ChangeFlags): Promise<void> {
+async function replace(context: Context, place: StateAddress, before: KeyState, after: StateMap, flags: ChangeFlags): Promise<void> {
   const admin = adminOf(context);
   if (flags.force !== true && flags.expect !== undefined && flags.expect !== before.version) {
     context.fail(
@@ -211,7 +211,7 @@ async function replace(context: Context, place: Place, before: KeyState, after: 
 }
 
 /** Behind a running handler an edit waits, and nobody tells us what became of it. */
-async function becomes(context: Context, admin: AdminClient, { service, key }: Place, version: string): Promise<boolean> {
+async function becomes(context: Context, admin: AdminClient, { service, key }: StateAddress, version: string): Promise<boolean> {
   const untilMs = context.clock.monotonicMs() + STATE_APPLIED_MS;
   for (;;) {
     if ((await admin.state.read(service, key, context)).version === version) return true;

@@ -1,18 +1,18 @@
 /** Why: values of rows and bytes as people read them, the same in every list. */
 
 import { isUtf8 } from "node:buffer";
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { showBytes, showCount, showWhen } from "../../output/index.js";
 import { harmless } from "./connect.js";
 
 /** A column as text; undefined when it is null. */
-export function textOf(row: Row, column: string): string | undefined {
+export function textOf(row: SqlRow, column: string): string | undefined {
   const value = row[column];
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-export function numberOf(row: Row, column: string): number | undefined {
+export function numberOf(row: SqlRow, column: string): number | undefined {
   const value = row[column];
   return typeof value === "number" ? value : undefined;
 }

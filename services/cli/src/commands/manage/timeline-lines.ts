@@ -4,10 +4,10 @@
  */
 import { stripVTControlCharacters } from "node:util";
 import type { AttemptView, PayloadView, PhaseView, StepView, TimelineView } from "@perdure/admin-client";
-import { type Style, showDuration } from "../../output/index.js";
+import { type TextStyle, showDuration } from "../../output/index.js";
 
 export interface TimelineStyle {
-  readonly paint: (style: Style, text: string) => string;
+  readonly paint: (style: TextStyle, text: string) => string;
   /** Steps that are shown, the last ones; all when undefined. */
   readonly stepsMax?: number;
 }
@@ -16,7 +16,7 @@ const BAR_CELLS = 60;
 const NAME_CHARS_MAX = 48;
 const TEXT_CHARS_MAX = 160;
 
-const PHASES: Readonly<Record<string, { readonly style: Style; readonly cell: string }>> = {
+const PHASES: Readonly<Record<string, { readonly style: TextStyle; readonly cell: string }>> = {
   delayed: { style: "blue", cell: "·" },
   queued: { style: "yellow", cell: "░" },
   running: { style: "green", cell: "█" },

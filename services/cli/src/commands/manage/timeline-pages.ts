@@ -36,13 +36,13 @@ export class GrowingTimeline {
     this.#stepsMax = stepsMax;
   }
 
-  async look(context: { signal: AbortSignal }): Promise<TimelineView> {
-    const seen = await wholeTimeline(this.#admin, this.#id, false, context, this.#fromStep);
-    for (const step of seen.steps) this.#steps.set(step.index, step);
+  async poll(context: { signal: AbortSignal }): Promise<TimelineView> {
+    const update = await wholeTimeline(this.#admin, this.#id, false, context, this.#fromStep);
+    for (const step of update.steps) this.#steps.set(step.index, step);
     const kept = [...this.#steps.values()].sort((a, b) => a.index - b.index).slice(-this.#stepsMax);
     this.#steps = new Map(kept.map((step) => [step.index, step]));
     const pending = kept.find(({ result }) => result === "pending");
     this.#fromStep = pending?.index ?? (kept.at(-1)?.index ?? -1) + 1;
-    return { ...seen, steps: kept };
+    return { ...update, steps: kept };
   }
 }

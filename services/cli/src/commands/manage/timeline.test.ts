@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { AdminClient, AttemptView, PhaseView, StepView, TimelineView } from "@perdure/admin-client";
 import { TimelineFollower } from "./follow.js";
-import { cutTo, Frame } from "./frame.js";
+import { cutTo, TerminalFrame } from "./frame.js";
 import { barOf, spanText, timelineLines } from "./timeline-lines.js";
 import { GrowingTimeline } from "./timeline-pages.js";
 import { lineOf } from "./watch.js";
@@ -138,17 +138,17 @@ describe("a timeline in lines", () => {
 describe("following", () => {
   test("tells each thing once, in the order of time, and asks only for what may have changed", () => {
     const follower = new TimelineFollower();
-    const tell = (timeline: TimelineView): readonly string[] =>
+    const linesOf = (timeline: TimelineView): readonly string[] =>
       follower.next(timeline).map((event) => lineOf(event, style).trim());
     const input = aStep(0, "Input", 0, 0);
-    expect(tell(aTimeline({ phases: [aPhase("running", 0, 5)], steps: [input, aStep(1, "Sleep", 3, null)] }))).toEqual([
+    expect(linesOf(aTimeline({ phases: [aPhase("running", 0, 5)], steps: [input, aStep(1, "Sleep", 3, null)] }))).toEqual([
       "11:00:00.000     0  ✔ Input 0ms",
       "11:00:00.000 running",
       "11:00:00.003     1  ● Sleep",
     ]);
     expect(follower.fromStep).toBe(1);
     const phases = [aPhase("running", 0, 100), aPhase("backing_off", 100, 150, "retry")];
-    expect(tell(aTimeline({ phases, attempts: [anAttempt(1, "boom")], steps: [aStep(1, "Sleep", 3, null)] }))).toEqual([
+    expect(linesOf(aTimeline({ phases, attempts: [anAttempt(1, "boom")], steps: [aStep(1, "Sleep", 3, null)] }))).toEqual([
       "11:00:00.100 attempt 1 failed: RT0007 [500] boom",
       "11:00:00.100 backing off, waits for retry",
     ]);
@@ -158,32 +158,32 @@ describe("following", () => {
       phases: [...phases, aPhase("completed", 205, 300)],
       attempts: [anAttempt(1, "boom")],
     };
-    expect(tell(aTimeline({ ...end, steps: [aStep(1, "Sleep", 3, 200), aStep(3, "Output", 204, 204)] }))).toEqual([
+    expect(linesOf(aTimeline({ ...end, steps: [aStep(1, "Sleep", 3, 200), aStep(3, "Output", 204, 204)] }))).toEqual([
       "11:00:00.200     1  ✔ Sleep 197ms",
       "11:00:00.204     3  ✔ Output 0ms",
       "11:00:00.205 completed",
     ]);
     expect(follower.hasEnded).toBe(true);
-    expect(tell(aTimeline({ ...end, steps: [] }))).toEqual([]);
+    expect(linesOf(aTimeline({ ...end, steps: [] }))).toEqual([]);
   });
 });
 
 test("a timeline that grows asks for steps that are over once, and keeps the last", async () => {
-  const asked: (number | undefined)[] = [];
+  const requestedSteps: (number | undefined)[] = [];
   const answers = [
     aTimeline({ steps: [aStep(0, "Input", 0, 0), aStep(1, "Run", 0, 1), aStep(3, "Sleep", 1, null)] }),
     aTimeline({ steps: [aStep(3, "Sleep", 1, 9)] }),
     aTimeline({ status: "completed", steps: [aStep(5, "Output", 9, 9)] }),
   ];
   const timeline = async (_id: string, { fromStep }: { fromStep?: number }): Promise<TimelineView> => {
-    asked.push(fromStep);
+    requestedSteps.push(fromStep);
     return answers.shift() ?? aTimeline({});
   };
   const growing = new GrowingTimeline({ invocations: { timeline } } as unknown as AdminClient, "inv_1", 3);
   const context = { signal: new AbortController().signal };
-  const seen = [await growing.look(context), await growing.look(context), await growing.look(context)];
-  expect(asked).toEqual([0, 3, 4]);
-  expect(seen.map(({ steps }) => steps.map(({ index, result }) => `${index} ${result}`))).toEqual([
+  const timelines = [await growing.poll(context), await growing.poll(context), await growing.poll(context)];
+  expect(requestedSteps).toEqual([0, 3, 4]);
+  expect(timelines.map(({ steps }) => steps.map(({ index, result }) => `${index} ${result}`))).toEqual([
     ["0 success", "1 success", "3 pending"],
     ["0 success", "1 success", "3 success"],
     ["1 success", "3 success", "5 success"],
@@ -193,7 +193,7 @@ test("a timeline that grows asks for steps that are over once, and keeps the las
 describe("a frame", () => {
   test("is drawn over the one before, cut to the terminal, and not when nothing changed", () => {
     const written: string[] = [];
-    const frame = new Frame({ write: (text) => written.push(text), columns: 5, rows: 10 });
+    const frame = new TerminalFrame({ write: (text) => written.push(text), columns: 5, rows: 10 });
     frame.show(["abcdefgh", "x"]);
     frame.show(["abcdefgh", "x"]);
     frame.show(["y"]);
@@ -203,7 +203,7 @@ describe("a frame", () => {
 
   test("keeps its first line and its last ones when the terminal is too low", () => {
     const written: string[] = [];
-    new Frame({ write: (text) => written.push(text), columns: 5, rows: 5 }).show(["a", "b", "c", "d", "e"]);
+    new TerminalFrame({ write: (text) => written.push(text), columns: 5, rows: 5 }).show(["a", "b", "c", "d", "e"]);
     expect(written.at(-1)).toBe("\r\x1b[2Ka\n\x1b[2K…\n\x1b[2Kd\n\x1b[2Ke\n\x1b[J");
   });
 

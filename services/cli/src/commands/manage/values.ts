@@ -43,11 +43,11 @@ export function durationText(text: string): string {
   return text;
 }
 
-export function oneOf<T extends string>(known: readonly T[]): (text: string, before: readonly T[] | undefined) => readonly T[] {
+export function oneOf<T extends string>(allowed: readonly T[]): (text: string, before: readonly T[] | undefined) => readonly T[] {
   return (text, before) => {
     const parts = text.split(",").map((part) => part.trim().toLowerCase());
-    const strange = parts.find((part) => !known.includes(part as T));
-    if (strange !== undefined) throw new InvalidArgumentError(`'${strange}' is not one of ${known.join(", ")}.`);
+    const strange = parts.find((part) => !allowed.includes(part as T));
+    if (strange !== undefined) throw new InvalidArgumentError(`'${strange}' is not one of ${allowed.join(", ")}.`);
     return [...(before ?? []), ...(parts as T[])];
   };
 }

@@ -1,5 +1,5 @@
 /** Why: what people do to invocations means the same for one id and for thousands: look first, ask, do, tell what became of each. */
-import type { BatchStart, BatchView, Verb } from "@perdure/admin-client";
+import type { BatchStart, BatchView, InvocationVerb } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -21,7 +21,7 @@ interface VerbFlags extends ChoiceFlags {
 }
 
 interface VerbText {
-  readonly verb: Verb;
+  readonly verb: InvocationVerb;
   readonly name: string;
   readonly about: string;
   /** Of one: `x is cancelled`. */
@@ -114,7 +114,7 @@ async function apply(context: Context, text: VerbText, ids: readonly string[], f
 }
 
 /** Chosen by flags are only those that the verb is about: nobody means to be told that completed ones cannot be killed. */
-function filterOf(chosen: string | undefined, verb: Verb): string {
+function filterOf(chosen: string | undefined, verb: InvocationVerb): string {
   const isOfCompleted = verb === "purge" || verb === "purge-journal" || verb === "restart-as-new";
   const able = isOfCompleted ? "status = 'completed'" : "status != 'completed'";
   return chosen === undefined ? able : `${able} AND ${chosen}`;
@@ -122,7 +122,7 @@ function filterOf(chosen: string | undefined, verb: Verb): string {
 
 // ── one ──────────────────────────────────────────────────────────────────────────────────────────
 
-interface Choice {
+interface VerbOptions {
   readonly deployment: string | undefined;
   readonly from: number | undefined;
 }
@@ -131,7 +131,7 @@ async function one(
   context: Context,
   { verb, done, accepted, name }: VerbText,
   id: string,
-  { deployment, from }: Choice,
+  { deployment, from }: VerbOptions,
 ): Promise<void> {
   const { invocations } = adminOf(context);
   const { output } = context;
@@ -176,7 +176,7 @@ async function many(context: Context, name: string, start: BatchStart, isDryRun:
     }
   }
   const batch = await followBatch(context, await batches.begin(start, context), `${name} ${count}`);
-  await tellBatch(context, batch);
+  await reportBatch(context, batch);
 }
 
 const SAMPLE_SHOWN = 5;
@@ -186,7 +186,7 @@ function sampleLine(row: Readonly<Record<string, unknown>>): string {
 }
 
 /** Ends the command with 1 when some failed. */
-async function tellBatch(context: Context, batch: BatchView): Promise<void> {
+async function reportBatch(context: Context, batch: BatchView): Promise<void> {
   const { output } = context;
   const failures = batch.failed === 0 ? [] : await failuresOf(context, batch.id);
   output.result({ ...batch, failures }, () => {

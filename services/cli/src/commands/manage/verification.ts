@@ -2,12 +2,12 @@
 import type { VerificationView } from "@perdure/admin-client";
 
 export function verificationLines(verification: VerificationView): readonly string[] {
-  const { found, checked, compatible, incompatible, failed, skipped, is_complete, duration, findings, findings_left_out } =
+  const { found: candidateCount, checked, compatible, incompatible, failed, skipped, is_complete, duration, findings, findings_left_out } =
     verification;
-  const verdict = incompatible > 0 ? `${incompatible} would fail` : checked === 0 ? "nothing to check" : "all can go on";
+  const summary = incompatible > 0 ? `${incompatible} would fail` : checked === 0 ? "nothing to check" : "all can go on";
   const rest = [failed > 0 ? `${failed} unclear` : "", skipped > 0 ? `${skipped} left out` : ""].filter(Boolean);
-  const sample = is_complete ? "" : `, a sample of ${found}`;
-  const head = `Check: ${verdict} (${[`${compatible} of ${checked} compatible`, ...rest].join(", ")}${sample}; took ${duration})`;
+  const sample = is_complete ? "" : `, a sample of ${candidateCount}`;
+  const head = `Check: ${summary} (${[`${compatible} of ${checked} compatible`, ...rest].join(", ")}${sample}; took ${duration})`;
   const lines = findings.map((finding) => {
     const where =
       finding.command_index === undefined || finding.command_index === null ? "" : ` at command ${finding.command_index}`;

@@ -5,8 +5,8 @@ import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { adminOf, harmless, ingressOf } from "./connect.js";
 import { type TimelineEvent, TimelineFollower } from "./follow.js";
-import { Frame } from "./frame.js";
-import { LOOK_PAUSE_MS, LOOK_PAUSE_MS_MAX, STEPS_SHOWN_MAX } from "./limits.js";
+import { TerminalFrame } from "./frame.js";
+import { POLL_PAUSE_MS, POLL_PAUSE_MS_MAX, STEPS_SHOWN_MAX } from "./limits.js";
 import { pause } from "./pause.js";
 import { bytesText } from "./texts.js";
 import { plain, stepLine, type TimelineStyle, timelineLines, titleOf, whyFailed } from "./timeline-lines.js";
@@ -15,8 +15,8 @@ import { GrowingTimeline, wholeTimeline } from "./timeline-pages.js";
 export async function watch(context: Context, id: string): Promise<void> {
   const admin = adminOf(context);
   if (context.output.isTerminal) await draw(context, admin, id);
-  else await tell(context, admin, id);
-  await tellOutcome(context, id);
+  else await printEvents(context, admin, id);
+  await reportOutcome(context, id);
 }
 
 function styleOf({ output }: Context): TimelineStyle {
@@ -26,18 +26,18 @@ function styleOf({ output }: Context): TimelineStyle {
 // ── on a terminal ────────────────────────────────────────────────────────────────────────────────
 
 async function draw(context: Context, admin: AdminClient, id: string): Promise<void> {
-  const frame = new Frame(stderr);
+  const frame = new TerminalFrame(stderr);
   const style = styleOf(context);
-  const look = new Looks();
+  const pacer = new PollPacer();
   const growing = new GrowingTimeline(admin, id, STEPS_SHOWN_MAX);
   try {
     for (;;) {
-      const timeline = await growing.look(context);
+      const timeline = await growing.poll(context);
       const stepsMax = Math.min(STEPS_SHOWN_MAX, Math.max(3, (stderr.rows || ROWS_DEFAULT) - 12 - timeline.attempts.length));
       const head = `${style.paint("bold", plain(timeline.target, 100))}  ${id}  ${timeline.status}`;
       frame.show([head, ...timelineLines(timeline, { ...style, stepsMax })]);
       if (timeline.status === "completed") return;
-      await pause(context, look.pauseAfter(timeline));
+      await pause(context, pacer.pauseAfter(timeline));
     }
   } finally {
     frame.end();
@@ -49,14 +49,14 @@ const ROWS_DEFAULT = 40;
 
 // ── line by line ─────────────────────────────────────────────────────────────────────────────────
 
-async function tell(context: Context, admin: AdminClient, id: string): Promise<void> {
+async function printEvents(context: Context, admin: AdminClient, id: string): Promise<void> {
   const follower = new TimelineFollower();
-  const look = new Looks();
+  const pacer = new PollPacer();
   const style = styleOf(context);
   while (!follower.hasEnded) {
     const timeline = await wholeTimeline(admin, id, false, context, follower.fromStep);
     for (const event of follower.next(timeline)) context.output.event(event, () => context.output.print(lineOf(event, style)));
-    if (!follower.hasEnded) await pause(context, look.pauseAfter(timeline));
+    if (!follower.hasEnded) await pause(context, pacer.pauseAfter(timeline));
   }
 }
 
@@ -83,20 +83,20 @@ const timeOf = (text: string | null): string => text?.slice(11, 23) ?? "        
 // ── both ─────────────────────────────────────────────────────────────────────────────────────────
 
 /** The longer nothing changes, the longer the pauses. */
-class Looks {
-  #pauseMs = LOOK_PAUSE_MS;
+class PollPacer {
+  #pauseMs = POLL_PAUSE_MS;
   #last = "";
 
   pauseAfter({ status, steps, attempts, phases }: TimelineView): number {
     const now = `${status} ${steps.length} ${steps.at(-1)?.index} ${attempts.length} ${phases.length}`;
-    this.#pauseMs = now === this.#last ? Math.min(this.#pauseMs * 1.2, LOOK_PAUSE_MS_MAX) : LOOK_PAUSE_MS;
+    this.#pauseMs = now === this.#last ? Math.min(this.#pauseMs * 1.2, POLL_PAUSE_MS_MAX) : POLL_PAUSE_MS;
     this.#last = now;
     return this.#pauseMs;
   }
 }
 
 /** Ends the command with 1 when the invocation failed. Results of some invocations are not kept: then there is nothing to show. */
-async function tellOutcome(context: Context, id: string): Promise<void> {
+async function reportOutcome(context: Context, id: string): Promise<void> {
   const { output } = context;
   try {
     const outcome = await ingressOf(context).output(id, context);

@@ -45,12 +45,12 @@ export function register(program: Command, context: Context): void {
 
 const KEEP_KEYS = "keep the API keys that the member created; otherwise those that the new role does not permit are deleted";
 
-interface Chosen {
+interface ChosenAccount {
   readonly client: CloudClient;
   readonly accountId: AccountId;
 }
 
-async function chosen(context: Context): Promise<Chosen> {
+async function chosen(context: Context): Promise<ChosenAccount> {
   const client = context.session.client();
   return { client, accountId: (await chooseAccount(context, client)).accountId };
 }
@@ -106,9 +106,9 @@ interface KeysFlag {
   readonly keepKeys?: true;
 }
 
-async function update(context: Context, asked: string, { role, keepKeys }: KeysFlag & { role: MemberRole }): Promise<void> {
+async function update(context: Context, idOrEmail: string, { role, keepKeys }: KeysFlag & { role: MemberRole }): Promise<void> {
   const { client, accountId } = await chosen(context);
-  const { userId, email } = await memberNamed(context, client, accountId, asked);
+  const { userId, email } = await memberNamed(context, client, accountId, idOrEmail);
   const change = { userId, role, keepApiKeys: keepKeys === true };
   const { signal } = context;
   const { apiKeys } = await client.account(accountId, "UpdateMember", { ...change, dryRun: true }, { signal });
@@ -120,9 +120,9 @@ async function update(context: Context, asked: string, { role, keepKeys }: KeysF
   });
 }
 
-async function remove(context: Context, asked: string, { keepKeys }: KeysFlag): Promise<void> {
+async function remove(context: Context, idOrEmail: string, { keepKeys }: KeysFlag): Promise<void> {
   const { client, accountId } = await chosen(context);
-  const { userId, email } = await memberNamed(context, client, accountId, asked);
+  const { userId, email } = await memberNamed(context, client, accountId, idOrEmail);
   const change = { userId, keepApiKeys: keepKeys === true };
   const { signal } = context;
   const { apiKeys } = await client.account(accountId, "RemoveMember", { ...change, dryRun: true }, { signal });
@@ -134,14 +134,14 @@ async function remove(context: Context, asked: string, { keepKeys }: KeysFlag): 
   });
 }
 
-type Keys = readonly { readonly keyId: string; readonly description?: string | undefined }[];
+type MemberKeys = readonly { readonly keyId: string; readonly description?: string | undefined }[];
 
 async function agree(context: Context, question: string): Promise<void> {
   if (context.yes || !context.prompts.isInteractive) return;
   if (!(await context.prompts.confirm(question, "Agree with --yes"))) context.fail(FAILED, "Nothing was done");
 }
 
-function fateOf(keys: Keys, keepKeys: true | undefined): string {
+function fateOf(keys: MemberKeys, keepKeys: true | undefined): string {
   if (keys.length === 0) return "";
   const names = keys
     .map(({ keyId, description }) => (description === undefined ? keyId : `${keyId} (${description})`))
@@ -149,14 +149,14 @@ function fateOf(keys: Keys, keepKeys: true | undefined): string {
   return keepKeys === true ? `, and keep the API keys they made: ${names}` : `, and delete the API keys they made: ${names}`;
 }
 
-const keysOf = ({ apiKeys, apiKeysDeleted }: { readonly apiKeys: Keys; readonly apiKeysDeleted: boolean }) => ({
+const keysOf = ({ apiKeys, apiKeysDeleted }: { readonly apiKeys: MemberKeys; readonly apiKeysDeleted: boolean }) => ({
   apiKeys: apiKeys.map(({ keyId }) => keyId),
   apiKeysDeleted,
 });
 
 function noteKeys(
   context: Context,
-  { apiKeys, apiKeysDeleted }: { readonly apiKeys: Keys; readonly apiKeysDeleted: boolean },
+  { apiKeys, apiKeysDeleted }: { readonly apiKeys: MemberKeys; readonly apiKeysDeleted: boolean },
 ): void {
   if (apiKeys.length === 0) return;
   const ids = apiKeys.map(({ keyId }) => keyId).join(", ");
@@ -167,9 +167,9 @@ async function memberNamed(
   context: Context,
   client: CloudClient,
   accountId: AccountId,
-  asked: string,
+  idOrEmail: string,
 ): Promise<{ readonly userId: UserId; readonly email: string }> {
   const { members } = await client.account(accountId, "ListMembers", {}, { signal: context.signal });
-  const found = members.find(({ userId, email }) => userId === asked || email === asked.toLowerCase());
-  return found ?? context.fail(FAILED, `'${asked}' is not a member of the account`, "Who is: perdure members list");
+  const match = members.find(({ userId, email }) => userId === idOrEmail || email === idOrEmail.toLowerCase());
+  return match ?? context.fail(FAILED, `'${idOrEmail}' is not a member of the account`, "Who is: perdure members list");
 }

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { chooseEnvironment, describeEnvironment, ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 
-type SigningKeys = ResponseOf<AccountOperations["RotateSigningKey"]>;
+type SigningKeySet = ResponseOf<AccountOperations["RotateSigningKey"]>;
 
 export function register(program: Command, context: Context): void {
   const group = program
@@ -58,17 +58,17 @@ async function change(
     operation === "RotateSigningKey"
       ? "Give the next key to all services, then: perdure signing-key promote"
       : "When nothing is signed with the previous key any more: perdure signing-key retire";
-  tell(context, keys, next);
+  showKeys(context, keys, next);
 }
 
 async function retire(context: Context, reference: string | undefined, force: boolean): Promise<void> {
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
   const keys = await client.account(accountId, "RetireSigningKey", { environmentId, force }, { signal: context.signal });
-  tell(context, keys, "Services may forget the key that is gone.");
+  showKeys(context, keys, "Services may forget the key that is gone.");
 }
 
-function tell(context: Context, keys: SigningKeys, next: string): void {
+function showKeys(context: Context, keys: SigningKeySet, next: string): void {
   const { output } = context;
   output.result(keys, () => {
     output.facts([

@@ -43,7 +43,7 @@ export function startTunnel(context: Context, target: TunnelTarget, options: Ope
     clock: context.clock,
     random: systemRandom,
     drainMs: DRAIN_ON_EXIT_MS,
-    onEvent: (event) => tellEvent(context.output, event, options.isVerbose),
+    onEvent: (event) => reportEvent(context.output, event, options.isVerbose),
   });
 }
 
@@ -80,7 +80,7 @@ const REFUSALS: Readonly<Record<Extract<TunnelEnding, { kind: "refused" }>["stat
   "name-changed": ["The relay gave the tunnel another name than the one requested", "Report it to the operator of the cloud."],
 };
 
-export function tellEvent(output: Output, event: TunnelClientEvent, isVerbose: boolean): void {
+export function reportEvent(output: Output, event: TunnelClientEvent, isVerbose: boolean): void {
   const { kind, ...facts } = event;
   const line = lineOf(output, event, isVerbose);
   output.event({ event: `tunnel-${kind}`, ...facts }, () => {

@@ -46,7 +46,7 @@ export async function tunnel(context: Context, flags: TunnelFlags): Promise<void
     isVerbose: flags.verbose === true,
   });
   void open.ready.then((ready) => {
-    if (ready !== undefined) tellReady(context, ready.name, locals, allow);
+    if (ready !== undefined) reportReady(context, ready.name, locals, allow);
   });
   await untilClosed(context, open);
 }
@@ -99,7 +99,7 @@ async function openPort(
   return port;
 }
 
-function tellReady(context: Context, name: string, locals: readonly TunnelLocal[], allow: readonly string[]): void {
+function reportReady(context: Context, name: string, locals: readonly TunnelLocal[], allow: readonly string[]): void {
   const { output } = context;
   const uris = locals.map(({ tunnelPort }) => `tunnel://${name}:${tunnelPort}`);
   output.event({ event: "ready", name, uris, allow }, () => {
@@ -111,8 +111,8 @@ function tellReady(context: Context, name: string, locals: readonly TunnelLocal[
 }
 
 /** The name that is given, else one that this machine always has. */
-export function tunnelNameOf(context: Context, asked: string | undefined): string {
-  const given = asked ?? context.variables.find("PERDURE_TUNNEL_NAME")?.value;
+export function tunnelNameOf(context: Context, requestedName: string | undefined): string {
+  const given = requestedName ?? context.variables.find("PERDURE_TUNNEL_NAME")?.value;
   if (given !== undefined) {
     return isTunnelName(given)
       ? given

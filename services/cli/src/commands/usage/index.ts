@@ -25,7 +25,7 @@ async function usage(context: Context, flags: UsageFlags): Promise<void> {
   const { output } = context;
   const client = context.session.client();
   const target = await narrowedTo(context, client, flags.environment);
-  const account = await chooseAccount(context, client, target?.accountId ?? context.askedAccount);
+  const account = await chooseAccount(context, client, target?.accountId ?? context.requestedAccount);
   const body = {
     ...(target === undefined ? {} : { environmentId: target.environmentId }),
     ...(flags.from === undefined ? {} : { from: flags.from }),

@@ -2,9 +2,9 @@
 import type { AccountPower } from "@perdure/cloud";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
-import type { AccountFacts, AccountSummary, EnvironmentFacts } from "../cloud-api.js";
+import type { AccountFacts, AccountSummary, EnvironmentDescription } from "../cloud-api.js";
 import { forbiddenFor } from "../roles.js";
-import { useCloudAsk } from "../use-cloud.js";
+import { useCloudRequest } from "../use-cloud.js";
 import { type ListedEnvironment, listEnvironments, PROGRESS_MS, waitsForSomething } from "./environment-list.js";
 
 export const AccountContext = createContext<AccountSummary | undefined>(undefined);
@@ -16,7 +16,7 @@ export function useAccount(): AccountSummary {
 }
 
 export function useAccounts(): UseQueryResult<readonly AccountSummary[]> {
-  return useCloudAsk(["accounts"], async (api, signal) => (await api.user("ListAccounts", {}, signal)).accounts);
+  return useCloudRequest(["accounts"], async (api, signal) => (await api.user("ListAccounts", {}, signal)).accounts);
 }
 
 /** Why whoever looks may not; undefined when they may. Goes into `forbidden` of buttons. */
@@ -27,24 +27,24 @@ export function useForbidden(power: AccountPower): string | undefined {
 /** With plan, plans to choose and regions. */
 export function useAccountFacts(): UseQueryResult<AccountFacts> {
   const { accountId } = useAccount();
-  return useCloudAsk(["account", accountId], (api, signal) => api.account(accountId, "DescribeAccount", {}, signal));
+  return useCloudRequest(["account", accountId], (api, signal) => api.account(accountId, "DescribeAccount", {}, signal));
 }
 
 /** Live as long as something is coming up or going. */
 export function useEnvironments(): UseQueryResult<readonly ListedEnvironment[]> {
   const { accountId, role } = useAccount();
-  return useCloudAsk(["environments", accountId], (api, signal) => listEnvironments(api, accountId, signal), {
-    everyMs: (known) => (known?.some(waitsForSomething) ? PROGRESS_MS : RARELY_MS),
+  return useCloudRequest(["environments", accountId], (api, signal) => listEnvironments(api, accountId, signal), {
+    everyMs: (environments) => (environments?.some(waitsForSomething) ? PROGRESS_MS : RARELY_MS),
     isOff: forbiddenFor(role, "view") !== undefined,
   });
 }
 
-export function useEnvironmentFacts(environmentId: EnvironmentFacts["environmentId"]): UseQueryResult<EnvironmentFacts> {
+export function useEnvironmentFacts(environmentId: EnvironmentDescription["environmentId"]): UseQueryResult<EnvironmentDescription> {
   const { accountId } = useAccount();
-  return useCloudAsk(
+  return useCloudRequest(
     ["environment", accountId, environmentId],
     (api, signal) => api.account(accountId, "DescribeEnvironment", { environmentId }, signal),
-    { everyMs: (known) => (known !== undefined && waitsForSomething(known) ? PROGRESS_MS : RARELY_MS) },
+    { everyMs: (facts) => (facts !== undefined && waitsForSomething(facts) ? PROGRESS_MS : RARELY_MS) },
   );
 }
 

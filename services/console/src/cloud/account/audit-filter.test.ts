@@ -1,18 +1,18 @@
 import { expect, test } from "@jest/globals";
-import { fileName, filterOf, searchOf, wishesOf } from "./audit-filter.js";
+import { fileName, filterOf, searchOf, fieldsOf } from "./audit-filter.js";
 
 const nothing = { actor: "", action: "", environment: "", from: "", to: "" };
 
 test("what one looks for is found again in the address, and what is empty is not in it", () => {
-  const wishes = { ...nothing, actor: "user_1", from: "2026-11-22T10:00" };
-  expect(searchOf(wishes).toString()).toBe("actor=user_1&from=2026-11-22T10%3A00");
-  expect(wishesOf(searchOf(wishes))).toEqual(wishes);
+  const fields = { ...nothing, actor: "user_1", from: "2026-11-22T10:00" };
+  expect(searchOf(fields).toString()).toBe("actor=user_1&from=2026-11-22T10%3A00");
+  expect(fieldsOf(searchOf(fields))).toEqual(fields);
 });
 
 test("it becomes what the API is asked; what makes no sense is left out", () => {
   const environment = "env_201m80erwqbtjtvbgnvfxh7c8nv";
-  const asked = filterOf({ actor: "user_1", action: " key.create ", environment, from: "2026-11-22T10:00Z", to: "soon" });
-  expect(asked).toEqual({
+  const filter = filterOf({ actor: "user_1", action: " key.create ", environment, from: "2026-11-22T10:00Z", to: "soon" });
+  expect(filter).toEqual({
     actorId: "user_1",
     action: "key.create",
     environmentId: environment,

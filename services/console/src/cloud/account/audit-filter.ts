@@ -5,11 +5,11 @@ import type { AccountOperations, RequestOf } from "@perdure/cloud-client";
 export const AUDIT_FIELDS = ["actor", "action", "environment", "from", "to"] as const;
 export type AuditField = (typeof AUDIT_FIELDS)[number];
 /** Empty: any. `from`, `to`: as `<input type="datetime-local">` has them, in the visitor's zone. */
-export type AuditWishes = Readonly<Record<AuditField, string>>;
+export type AuditFilterFields = Readonly<Record<AuditField, string>>;
 
 type Filter = Pick<RequestOf<AccountOperations["ListAuditEvents"]>, "actorId" | "action" | "environmentId" | "from" | "to">;
 
-export function wishesOf(search: URLSearchParams): AuditWishes {
+export function fieldsOf(search: URLSearchParams): AuditFilterFields {
   return {
     actor: search.get("actor") ?? "",
     action: search.get("action") ?? "",
@@ -20,12 +20,12 @@ export function wishesOf(search: URLSearchParams): AuditWishes {
 }
 
 /** Without what is empty. */
-export function searchOf(wishes: AuditWishes): URLSearchParams {
-  return new URLSearchParams(AUDIT_FIELDS.filter((field) => wishes[field] !== "").map((field) => [field, wishes[field]]));
+export function searchOf(fields: AuditFilterFields): URLSearchParams {
+  return new URLSearchParams(AUDIT_FIELDS.filter((field) => fields[field] !== "").map((field) => [field, fields[field]]));
 }
 
 /** What cannot be asked is left out. */
-export function filterOf({ actor, action, environment, from, to }: AuditWishes): Filter {
+export function filterOf({ actor, action, environment, from, to }: AuditFilterFields): Filter {
   const environmentId = parseEnvironmentId(environment);
   const [since, until] = [secondsOf(from), secondsOf(to)];
   return {

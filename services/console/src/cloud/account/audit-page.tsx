@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import {
   Button,
-  type Choice,
+  type FieldChoice,
   ChoiceField,
   Empty,
   Icon,
@@ -17,26 +17,26 @@ import {
   Table,
   TextField,
 } from "../../kit/index.js";
-import type { Answer } from "../cloud-api.js";
+import type { CloudResponse } from "../cloud-api.js";
 import { environmentPath } from "../places.js";
 import { forbiddenFor } from "../roles.js";
-import { useCloud, useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { useCloud, useCloudRequest, useCloudChange } from "../use-cloud.js";
 import { useAccount, useEnvironments } from "./account.js";
-import { ACTIONS, AUDIT_FIELDS, type AuditField, fileName, filterOf, searchOf, wishesOf } from "./audit-filter.js";
+import { ACTIONS, AUDIT_FIELDS, type AuditField, fileName, filterOf, searchOf, fieldsOf } from "./audit-filter.js";
 import { useMemberNames } from "./member-names.js";
 
-type Event = Answer<"ListAuditEvents">["events"][number];
+type Event = CloudResponse<"ListAuditEvents">["events"][number];
 
 const PAGE_LINES = 50;
 const ANY = "any";
 
 export default function AuditPage() {
   const { role } = useAccount();
-  const mayNotLook = forbiddenFor(role, "members");
-  if (mayNotLook === undefined) return <Audit />;
+  const forbiddenReason = forbiddenFor(role, "members");
+  if (forbiddenReason === undefined) return <Audit />;
   return (
     <Page title="Audit log">
-      <p className="note">{mayNotLook}</p>
+      <p className="note">{forbiddenReason}</p>
     </Page>
   );
 }
@@ -45,8 +45,8 @@ function Audit() {
   const api = useCloud();
   const { accountId } = useAccount();
   const [search, setSearch] = useSearchParams();
-  const wishes = useMemo(() => wishesOf(search), [search]);
-  const filter = useMemo(() => filterOf(wishes), [wishes]);
+  const fields = useMemo(() => fieldsOf(search), [search]);
+  const filter = useMemo(() => filterOf(fields), [fields]);
   const events = useInfiniteQuery({
     queryKey: ["cloud", "audit", accountId, filter],
     queryFn: ({ pageParam, signal }) =>
@@ -66,8 +66,8 @@ function Audit() {
     },
     { done: () => "The export is ready", failed: "The export failed" },
   );
-  const wish = (field: AuditField, value: string) => setSearch(searchOf({ ...wishes, [field]: value }), { replace: true });
-  const isFiltered = AUDIT_FIELDS.some((field) => wishes[field] !== "");
+  const setField = (field: AuditField, value: string) => setSearch(searchOf({ ...fields, [field]: value }), { replace: true });
+  const isFiltered = AUDIT_FIELDS.some((field) => fields[field] !== "");
   const all = events.data?.pages.flatMap((page) => page.events) ?? [];
   return (
     <Page
@@ -87,7 +87,7 @@ function Audit() {
         />
       }
     >
-      <Filters wishes={wishes} onWish={wish} />
+      <Filters fields={fields} onFieldChange={setField} />
       {isFiltered && (
         <div className="row">
           <Button isSmall onClick={() => setSearch(new URLSearchParams(), { replace: true })}>
@@ -109,50 +109,50 @@ function Audit() {
 }
 
 interface FiltersProps {
-  readonly wishes: ReturnType<typeof wishesOf>;
-  readonly onWish: (field: AuditField, value: string) => void;
+  readonly fields: ReturnType<typeof fieldsOf>;
+  readonly onFieldChange: (field: AuditField, value: string) => void;
 }
 
-function Filters({ wishes, onWish }: FiltersProps) {
+function Filters({ fields, onFieldChange }: FiltersProps) {
   const { accountId } = useAccount();
   const environments = useEnvironments();
-  const members = useCloudAsk(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
+  const members = useCloudRequest(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
   const any = (value: string) => (value === "" ? ANY : value);
-  const chosen = (field: AuditField) => (value: string) => onWish(field, value === ANY ? "" : value);
-  const known = (members.data?.members ?? []).map(({ userId, email }) => ({ value: userId as string, label: email }));
+  const chosen = (field: AuditField) => (value: string) => onFieldChange(field, value === ANY ? "" : value);
+  const memberChoices = (members.data?.members ?? []).map(({ userId, email }) => ({ value: userId as string, label: email }));
   return (
     <div className="filters">
       <ChoiceField
         label="Who"
-        value={any(wishes.actor)}
-        choices={[{ value: ANY, label: "Anyone" }, ...withStranger(wishes.actor, known)]}
+        value={any(fields.actor)}
+        choices={[{ value: ANY, label: "Anyone" }, ...withUnlistedChoice(fields.actor, memberChoices)]}
         onChange={chosen("actor")}
       />
       <ChoiceField
         label="What"
-        value={any(wishes.action)}
-        choices={[{ value: ANY, label: "Any action" }, ...withStranger(wishes.action, ACTIONS_TO_CHOOSE)]}
+        value={any(fields.action)}
+        choices={[{ value: ANY, label: "Any action" }, ...withUnlistedChoice(fields.action, ACTIONS_TO_CHOOSE)]}
         onChange={chosen("action")}
       />
       <ChoiceField
         label="Environment"
-        value={any(wishes.environment)}
+        value={any(fields.environment)}
         choices={[
           { value: ANY, label: "All environments" },
           ...(environments.data ?? []).map(({ environmentId, name }) => ({ value: environmentId as string, label: name })),
         ]}
         onChange={chosen("environment")}
       />
-      <TextField label="From" type="datetime-local" value={wishes.from} onChange={(value) => onWish("from", value)} />
-      <TextField label="To" type="datetime-local" value={wishes.to} onChange={(value) => onWish("to", value)} />
+      <TextField label="From" type="datetime-local" value={fields.from} onChange={(value) => onFieldChange("from", value)} />
+      <TextField label="To" type="datetime-local" value={fields.to} onChange={(value) => onFieldChange("to", value)} />
     </div>
   );
 }
 
-const ACTIONS_TO_CHOOSE: readonly Choice[] = ACTIONS.map((action) => ({ value: action, label: action }));
+const ACTIONS_TO_CHOOSE: readonly FieldChoice[] = ACTIONS.map((action) => ({ value: action, label: action }));
 
 /** What an address asks for can be seen to be asked for, also when nobody would choose it. */
-function withStranger(value: string, choices: readonly Choice[]): readonly Choice[] {
+function withUnlistedChoice(value: string, choices: readonly FieldChoice[]): readonly FieldChoice[] {
   return value === "" || choices.some((one) => one.value === value) ? choices : [...choices, { value, label: value }];
 }
 
@@ -216,8 +216,8 @@ function offer(file: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), TAKEN_MS);
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_URL_AFTER_MS);
 }
 
 /** By then the browser has begun to write it. */
-const TAKEN_MS = 60_000;
+const REVOKE_URL_AFTER_MS = 60_000;

@@ -11,17 +11,17 @@ import {
   TextField,
   useNow,
 } from "../../kit/index.js";
-import type { EnvironmentFacts } from "../cloud-api.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
 import { useCloudChange } from "../use-cloud.js";
 import { useAccount, useEnvironmentFacts } from "./account.js";
 import { reasonOf } from "./environment-list.js";
 import { nameProblem } from "./names.js";
 
-type EnvironmentId = EnvironmentFacts["environmentId"];
+type EnvironmentId = EnvironmentDescription["environmentId"];
 
 export interface CreateEnvironmentProps {
   /** Names there are. */
-  readonly taken: readonly string[];
+  readonly existingNames: readonly string[];
   readonly regions: readonly string[];
   readonly onClose: () => void;
   readonly onReady: (id: EnvironmentId) => void;
@@ -29,19 +29,19 @@ export interface CreateEnvironmentProps {
 
 export function CreateEnvironment(props: CreateEnvironmentProps) {
   const [made, setMade] = useState<{ readonly id: EnvironmentId; readonly atMs: number }>();
-  if (made === undefined) return <Wishes {...props} onMade={(id) => setMade({ id, atMs: Date.now() })} />;
+  if (made === undefined) return <EnvironmentForm {...props} onMade={(id) => setMade({ id, atMs: Date.now() })} />;
   return <Progress {...made} onClose={props.onClose} onReady={props.onReady} />;
 }
 
-function Wishes({ taken, regions, onClose, onMade }: CreateEnvironmentProps & { readonly onMade: (id: EnvironmentId) => void }) {
+function EnvironmentForm({ existingNames, regions, onClose, onMade }: CreateEnvironmentProps & { readonly onMade: (id: EnvironmentId) => void }) {
   const { accountId } = useAccount();
-  const [name, setName] = useState(taken.includes("dev") ? "" : "dev");
+  const [name, setName] = useState(existingNames.includes("dev") ? "" : "dev");
   const [chosen, setRegion] = useState("");
   const [description, setDescription] = useState("");
   // Sent with every try of this dialog: pressing twice makes one environment.
   const [idempotencyKey] = useState(() => crypto.randomUUID());
   const region = chosen || (regions[0] ?? "");
-  const problem = nameProblem(name, taken);
+  const problem = nameProblem(name, existingNames);
   const create = useCloudChange(
     (api) =>
       api.account(accountId, "CreateEnvironment", {
@@ -80,7 +80,7 @@ function Wishes({ taken, regions, onClose, onMade }: CreateEnvironmentProps & { 
       {create.isError && <ProblemNote cause={create.error} title="The environment was not created." />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={create.isPending} forbidden={lacking}>
+        <Button type="submit" appearance="primary" isBusy={create.isPending} forbidden={lacking}>
           Create
         </Button>
       </DialogActions>

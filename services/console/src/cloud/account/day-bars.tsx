@@ -14,7 +14,7 @@ export function DayBars({ label, days, text }: DayBarsProps) {
   const most = days.reduce((max, { value }) => Math.max(max, value), 0);
   const sum = days.reduce((total, { value }) => total + value, 0);
   const busiest = days.find(({ value }) => value === most);
-  const words = most === 0 ? `${label}: none` : `${label}: ${text(sum)} in total, peak on ${busiest?.day} with ${text(most)}`;
+  const summary = most === 0 ? `${label}: none` : `${label}: ${text(sum)} in total, peak on ${busiest?.day} with ${text(most)}`;
   return (
     <figure className="day-bars">
       <figcaption className="row row--spread small">
@@ -23,7 +23,7 @@ export function DayBars({ label, days, text }: DayBarsProps) {
       </figcaption>
       <svg
         role="img"
-        aria-label={words}
+        aria-label={summary}
         viewBox={`0 0 ${Math.max(1, days.length) * PITCH} ${HEIGHT}`}
         preserveAspectRatio="none"
         className="day-bars__plot"

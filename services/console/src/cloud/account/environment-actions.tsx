@@ -2,24 +2,24 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { Button, Confirmation, Icon, Menu, ProblemNote } from "../../kit/index.js";
-import type { EnvironmentFacts } from "../cloud-api.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
 import { environmentPath } from "../places.js";
 import { useCloudChange } from "../use-cloud.js";
 import { useAccount, useForbidden } from "./account.js";
 import { cannotResume, type ListedEnvironment } from "./environment-list.js";
 
-export type Subject = Pick<EnvironmentFacts, "environmentId" | "name" | "status"> & {
+export type EnvironmentSubject = Pick<EnvironmentDescription, "environmentId" | "name" | "status"> & {
   readonly suspendedFor?: string | undefined;
 };
 
 /** What can be done, and why not; `ask` opens what must be confirmed first. */
-export function useLifecycle({ environmentId, name, status, suspendedFor }: Subject) {
+export function useLifecycle({ environmentId, name, status, suspendedFor }: EnvironmentSubject) {
   const { accountId, role } = useAccount();
   const mayNot = useForbidden("environments");
-  const [asked, ask] = useState<"suspend" | "delete">();
+  const [pendingAction, setPendingAction] = useState<"suspend" | "delete">();
   const suspend = useCloudChange((api) => api.account(accountId, "SuspendEnvironment", { environmentId }), {
     done: () => `${name} is suspended`,
-    onDone: () => ask(undefined),
+    onDone: () => setPendingAction(undefined),
   });
   const resume = useCloudChange((api) => api.account(accountId, "ResumeEnvironment", { environmentId }), {
     done: ({ status: now }) => (now === "PENDING" ? `Retrying ${name}` : `${name} is resumed`),
@@ -31,12 +31,12 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Subj
   });
   const destroy = useCloudChange((api) => api.account(accountId, "DestroyEnvironment", { environmentId, confirmName: name }), {
     done: () => `${name} is being deleted`,
-    onDone: () => ask(undefined),
+    onDone: () => setPendingAction(undefined),
   });
   return {
     resume,
     undelete,
-    ask,
+    setPendingAction,
     forbidden: {
       suspend: mayNot ?? (status === "ACTIVE" ? undefined : "Only active environments can be suspended"),
       resume: mayNot ?? cannotResume({ status, suspendedFor }),
@@ -47,8 +47,8 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Subj
       <>
         <Confirmation
           title={`Suspend ${name}`}
-          isOpen={asked === "suspend"}
-          onClose={() => ask(undefined)}
+          isOpen={pendingAction === "suspend"}
+          onClose={() => setPendingAction(undefined)}
           verb="Suspend"
           isBusy={suspend.isPending}
           problem={suspend.isError && <ProblemNote cause={suspend.error} />}
@@ -61,8 +61,8 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Subj
         </Confirmation>
         <Confirmation
           title={`Delete ${name}`}
-          isOpen={asked === "delete"}
-          onClose={() => ask(undefined)}
+          isOpen={pendingAction === "delete"}
+          onClose={() => setPendingAction(undefined)}
           verb="Delete"
           typed={name}
           isBusy={destroy.isPending}
@@ -84,10 +84,10 @@ export function EnvironmentMenu({ environment }: { readonly environment: ListedE
   const { environmentId, name, status, facts } = environment;
   const { accountId } = useAccount();
   const [, go] = useLocation();
-  const life = useLifecycle({ environmentId, name, status, suspendedFor: facts?.suspendedFor });
+  const lifecycle = useLifecycle({ environmentId, name, status, suspendedFor: facts?.suspendedFor });
   if (status === "DELETING") {
     return (
-      <Button isSmall isBusy={life.undelete.isPending} forbidden={life.forbidden.undelete} onClick={() => life.undelete.mutate()}>
+      <Button isSmall isBusy={lifecycle.undelete.isPending} forbidden={lifecycle.forbidden.undelete} onClick={() => lifecycle.undelete.mutate()}>
         Restore
       </Button>
     );
@@ -104,37 +104,37 @@ export function EnvironmentMenu({ environment }: { readonly environment: ListedE
           { label: "Developers", onSelect: () => go(environmentPath(accountId, environmentId, "/developers")) },
           { label: "Settings", onSelect: () => go(environmentPath(accountId, environmentId, "/settings")) },
           status === "ACTIVE" || status === "PENDING"
-            ? { label: "Suspend …", onSelect: () => life.ask("suspend"), forbidden: life.forbidden.suspend }
+            ? { label: "Suspend …", onSelect: () => lifecycle.setPendingAction("suspend"), forbidden: lifecycle.forbidden.suspend }
             : {
                 label: status === "FAILED" ? "Try again" : "Resume",
-                onSelect: () => life.resume.mutate(),
-                forbidden: life.forbidden.resume,
+                onSelect: () => lifecycle.resume.mutate(),
+                forbidden: lifecycle.forbidden.resume,
               },
-          { label: "Delete …", onSelect: () => life.ask("delete"), isDanger: true, forbidden: life.forbidden.delete },
+          { label: "Delete …", onSelect: () => lifecycle.setPendingAction("delete"), isDanger: true, forbidden: lifecycle.forbidden.delete },
         ]}
       />
-      {life.dialogs}
+      {lifecycle.dialogs}
     </>
   );
 }
 
 /** Resume, or try again. */
-export function ResumeButton({ subject }: { readonly subject: Subject }) {
-  const life = useLifecycle(subject);
+export function ResumeButton({ subject }: { readonly subject: EnvironmentSubject }) {
+  const lifecycle = useLifecycle(subject);
   if (subject.status === "DELETING") {
     return (
       <Button
-        look="primary"
-        isBusy={life.undelete.isPending}
-        forbidden={life.forbidden.undelete}
-        onClick={() => life.undelete.mutate()}
+        appearance="primary"
+        isBusy={lifecycle.undelete.isPending}
+        forbidden={lifecycle.forbidden.undelete}
+        onClick={() => lifecycle.undelete.mutate()}
       >
         Restore
       </Button>
     );
   }
   return (
-    <Button look="primary" isBusy={life.resume.isPending} forbidden={life.forbidden.resume} onClick={() => life.resume.mutate()}>
+    <Button appearance="primary" isBusy={lifecycle.resume.isPending} forbidden={lifecycle.forbidden.resume} onClick={() => lifecycle.resume.mutate()}>
       {subject.status === "FAILED" ? "Try again" : "Resume"}
     </Button>
   );

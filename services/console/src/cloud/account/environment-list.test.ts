@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { cannotResume, reasonOf, statusWords } from "./environment-list.js";
+import { cannotResume, reasonOf, statusLabel } from "./environment-list.js";
 
 test("an environment that runs needs no reason, unless its bytes go slowly or nothing answers", () => {
   expect(reasonOf({ status: "ACTIVE" })).toBeUndefined();
@@ -11,7 +11,7 @@ test("one that does not run says why", () => {
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "idle" })).toContain("idle");
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "moon" })).toBe("It is suspended: moon.");
   expect(reasonOf({ status: "FAILED", failure: "no room" })).toBe("no room");
-  expect(statusWords("DELETING")).toEqual({ word: "being deleted", tone: "warn" });
+  expect(statusLabel("DELETING")).toEqual({ label: "being deleted", tone: "warn" });
 });
 
 test("people resume what people or idleness suspended, and what failed", () => {

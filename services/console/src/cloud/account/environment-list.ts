@@ -1,12 +1,12 @@
 /** Why: a list of environments says more than their status where that matters: why one does not run, and until when one can be brought back. */
 import type { Tone } from "../../kit/index.js";
-import type { Answer, CloudApi, EnvironmentFacts } from "../cloud-api.js";
+import type { CloudResponse, CloudApi, EnvironmentDescription } from "../cloud-api.js";
 
-type Summary = Answer<"ListEnvironments">["environments"][number];
+type Summary = CloudResponse<"ListEnvironments">["environments"][number];
 
 export interface ListedEnvironment extends Summary {
   /** Of those that do not simply run. */
-  readonly facts: EnvironmentFacts | undefined;
+  readonly facts: EnvironmentDescription | undefined;
 }
 
 /** How often is looked while something comes up. */
@@ -32,25 +32,25 @@ export function waitsForSomething({ status }: Pick<Summary, "status">): boolean 
   return status === "PENDING";
 }
 
-interface StatusWords {
-  readonly word: string;
+interface StatusLabel {
+  readonly label: string;
   readonly tone: Tone;
 }
 
-export function statusWords(status: Summary["status"]): StatusWords {
+export function statusLabel(status: Summary["status"]): StatusLabel {
   switch (status) {
     case "PENDING":
-      return { word: "starting", tone: "info" };
+      return { label: "starting", tone: "info" };
     case "ACTIVE":
-      return { word: "active", tone: "good" };
+      return { label: "active", tone: "good" };
     case "FAILED":
-      return { word: "failed", tone: "bad" };
+      return { label: "failed", tone: "bad" };
     case "SUSPENDED":
-      return { word: "suspended", tone: "warn" };
+      return { label: "suspended", tone: "warn" };
     case "DELETING":
-      return { word: "being deleted", tone: "warn" };
+      return { label: "being deleted", tone: "warn" };
     default:
-      return { word: "deleted", tone: "idle" };
+      return { label: "deleted", tone: "idle" };
   }
 }
 
@@ -64,7 +64,7 @@ const SUSPENDED_FOR: Readonly<Record<string, string>> = {
 
 /** Why it does not simply run; undefined when it does. */
 export function reasonOf(
-  facts: Pick<EnvironmentFacts, "status" | "suspendedFor" | "failure" | "isThrottled">,
+  facts: Pick<EnvironmentDescription, "status" | "suspendedFor" | "failure" | "isThrottled">,
 ): string | undefined {
   switch (facts.status) {
     case "SUSPENDED":
@@ -82,7 +82,7 @@ export function reasonOf(
 }
 
 /** Whether people themselves can resume it; with what else it takes. */
-export function cannotResume({ status, suspendedFor }: Pick<EnvironmentFacts, "status" | "suspendedFor">): string | undefined {
+export function cannotResume({ status, suspendedFor }: Pick<EnvironmentDescription, "status" | "suspendedFor">): string | undefined {
   if (status === "FAILED") return undefined;
   if (status !== "SUSPENDED") return "The environment is not suspended";
   if (suspendedFor === "user" || suspendedFor === "idle") return undefined;

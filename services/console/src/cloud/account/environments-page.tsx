@@ -12,8 +12,8 @@ import { StatusBadge } from "./status-badge.js";
 
 export default function EnvironmentsPage() {
   const account = useAccount();
-  const mayNotLook = forbiddenFor(account.role, "view");
-  if (mayNotLook !== undefined) return <OnlyBilling why={mayNotLook} />;
+  const forbiddenReason = forbiddenFor(account.role, "view");
+  if (forbiddenReason !== undefined) return <OnlyBilling why={forbiddenReason} />;
   return <Environments />;
 }
 
@@ -36,7 +36,7 @@ function Environments() {
   const [isCreating, setCreating] = useState(false);
   const forbidden = useForbidden("environments");
   const create = (
-    <Button look="primary" forbidden={forbidden} onClick={() => setCreating(true)}>
+    <Button appearance="primary" forbidden={forbidden} onClick={() => setCreating(true)}>
       Create environment
     </Button>
   );
@@ -61,7 +61,7 @@ function Environments() {
       <Dialog title="Create environment" isOpen={isCreating} onClose={() => setCreating(false)}>
         {isCreating && (
           <CreateEnvironment
-            taken={(environments.data ?? []).map((one) => one.name)}
+            existingNames={(environments.data ?? []).map((one) => one.name)}
             regions={facts.data?.regions ?? []}
             onClose={() => setCreating(false)}
             onReady={(id) => go(environmentPath(accountId, id, "/developers"))}
@@ -88,7 +88,7 @@ function FirstSteps({ onCreate, forbidden }: FirstStepsProps) {
               <strong>Create an environment</strong>
               <span className="quiet">It runs your services durably and stores their state. It starts within seconds.</span>
               <div className="row">
-                <Button look="primary" onClick={onCreate} forbidden={forbidden}>
+                <Button appearance="primary" onClick={onCreate} forbidden={forbidden}>
                   Create the first environment
                 </Button>
               </div>

@@ -1,11 +1,11 @@
 /** Why: keys and deeds name users by ids; people know each other by name. */
 import { forbiddenFor } from "../roles.js";
-import { useCloudAsk } from "../use-cloud.js";
+import { useCloudRequest } from "../use-cloud.js";
 import { useAccount } from "./account.js";
 
 /** By user id; who is no member any more stays an id. */
 export function useMemberNames(): (userId: string) => string {
-  const members = useKnownMembers();
+  const members = useCachedMembers();
   return (userId) => {
     const member = members?.find((one) => one.userId === userId);
     return member?.name ?? member?.email ?? userId;
@@ -13,9 +13,9 @@ export function useMemberNames(): (userId: string) => string {
 }
 
 /** Of this account; undefined until they are known, and for whoever may not know them. */
-export function useKnownMembers() {
+export function useCachedMembers() {
   const { accountId, role } = useAccount();
-  const { data, isPlaceholderData } = useCloudAsk(
+  const { data, isPlaceholderData } = useCloudRequest(
     ["members", accountId],
     (api, signal) => api.account(accountId, "ListMembers", {}, signal),
     { isOff: forbiddenFor(role, "view") !== undefined },

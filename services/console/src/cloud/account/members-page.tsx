@@ -18,32 +18,32 @@ import {
   Table,
   TextField,
 } from "../../kit/index.js";
-import type { Answer } from "../cloud-api.js";
-import { forbiddenFor, forbiddenToChange, ROLE_WORDS } from "../roles.js";
+import type { CloudResponse } from "../cloud-api.js";
+import { forbiddenFor, forbiddenToChange, ROLE_LABELS } from "../roles.js";
 import { useSession } from "../session/session-gate.js";
-import { useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { useCloudRequest, useCloudChange } from "../use-cloud.js";
 import { useAccount, useForbidden } from "./account.js";
 
-type Member = Answer<"ListMembers">["members"][number];
-type Invitation = Answer<"ListMembers">["invitations"][number];
+type AccountMember = CloudResponse<"ListMembers">["members"][number];
+type Invitation = CloudResponse<"ListMembers">["invitations"][number];
 
 /** `Owner · everything …`: what one chooses by. */
-const ROLE_CHOICES = memberRoles.map((value) => ({ value, label: `${value} · ${ROLE_WORDS[value]}` }));
+const ROLE_CHOICES = memberRoles.map((value) => ({ value, label: `${value} · ${ROLE_LABELS[value]}` }));
 
 export default function MembersPage() {
   const { role } = useAccount();
-  const mayNotLook = forbiddenFor(role, "view");
-  if (mayNotLook === undefined) return <Members />;
+  const forbiddenReason = forbiddenFor(role, "view");
+  if (forbiddenReason === undefined) return <Members />;
   return (
     <Page title="Members">
-      <p className="note">{mayNotLook}</p>
+      <p className="note">{forbiddenReason}</p>
     </Page>
   );
 }
 
 function Members() {
   const { accountId, name } = useAccount();
-  const members = useCloudAsk(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
+  const members = useCloudRequest(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
   const [isInviting, setInviting] = useState(false);
   const forbidden = useForbidden("members");
   return (
@@ -51,7 +51,7 @@ function Members() {
       title="Members"
       lead={`Members of ${name} and their roles.`}
       actions={
-        <Button look="primary" forbidden={forbidden} onClick={() => setInviting(true)}>
+        <Button appearance="primary" forbidden={forbidden} onClick={() => setInviting(true)}>
           Invite member
         </Button>
       }
@@ -73,18 +73,18 @@ function Members() {
   );
 }
 
-function MemberTable({ all }: { readonly all: readonly Member[] }) {
+function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
   const { accountId, name, role } = useAccount();
   const { user } = useSession();
   const [, go] = useLocation();
-  const [changing, setChanging] = useState<Member>();
-  const [removing, setRemoving] = useState<Member>();
+  const [changing, setChanging] = useState<AccountMember>();
+  const [removing, setRemoving] = useState<AccountMember>();
   const [keepApiKeys, setKeepApiKeys] = useState(false);
-  const remove = useCloudChange((api, { userId }: Member) => api.account(accountId, "RemoveMember", { userId, keepApiKeys }), {
+  const remove = useCloudChange((api, { userId }: AccountMember) => api.account(accountId, "RemoveMember", { userId, keepApiKeys }), {
     done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is removed`),
     onDone: (_, { userId }) => (userId === user.userId ? go("~/accounts") : setRemoving(undefined)),
   });
-  const isLastOwner = (one: Member) => one.role === "owner" && all.filter((other) => other.role === "owner").length === 1;
+  const isLastOwner = (one: AccountMember) => one.role === "owner" && all.filter((other) => other.role === "owner").length === 1;
   const lastOwner = "An account needs an owner: make another member owner first.";
   return (
     <>
@@ -179,13 +179,13 @@ function TheirKeys({
   onChange,
 }: {
   readonly of:
-    | { readonly name: "RemoveMember"; readonly request: { readonly userId: Member["userId"] } }
-    | { readonly name: "UpdateMember"; readonly request: { readonly userId: Member["userId"]; readonly role: MemberRole } };
+    | { readonly name: "RemoveMember"; readonly request: { readonly userId: AccountMember["userId"] } }
+    | { readonly name: "UpdateMember"; readonly request: { readonly userId: AccountMember["userId"]; readonly role: MemberRole } };
   readonly isKept: boolean;
   readonly onChange: (isKept: boolean) => void;
 }) {
   const { accountId } = useAccount();
-  const keys = useCloudAsk(["member-keys", accountId, name, request], (api, signal) =>
+  const keys = useCloudRequest(["member-keys", accountId, name, request], (api, signal) =>
     name === "RemoveMember"
       ? api.account(accountId, name, { ...request, dryRun: true }, signal)
       : api.account(accountId, name, { ...request, dryRun: true }, signal),
@@ -209,12 +209,12 @@ function RoleText({ role }: { readonly role: MemberRole }) {
   return (
     <>
       <div>{role}</div>
-      <div className="quiet small">{ROLE_WORDS[role]}</div>
+      <div className="quiet small">{ROLE_LABELS[role]}</div>
     </>
   );
 }
 
-function ChangeRole({ member, onClose }: { readonly member: Member; readonly onClose: () => void }) {
+function ChangeRole({ member, onClose }: { readonly member: AccountMember; readonly onClose: () => void }) {
   const { accountId, role: own } = useAccount();
   const [role, setRole] = useState<MemberRole>(member.role);
   const [keepApiKeys, setKeepApiKeys] = useState(false);
@@ -240,7 +240,7 @@ function ChangeRole({ member, onClose }: { readonly member: Member; readonly onC
       {change.isError && <ProblemNote cause={change.error} />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={change.isPending} forbidden={lacking}>
+        <Button type="submit" appearance="primary" isBusy={change.isPending} forbidden={lacking}>
           Change role
         </Button>
       </DialogActions>
@@ -266,7 +266,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
           It expires <Moment at={invite.data.expiresAt * 1_000} />.
         </p>
         <DialogActions>
-          <Button look="primary" onClick={onClose}>
+          <Button appearance="primary" onClick={onClose}>
             Done
           </Button>
         </DialogActions>
@@ -285,7 +285,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
       {invite.isError && <ProblemNote cause={invite.error} title="The invitation was not sent." />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={invite.isPending} forbidden={lacking}>
+        <Button type="submit" appearance="primary" isBusy={invite.isPending} forbidden={lacking}>
           Invite
         </Button>
       </DialogActions>

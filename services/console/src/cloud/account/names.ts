@@ -2,13 +2,13 @@
 import { isEnvironmentName } from "@perdure/cloud";
 
 /** What is wrong with it; undefined when nothing is, or nothing was typed yet. */
-export function nameProblem(name: string, taken: readonly string[]): string | undefined {
+export function nameProblem(name: string, existingNames: readonly string[]): string | undefined {
   if (name === "") return undefined;
   if (name.length > 40) return "At most 40 characters.";
   if (/[A-Z]/.test(name)) return "Lower-case letters only.";
   const [wrong] = /[^a-z0-9-]/.exec(name) ?? [];
   if (wrong !== undefined) return `${wrong === " " ? "No spaces" : `No “${wrong}”`}: a–z, 0–9 and “-” only.`;
   if (!isEnvironmentName(name)) return `“${name}” is reserved by the command line.`;
-  if (taken.includes(name)) return "An environment with this name exists.";
+  if (existingNames.includes(name)) return "An environment with this name exists.";
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { bytesText, limitWords } from "./plan-words.js";
+import { bytesText, limitTexts } from "./plan-words.js";
 
 test.each([
   [0, "0 B"],
@@ -11,7 +11,7 @@ test.each([
 ])("%d bytes are %s", (bytes, text) => expect(bytesText(bytes)).toBe(text));
 
 test("limits are told with their units, and unknown ones are left out", () => {
-  const words = limitWords({
+  const texts = limitTexts({
     environmentsPerAccountMax: 2,
     actionsPerMonth: 50_000,
     ingressRate: { perSecond: 20, burst: 50 },
@@ -20,7 +20,7 @@ test("limits are told with their units, and unknown ones are left out", () => {
     tunnelConnectionsMax: 16,
     somethingNew: 5,
   });
-  expect(words).toEqual([
+  expect(texts).toEqual([
     { name: "Environments", value: "2" },
     { name: "Actions per month", value: "50,000" },
     { name: "Requests to handlers", value: "20/s, burst 50" },

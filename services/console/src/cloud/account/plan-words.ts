@@ -1,6 +1,6 @@
 /** Why: limits of a plan come as names and numbers; people read sentences with units. Pure. */
 
-export interface LimitWords {
+export interface LimitText {
   readonly name: string;
   readonly value: string;
 }
@@ -10,7 +10,7 @@ type Limits = Readonly<Record<string, unknown>>;
 const DAY_MS = 86_400_000;
 
 /** In the order in which people ask. What is unknown here is left out. */
-export function limitWords(limits: Limits): readonly LimitWords[] {
+export function limitTexts(limits: Limits): readonly LimitText[] {
   const number = (key: string): number | undefined => {
     const value = limits[key];
     return typeof value === "number" ? value : undefined;
@@ -20,7 +20,7 @@ export function limitWords(limits: Limits): readonly LimitWords[] {
     if (typeof value?.perSecond !== "number") return undefined;
     return `${count(value.perSecond)}/s${typeof value.burst === "number" ? `, burst ${count(value.burst)}` : ""}`;
   };
-  const said = <T>(value: T | undefined, say: (known: T) => string): string | undefined =>
+  const said = <T>(value: T | undefined, say: (input: T) => string): string | undefined =>
     value === undefined ? undefined : say(value);
   const all: readonly (readonly [string, string | undefined])[] = [
     ["Environments", said(number("environmentsPerAccountMax"), count)],

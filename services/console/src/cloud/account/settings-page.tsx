@@ -15,22 +15,22 @@ import {
 import type { AccountFacts } from "../cloud-api.js";
 import { useCloudChange } from "../use-cloud.js";
 import { useAccount, useAccountFacts, useForbidden } from "./account.js";
-import { limitWords } from "./plan-words.js";
+import { limitTexts } from "./plan-words.js";
 
-type Plan = AccountFacts["plan"];
+type AccountPlan = AccountFacts["plan"];
 
 export default function SettingsPage() {
   const facts = useAccountFacts();
   return (
     <Page title="Account settings">
       <Loaded query={facts}>
-        {(known) => (
+        {(loaded) => (
           <>
             <Section title="Name">
-              <Names key={`${known.name} ${known.description}`} facts={known} />
+              <Names key={`${loaded.name} ${loaded.description}`} facts={loaded} />
             </Section>
             <Section title="Plan">
-              <Plans facts={known} />
+              <Plans facts={loaded} />
             </Section>
           </>
         )}
@@ -63,7 +63,7 @@ function Names({ facts }: { readonly facts: AccountFacts }) {
       </div>
       {update.isError && <ProblemNote cause={update.error} title="The account was not changed." />}
       <div className="row">
-        <Button type="submit" look="primary" isBusy={update.isPending} forbidden={lacking}>
+        <Button type="submit" appearance="primary" isBusy={update.isPending} forbidden={lacking}>
           Save
         </Button>
       </div>
@@ -79,10 +79,10 @@ interface Compared {
 function Plans({ facts }: { readonly facts: AccountFacts }) {
   const { accountId } = useAccount();
   const forbidden = useForbidden("account");
-  const [wanted, want] = useState<Plan>();
-  const change = useCloudChange((api, { planId }: Plan) => api.account(accountId, "ChangePlan", { planId }), {
+  const [chosenPlan, setChosenPlan] = useState<AccountPlan>();
+  const change = useCloudChange((api, { planId }: AccountPlan) => api.account(accountId, "ChangePlan", { planId }), {
     done: (_, { name }) => `Changed to the plan ${name}; its limits apply now`,
-    onDone: () => want(undefined),
+    onDone: () => setChosenPlan(undefined),
   });
   const plans = [facts.plan, ...facts.plans.filter(({ planId }) => planId !== facts.plan.planId)];
   return (
@@ -105,20 +105,20 @@ function Plans({ facts }: { readonly facts: AccountFacts }) {
       />
       <div className="row">
         {plans.slice(1).map((plan) => (
-          <Button key={plan.planId} forbidden={forbidden} onClick={() => want(plan)}>
+          <Button key={plan.planId} forbidden={forbidden} onClick={() => setChosenPlan(plan)}>
             Change to {plan.name} …
           </Button>
         ))}
       </div>
       <Confirmation
-        title={`Change to ${wanted?.name ?? "another plan"}`}
-        isOpen={wanted !== undefined}
-        onClose={() => want(undefined)}
+        title={`Change to ${chosenPlan?.name ?? "another plan"}`}
+        isOpen={chosenPlan !== undefined}
+        onClose={() => setChosenPlan(undefined)}
         verb="Change plan"
         isDanger={false}
         isBusy={change.isPending}
         problem={change.isError && <ProblemNote cause={change.error} title="The plan was not changed." />}
-        onConfirm={() => wanted !== undefined && change.mutate(wanted)}
+        onConfirm={() => chosenPlan !== undefined && change.mutate(chosenPlan)}
       >
         <p>The limits apply at once to all environments. The change is refused when the account exceeds them.</p>
       </Confirmation>
@@ -126,10 +126,10 @@ function Plans({ facts }: { readonly facts: AccountFacts }) {
   );
 }
 
-function compare(plans: readonly Plan[]): readonly Compared[] {
+function compare(plans: readonly AccountPlan[]): readonly Compared[] {
   const rows = new Map<string, Map<string, string>>();
   for (const { planId, limits } of plans) {
-    for (const { name, value } of limitWords(limits)) {
+    for (const { name, value } of limitTexts(limits)) {
       const values = rows.get(name) ?? new Map<string, string>();
       values.set(planId, value);
       rows.set(name, values);

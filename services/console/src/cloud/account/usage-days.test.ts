@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
-import { byDay, monthsUntil, shareOf, storedNow, trafficOf, type Usage } from "./usage-days.js";
+import { byDay, monthsUntil, shareOf, storedNow, trafficOf, type AccountUsage } from "./usage-days.js";
 
-const used = (environmentId: string, day: string, actions: number, storedBytes = 0): Usage["days"][number] => ({
-  environmentId: environmentId as Usage["days"][number]["environmentId"],
+const used = (environmentId: string, day: string, actions: number, storedBytes = 0): AccountUsage["days"][number] => ({
+  environmentId: environmentId as AccountUsage["days"][number]["environmentId"],
   day,
   actions,
   ingressRequests: 0,

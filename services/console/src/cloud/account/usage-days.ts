@@ -1,10 +1,10 @@
 /** Why: usage comes by day and environment; people ask how the month goes, and how much of it is left. Pure. */
-import type { Answer } from "../cloud-api.js";
+import type { CloudResponse } from "../cloud-api.js";
 
-export type Usage = Answer<"GetUsage">;
-type Counted = Omit<Usage["days"][number], "environmentId" | "day">;
+export type AccountUsage = CloudResponse<"GetUsage">;
+type UsageCounters = Omit<AccountUsage["days"][number], "environmentId" | "day">;
 
-export interface UsageDay extends Counted {
+export interface DailyUsage extends UsageCounters {
   /** `2026-11-22`, in UTC. */
   readonly day: string;
 }
@@ -22,8 +22,8 @@ const FIELDS = [
 ] as const;
 
 /** Every day from first to last, those without usage too; of all environments together. */
-export function byDay({ from, to, days }: Pick<Usage, "from" | "to" | "days">): readonly UsageDay[] {
-  const all = new Map<string, Record<keyof Counted, number>>();
+export function byDay({ from, to, days }: Pick<AccountUsage, "from" | "to" | "days">): readonly DailyUsage[] {
+  const all = new Map<string, Record<keyof UsageCounters, number>>();
   for (let ms = Date.parse(from); ms <= Date.parse(to); ms += DAY_MS) all.set(new Date(ms).toISOString().slice(0, 10), nothing());
   for (const one of days) {
     const sums = all.get(one.day);
@@ -33,7 +33,7 @@ export function byDay({ from, to, days }: Pick<Usage, "from" | "to" | "days">): 
   return [...all].map(([day, sums]) => ({ day, ...sums }));
 }
 
-const nothing = (): Record<keyof Counted, number> => ({
+const nothing = (): Record<keyof UsageCounters, number> => ({
   actions: 0,
   ingressRequests: 0,
   adminRequests: 0,
@@ -45,12 +45,12 @@ const nothing = (): Record<keyof Counted, number> => ({
 });
 
 /** What the plan's traffic is spent on: answers and tunnels. */
-export function trafficOf({ bytesOut, tunnelBytes }: Pick<Counted, "bytesOut" | "tunnelBytes">): number {
+export function trafficOf({ bytesOut, tunnelBytes }: Pick<UsageCounters, "bytesOut" | "tunnelBytes">): number {
   return bytesOut + tunnelBytes;
 }
 
 /** Of the last day of which anything is known, by environment. */
-export function storedNow(days: Usage["days"]): ReadonlyMap<string, number> {
+export function storedNow(days: AccountUsage["days"]): ReadonlyMap<string, number> {
   const last = new Map<string, { readonly day: string; readonly bytes: number }>();
   for (const { environmentId, day, storedBytes } of days) {
     if (day >= (last.get(environmentId)?.day ?? "")) last.set(environmentId, { day, bytes: storedBytes });

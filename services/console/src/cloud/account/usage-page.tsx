@@ -2,8 +2,8 @@
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
 import { ChoiceField, Loaded, Page, Section, Table } from "../../kit/index.js";
-import type { EnvironmentFacts } from "../cloud-api.js";
-import { useCloudAsk } from "../use-cloud.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
+import { useCloudRequest } from "../use-cloud.js";
 import { useAccount, useAccountFacts, useEnvironments } from "./account.js";
 import { DayBars, Quota } from "./day-bars.js";
 import { bytesText, count } from "./plan-words.js";
@@ -15,12 +15,12 @@ import {
   shareOf,
   storedNow,
   trafficOf,
-  type Usage,
-  type UsageDay,
+  type AccountUsage,
+  type DailyUsage,
 } from "./usage-days.js";
 
 /** Counters arrive within a minute. */
-const LOOK_MS = 60_000;
+const POLL_MS = 60_000;
 const ALL = "all";
 
 export default function UsagePage() {
@@ -30,18 +30,18 @@ export default function UsagePage() {
   const months = useMemo(() => monthsUntil(Date.now(), createdAt * 1_000), [createdAt]);
   const month = months.find(({ id }) => id === search.get("month")) ?? (months[0] as Month);
   const environmentId = search.get("environment") ?? ALL;
-  const usage = useCloudAsk(
+  const usage = useCloudRequest(
     ["usage", accountId, environmentId, month.id],
     (api, signal) => {
       const { from, to } = month;
-      const of = environmentId === ALL ? {} : { environmentId: environmentId as EnvironmentFacts["environmentId"] };
+      const of = environmentId === ALL ? {} : { environmentId: environmentId as EnvironmentDescription["environmentId"] };
       return api.account(accountId, "GetUsage", { from, to, ...of }, signal);
     },
-    { everyMs: LOOK_MS },
+    { everyMs: POLL_MS },
   );
   const choose = (name: string, value: string) =>
-    setSearch((known) => {
-      const next = new URLSearchParams(known);
+    setSearch((current) => {
+      const next = new URLSearchParams(current);
       next.set(name, value);
       return next;
     });
@@ -64,14 +64,14 @@ export default function UsagePage() {
           onChange={(value) => choose("environment", value)}
         />
       </div>
-      <Loaded query={usage}>{(known) => <WholeMonth usage={known} isWhole={environmentId === ALL} />}</Loaded>
+      <Loaded query={usage}>{(loaded) => <WholeMonth usage={loaded} isWhole={environmentId === ALL} />}</Loaded>
     </Page>
   );
 }
 
-function WholeMonth({ usage, isWhole }: { readonly usage: Usage; readonly isWhole: boolean }) {
+function WholeMonth({ usage, isWhole }: { readonly usage: AccountUsage; readonly isWhole: boolean }) {
   const days = useMemo(() => byDay(usage), [usage]);
-  const series = (value: (day: UsageDay) => number) => days.map((one) => ({ day: one.day, value: value(one) }));
+  const series = (value: (day: DailyUsage) => number) => days.map((one) => ({ day: one.day, value: value(one) }));
   return (
     <>
       <Section title={isWhole ? "Plan usage" : "Plan usage of this environment"}>
@@ -94,7 +94,7 @@ function WholeMonth({ usage, isWhole }: { readonly usage: Usage; readonly isWhol
         </div>
       </Section>
       <Section title="Table">
-        <Table<UsageDay>
+        <Table<DailyUsage>
           label="Usage by day"
           rows={days.toReversed()}
           keyOf={({ day }) => day}
@@ -114,7 +114,7 @@ function WholeMonth({ usage, isWhole }: { readonly usage: Usage; readonly isWhol
   );
 }
 
-function Quotas({ usage }: { readonly usage: Usage }) {
+function Quotas({ usage }: { readonly usage: AccountUsage }) {
   const account = useAccountFacts();
   const environments = useEnvironments();
   const { totals, actionsPerMonth, trafficBytesPerMonth } = usage;

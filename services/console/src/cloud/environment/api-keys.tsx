@@ -2,21 +2,21 @@
 import { useState } from "react";
 import { Badge, Button, Confirmation, Loaded, Moment, ProblemNote, Section, Table, useNow } from "../../kit/index.js";
 import { useAccount, useForbidden } from "../account/account.js";
-import { useKnownMembers } from "../account/member-names.js";
+import { useCachedMembers } from "../account/member-names.js";
 import type { ApiKeyFacts } from "../cloud-api.js";
 import { forbiddenFor } from "../roles.js";
 import { useSession } from "../session/session-gate.js";
-import { useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { useCloudRequest, useCloudChange } from "../use-cloud.js";
 import { CreateKey } from "./create-key.js";
 import { useFacts } from "./facts.js";
-import { KEY_ROLE_WORDS, makerWords } from "./key-words.js";
+import { KEY_ROLE_LABELS, makerText } from "./key-words.js";
 
 export function ApiKeys() {
   const { accountId, role } = useAccount();
   const { environmentId, status } = useFacts();
   const { user } = useSession();
-  const members = useKnownMembers();
-  const keys = useCloudAsk(["keys", environmentId], (api, signal) =>
+  const members = useCachedMembers();
+  const keys = useCloudRequest(["keys", environmentId], (api, signal) =>
     api.account(accountId, "ListApiKeys", { environmentId }, signal),
   );
   const [isCreating, setCreating] = useState(false);
@@ -33,7 +33,7 @@ export function ApiKeys() {
     <Section
       title="API keys"
       actions={
-        <Button look="primary" forbidden={mayNotCreate} onClick={() => setCreating(true)}>
+        <Button appearance="primary" forbidden={mayNotCreate} onClick={() => setCreating(true)}>
           Create API key
         </Button>
       }
@@ -63,7 +63,7 @@ export function ApiKeys() {
                 name: "Permissions",
                 cell: ({ roleId, ratePerSecond }) => (
                   <>
-                    <span title={KEY_ROLE_WORDS[roleId].opens}>{KEY_ROLE_WORDS[roleId].name}</span>
+                    <span title={KEY_ROLE_LABELS[roleId].opens}>{KEY_ROLE_LABELS[roleId].name}</span>
                     {ratePerSecond !== undefined && <div className="quiet small">{ratePerSecond} requests/s</div>}
                   </>
                 ),
@@ -73,7 +73,7 @@ export function ApiKeys() {
                 cell: ({ createdAt, createdBy }) => (
                   <>
                     <Moment at={createdAt * 1_000} />
-                    <div className="quiet small">{makerWords(createdBy, user.userId, members)}</div>
+                    <div className="quiet small">{makerText(createdBy, user.userId, members)}</div>
                   </>
                 ),
               },

@@ -13,24 +13,24 @@ import {
   TextField,
 } from "../../kit/index.js";
 import { useAccount } from "../account/account.js";
-import type { Answer } from "../cloud-api.js";
+import type { CloudResponse } from "../cloud-api.js";
 import { useCloudChange } from "../use-cloud.js";
 import { useFacts } from "./facts.js";
-import { EXPIRIES, type Expiry, expiresAt, KEY_ROLE_WORDS, rateProblem } from "./key-words.js";
+import { EXPIRIES, type Expiry, expiresAt, KEY_ROLE_LABELS, rateProblem } from "./key-words.js";
 import { keyExport } from "./snippets.js";
 import "./developers.css";
 
-const ROLES = (Object.keys(KEY_ROLE_WORDS) as KeyRole[]).map((value) => ({ value, label: KEY_ROLE_WORDS[value].name }));
+const ROLES = (Object.keys(KEY_ROLE_LABELS) as KeyRole[]).map((value) => ({ value, label: KEY_ROLE_LABELS[value].name }));
 
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
-  const [made, setMade] = useState<Answer<"CreateApiKey">>();
+  const [made, setMade] = useState<CloudResponse<"CreateApiKey">>();
   const [isStored, setStored] = useState(false);
   // Escape and a click beside it are too easily done by accident for a text that nobody sees again.
   const close = made === undefined || isStored ? onClose : () => undefined;
   return (
     <Dialog title={made === undefined ? "Create API key" : "Your API key"} isOpen onClose={close}>
       {made === undefined ? (
-        <Wishes onClose={onClose} onMade={setMade} />
+        <KeyForm onClose={onClose} onMade={setMade} />
       ) : (
         <Shown made={made} isStored={isStored} onStored={setStored} onClose={onClose} />
       )}
@@ -38,7 +38,7 @@ export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (key: Answer<"CreateApiKey">) => void }) {
+function KeyForm({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (key: CloudResponse<"CreateApiKey">) => void }) {
   const { accountId } = useAccount();
   const { environmentId } = useFacts();
   const [description, setDescription] = useState("");
@@ -78,7 +78,7 @@ function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly on
         value={roleId}
         choices={ROLES}
         onChange={setRole}
-        hint={`Permissions: ${KEY_ROLE_WORDS[roleId].opens}.`}
+        hint={`Permissions: ${KEY_ROLE_LABELS[roleId].opens}.`}
       />
       <ChoiceField label="Expires" value={expiry} choices={EXPIRIES} onChange={setExpiry} />
       <TextField
@@ -92,7 +92,7 @@ function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly on
       {create.isError && <ProblemNote cause={create.error} title="The API key was not created." />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={create.isPending} forbidden={problem}>
+        <Button type="submit" appearance="primary" isBusy={create.isPending} forbidden={problem}>
           Create
         </Button>
       </DialogActions>
@@ -101,7 +101,7 @@ function Wishes({ onClose, onMade }: { readonly onClose: () => void; readonly on
 }
 
 interface ShownProps {
-  readonly made: Answer<"CreateApiKey">;
+  readonly made: CloudResponse<"CreateApiKey">;
   readonly isStored: boolean;
   readonly onStored: (isStored: boolean) => void;
   readonly onClose: () => void;
@@ -118,7 +118,7 @@ function Shown({ made, isStored, onStored, onClose }: ShownProps) {
       <Snippet label="the key for a shell" text={keyExport(made.apiKey)} />
       <CheckField label="I have stored it" isOn={isStored} onChange={onStored} />
       <DialogActions>
-        <Button look="primary" onClick={onClose} forbidden={isStored ? undefined : "Confirm first that you have stored the key"}>
+        <Button appearance="primary" onClick={onClose} forbidden={isStored ? undefined : "Confirm first that you have stored the key"}>
           Done
         </Button>
       </DialogActions>

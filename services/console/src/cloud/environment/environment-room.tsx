@@ -2,7 +2,7 @@
 import { AdminClient, fetchTransport, IngressClient } from "@perdure/admin-client";
 import { useMemo } from "react";
 import { Route, Switch } from "wouter";
-import { type Environment, EnvironmentContext } from "../../environment/environment.js";
+import { type ConsoleEnvironment, EnvironmentContext } from "../../environment/environment.js";
 import { environmentLinks } from "../../environment/links.js";
 import { EnvironmentPages } from "../../environment/pages.js";
 import { Empty, Loaded, Page } from "../../kit/index.js";
@@ -12,15 +12,15 @@ import { useAccount, useEnvironmentFacts } from "../account/account.js";
 import { ResumeButton } from "../account/environment-actions.js";
 import { reasonOf } from "../account/environment-list.js";
 import { StatusBadge } from "../account/status-badge.js";
-import type { EnvironmentFacts } from "../cloud-api.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
 import { CloudFrame } from "../cloud-frame.js";
 import { accountLinksFromInside } from "../places.js";
 import { forbiddenInside } from "../roles.js";
-import type { SessionDoor } from "../session/session-door.js";
+import type { SessionClient } from "../session/session-door.js";
 import { useCloud } from "../use-cloud.js";
 import { FactsContext } from "./facts.js";
 import { NotRunning } from "./not-running.js";
-import { patient } from "./patience.js";
+import { retryingTransport } from "./patience.js";
 
 const MORE = [
   { path: "/developers", part: partOf(() => import("./developers-page.js")) },
@@ -29,29 +29,29 @@ const MORE = [
 const OWN_GROUP = {
   label: "Environment",
   links: [
-    { href: "/developers", label: "Developers", icon: "developers" as const, words: "urls api keys snippets signing tunnels" },
-    { href: "/settings", label: "Settings", icon: "settings" as const, words: "name cors suspend delete" },
+    { href: "/developers", label: "Developers", icon: "developers" as const, keywords: "urls api keys snippets signing tunnels" },
+    { href: "/settings", label: "Settings", icon: "settings" as const, keywords: "name cors suspend delete" },
   ],
 };
 
 /** `id` as it stands in the address: it may be of nobody. */
-export default function EnvironmentRoom({ id }: { readonly id: string }) {
+export default function EnvironmentConsole({ id }: { readonly id: string }) {
   const account = useAccount();
-  const mayNotLook = account.role === "billing" ? forbiddenInside(account.role) : undefined;
-  const environmentId = id as EnvironmentFacts["environmentId"];
-  if (mayNotLook !== undefined) {
+  const forbiddenReason = account.role === "billing" ? forbiddenInside(account.role) : undefined;
+  const environmentId = id as EnvironmentDescription["environmentId"];
+  if (forbiddenReason !== undefined) {
     return (
       <CloudFrame groups={[accountLinksFromInside(account)]}>
         <Page title="Environment">
-          <p className="note">{mayNotLook}</p>
+          <p className="note">{forbiddenReason}</p>
         </Page>
       </CloudFrame>
     );
   }
-  return <Room environmentId={environmentId} />;
+  return <EnvironmentFrame environmentId={environmentId} />;
 }
 
-function Room({ environmentId }: Pick<EnvironmentFacts, "environmentId">) {
+function EnvironmentFrame({ environmentId }: Pick<EnvironmentDescription, "environmentId">) {
   const account = useAccount();
   const facts = useEnvironmentFacts(environmentId);
   const groups = useMemo(() => [...environmentLinks(), OWN_GROUP, accountLinksFromInside(account)], [account]);
@@ -63,7 +63,7 @@ function Room({ environmentId }: Pick<EnvironmentFacts, "environmentId">) {
           <p>The environment was deleted, belongs to another account, or the address is wrong.</p>
         </Empty>
       ) : (
-        <Loaded query={facts}>{(known) => <Inside facts={known} />}</Loaded>
+        <Loaded query={facts}>{(loaded) => <Inside facts={loaded} />}</Loaded>
       )}
     </CloudFrame>
   );
@@ -74,15 +74,15 @@ function isUnknown(cause: unknown): boolean {
   return code === "PERD0404" || status === 400;
 }
 
-function Inside({ facts }: { readonly facts: EnvironmentFacts }) {
-  const { door } = useCloud();
+function Inside({ facts }: { readonly facts: EnvironmentDescription }) {
+  const { client } = useCloud();
   const { role } = useAccount();
   const { environmentId, name, status, adminBaseUrl, ingressBaseUrl } = facts;
   const suspended = status === "SUSPENDED" ? "The environment is suspended: nothing can be changed or called." : undefined;
   const forbidden = forbiddenInside(role) ?? suspended;
   const environment = useMemo(
-    () => environmentOf(door, { environmentId, name, adminBaseUrl, ingressBaseUrl }, forbidden),
-    [door, environmentId, name, adminBaseUrl, ingressBaseUrl, forbidden],
+    () => environmentOf(client, { environmentId, name, adminBaseUrl, ingressBaseUrl }, forbidden),
+    [client, environmentId, name, adminBaseUrl, ingressBaseUrl, forbidden],
   );
   return (
     <FactsContext value={facts}>
@@ -112,17 +112,17 @@ function Inside({ facts }: { readonly facts: EnvironmentFacts }) {
   );
 }
 
-type Place = Pick<EnvironmentFacts, "environmentId" | "name" | "adminBaseUrl" | "ingressBaseUrl">;
+type EnvironmentEndpoints = Pick<EnvironmentDescription, "environmentId" | "name" | "adminBaseUrl" | "ingressBaseUrl">;
 
 /** Its doors, through the session of this page. */
-function environmentOf(door: SessionDoor, place: Place, forbidden: string | undefined): Environment {
+function environmentOf(client: SessionClient, place: EnvironmentEndpoints, forbidden: string | undefined): ConsoleEnvironment {
   const { environmentId, name, adminBaseUrl, ingressBaseUrl } = place;
-  const transport = fetchTransport(door.fetch);
+  const transport = fetchTransport(client.fetch);
   const base = `${location.origin}/console/environments/${environmentId}`;
   return {
     key: environmentId,
     name,
-    admin: new AdminClient({ baseUrl: `${base}/admin`, transport: patient(transport) }),
+    admin: new AdminClient({ baseUrl: `${base}/admin`, transport: retryingTransport(transport) }),
     ingress: new IngressClient({ baseUrl: `${base}/ingress`, transport }),
     adminUrl: adminBaseUrl.replace(/\/+$/, ""),
     ingressUrl: ingressBaseUrl.replace(/\/+$/, ""),

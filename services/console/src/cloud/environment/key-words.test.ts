@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { expiresAt, makerWords, rateProblem } from "./key-words.js";
+import { expiresAt, makerText, rateProblem } from "./key-words.js";
 
 test("keys end after whole days, or never", () => {
   expect(expiresAt("30", 1_000_500)).toBe(1_000 + 30 * 86_400);
@@ -21,10 +21,10 @@ test("who made a key is told by name, and told to be no member any more only whe
     { userId: "user_ada", email: "ada@perdure.test", name: "Ada" },
     { userId: "user_bo", email: "bo@perdure.test" },
   ];
-  const words = (userId: string, known: typeof members | undefined) => makerWords(userId, "user_ada", known);
-  expect(words("user_ada", members)).toBe("by you");
-  expect(words("user_bo", members)).toBe("by bo@perdure.test");
-  expect(makerWords("user_ada", "user_bo", members)).toBe("by Ada");
-  expect(words("user_cy", members)).toBe("by user_cy (former member)");
-  expect(words("user_cy", undefined)).toBe("by user_cy");
+  const textFor = (userId: string, list: typeof members | undefined) => makerText(userId, "user_ada", list);
+  expect(textFor("user_ada", members)).toBe("by you");
+  expect(textFor("user_bo", members)).toBe("by bo@perdure.test");
+  expect(makerText("user_ada", "user_bo", members)).toBe("by Ada");
+  expect(textFor("user_cy", members)).toBe("by user_cy (former member)");
+  expect(textFor("user_cy", undefined)).toBe("by user_cy");
 });

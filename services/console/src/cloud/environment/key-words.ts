@@ -1,7 +1,7 @@
 /** Why: roles of keys have long names; people are told what each opens. Pure. */
 import type { KeyRole } from "@perdure/cloud";
 
-export const KEY_ROLE_WORDS: Readonly<Record<KeyRole, { readonly name: string; readonly opens: string }>> = {
+export const KEY_ROLE_LABELS: Readonly<Record<KeyRole, { readonly name: string; readonly opens: string }>> = {
   "rst:role::FullAccess": { name: "Full access", opens: "call handlers, manage the environment, open tunnels" },
   "rst:role::IngressAccess": { name: "Ingress", opens: "call handlers only; for backends and gateways" },
   "rst:role::AdminAccess": { name: "Admin", opens: "register deployments and manage, no calls; for CI" },
@@ -16,7 +16,7 @@ interface Maker {
 }
 
 /** Who made a key: it outlives their membership, and people should see that. `members`: undefined while nobody knows who they are. */
-export function makerWords(userId: string, self: string, members: readonly Maker[] | undefined): string {
+export function makerText(userId: string, self: string, members: readonly Maker[] | undefined): string {
   if (userId === self) return "by you";
   const maker = members?.find((one) => one.userId === userId);
   if (maker !== undefined) return `by ${maker.name ?? maker.email}`;

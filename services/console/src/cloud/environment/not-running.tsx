@@ -2,13 +2,13 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Moment, Page } from "../../kit/index.js";
-import type { EnvironmentFacts } from "../cloud-api.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
 
 export interface NotRunningProps {
   readonly title: string;
   readonly badge: ReactNode;
   readonly reason: string | undefined;
-  readonly facts: EnvironmentFacts;
+  readonly facts: EnvironmentDescription;
   readonly action: ReactNode;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { TransportRequest, TransportResponse } from "@perdure/admin-client";
-import { patient } from "./patience.js";
+import { retryingTransport } from "./patience.js";
 
 const request = (isRepeatable: boolean): TransportRequest => ({
   method: isRepeatable ? "GET" : "POST",
@@ -21,10 +21,10 @@ function tried(answers: readonly TransportResponse[]) {
   const left = [...answers];
   const pauses: number[] = [];
   let nowMs = 0;
-  let asked = 0;
-  const send = patient(
+  let requestCount = 0;
+  const send = retryingTransport(
     async () => {
-      asked++;
+      requestCount++;
       return (left.length > 1 ? left.shift() : left[0]) as TransportResponse;
     },
     {
@@ -35,7 +35,7 @@ function tried(answers: readonly TransportResponse[]) {
       },
     },
   );
-  return { send, pauses, asked: () => asked };
+  return { send, pauses, requestCount: () => requestCount };
 }
 
 test("what only asks waits until the environment is up", async () => {
@@ -45,9 +45,9 @@ test("what only asks waits until the environment is up", async () => {
 });
 
 test("not for ever", async () => {
-  const { send, asked } = tried([answer(503, "5")]);
+  const { send, requestCount } = tried([answer(503, "5")]);
   expect((await send(request(true))).status).toBe(503);
-  expect(asked()).toBe(11);
+  expect(requestCount()).toBe(11);
 });
 
 test("what changes something is not repeated, nor what will not get better", async () => {
@@ -56,15 +56,15 @@ test("what changes something is not repeated, nor what will not get better", asy
     [answer(503), true],
     [answer(429, "1"), true],
   ] as const) {
-    const { send, asked } = tried([one]);
+    const { send, requestCount } = tried([one]);
     await send(request(isRepeatable));
-    expect(asked()).toBe(1);
+    expect(requestCount()).toBe(1);
   }
 });
 
 test("who goes away does not wait on", async () => {
   const stop = new AbortController();
-  const send = patient(async () => answer(503, "1"));
+  const send = retryingTransport(async () => answer(503, "1"));
   const waiting = send({ ...request(true), signal: stop.signal });
   stop.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");

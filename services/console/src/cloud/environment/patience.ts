@@ -1,21 +1,21 @@
 /** Why: an environment that was resumed, or slept, takes some seconds to answer; a page that only asks waits for that, as command lines do. */
-import type { Transport } from "@perdure/admin-client";
+import type { ApiTransport } from "@perdure/admin-client";
 
 /** Longer than any runtime takes that comes up at all. */
-const PATIENCE_MS = 20_000;
+const RETRY_MS_MAX = 20_000;
 /** Between two questions, when the door asks for more. */
 const PAUSE_MS_MAX = 2_000;
 
-export interface PatienceOptions {
+export interface RetryingTransportOptions {
   readonly nowMs?: () => number;
   /** Rejects with the signal's reason. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 /** Asks again what may be asked twice, as long as the door says that it is worth it (503 with `retry-after`). */
-export function patient(send: Transport, { nowMs = Date.now, pause = pauseFor }: PatienceOptions = {}): Transport {
+export function retryingTransport(send: ApiTransport, { nowMs = Date.now, pause = pauseFor }: RetryingTransportOptions = {}): ApiTransport {
   return async (request) => {
-    const untilMs = nowMs() + PATIENCE_MS;
+    const untilMs = nowMs() + RETRY_MS_MAX;
     for (;;) {
       const response = await send(request);
       const seconds = Number(response.header("retry-after") ?? Number.NaN);

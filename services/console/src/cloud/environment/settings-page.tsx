@@ -30,7 +30,7 @@ export default function SettingsPage() {
       </div>
       {reason !== undefined && <p className="note">{reason}</p>}
       <Section title="Name and callers">
-        <Wishes key={JSON.stringify([facts.name, facts.description, facts.corsOrigins, facts.forwardsForeignAuthorization])} />
+        <SettingsForm key={JSON.stringify([facts.name, facts.description, facts.corsOrigins, facts.forwardsForeignAuthorization])} />
       </Section>
       <Section title="Suspend or delete">
         <Endings />
@@ -39,7 +39,7 @@ export default function SettingsPage() {
   );
 }
 
-function Wishes() {
+function SettingsForm() {
   const facts = useFacts();
   const { accountId } = useAccount();
   const environments = useEnvironments();
@@ -49,8 +49,8 @@ function Wishes() {
   const [origins, setOrigins] = useState(facts.corsOrigins.join("\n"));
   const [forwards, setForwards] = useState(facts.forwardsForeignAuthorization);
   const mayNot = useForbidden("environments") ?? (facts.status === "DELETING" ? "The environment is being deleted" : undefined);
-  const taken = (environments.data ?? []).filter((one) => one.environmentId !== environmentId).map((one) => one.name);
-  const wrongName = name === "" ? "Enter a name." : nameProblem(name, taken);
+  const existingNames = (environments.data ?? []).filter((one) => one.environmentId !== environmentId).map((one) => one.name);
+  const wrongName = name === "" ? "Enter a name." : nameProblem(name, existingNames);
   const wrongOrigins = originsProblem(origins);
   const isSame =
     name === facts.name &&
@@ -108,7 +108,7 @@ function Wishes() {
       </p>
       {update.isError && <ProblemNote cause={update.error} title="The settings were not changed." />}
       <div className="row">
-        <Button type="submit" look="primary" isBusy={update.isPending} forbidden={lacking}>
+        <Button type="submit" appearance="primary" isBusy={update.isPending} forbidden={lacking}>
           Save
         </Button>
       </div>
@@ -118,7 +118,7 @@ function Wishes() {
 
 function Endings() {
   const facts = useFacts();
-  const life = useLifecycle(facts);
+  const lifecycle = useLifecycle(facts);
   if (facts.status === "DELETING") {
     return (
       <div className="card stack">
@@ -140,17 +140,17 @@ function Endings() {
       </p>
       <div className="row">
         {facts.status === "ACTIVE" || facts.status === "PENDING" ? (
-          <Button forbidden={life.forbidden.suspend} onClick={() => life.ask("suspend")}>
+          <Button forbidden={lifecycle.forbidden.suspend} onClick={() => lifecycle.setPendingAction("suspend")}>
             Suspend …
           </Button>
         ) : (
           <ResumeButton subject={facts} />
         )}
-        <Button look="danger" forbidden={life.forbidden.delete} onClick={() => life.ask("delete")}>
+        <Button appearance="danger" forbidden={lifecycle.forbidden.delete} onClick={() => lifecycle.setPendingAction("delete")}>
           Delete …
         </Button>
       </div>
-      {life.dialogs}
+      {lifecycle.dialogs}
     </div>
   );
 }

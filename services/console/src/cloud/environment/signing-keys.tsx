@@ -7,10 +7,10 @@ import { useFacts } from "./facts.js";
 import { identityKeys } from "./snippets.js";
 import "./developers.css";
 
-type Step = "rotate" | "promote" | "retire";
+type RotationStep = "rotate" | "promote" | "retire";
 
 const OPERATIONS = { rotate: "RotateSigningKey", promote: "PromoteSigningKey", retire: "RetireSigningKey" } as const;
-const DONE: Readonly<Record<Step, string>> = {
+const DONE: Readonly<Record<RotationStep, string>> = {
   rotate: "The next key is created: let your services accept both",
   promote: "Requests are signed with the new key",
   retire: "The previous key is retired",
@@ -21,19 +21,19 @@ export function SigningKeys() {
   const facts = useFacts();
   const nowMs = useNow();
   const { environmentId, signingPublicKey, nextSigningPublicKey: next, previousSigningPublicKey: previous } = facts;
-  const [asked, ask] = useState<Step>();
+  const [pendingStep, setPendingStep] = useState<RotationStep>();
   const mayNot = useForbidden("environments") ?? (facts.status === "DELETING" ? "The environment is being deleted" : undefined);
   const isEarly = previous !== undefined && (facts.previousRetirableAt ?? 0) * 1_000 > nowMs;
   const step = useCloudChange(
-    (api, wanted: Step) =>
-      api.account(accountId, OPERATIONS[wanted], {
+    (api, requestedStep: RotationStep) =>
+      api.account(accountId, OPERATIONS[requestedStep], {
         environmentId,
-        ...(wanted === "retire" && isEarly ? { force: true } : {}),
+        ...(requestedStep === "retire" && isEarly ? { force: true } : {}),
       }),
-    { done: (_, wanted) => DONE[wanted], onDone: () => ask(undefined) },
+    { done: (_, requestedStep) => DONE[requestedStep], onDone: () => setPendingStep(undefined) },
   );
-  const stage: Step = next !== undefined && previous === undefined ? "promote" : previous !== undefined ? "retire" : "rotate";
-  const lookOf = (one: Step) => (stage === one ? ("primary" as const) : ("quiet" as const));
+  const stage: RotationStep = next !== undefined && previous === undefined ? "promote" : previous !== undefined ? "retire" : "rotate";
+  const appearanceOf = (one: RotationStep) => (stage === one ? ("primary" as const) : ("quiet" as const));
   return (
     <Section title="Request signing">
       <div className="card stack">
@@ -67,8 +67,8 @@ export function SigningKeys() {
               <div className="row">
                 <Button
                   isSmall
-                  look={lookOf("rotate")}
-                  onClick={() => ask("rotate")}
+                  appearance={appearanceOf("rotate")}
+                  onClick={() => setPendingStep("rotate")}
                   forbidden={mayNot ?? (stage === "rotate" ? undefined : "Finish the current rotation first")}
                 >
                   Rotate
@@ -88,8 +88,8 @@ export function SigningKeys() {
               <div className="row">
                 <Button
                   isSmall
-                  look={lookOf("promote")}
-                  onClick={() => ask("promote")}
+                  appearance={appearanceOf("promote")}
+                  onClick={() => setPendingStep("promote")}
                   forbidden={
                     mayNot ??
                     (stage === "promote"
@@ -118,8 +118,8 @@ export function SigningKeys() {
               <div className="row">
                 <Button
                   isSmall
-                  look={lookOf("retire")}
-                  onClick={() => ask("retire")}
+                  appearance={appearanceOf("retire")}
+                  onClick={() => setPendingStep("retire")}
                   forbidden={mayNot ?? (stage === "retire" ? undefined : "There is no previous key")}
                 >
                   {isEarly ? "Retire early" : "Retire"}
@@ -131,21 +131,21 @@ export function SigningKeys() {
       </div>
       <Confirmation
         title={
-          asked === "rotate" ? "Create the next key" : asked === "promote" ? "Sign with the next key" : "Retire the previous key"
+          pendingStep === "rotate" ? "Create the next key" : pendingStep === "promote" ? "Sign with the next key" : "Retire the previous key"
         }
-        isOpen={asked !== undefined}
-        onClose={() => ask(undefined)}
-        verb={asked === "rotate" ? "Rotate" : asked === "promote" ? "Promote" : "Retire"}
-        isDanger={asked !== "rotate"}
+        isOpen={pendingStep !== undefined}
+        onClose={() => setPendingStep(undefined)}
+        verb={pendingStep === "rotate" ? "Rotate" : pendingStep === "promote" ? "Promote" : "Retire"}
+        isDanger={pendingStep !== "rotate"}
         isBusy={step.isPending}
         problem={step.isError && <ProblemNote cause={step.error} />}
-        onConfirm={() => asked !== undefined && step.mutate(asked)}
+        onConfirm={() => pendingStep !== undefined && step.mutate(pendingStep)}
       >
-        {asked === "rotate" && <p>Services accept both keys as soon as they are configured with it. Nothing breaks.</p>}
-        {asked === "promote" && (
+        {pendingStep === "rotate" && <p>Services accept both keys as soon as they are configured with it. Nothing breaks.</p>}
+        {pendingStep === "promote" && (
           <p>Services that do not accept the next key yet refuse requests, which are retried until they do.</p>
         )}
-        {asked === "retire" && (
+        {pendingStep === "retire" && (
           <p>
             {isEarly
               ? "The previous key signed requests less than a day ago: requests in flight, and services that accept only this key, may fail. Retire it early only when the key may have leaked."

@@ -1,9 +1,9 @@
 import { expect, test } from "@jest/globals";
-import type { EnvironmentFacts } from "../cloud-api.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
 import { identityKeys, keyExport, snippetsOf, trustPolicy } from "./snippets.js";
 
 const place = {
-  environmentId: "env_201m80erwqbtjtvbgnvfxh7c8nv" as EnvironmentFacts["environmentId"],
+  environmentId: "env_201m80erwqbtjtvbgnvfxh7c8nv" as EnvironmentDescription["environmentId"],
   name: "dev",
   region: "us",
   ingressBaseUrl: "https://201m.env.us.perdure.test:8080/",

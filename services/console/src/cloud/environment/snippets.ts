@@ -1,5 +1,5 @@
 /** Why: what one needs to reach an environment from elsewhere is pasted, not typed: with this environment's values, and the key by its variable. Pure. */
-import type { EnvironmentFacts } from "../cloud-api.js";
+import type { EnvironmentDescription } from "../cloud-api.js";
 
 export interface SnippetText {
   readonly id: string;
@@ -11,10 +11,10 @@ export interface SnippetText {
 /** The variable that all snippets take the key from: a key that is pasted with a command ends in its history. */
 export const KEY_VARIABLE = "PERDURE_API_KEY";
 
-type Place = Pick<EnvironmentFacts, "environmentId" | "name" | "region" | "ingressBaseUrl" | "adminBaseUrl" | "signingPublicKey">;
+type SnippetEnvironment = Pick<EnvironmentDescription, "environmentId" | "name" | "region" | "ingressBaseUrl" | "adminBaseUrl" | "signingPublicKey">;
 
 /** `apiUrl`: of the Cloud API. */
-export function snippetsOf(place: Place, apiUrl: string): readonly SnippetText[] {
+export function snippetsOf(place: SnippetEnvironment, apiUrl: string): readonly SnippetText[] {
   const ingress = bare(place.ingressBaseUrl);
   const admin = bare(place.adminBaseUrl);
   return [
@@ -112,7 +112,7 @@ export function identityKeys(keys: readonly string[]): string {
 export function trustPolicy({
   lambdaPrincipalArn,
   lambdaExternalId,
-}: Pick<EnvironmentFacts, "lambdaPrincipalArn" | "lambdaExternalId">): string | undefined {
+}: Pick<EnvironmentDescription, "lambdaPrincipalArn" | "lambdaExternalId">): string | undefined {
   const [, partition, account] = /^arn:([\w-]+):iam::(\d{12}):/.exec(lambdaPrincipalArn ?? "") ?? [];
   if (partition === undefined || account === undefined) return undefined;
   const Principal = { AWS: `arn:${partition}:iam::${account}:root` };
@@ -128,7 +128,7 @@ export function trustPolicy({
 }
 
 /** The command that makes a service of a laptop reachable. */
-export function tunnelCommands({ name }: Pick<EnvironmentFacts, "name">): string {
+export function tunnelCommands({ name }: Pick<EnvironmentDescription, "name">): string {
   return `perdure tunnel -e ${name} --tunnel-name laptop --local-port 9080
 perdure deployments register -e ${name} tunnel://laptop:9080`;
 }

@@ -1,25 +1,25 @@
 /** Why: who develops on a laptop wants to see whether the tunnel stands, and who else comes in by its name. */
 import { Loaded, Moment, Section, Snippet, Table } from "../../kit/index.js";
 import { useAccount } from "../account/account.js";
-import type { Answer } from "../cloud-api.js";
-import { useCloudAsk } from "../use-cloud.js";
+import type { CloudResponse } from "../cloud-api.js";
+import { useCloudRequest } from "../use-cloud.js";
 import { useFacts } from "./facts.js";
 import { tunnelCommands } from "./snippets.js";
 
 /** Relays tell of their connections about as often. */
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
-type Tunnel = Answer<"ListTunnels">["tunnels"][number];
-type Row = Tunnel["connections"][number] & { readonly tunnel: string };
+type TunnelSummary = CloudResponse<"ListTunnels">["tunnels"][number];
+type TunnelConnectionRow = TunnelSummary["connections"][number] & { readonly tunnel: string };
 
 export function Tunnels() {
   const { accountId } = useAccount();
   const facts = useFacts();
   const { environmentId } = facts;
-  const tunnels = useCloudAsk(
+  const tunnels = useCloudRequest(
     ["tunnels", environmentId],
     (api, signal) => api.account(accountId, "ListTunnels", { environmentId }, signal),
-    { everyMs: LOOK_MS },
+    { everyMs: POLL_MS },
   );
   return (
     <Section title="Tunnels">
@@ -28,7 +28,7 @@ export function Tunnels() {
       </p>
       <Loaded query={tunnels}>
         {({ tunnels: all }) => (
-          <Table<Row>
+          <Table<TunnelConnectionRow>
             label="Connections of tunnels"
             rows={all.flatMap(({ name, connections }) => connections.map((one) => ({ ...one, tunnel: name })))}
             keyOf={({ tunnel, server, id }) => `${tunnel}/${server}/${id}`}

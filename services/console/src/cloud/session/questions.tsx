@@ -10,20 +10,20 @@ import "./session.css";
 const RETURN = `?return=${encodeURIComponent(SIGNED_IN_PATH)}`;
 
 export function SignInQuestion({ isLater, onCheck }: { readonly isLater: boolean; readonly onCheck: () => Promise<void> }) {
-  const { door } = useCloud();
+  const { client } = useCloud();
   const { user } = useSession();
   if (isLater) {
     return (
       <div className="session-bar" role="status">
         <span>You are signed out: this page may be out of date.</span>
-        <Button isSmall onClick={() => door.remind()}>
+        <Button isSmall onClick={() => client.remind()}>
           Sign in
         </Button>
       </div>
     );
   }
   return (
-    <Dialog title="Your session has ended" isOpen onClose={() => door.answer(false)}>
+    <Dialog title="Your session has ended" isOpen onClose={() => client.answer(false)}>
       <div className="stack">
         <p>
           Sign in again as <strong>{user.email}</strong> in another window. This page keeps its contents and continues afterwards.
@@ -40,10 +40,10 @@ export function SignInQuestion({ isLater, onCheck }: { readonly isLater: boolean
 }
 
 export function ConfirmQuestion() {
-  const { door } = useCloud();
+  const { client } = useCloud();
   const { confirmBy } = useSession();
   return (
-    <Dialog title="Confirm your identity" isOpen onClose={() => door.answer(false)}>
+    <Dialog title="Confirm your identity" isOpen onClose={() => client.answer(false)}>
       {confirmBy.password ? <PasswordForm /> : <ProviderWay provider={confirmBy.provider ?? "your provider"} />}
     </Dialog>
   );
@@ -80,10 +80,10 @@ function PasswordForm() {
         problem={confirm.isError ? messageOf(confirm.error) : undefined}
       />
       <DialogActions>
-        <Button onClick={() => api.door.answer(false)}>Cancel</Button>
+        <Button onClick={() => api.client.answer(false)}>Cancel</Button>
         <Button
           type="submit"
-          look="primary"
+          appearance="primary"
           isBusy={confirm.isPending}
           forbidden={password === "" ? "Enter your password first" : undefined}
         >
@@ -95,8 +95,8 @@ function PasswordForm() {
 }
 
 function ProviderWay({ provider }: { readonly provider: string }) {
-  const { door } = useCloud();
-  const check = useMutation({ mutationFn: () => door.refresh() });
+  const { client } = useCloud();
+  const check = useMutation({ mutationFn: () => client.refresh() });
   return (
     <div className="stack">
       <p>You sign in with {provider}: confirm your identity there, in another window. Your action continues afterwards.</p>

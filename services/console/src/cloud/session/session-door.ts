@@ -14,17 +14,17 @@ const sessionShape = z.object({
   /** Where the Cloud API answers command lines. */
   apiUrl: z.string(),
 });
-export type Session = z.infer<typeof sessionShape>;
+export type ConsoleSession = z.infer<typeof sessionShape>;
 
 /** What the person is asked. `isLater`: they want to look on for now. */
-export type Question = { readonly kind: "signIn"; readonly isLater: boolean } | { readonly kind: "confirm" };
+export type SessionQuestion = { readonly kind: "signIn"; readonly isLater: boolean } | { readonly kind: "confirm" };
 
-export interface SessionDoorOptions {
-  readonly session: Session;
+export interface SessionClientOptions {
+  readonly session: ConsoleSession;
   /** Asks the server of the page. */
   readonly fetch: typeof fetch;
   /** Told when another person has signed in here: nothing that is shown is theirs. */
-  readonly onSomebodyElse: () => void;
+  readonly onUserChanged: () => void;
 }
 
 /** A request is repeated after an answered question, and after a session changed its proof; beyond that something is wrong. */
@@ -32,30 +32,30 @@ const REPEATS_MAX = 3;
 export const CSRF_HEADER = "x-perdure-csrf";
 
 /** Who sits there. Undefined when nobody is signed in; rejects when nobody can say. */
-export async function askSession(ask: typeof fetch, signal?: AbortSignal): Promise<Session | undefined> {
-  const response = await ask("/console/session", { headers: { accept: "application/json" }, signal: signal ?? null });
+export async function fetchSession(fetchFn: typeof fetch, signal?: AbortSignal): Promise<ConsoleSession | undefined> {
+  const response = await fetchFn("/console/session", { headers: { accept: "application/json" }, signal: signal ?? null });
   if (response.status === 401) return undefined;
   if (!response.ok) throw new Error(`The session could not be read: the server returned ${response.status}.`);
   return sessionShape.parse(await response.json());
 }
 
-export class SessionDoor {
-  readonly #options: SessionDoorOptions;
+export class SessionClient {
+  readonly #options: SessionClientOptions;
   readonly #listeners = new Set<() => void>();
-  #session: Session;
-  #question: Question | undefined;
+  #session: ConsoleSession;
+  #question: SessionQuestion | undefined;
   #answered: PromiseWithResolvers<boolean> | undefined;
 
-  constructor(options: SessionDoorOptions) {
+  constructor(options: SessionClientOptions) {
     this.#options = options;
     this.#session = options.session;
   }
 
-  get session(): Session {
+  get session(): ConsoleSession {
     return this.#session;
   }
 
-  get question(): Question | undefined {
+  get question(): SessionQuestion | undefined {
     return this.#question;
   }
 
@@ -78,16 +78,16 @@ export class SessionDoor {
 
   /** Asks again who sits there; an open question may have answered itself meanwhile. */
   async refresh(signal?: AbortSignal): Promise<"there" | "gone"> {
-    const session = await askSession(this.#options.fetch, signal);
+    const session = await fetchSession(this.#options.fetch, signal);
     if (session === undefined) return "gone";
     if (session.user.userId !== this.#session.user.userId) {
-      this.#options.onSomebodyElse();
+      this.#options.onUserChanged();
       return "there";
     }
     this.#session = session;
     const isConfirmed = (session.confirmedUntil ?? 0) * 1_000 > Date.now();
     if (this.#question?.kind === "signIn" || (this.#question?.kind === "confirm" && isConfirmed)) this.answer(true);
-    else this.#tell();
+    else this.#notify();
     return "there";
   }
 
@@ -97,25 +97,25 @@ export class SessionDoor {
     this.#question = isLater ? { kind: "signIn", isLater } : undefined;
     this.#answered?.resolve(isDone);
     this.#answered = undefined;
-    this.#tell();
+    this.#notify();
   }
 
   /** Whether it is worth to ask again. */
   async #changed(response: Response, shownCsrf: string, signal: AbortSignal | undefined): Promise<boolean> {
     if (response.status !== 401 && response.status !== 403) return false;
-    if ((await codeOf(response)) === "PERD0428") return await this.ask("confirm", signal);
+    if ((await codeOf(response)) === "PERD0428") return await this.prompt("confirm", signal);
     if (this.#session.csrf !== shownCsrf) return true;
     // Services answer with these statuses too: who sits there is what counts.
-    if ((await this.refresh(signal)) === "gone") return await this.ask("signIn", signal);
+    if ((await this.refresh(signal)) === "gone") return await this.prompt("signIn", signal);
     return this.#session.csrf !== shownCsrf;
   }
 
   /** Resolves when the person has answered; at once with false after they said "not now" to signing in. */
-  async ask(kind: Question["kind"], signal?: AbortSignal): Promise<boolean> {
+  async prompt(kind: SessionQuestion["kind"], signal?: AbortSignal): Promise<boolean> {
     if (kind === "signIn" && this.#question?.kind === "signIn" && this.#question.isLater) return false;
     if (this.#question?.kind !== kind) {
       this.#question = kind === "signIn" ? { kind, isLater: false } : { kind };
-      this.#tell();
+      this.#notify();
     }
     this.#answered ??= Promise.withResolvers();
     return await orAborted(this.#answered.promise, signal);
@@ -124,10 +124,10 @@ export class SessionDoor {
   /** Asks once more to sign in, after a "not now". */
   remind(): void {
     this.#question = { kind: "signIn", isLater: false };
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -6,14 +6,14 @@ import { CloudApi } from "../cloud-api.js";
 import { CloudContext, useCloud } from "../use-cloud.js";
 import { ConfirmQuestion, SignInQuestion } from "./questions.js";
 import { onRestored } from "./restored.js";
-import { askSession, type Question, type Session, SessionDoor } from "./session-door.js";
+import { fetchSession, type SessionQuestion, type ConsoleSession, SessionClient } from "./session-door.js";
 import { onSignedIn } from "./signed-in.js";
 
 export function SessionGate({ children }: { readonly children: ReactNode }) {
-  const first: UseQueryResult<Session | null> = useQuery({
+  const first: UseQueryResult<ConsoleSession | null> = useQuery({
     queryKey: ["session"],
     queryFn: async ({ signal }) => {
-      const session = await askSession(ask, signal);
+      const session = await fetchSession(pageFetch, signal);
       if (session === undefined) location.assign(loginUrl());
       return session ?? null;
     },
@@ -32,16 +32,16 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
 }
 
 /** The page's own `fetch` must be called on the window. */
-const ask: typeof fetch = (input, init) => fetch(input, init);
+const pageFetch: typeof fetch = (input, init) => fetch(input, init);
 
 /** Leads back here. */
 function loginUrl(): string {
   return `/login?return=${encodeURIComponent(`${location.pathname}${location.search}`)}`;
 }
 
-function Inside({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
+function Inside({ session, children }: { readonly session: ConsoleSession; readonly children: ReactNode }) {
   const [api] = useState(
-    () => new CloudApi(new SessionDoor({ session, fetch: ask, onSomebodyElse: () => location.assign("/") })),
+    () => new CloudApi(new SessionClient({ session, fetch: pageFetch, onUserChanged: () => location.assign("/") })),
   );
   return (
     <CloudContext value={api}>
@@ -52,37 +52,37 @@ function Inside({ session, children }: { readonly session: Session; readonly chi
 }
 
 /** Who is signed in, as last heard. */
-export function useSession(): Session {
-  const { door } = useCloud();
-  return useSyncExternalStore(door.subscribe, () => door.session);
+export function useSession(): ConsoleSession {
+  const { client } = useCloud();
+  return useSyncExternalStore(client.subscribe, () => client.session);
 }
 
 function Questions() {
-  const { door } = useCloud();
+  const { client } = useCloud();
   const queries = useQueryClient();
-  const question: Question | undefined = useSyncExternalStore(door.subscribe, () => door.question);
+  const question: SessionQuestion | undefined = useSyncExternalStore(client.subscribe, () => client.question);
   const isOpen = question !== undefined;
-  const look = useMemo(
+  const recheck = useMemo(
     () => async () => {
       // What failed meanwhile is asked again.
-      if (!document.hidden && door.question !== undefined && (await door.refresh()) === "there")
+      if (!document.hidden && client.question !== undefined && (await client.refresh()) === "there")
         await queries.invalidateQueries();
     },
-    [door, queries],
+    [client, queries],
   );
   useEffect(() => {
     if (!isOpen) return;
     // Who was in another window to sign in comes back to this one.
-    const check = () => void look();
+    const check = () => void recheck();
     window.addEventListener("focus", check);
     document.addEventListener("visibilitychange", check);
-    const forget = onSignedIn(check);
+    const unsubscribe = onSignedIn(check);
     return () => {
       window.removeEventListener("focus", check);
       document.removeEventListener("visibilitychange", check);
-      forget();
+      unsubscribe();
     };
-  }, [isOpen, look]);
+  }, [isOpen, recheck]);
   if (question === undefined) return null;
-  return question.kind === "confirm" ? <ConfirmQuestion /> : <SignInQuestion isLater={question.isLater} onCheck={look} />;
+  return question.kind === "confirm" ? <ConfirmQuestion /> : <SignInQuestion isLater={question.isLater} onCheck={recheck} />;
 }

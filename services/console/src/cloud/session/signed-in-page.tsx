@@ -2,12 +2,12 @@
 import { useEffect } from "react";
 import { Link } from "wouter";
 import { Empty } from "../../kit/index.js";
-import { tellSignedIn } from "./signed-in.js";
+import { notifySignedIn } from "./signed-in.js";
 
 export default function SignedInPage() {
   useEffect(() => {
     document.title = "Signed in · Perdure";
-    tellSignedIn();
+    notifySignedIn();
   }, []);
   return (
     <main>

@@ -4,7 +4,7 @@ const CHANNEL = "perdure.signed-in";
 /** Where login leads to in the other window. */
 export const SIGNED_IN_PATH = "/signed-in";
 
-export function tellSignedIn(): void {
+export function notifySignedIn(): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.postMessage(null);
   channel.close();

@@ -1,20 +1,20 @@
 /** Why: who is signed in, where else, and the way out. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { Badge, Button, Confirmation, Dialog, Icon, Loaded, Menu, Moment, ProblemNote, Table, useTell } from "../../kit/index.js";
+import { Badge, Button, Confirmation, Dialog, Icon, Loaded, Menu, Moment, ProblemNote, Table, useToast } from "../../kit/index.js";
 import type { SignedIn } from "../cloud-api.js";
-import { useCloud, useCloudAsk, useCloudChange } from "../use-cloud.js";
+import { useCloud, useCloudRequest, useCloudChange } from "../use-cloud.js";
 import { useSession } from "./session-gate.js";
 
 export function UserMenu() {
   const api = useCloud();
   const { user } = useSession();
-  const tell = useTell();
+  const toast = useToast();
   const [isShowing, setShowing] = useState(false);
   const signOut = useMutation({
     mutationFn: () => api.signOut(),
     onSuccess: () => location.assign("/login"),
-    onError: (cause) => tell.failed("You could not be signed out", cause),
+    onError: (cause) => toast.failed("You could not be signed out", cause),
   });
   return (
     <>
@@ -39,7 +39,7 @@ export function UserMenu() {
 }
 
 function Sessions() {
-  const sessions = useCloudAsk(["sessions"], (api, signal) => api.sessions(signal));
+  const sessions = useCloudRequest(["sessions"], (api, signal) => api.sessions(signal));
   const [ending, setEnding] = useState<SignedIn>();
   const end = useCloudChange((api, { sessionId }: SignedIn) => api.endSession(sessionId), {
     done: () => "The session is signed out",

@@ -9,10 +9,10 @@ const WAYS = [
   { value: "text", label: "Resolve with text" },
   { value: "reject", label: "Reject with a reason" },
 ] as const;
-export type Way = (typeof WAYS)[number]["value"];
+export type CompletionWay = (typeof WAYS)[number]["value"];
 
-export function AnswerDialog({ id, first, onClose }: { readonly id: string; readonly first: Way; readonly onClose: () => void }) {
-  const [way, setWay] = useState<Way>(first);
+export function AnswerDialog({ id, first, onClose }: { readonly id: string; readonly first: CompletionWay; readonly onClose: () => void }) {
+  const [way, setWay] = useState<CompletionWay>(first);
   const [text, setText] = useState("");
   const [isTried, setTried] = useState(false);
   const answer = useChange<void, void>(
@@ -60,7 +60,7 @@ export function AnswerDialog({ id, first, onClose }: { readonly id: string; read
         {answer.isError && <ProblemNote cause={answer.error} title="The awakeable was not completed." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look={way === "reject" ? "danger" : "primary"} isBusy={answer.isPending}>
+          <Button type="submit" appearance={way === "reject" ? "danger" : "primary"} isBusy={answer.isPending}>
             {way === "reject" ? "Reject" : "Resolve"}
           </Button>
         </DialogActions>

@@ -16,15 +16,15 @@ import {
 } from "../../kit/index.js";
 import { LIVE_MS, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { AnswerDialog, type Way } from "./answer-dialog.js";
+import { AnswerDialog, type CompletionWay } from "./answer-dialog.js";
 import { isAwakeableId } from "./awakeable-id.js";
-import { awakeablesOf, WAITING_SHOWN_MAX, WAITING_STATEMENT, type WaitingAwakeable } from "./waiting.js";
+import { awakeablesOf, WAITING_SHOWN_MAX, WAITING_STATEMENT, type PendingAwakeable } from "./waiting.js";
 import "./awakeables.css";
 
 export default function AwakeablesPage() {
   const { forbidden, ingressUrl } = useEnvironment();
   const waiting = useSql(WAITING_STATEMENT, { everyMs: LIVE_MS });
-  const [answering, setAnswering] = useState<{ readonly id: string; readonly way: Way }>();
+  const [answering, setAnswering] = useState<{ readonly id: string; readonly way: CompletionWay }>();
   return (
     <Page
       title="Awakeables"
@@ -41,7 +41,7 @@ export default function AwakeablesPage() {
               columns={[
                 {
                   name: "Invocation",
-                  cell: ({ invocationId, target, status }: WaitingAwakeable) => (
+                  cell: ({ invocationId, target, status }: PendingAwakeable) => (
                     <span className="row">
                       <Link href={`/invocations/${invocationId}`}>
                         <Breakable text={target} />
@@ -50,12 +50,12 @@ export default function AwakeablesPage() {
                     </span>
                   ),
                 },
-                { name: "Since", cell: ({ since }: WaitingAwakeable) => <Moment at={since} /> },
-                { name: "Id", cell: ({ id }: WaitingAwakeable) => <ShortId id={id} copyLabel="id" /> },
+                { name: "Since", cell: ({ since }: PendingAwakeable) => <Moment at={since} /> },
+                { name: "Id", cell: ({ id }: PendingAwakeable) => <ShortId id={id} copyLabel="id" /> },
                 {
                   name: "Actions",
                   isNameHidden: true,
-                  cell: ({ id, target }: WaitingAwakeable) => (
+                  cell: ({ id, target }: PendingAwakeable) => (
                     <span className="row">
                       <Button
                         isSmall
@@ -67,7 +67,7 @@ export default function AwakeablesPage() {
                       </Button>
                       <Button
                         isSmall
-                        look="bare"
+                        appearance="bare"
                         forbidden={forbidden}
                         aria-label={`Reject for ${target}`}
                         onClick={() => setAnswering({ id, way: "reject" })}

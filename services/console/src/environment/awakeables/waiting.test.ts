@@ -11,11 +11,11 @@ test("awakeables are found wherever they stand in the tree; other signals and co
       { Single: { CompletionId: 19 } },
     ],
   };
-  const found = awakeablesOf([
+  const awakeables = awakeablesOf([
     { ...row, modified_at: "2026-11-22T01:18:49Z", suspended_waiting_future_json: JSON.stringify(tree) },
   ]);
-  expect(found.map(({ id }) => id.slice(-3))).toEqual(["AEQ", "AEg"]);
-  expect(found[0]).toMatchObject({ invocationId: row.id, target: "Orders/approve", since: "2026-11-22T01:18:49Z" });
+  expect(awakeables.map(({ id }) => id.slice(-3))).toEqual(["AEQ", "AEg"]);
+  expect(awakeables[0]).toMatchObject({ invocationId: row.id, target: "Orders/approve", since: "2026-11-22T01:18:49Z" });
 });
 
 test("a running one waits as it said last; one that waits for nothing has none", () => {

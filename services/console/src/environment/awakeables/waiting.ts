@@ -1,12 +1,12 @@
 /** Why: what running invocations wait for from outside is in the tree of what they wait for. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 import { awakeableIdOf, FIRST_AWAKEABLE_SIGNAL } from "./awakeable-id.js";
 
 /** Invocations that are looked through; who has more pastes an id. */
 export const WAITING_SHOWN_MAX = 500;
 
-export interface WaitingAwakeable {
+export interface PendingAwakeable {
   readonly id: string;
   readonly invocationId: string;
   readonly target: string;
@@ -22,7 +22,7 @@ export const WAITING_STATEMENT =
   `(list_max(suspended_waiting_for_signals) >= ${FIRST_AWAKEABLE_SIGNAL} OR contains(last_awaiting_on_future_json, 'SignalIndex')) ` +
   `ORDER BY modified_at LIMIT ${WAITING_SHOWN_MAX}`;
 
-export function awakeablesOf(rows: readonly Row[]): readonly WaitingAwakeable[] {
+export function awakeablesOf(rows: readonly SqlRow[]): readonly PendingAwakeable[] {
   return rows.flatMap((row) => {
     const invocationId = textOf(row, "id") ?? "";
     const tree = textOf(row, "suspended_waiting_future_json") ?? textOf(row, "last_awaiting_on_future_json") ?? "null";
@@ -40,11 +40,11 @@ export function awakeablesOf(rows: readonly Row[]): readonly WaitingAwakeable[] 
 }
 
 /** Numbers of signals anywhere in `{"Unknown":[{"Single":{"SignalIndex":17}}, …]}`. */
-function signalsIn(tree: unknown, found = new Set<number>()): ReadonlySet<number> {
-  if (typeof tree !== "object" || tree === null) return found;
+function signalsIn(tree: unknown, signals = new Set<number>()): ReadonlySet<number> {
+  if (typeof tree !== "object" || tree === null) return signals;
   for (const [name, value] of Object.entries(tree)) {
-    if (name === "SignalIndex" && typeof value === "number") found.add(value);
-    else signalsIn(value, found);
+    if (name === "SignalIndex" && typeof value === "number") signals.add(value);
+    else signalsIn(value, signals);
   }
-  return found;
+  return signals;
 }

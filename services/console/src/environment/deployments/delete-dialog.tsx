@@ -5,7 +5,7 @@ import { Confirmation, ProblemNote } from "../../kit/index.js";
 import { useChange } from "../ask.js";
 import { addressOf, type DeploymentState } from "./deployment-text.js";
 
-export interface DeleteDialogProps {
+export interface DeleteDeploymentDialogProps {
   readonly deployment: DeploymentView;
   readonly state: DeploymentState;
   readonly inFlight: number;
@@ -14,7 +14,7 @@ export interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-export function DeleteDialog({ deployment, state, inFlight, current, onClose }: DeleteDialogProps) {
+export function DeleteDialog({ deployment, state, inFlight, current, onClose }: DeleteDeploymentDialogProps) {
   const [, go] = useLocation();
   const isSafe = state === "drained";
   const remove = useChange(({ admin }) => admin.deployments.remove(deployment.id, !isSafe), {

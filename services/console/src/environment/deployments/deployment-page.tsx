@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import {
   Breakable,
   Button,
-  type Column,
+  type TableColumn,
   Copyable,
   Facts,
   Icon,
@@ -19,7 +19,7 @@ import {
   Table,
 } from "../../kit/index.js";
 import { useSegments } from "../address.js";
-import { useAsk, useChange, useSql } from "../ask.js";
+import { useRequest, useChange, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
 import { numberOf, textOf } from "../rows.js";
@@ -35,7 +35,7 @@ const EVERY_MS = 5_000;
 
 export default function DeploymentPage() {
   const [id = ""] = useSegments(1);
-  const query = useAsk(["deployments", id], ({ admin }, signal) => admin.deployments.get(id, { signal }));
+  const query = useRequest(["deployments", id], ({ admin }, signal) => admin.deployments.get(id, { signal }));
   if (query.data === undefined) {
     return (
       <Page title="Deployment" heading={<code>{id}</code>}>
@@ -46,7 +46,7 @@ export default function DeploymentPage() {
   return <Deployment deployment={query.data} />;
 }
 
-interface InFlight {
+interface InFlightCount {
   readonly service: string;
   readonly handler: string;
   readonly status: string;
@@ -64,15 +64,15 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
   const { id, services } = deployment;
   const { forbidden } = useEnvironment();
   const [dialog, setDialog] = useState<"update" | "delete">();
-  const all = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  const all = useRequest(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
   const needed = useInFlight(id);
   const check = useChange(({ admin }) => admin.deployments.check(id));
   const latest = latestRevisions(all.data ?? []);
   const inFlight = (needed.data ?? []).reduce((sum, row) => sum + numberOf(row, "n"), 0);
-  const isKnown = all.data !== undefined && needed.data !== undefined;
+  const isLoaded = all.data !== undefined && needed.data !== undefined;
   const state = stateOf(deployment, latest, inFlight);
   const current = services.filter(({ name, revision }) => latest.get(name) === revision).map(({ name }) => name);
-  const unknown = isKnown ? forbidden : (forbidden ?? "Usage is still loading");
+  const unknown = isLoaded ? forbidden : (forbidden ?? "Usage is still loading");
   return (
     <Page
       title={addressOf(deployment)}
@@ -106,7 +106,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
       )}
       <Facts
         facts={[
-          ["State", isKnown ? <StateBadge key="s" state={state} /> : "…"],
+          ["State", isLoaded ? <StateBadge key="s" state={state} /> : "…"],
           ["In flight", needed.data === undefined ? "…" : inFlight.toLocaleString()],
           ["Protocol", protocolText(deployment)],
           ["Protocol versions", `${deployment.min_protocol_version} to ${deployment.max_protocol_version}`],
@@ -115,7 +115,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
           ...(deployment.assume_role_arn === undefined ? [] : [["Role", deployment.assume_role_arn] as const]),
         ]}
       />
-      {isKnown && state !== "active" && (
+      {isLoaded && state !== "active" && (
         <p>
           {state === "draining"
             ? "Newer revisions serve all of its services. Invocations in flight finish on this deployment; after that it can be removed."
@@ -191,7 +191,7 @@ function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentVie
   );
 }
 
-function serviceColumns(latest: ReadonlyMap<string, number>): readonly Column<DeploymentView["services"][number]>[] {
+function serviceColumns(latest: ReadonlyMap<string, number>): readonly TableColumn<DeploymentView["services"][number]>[] {
   return [
     { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
     { name: "Revision", isNumber: true, cell: ({ revision }) => revision },
@@ -204,7 +204,7 @@ function serviceColumns(latest: ReadonlyMap<string, number>): readonly Column<De
   ];
 }
 
-function inFlightRow(row: Readonly<Record<string, unknown>>): InFlight {
+function inFlightRow(row: Readonly<Record<string, unknown>>): InFlightCount {
   return {
     service: textOf(row, "service") ?? "",
     handler: textOf(row, "handler") ?? "",
@@ -213,7 +213,7 @@ function inFlightRow(row: Readonly<Record<string, unknown>>): InFlight {
   };
 }
 
-function inFlightColumns(id: string): readonly Column<InFlight>[] {
+function inFlightColumns(id: string): readonly TableColumn<InFlightCount>[] {
   return [
     {
       name: "Handler",

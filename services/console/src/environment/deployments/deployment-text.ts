@@ -1,12 +1,12 @@
 /** What deployments are and where they stand. Pure. */
-import type { DeploymentSummary, Row, ServiceView } from "@perdure/admin-client";
+import type { DeploymentSummary, SqlRow, ServiceView } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 
 /** Invocations that have begun on each deployment and not ended: they need it. 0.2 s at 100,000 invocations. */
 export const IN_FLIGHT = `SELECT pinned_deployment_id AS deployment, count(*) AS n FROM sys_invocation_status
 WHERE status != 'completed' AND pinned_deployment_id IS NOT NULL GROUP BY 1`;
 
-export function inFlightOf(rows: readonly Row[]): ReadonlyMap<string, number> {
+export function inFlightOf(rows: readonly SqlRow[]): ReadonlyMap<string, number> {
   return new Map(rows.map((row) => [textOf(row, "deployment") ?? "", numberOf(row, "n")]));
 }
 
@@ -53,7 +53,7 @@ export function addressProblem(address: string): string | undefined {
   return URL.canParse(text) ? undefined : "Not a valid address";
 }
 
-export interface ServiceChange {
+export interface ServiceChangeText {
   readonly service: string;
   /** `new`, or `revision 3 → 4`. */
   readonly what: string;
@@ -64,7 +64,7 @@ export interface ServiceChange {
 }
 
 /** What a registration would make of services as they are now. */
-export function serviceChanges(now: readonly ServiceView[], next: readonly ServiceView[]): readonly ServiceChange[] {
+export function serviceChanges(now: readonly ServiceView[], next: readonly ServiceView[]): readonly ServiceChangeText[] {
   const byName = new Map(now.map((service) => [service.name, service]));
   return next.map((service) => {
     const old = byName.get(service.name);

@@ -1,9 +1,9 @@
 /** Why: which versions of the code there are, which of them is called, and which are needed no longer. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Breakable, Button, type Column, Empty, Loaded, Moment, Page, Snippet, Table } from "../../kit/index.js";
+import { Breakable, Button, type TableColumn, Empty, Loaded, Moment, Page, Snippet, Table } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useAsk, useSql } from "../ask.js";
+import { useRequest, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
 import { addressOf, IN_FLIGHT, inFlightOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
@@ -16,14 +16,14 @@ const EVERY_MS = 5_000;
 export default function DeploymentsPage() {
   const { forbidden } = useEnvironment();
   const [parameters, change] = useAddress();
-  const query = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }), { everyMs: EVERY_MS });
+  const query = useRequest(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }), { everyMs: EVERY_MS });
   const isRegistering = parameters.has("register");
   return (
     <Page
       title="Deployments"
       lead="Versions of your code. New invocations run on the latest revision of their service; each finishes on the deployment where it started."
       actions={
-        <Button look="primary" forbidden={forbidden} onClick={() => change({ register: "yes" })}>
+        <Button appearance="primary" forbidden={forbidden} onClick={() => change({ register: "yes" })}>
           Register deployment
         </Button>
       }
@@ -51,7 +51,7 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
   const needed = useSql(IN_FLIGHT, { everyMs: EVERY_MS });
   const latest = latestRevisions(deployments);
   const inFlight = needed.data === undefined ? undefined : inFlightOf(needed.data);
-  const columns: readonly Column<DeploymentSummary>[] = [
+  const columns: readonly TableColumn<DeploymentSummary>[] = [
     {
       name: "Endpoint",
       cell: (deployment) => (

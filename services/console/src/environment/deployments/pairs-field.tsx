@@ -45,7 +45,7 @@ export function PairsField({ label, what, hint, pairs, onChange, isSecret }: Pai
           />
           <Button
             isSmall
-            look="bare"
+            appearance="bare"
             onClick={() => onChange(pairs.filter((_, at) => at !== i))}
             aria-label={`Remove ${what} ${i + 1}`}
           >

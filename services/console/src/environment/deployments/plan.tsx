@@ -1,11 +1,11 @@
 /** What a registration would change. */
 import type { RegistrationView } from "@perdure/admin-client";
-import { Badge, type Column, Loaded, Table } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
-import { type ServiceChange, serviceChanges } from "./deployment-text.js";
+import { Badge, type TableColumn, Loaded, Table } from "../../kit/index.js";
+import { useRequest } from "../ask.js";
+import { type ServiceChangeText, serviceChanges } from "./deployment-text.js";
 import { VerificationNote } from "./verification-note.js";
 
-const COLUMNS: readonly Column<ServiceChange>[] = [
+const COLUMNS: readonly TableColumn<ServiceChangeText>[] = [
   { name: "Service", cell: ({ service }) => service },
   { name: "Change", cell: ({ what }) => (what === "new" ? <Badge tone="good">new</Badge> : what) },
   {
@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<ServiceChange>[] = [
 ];
 
 export function Plan({ registration, isNew }: { readonly registration: RegistrationView; readonly isNew: boolean }) {
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   return (
     <section aria-label="Changes" className="stack stack--tight">
       <h3>Changes</h3>

@@ -1,7 +1,7 @@
 /** A deployment is made known: looked at and checked first, registered then. */
 import {
   AdminApiError,
-  type Registered,
+  type RegistrationResult,
   type Registration,
   type VerificationView,
   verificationShape,
@@ -24,7 +24,7 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
   const [isBreaking, setBreaking] = useState(false);
   const [isChecked, setChecked] = useState(true);
   const isArn = address.trim().startsWith("arn:");
-  const wanted: Registration = {
+  const registration: Registration = {
     address: address.trim(),
     useHttp11: isHttp11,
     assumeRoleArn: role === "" ? undefined : role,
@@ -34,28 +34,28 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
     breaking: isBreaking,
     verify: isChecked,
   };
-  const look = useChange(({ admin }) => admin.deployments.register({ ...wanted, dryRun: true }));
-  const register = useChange(({ admin }) => admin.deployments.register(wanted), {
-    done: ({ deployment }: Registered) => `${deployment.id} is registered`,
+  const preview = useChange(({ admin }) => admin.deployments.register({ ...registration, dryRun: true }));
+  const register = useChange(({ admin }) => admin.deployments.register(registration), {
+    done: ({ deployment }: RegistrationResult) => `${deployment.id} is registered`,
     onDone: onClose,
   });
   const problem = addressProblem(address);
   const obstacle = address.trim() === "" ? "Enter the endpoint URL first" : problem;
-  const isBusy = look.isPending || register.isPending;
+  const isBusy = preview.isPending || register.isPending;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     register.reset();
-    if (obstacle === undefined) look.mutate();
+    if (obstacle === undefined) preview.mutate();
   };
   // A plan is one of what was written then.
   const edited =
     <V,>(set: (value: V) => void) =>
     (value: V) => {
       set(value);
-      look.reset();
+      preview.reset();
       register.reset();
     };
-  const cause = register.error ?? look.error;
+  const cause = register.error ?? preview.error;
   return (
     <Dialog title="Register deployment" isOpen onClose={onClose} isWide>
       <form onSubmit={submit} className="stack">
@@ -113,8 +113,8 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
           </div>
         </details>
         <div aria-live="polite" className="stack">
-          {look.isPending && <p className="quiet">Discovering its services{isChecked ? " and replaying journals" : ""} …</p>}
-          {look.data !== undefined && <Plan registration={look.data.deployment} isNew={look.data.isNew} />}
+          {preview.isPending && <p className="quiet">Discovering its services{isChecked ? " and replaying journals" : ""} …</p>}
+          {preview.data !== undefined && <Plan registration={preview.data.deployment} isNew={preview.data.isNew} />}
           {cause !== null && (
             <>
               <ProblemNote cause={cause} title="The deployment cannot be registered." />
@@ -126,16 +126,16 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
-            look={look.data === undefined ? "primary" : "quiet"}
-            isBusy={look.isPending}
+            appearance={preview.data === undefined ? "primary" : "quiet"}
+            isBusy={preview.isPending}
             forbidden={isBusy ? undefined : obstacle}
           >
             Preview changes
           </Button>
           <Button
-            look={look.data === undefined ? "quiet" : "primary"}
+            appearance={preview.data === undefined ? "quiet" : "primary"}
             isBusy={register.isPending}
-            forbidden={isBusy ? undefined : (obstacle ?? (look.data === undefined ? "Preview changes first" : undefined))}
+            forbidden={isBusy ? undefined : (obstacle ?? (preview.data === undefined ? "Preview changes first" : undefined))}
             onClick={() => register.mutate()}
           >
             Register

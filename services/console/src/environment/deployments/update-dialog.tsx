@@ -68,7 +68,7 @@ export function UpdateDialog({ deployment, onClose }: { readonly deployment: Dep
           <Button isBusy={attempt.isPending} forbidden={problem} onClick={() => attempt.mutate()}>
             Dry run
           </Button>
-          <Button type="submit" look="primary" isBusy={update.isPending} forbidden={problem}>
+          <Button type="submit" appearance="primary" isBusy={update.isPending} forbidden={problem}>
             Update
           </Button>
         </DialogActions>

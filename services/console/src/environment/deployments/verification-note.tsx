@@ -1,9 +1,9 @@
 /** The outcome of a deploy check: which invocations would fail on the code, and at which step. */
 import type { VerificationView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, type Column, ErrorCode, Table, type Tone } from "../../kit/index.js";
+import { Badge, type TableColumn, ErrorCode, Table, type Tone } from "../../kit/index.js";
 
-type Finding = VerificationView["findings"][number];
+type VerificationFinding = VerificationView["findings"][number];
 
 const KINDS: Readonly<Record<string, readonly [words: string, tone: Tone]>> = {
   journal_mismatch: ["would fail", "bad"],
@@ -15,12 +15,12 @@ const KINDS: Readonly<Record<string, readonly [words: string, tone: Tone]>> = {
   skipped: ["skipped", "idle"],
 };
 
-const COLUMNS: readonly Column<Finding>[] = [
+const COLUMNS: readonly TableColumn<VerificationFinding>[] = [
   {
     name: "Result",
     cell: ({ kind }) => {
-      const [words, tone] = KINDS[kind] ?? [kind, "warn"];
-      return <Badge tone={tone}>{words}</Badge>;
+      const [label, tone] = KINDS[kind] ?? [kind, "warn"];
+      return <Badge tone={tone}>{label}</Badge>;
     },
   },
   {
@@ -50,12 +50,12 @@ const COLUMNS: readonly Column<Finding>[] = [
   },
 ];
 
-function whyOf({ message, command_index: index, expected, actual }: Finding): string {
+function whyOf({ message, command_index: index, expected, actual }: VerificationFinding): string {
   if (index === undefined || index === null || !expected || !actual) return message;
-  return `At step ${index} the journal has ${stepWords(expected)}, the code has ${stepWords(actual)}.`;
+  return `At step ${index} the journal has ${stepLabel(expected)}, the code has ${stepLabel(actual)}.`;
 }
 
-function stepWords({ type, name }: { readonly type: string; readonly name?: string | null | undefined }): string {
+function stepLabel({ type, name }: { readonly type: string; readonly name?: string | null | undefined }): string {
   return name ? `${type} “${name}”` : type;
 }
 

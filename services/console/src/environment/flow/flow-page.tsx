@@ -15,20 +15,20 @@ import {
   Snippet,
   Table,
 } from "../../kit/index.js";
-import { LIVE_MS, useAsk, useChange, useSql } from "../ask.js";
+import { LIVE_MS, useRequest, useChange, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import {
   QUEUES_STATEMENT,
-  type Queue,
+  type WaitingQueue,
   queueHref,
   queueOf,
   RATES_STATEMENT,
   RULES_STATEMENT,
-  type Rule,
+  type LimitRule,
   rulesOf,
   scopeHref,
   USAGE_STATEMENT,
-  type Usage,
+  type LimitUsage,
   usageOf,
 } from "./flow-rows.js";
 import { QUEUES_SHOWN_MAX, USAGE_SHOWN_MAX } from "./limits.js";
@@ -48,24 +48,24 @@ export default function FlowPage() {
 
 function Rules() {
   const { forbidden, adminUrl } = useEnvironment();
-  const rules = useAsk(
+  const rules = useRequest(
     ["rules"],
     async ({ admin }, signal) => {
-      const [known, rates] = await Promise.all([
+      const [ruleRows, rates] = await Promise.all([
         admin.sql.query(RULES_STATEMENT, { signal }),
         admin.sql.query(RATES_STATEMENT, { signal }),
       ]);
-      return rulesOf(known, rates);
+      return rulesOf(ruleRows, rates);
     },
     { everyMs: LIVE_MS },
   );
-  const [editing, setEditing] = useState<{ readonly rule: Rule | undefined }>();
-  const [removing, setRemoving] = useState<Rule>();
-  const turn = useChange<Rule>(({ admin }, rule) => admin.rules.put([ruleTurned(rule)]), {
+  const [editing, setEditing] = useState<{ readonly rule: LimitRule | undefined }>();
+  const [removing, setRemoving] = useState<LimitRule>();
+  const turn = useChange<LimitRule>(({ admin }, rule) => admin.rules.put([ruleTurned(rule)]), {
     done: (_, { pattern, isDisabled }) => `Rule ${pattern} ${isDisabled ? "enabled" : "disabled"}`,
     failed: "The change failed",
   });
-  const remove = useChange<Rule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
+  const remove = useChange<LimitRule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
     done: (_, { pattern }) => `Rule ${pattern} deleted`,
     onDone: () => setRemoving(undefined),
   });
@@ -87,7 +87,7 @@ function Rules() {
             columns={[
               {
                 name: "Pattern",
-                cell: ({ pattern, isDisabled, description }: Rule) => (
+                cell: ({ pattern, isDisabled, description }: LimitRule) => (
                   <>
                     <code>
                       <Breakable text={pattern} />
@@ -100,15 +100,15 @@ function Rules() {
               {
                 name: "Max concurrency",
                 isNumber: true,
-                cell: ({ concurrency }: Rule) => concurrency?.toLocaleString() ?? "no limit",
+                cell: ({ concurrency }: LimitRule) => concurrency?.toLocaleString() ?? "no limit",
               },
-              { name: "Rate limit", cell: ({ rate }: Rule) => <span className="nowrap">{rateText(rate)}</span> },
-              { name: "Weight", isNumber: true, cell: ({ weight }: Rule) => weight ?? 1 },
-              { name: "Priority", isNumber: true, cell: ({ priority }: Rule) => priority ?? "–" },
+              { name: "Rate limit", cell: ({ rate }: LimitRule) => <span className="nowrap">{rateText(rate)}</span> },
+              { name: "Weight", isNumber: true, cell: ({ weight }: LimitRule) => weight ?? 1 },
+              { name: "Priority", isNumber: true, cell: ({ priority }: LimitRule) => priority ?? "–" },
               {
                 name: "Actions",
                 isNameHidden: true,
-                cell: (rule: Rule) => (
+                cell: (rule: LimitRule) => (
                   <span className="row">
                     <Button
                       isSmall
@@ -120,7 +120,7 @@ function Rules() {
                     </Button>
                     <Button
                       isSmall
-                      look="bare"
+                      appearance="bare"
                       forbidden={forbidden}
                       aria-label={`${rule.isDisabled ? "Enable" : "Disable"} ${rule.pattern}`}
                       onClick={() => turn.mutate(rule)}
@@ -129,7 +129,7 @@ function Rules() {
                     </Button>
                     <Button
                       isSmall
-                      look="bare"
+                      appearance="bare"
                       forbidden={forbidden}
                       isDanger
                       aria-label={`Delete ${rule.pattern}`}
@@ -191,16 +191,16 @@ function UsageNow() {
               columns={[
                 {
                   name: "Scope and limit key",
-                  cell: (one: Usage) => (
+                  cell: (one: LimitUsage) => (
                     <Link href={scopeHref(one)}>
                       <Breakable text={[one.scope, one.limitKey].filter(Boolean).join(" / ")} />
                     </Link>
                   ),
                 },
-                { name: "In use", cell: (one: Usage) => <Meter usage={one} /> },
+                { name: "In use", cell: (one: LimitUsage) => <Meter usage={one} /> },
                 {
                   name: "Rule",
-                  cell: ({ pattern }: Usage) =>
+                  cell: ({ pattern }: LimitUsage) =>
                     pattern === undefined ? (
                       <span className="quiet">none</span>
                     ) : (
@@ -209,7 +209,7 @@ function UsageNow() {
                       </code>
                     ),
                 },
-                { name: "Waiting queues", isNumber: true, cell: ({ waiting }: Usage) => waiting.toLocaleString() },
+                { name: "Waiting queues", isNumber: true, cell: ({ waiting }: LimitUsage) => waiting.toLocaleString() },
               ]}
               empty={
                 <Empty title="No scopes in use">
@@ -229,7 +229,7 @@ function UsageNow() {
   );
 }
 
-function Meter({ usage: { running, limit } }: { readonly usage: Usage }) {
+function Meter({ usage: { running, limit } }: { readonly usage: LimitUsage }) {
   if (limit === undefined) return <>{running.toLocaleString()}, no limit</>;
   const share = Math.min(1, running / Math.max(1, limit));
   return (
@@ -246,7 +246,7 @@ function Meter({ usage: { running, limit } }: { readonly usage: Usage }) {
 function Queues() {
   const { forbidden } = useEnvironment();
   const queues = useSql(QUEUES_STATEMENT, { everyMs: LIVE_MS });
-  const pause = useChange<Queue>(({ admin }, { id, isPaused }) => admin.rules.setQueuePaused(id, !isPaused), {
+  const pause = useChange<WaitingQueue>(({ admin }, { id, isPaused }) => admin.rules.setQueuePaused(id, !isPaused), {
     done: (_, { what, id, isPaused }) => `Queue ${what ?? id} ${isPaused ? "resumed" : "paused"}`,
     failed: "The change failed",
   });
@@ -262,7 +262,7 @@ function Queues() {
               columns={[
                 {
                   name: "Queue",
-                  cell: ({ id, service, what, isPaused }: Queue) => (
+                  cell: ({ id, service, what, isPaused }: WaitingQueue) => (
                     <>
                       <Link href={queueHref(id)}>
                         <Breakable text={what ?? service} />
@@ -272,12 +272,12 @@ function Queues() {
                     </>
                   ),
                 },
-                { name: "Waiting", isNumber: true, cell: ({ waiting }: Queue) => waiting.toLocaleString() },
-                { name: "Running", isNumber: true, cell: ({ running }: Queue) => running.toLocaleString() },
-                { name: "Suspended", isNumber: true, cell: ({ suspended }: Queue) => suspended.toLocaleString() },
+                { name: "Waiting", isNumber: true, cell: ({ waiting }: WaitingQueue) => waiting.toLocaleString() },
+                { name: "Running", isNumber: true, cell: ({ running }: WaitingQueue) => running.toLocaleString() },
+                { name: "Suspended", isNumber: true, cell: ({ suspended }: WaitingQueue) => suspended.toLocaleString() },
                 {
                   name: "Head waits for",
-                  cell: ({ blockedOn, head }: Queue) =>
+                  cell: ({ blockedOn, head }: WaitingQueue) =>
                     blockedOn === undefined ? (
                       <span className="quiet">–</span>
                     ) : head === undefined ? (
@@ -291,7 +291,7 @@ function Queues() {
                 {
                   name: "Actions",
                   isNameHidden: true,
-                  cell: (queue: Queue) => (
+                  cell: (queue: WaitingQueue) => (
                     <Button
                       isSmall
                       forbidden={forbidden}
@@ -320,7 +320,7 @@ function Queues() {
   );
 }
 
-function rateText(rate: Rule["rate"]): string {
+function rateText(rate: LimitRule["rate"]): string {
   if (rate === undefined) return "no limit";
   const burst = rate.burst === rate.limit ? "" : `, burst ${rate.burst.toLocaleString()}`;
   return `${rate.limit.toLocaleString()} per ${durationText(rate.perMs)}${burst}`;

@@ -1,9 +1,9 @@
 /** Why: rules, what is used of them, and queues come as rows of SQL; pages want them as things. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { countOf, numberOf, textOf } from "../rows.js";
 import { QUEUES_SHOWN_MAX, USAGE_SHOWN_MAX } from "./limits.js";
 
-export interface Rule {
+export interface LimitRule {
   readonly pattern: string;
   readonly concurrency: number | undefined;
   readonly rate: { readonly limit: number; readonly perMs: number; readonly burst: number } | undefined;
@@ -18,7 +18,7 @@ export const RULES_STATEMENT = "SELECT pattern, concurrency, description, disabl
 export const RATES_STATEMENT = "SELECT DISTINCT pattern, rate_limit, rate_period, burst, weight, priority FROM sys_rate_limits";
 
 /** Rules with what only `sys_rate_limits` knows of them. */
-export function rulesOf(rules: readonly Row[], rates: readonly Row[]): readonly Rule[] {
+export function rulesOf(rules: readonly SqlRow[], rates: readonly SqlRow[]): readonly LimitRule[] {
   const byPattern = new Map(rates.map((row) => [textOf(row, "pattern"), row]));
   return rules.map((row) => {
     const pattern = textOf(row, "pattern") ?? "";
@@ -38,7 +38,7 @@ export function rulesOf(rules: readonly Row[], rates: readonly Row[]): readonly 
   });
 }
 
-export interface Usage {
+export interface LimitUsage {
   readonly scope: string;
   /** One or two parts with a slash between; empty: the whole scope. */
   readonly limitKey: string;
@@ -53,7 +53,7 @@ export const USAGE_STATEMENT =
   "SELECT scope, l1, l2, usage, concurrency_limit, rule_pattern, num_waiters FROM sys_user_limits " +
   `ORDER BY num_waiters DESC, usage DESC, scope, l1, l2 LIMIT ${USAGE_SHOWN_MAX}`;
 
-export function usageOf(row: Row): Usage {
+export function usageOf(row: SqlRow): LimitUsage {
   const parts = [textOf(row, "l1"), textOf(row, "l2")].filter((part) => part !== undefined);
   return {
     scope: textOf(row, "scope") ?? "",
@@ -65,7 +65,7 @@ export function usageOf(row: Row): Usage {
   };
 }
 
-export interface Queue {
+export interface WaitingQueue {
   readonly id: string;
   readonly service: string;
   /** `acme`, `acme/tenant1`, or the object whose lock it is; undefined for neither. */
@@ -85,7 +85,7 @@ export const QUEUES_STATEMENT =
   "WHERE m.queue_is_paused OR m.num_inbox > 0 OR m.scope IS NOT NULL " +
   `ORDER BY m.queue_is_paused DESC, m.num_inbox DESC, m.id LIMIT ${QUEUES_SHOWN_MAX}`;
 
-export function queueOf(row: Row): Queue {
+export function queueOf(row: SqlRow): WaitingQueue {
   const scope = textOf(row, "scope");
   const limitKey = textOf(row, "limit_key");
   return {
@@ -113,8 +113,8 @@ export function queueHref(id: string): string {
 
 /** `PT90S` and `PT0.5S`, as SQL shows durations. */
 export function msOf(text: string | undefined): number | undefined {
-  const found = /^PT(\d+(?:\.\d+)?)S$/.exec(text ?? "");
-  return found === null ? undefined : Math.round(Number(found[1]) * 1_000);
+  const match = /^PT(\d+(?:\.\d+)?)S$/.exec(text ?? "");
+  return match === null ? undefined : Math.round(Number(match[1]) * 1_000);
 }
 
 const BLOCKS: Readonly<Record<string, string>> = {

@@ -2,10 +2,10 @@
 import { type FormEvent, useState } from "react";
 import { Button, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../ask.js";
-import type { Rule } from "./flow-rows.js";
+import type { LimitRule } from "./flow-rows.js";
 import { type RuleFields, ruleChange, ruleFields, ruleProblems } from "./rule-form.js";
 
-export function RuleDialog({ rule, onClose }: { readonly rule: Rule | undefined; readonly onClose: () => void }) {
+export function RuleDialog({ rule, onClose }: { readonly rule: LimitRule | undefined; readonly onClose: () => void }) {
   const [fields, setFields] = useState(() => ruleFields(rule));
   const [isTried, setTried] = useState(false);
   const problems = ruleProblems(fields);
@@ -48,7 +48,7 @@ export function RuleDialog({ rule, onClose }: { readonly rule: Rule | undefined;
         {save.isError && <ProblemNote cause={save.error} title="The rule was not saved." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={save.isPending}>
+          <Button type="submit" appearance="primary" isBusy={save.isPending}>
             {rule === undefined ? "Create" : "Save"}
           </Button>
         </DialogActions>

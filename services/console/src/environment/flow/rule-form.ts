@@ -1,6 +1,6 @@
 /** Why: what the form says becomes one change of a rule. Pure. */
 import type { RuleChange } from "@perdure/admin-client";
-import type { Rule } from "./flow-rows.js";
+import type { LimitRule } from "./flow-rows.js";
 
 export interface RuleFields {
   readonly pattern: string;
@@ -13,7 +13,7 @@ export interface RuleFields {
   readonly description: string;
 }
 
-export function ruleFields(rule: Rule | undefined): RuleFields {
+export function ruleFields(rule: LimitRule | undefined): RuleFields {
   const text = (value: number | undefined): string => (value === undefined ? "" : String(value));
   return {
     pattern: rule?.pattern ?? "",
@@ -49,7 +49,7 @@ export function ruleProblems(fields: RuleFields): Partial<Record<keyof RuleField
 }
 
 /** Refused when the rule is not any more what it was (`rule`), or when there is one already. */
-export function ruleChange(fields: RuleFields, rule: Rule | undefined): RuleChange {
+export function ruleChange(fields: RuleFields, rule: LimitRule | undefined): RuleChange {
   const count = (text: string): number | null => (text === "" ? null : Number(text));
   const burst = fields.burst === "" ? {} : { burst: Number(fields.burst) };
   return {
@@ -67,7 +67,7 @@ export function ruleChange(fields: RuleFields, rule: Rule | undefined): RuleChan
 }
 
 /** Turns a rule off or on and leaves it as it is otherwise. */
-export function ruleTurned(rule: Rule): RuleChange {
+export function ruleTurned(rule: LimitRule): RuleChange {
   return {
     pattern: rule.pattern,
     limits: { concurrency: rule.concurrency ?? null },

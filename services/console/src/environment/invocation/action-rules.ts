@@ -1,5 +1,5 @@
 /** Why: a button that would be refused says so beforehand, in the words of the state the invocation is in. The server has the last word. Pure. */
-import type { ExplanationView, Verb } from "@perdure/admin-client";
+import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
 
 /** What decides about actions; `status` as `sys_invocation` has it. */
 export interface ActionFacts {
@@ -12,7 +12,7 @@ export interface ActionFacts {
 const NOT_BEGUN: ReadonlySet<string> = new Set(["scheduled", "pending"]);
 
 /** Why it cannot be done now; undefined when it can. */
-export function whyNot(verb: Verb, { status, isWorkflow, journalSize }: ActionFacts): string | undefined {
+export function whyNot(verb: InvocationVerb, { status, isWorkflow, journalSize }: ActionFacts): string | undefined {
   const isDone = status === "completed";
   switch (verb) {
     case "cancel":
@@ -49,8 +49,8 @@ export function whyNotMove(status: string): string | undefined {
 // ── remedies ─────────────────────────────────────────────────────────────────────────────────────
 
 /** What `explain` proposes, as something that can be pressed. */
-export type Remedy = { readonly effect: string; readonly request: string } & (
-  | { readonly kind: "verb"; readonly id: string; readonly verb: Verb; readonly deployment: string | undefined }
+export type RemedyAction = { readonly effect: string; readonly request: string } & (
+  | { readonly kind: "verb"; readonly id: string; readonly verb: InvocationVerb; readonly deployment: string | undefined }
   | { readonly kind: "queue"; readonly queue: string }
   | { readonly kind: "awakeable"; readonly awakeable: string }
   | { readonly kind: "page"; readonly href: string; readonly label: string }
@@ -59,10 +59,10 @@ export type Remedy = { readonly effect: string; readonly request: string } & (
 
 const VERBS: ReadonlySet<string> = new Set(["cancel", "kill", "pause", "resume", "purge", "purge-journal", "restart-as-new"]);
 
-export function remedyOf({ request, effect }: ExplanationView["remedies"][number]): Remedy {
+export function remedyOf({ request, effect }: ExplanationView["remedies"][number]): RemedyAction {
   const invocation = /^PATCH \/invocations\/([^/]+)\/([a-z-]+)(?:\?deployment=([^&\s]+))?$/.exec(request);
   if (invocation !== null && VERBS.has(invocation[2] ?? "")) {
-    return { kind: "verb", id: invocation[1] ?? "", verb: invocation[2] as Verb, deployment: invocation[3], request, effect };
+    return { kind: "verb", id: invocation[1] ?? "", verb: invocation[2] as InvocationVerb, deployment: invocation[3], request, effect };
   }
   const queue = /^POST \/vqueues\/([^/]+)\/resume$/.exec(request)?.[1];
   if (queue !== undefined) return { kind: "queue", queue: decodeURIComponent(queue), request, effect };

@@ -1,5 +1,5 @@
 /** Why: all that people do to one invocation, in one place: which button says what, what is asked before, and what is said afterwards. */
-import type { Verb } from "@perdure/admin-client";
+import type { InvocationVerb } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, Confirmation, Icon, type IconName, Menu } from "../../kit/index.js";
@@ -10,17 +10,17 @@ import { type ActionFacts, whyNot } from "./action-rules.js";
 import { RestartDialog } from "./restart-dialog.js";
 import { ResumeDialog } from "./resume-dialog.js";
 
-type SimpleVerb = Exclude<Verb, "resume" | "restart-as-new">;
+type ParameterlessVerb = Exclude<InvocationVerb, "resume" | "restart-as-new">;
 
 export interface InvocationActions {
   /** Why it may not be done now. */
-  forbidden(verb: Verb): string | undefined;
-  isBusy(verb: Verb): boolean;
+  forbidden(verb: InvocationVerb): string | undefined;
+  isBusy(verb: InvocationVerb): boolean;
   /** Does it, or asks first. `deployment`: of `resume`, at once. `from`: of `restart-as-new`, the last entry that is kept. */
-  run(verb: Verb, deployment?: string, from?: number): void;
+  run(verb: InvocationVerb, deployment?: string, from?: number): void;
 }
 
-type Asked =
+type PendingAction =
   | { readonly verb: "kill" | "purge" | "purge-journal" | "resume" }
   | { readonly verb: "restart-as-new"; readonly from: number };
 
@@ -33,10 +33,10 @@ export interface ActionTarget {
 /** `dialogs` must be rendered once. */
 export function useInvocationActions({ id, target, facts }: ActionTarget) {
   const { forbidden } = useEnvironment();
-  const [asked, setAsked] = useState<Asked>();
+  const [pendingAction, setPendingAction] = useState<PendingAction>();
   const [, navigate] = useLocation();
-  const close = () => setAsked(undefined);
-  const apply = useChange(({ admin }, verb: SimpleVerb) => admin.invocations.apply(verb, id), {
+  const close = () => setPendingAction(undefined);
+  const apply = useChange(({ admin }, verb: ParameterlessVerb) => admin.invocations.apply(verb, id), {
     done: (outcome, verb) => said(verb, outcome),
     failed: "The action failed",
     onDone: close,
@@ -53,9 +53,9 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
       forbidden: (verb) => forbidden ?? whyNot(verb, { status, isWorkflow, journalSize }),
       isBusy: (verb) => busy === verb || (verb === "resume" && resume.isPending),
       run: (verb, deployment, from = 0) => {
-        if (verb === "restart-as-new") return setAsked({ verb, from });
-        if (verb === "resume") return deployment === undefined ? setAsked({ verb }) : resume.mutate(deployment);
-        return verb === "cancel" || verb === "pause" ? apply.mutate(verb) : setAsked({ verb });
+        if (verb === "restart-as-new") return setPendingAction({ verb, from });
+        if (verb === "resume") return deployment === undefined ? setPendingAction({ verb }) : resume.mutate(deployment);
+        return verb === "cancel" || verb === "pause" ? apply.mutate(verb) : setPendingAction({ verb });
       },
     }),
     [forbidden, status, isWorkflow, journalSize, busy, resume.isPending, resume.mutate, apply.mutate],
@@ -64,7 +64,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
     <>
       <Confirmation
         title={`Kill ${target}?`}
-        isOpen={asked?.verb === "kill"}
+        isOpen={pendingAction?.verb === "kill"}
         onClose={close}
         verb="Kill"
         isBusy={apply.isPending}
@@ -77,7 +77,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
       </Confirmation>
       <Confirmation
         title={`Purge ${target}?`}
-        isOpen={asked?.verb === "purge"}
+        isOpen={pendingAction?.verb === "purge"}
         onClose={close}
         verb="Purge"
         isBusy={apply.isPending}
@@ -87,7 +87,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
       </Confirmation>
       <Confirmation
         title={`Delete the journal of ${target}?`}
-        isOpen={asked?.verb === "purge-journal"}
+        isOpen={pendingAction?.verb === "purge-journal"}
         onClose={close}
         verb="Delete journal"
         isBusy={apply.isPending}
@@ -95,7 +95,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
       >
         <p>The result stays. The steps are deleted, and the invocation cannot be restarted any more.</p>
       </Confirmation>
-      {asked?.verb === "resume" && (
+      {pendingAction?.verb === "resume" && (
         <ResumeDialog
           id={id}
           status={status}
@@ -104,11 +104,11 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
           onResume={(choice) => resume.mutate(choice)}
         />
       )}
-      {asked?.verb === "restart-as-new" && (
+      {pendingAction?.verb === "restart-as-new" && (
         <RestartDialog
           id={id}
           target={target}
-          from={asked.from}
+          from={pendingAction.from}
           onClose={close}
           onRestarted={(copy) => {
             close();
@@ -121,7 +121,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
   return { actions, dialogs };
 }
 
-function said(verb: SimpleVerb, outcome: "done" | "accepted"): string {
+function said(verb: ParameterlessVerb, outcome: "done" | "accepted"): string {
   switch (verb) {
     case "cancel":
       return outcome === "done" ? "Cancelled before it started" : "Cancellation requested";
@@ -136,7 +136,7 @@ function said(verb: SimpleVerb, outcome: "done" | "accepted"): string {
   }
 }
 
-const PALETTE_ACTIONS: readonly (readonly [Verb, string])[] = [
+const PALETTE_ACTIONS: readonly (readonly [InvocationVerb, string])[] = [
   ["cancel", "Cancel"],
   ["pause", "Pause"],
   ["resume", "Resume"],
@@ -145,7 +145,7 @@ const PALETTE_ACTIONS: readonly (readonly [Verb, string])[] = [
   ["purge", "Purge"],
 ];
 
-const VERB_ICONS: Readonly<Record<Verb, IconName>> = {
+const VERB_ICONS: Readonly<Record<InvocationVerb, IconName>> = {
   cancel: "cancel",
   pause: "pause",
   resume: "resume",
@@ -156,12 +156,12 @@ const VERB_ICONS: Readonly<Record<Verb, IconName>> = {
 };
 
 export function ActionBar({ actions, isDone }: { readonly actions: InvocationActions; readonly isDone: boolean }) {
-  const button = (verb: Verb, label: string) => (
+  const button = (verb: InvocationVerb, label: string) => (
     <Button isBusy={actions.isBusy(verb)} forbidden={actions.forbidden(verb)} onClick={() => actions.run(verb)}>
       <Icon name={VERB_ICONS[verb]} /> {label}
     </Button>
   );
-  const item = (verb: Verb, label: string, isDanger = true) => ({
+  const item = (verb: InvocationVerb, label: string, isDanger = true) => ({
     label,
     icon: VERB_ICONS[verb],
     isDanger,

@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { attemptOf, stepCounts } from "./attempts.js";
-import type { AttemptSpan, Life, StepSpan } from "./life.js";
+import type { TimelineAttempt, InvocationTimeline, TimelineStep } from "./life.js";
 import { MINIMAP_BARS } from "./limits.js";
 import { centredAt, minimapBars } from "./minimap-layout.js";
 
-const anAttempt = (number: number, fromMs: number, toMs: number, isStartUnknown = false): AttemptSpan => ({
+const anAttempt = (number: number, fromMs: number, toMs: number, isStartUnknown = false): TimelineAttempt => ({
   number,
   fromMs: isStartUnknown ? toMs : fromMs,
   toMs,
@@ -14,14 +14,14 @@ const anAttempt = (number: number, fromMs: number, toMs: number, isStartUnknown 
   deploymentId: undefined,
   failure: null,
 });
-const aStep = (index: number, fromMs: number, type = "Run", result: StepSpan["result"] = "success"): StepSpan => ({
+const aStep = (index: number, fromMs: number, type = "Run", result: TimelineStep["result"] = "success"): TimelineStep => ({
   index,
   fromMs,
   toMs: fromMs + 1,
   result,
-  view: { type } as StepSpan["view"],
+  view: { type } as TimelineStep["view"],
 });
-const aLife = (changes: Partial<Life>): Life => ({
+const aTimeline = (changes: Partial<InvocationTimeline>): InvocationTimeline => ({
   id: "inv_1",
   target: "Orders/place",
   status: "completed",
@@ -38,27 +38,27 @@ const aLife = (changes: Partial<Life>): Life => ({
 });
 
 test("a step belongs to the attempt in which it began, also when only the end of that is known", () => {
-  const life = aLife({
+  const timeline = aTimeline({
     steps: [aStep(0, 0, "Input"), aStep(1, 20), aStep(2, 90), aStep(3, 210), aStep(4, 500), aStep(5, 500, "Signal")],
   });
-  expect(life.steps.map((step) => attemptOf(step, life))).toEqual([undefined, 1, 1, 2, 3, undefined]);
-  expect([...stepCounts(life)]).toEqual([
+  expect(timeline.steps.map((step) => attemptOf(step, timeline))).toEqual([undefined, 1, 1, 2, 3, undefined]);
+  expect([...stepCounts(timeline)]).toEqual([
     [1, 2],
     [2, 1],
     [3, 1],
   ]);
-  const cut = aLife({ attempts: [anAttempt(7, 0, 100, true), anAttempt(8, 200, 300)] });
+  const cut = aTimeline({ attempts: [anAttempt(7, 0, 100, true), anAttempt(8, 200, 300)] });
   expect([aStep(1, 50), aStep(2, 250), aStep(3, 999)].map((step) => attemptOf(step, cut))).toEqual([7, 8, 8]);
 });
 
 test("of attempts that are not kept any more no step is told", () => {
-  const life = aLife({ areAttemptsMissing: true, attempts: [anAttempt(9, 200, 300)] });
-  expect([aStep(1, 50), aStep(2, 250)].map((step) => attemptOf(step, life))).toEqual([undefined, 9]);
-  expect(attemptOf(aStep(1, 5), aLife({ attempts: [] }))).toBeUndefined();
+  const timeline = aTimeline({ areAttemptsMissing: true, attempts: [anAttempt(9, 200, 300)] });
+  expect([aStep(1, 50), aStep(2, 250)].map((step) => attemptOf(step, timeline))).toEqual([undefined, 9]);
+  expect(attemptOf(aStep(1, 5), aTimeline({ attempts: [] }))).toBeUndefined();
 });
 
 test("the minimap shows where steps began, and which failed", () => {
-  const bars = minimapBars(aLife({ steps: [aStep(1, 0), aStep(2, 1), aStep(3, 500, "Run", "failure"), aStep(4, 1_000)] }));
+  const bars = minimapBars(aTimeline({ steps: [aStep(1, 0), aStep(2, 1), aStep(3, 500, "Run", "failure"), aStep(4, 1_000)] }));
   expect(bars).toHaveLength(MINIMAP_BARS);
   expect([bars[0], bars[MINIMAP_BARS / 2], bars.at(-1)]).toEqual([
     { height: 1, hasFailure: false },

@@ -1,8 +1,8 @@
 /** Why: after a failure the question is what each attempt has done. A step belongs to the attempt in which it began. Pure. */
-import type { Life, StepSpan } from "./life.js";
+import type { InvocationTimeline, TimelineStep } from "./life.js";
 
 /** Number of the attempt that began the step; undefined when no attempt did, or it is not known any more. */
-export function attemptOf({ view, fromMs }: StepSpan, { attempts, areAttemptsMissing }: Life): number | undefined {
+export function attemptOf({ view, fromMs }: TimelineStep, { attempts, areAttemptsMissing }: InvocationTimeline): number | undefined {
   // The input is there before any attempt, and signals come from outside.
   if (view.type === "Input" || view.type === "Signal") return undefined;
   const [first] = attempts;
@@ -12,10 +12,10 @@ export function attemptOf({ view, fromMs }: StepSpan, { attempts, areAttemptsMis
 }
 
 /** By attempt, how many steps it began, as far as steps were read. */
-export function stepCounts(life: Life): ReadonlyMap<number, number> {
+export function stepCounts(timeline: InvocationTimeline): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  for (const step of life.steps) {
-    const attempt = attemptOf(step, life);
+  for (const step of timeline.steps) {
+    const attempt = attemptOf(step, timeline);
     if (attempt !== undefined) counts.set(attempt, (counts.get(attempt) ?? 0) + 1);
   }
   return counts;

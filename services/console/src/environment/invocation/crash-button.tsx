@@ -3,8 +3,8 @@ import type { CrashedView } from "@perdure/admin-client";
 import { Badge, Button, Hint } from "../../kit/index.js";
 import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { type Crash, storyOf } from "./crash-story.js";
-import { useLife } from "./invocation-data.js";
+import { type Crash, crashStatusOf } from "./crash-story.js";
+import { useTimeline } from "./invocation-data.js";
 
 export type { Crash } from "./crash-story.js";
 
@@ -16,18 +16,18 @@ export interface CrashButtonProps {
 /** Nothing where attempts cannot be cut off. */
 export function CrashButton({ id, onCrashed }: CrashButtonProps) {
   const { canCrash, forbidden } = useEnvironment();
-  const { data: life } = useLife(id);
+  const { data: timeline } = useTimeline(id);
   const crash = useChange<void, CrashedView>(({ admin }) => admin.invocations.crashAttempt(id), {
     failed: "The attempt was not aborted",
     // The server counts attempts since the last resume, the timeline all of them.
     onDone: ({ attempt, journal_length }) =>
-      onCrashed({ journalLength: journal_length, attemptsBefore: Math.max(attempt, life?.attempts.at(-1)?.number ?? 0) }),
+      onCrashed({ journalLength: journal_length, attemptsBefore: Math.max(attempt, timeline?.attempts.at(-1)?.number ?? 0) }),
   });
   if (!canCrash) return null;
-  const isRunning = life?.attempts.at(-1)?.isRunning === true;
+  const isRunning = timeline?.attempts.at(-1)?.isRunning === true;
   const why =
     forbidden ??
-    (life?.isDone === true ? "The invocation is already completed." : isRunning ? undefined : "No attempt is running.");
+    (timeline?.isDone === true ? "The invocation is already completed." : isRunning ? undefined : "No attempt is running.");
   const button = (
     <Button isBusy={crash.isPending} forbidden={why} onClick={() => crash.mutate()}>
       Crash it
@@ -44,9 +44,9 @@ export function CrashButton({ id, onCrashed }: CrashButtonProps) {
 
 /** What one is seeing. Nothing before somebody has pressed the button. */
 export function CrashNote({ id, crash }: { readonly id: string; readonly crash: Crash | undefined }) {
-  const { data: life } = useLife(id);
-  if (crash === undefined || life === undefined) return null;
-  const { stage, sentence } = storyOf(crash, life);
+  const { data: timeline } = useTimeline(id);
+  if (crash === undefined || timeline === undefined) return null;
+  const { stage, sentence } = crashStatusOf(crash, timeline);
   return (
     <p className="card row" role="status">
       <Badge tone={stage === "goingOn" || stage === "done" ? "good" : "warn"}>{STAGES[stage]}</Badge> {sentence}

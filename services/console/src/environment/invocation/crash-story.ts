@@ -1,5 +1,5 @@
 /** Why: after an attempt was cut off, the page tells what one sees while it happens: the cut, the pause, the replay, and how it goes on. Pure. */
-import type { Life, StepSpan } from "./life.js";
+import type { InvocationTimeline, TimelineStep } from "./life.js";
 
 /** What is remembered of the moment when the button was pressed. */
 export interface Crash {
@@ -9,7 +9,7 @@ export interface Crash {
   readonly attemptsBefore: number;
 }
 
-export interface CrashStory {
+export interface CrashStatus {
   readonly stage: "cut" | "waiting" | "goingOn" | "done";
   readonly sentence: string;
 }
@@ -17,24 +17,24 @@ export interface CrashStory {
 /** What became of a step: `replayed` was done before the cut and is not run again; `rerun` was in the middle of it. */
 export type StepFate = "replayed" | "rerun" | undefined;
 
-export function fateOf(step: StepSpan, crash: Crash, life: Life): StepFate {
+export function fateOf(step: TimelineStep, crash: Crash, timeline: InvocationTimeline): StepFate {
   // The input is given to every attempt; a signal is nothing that runs.
   if (step.index >= crash.journalLength || step.view.type === "Input" || step.view.type === "Signal") return undefined;
-  const cut = life.attempts.find(({ number }) => number === crash.attemptsBefore);
+  const cut = timeline.attempts.find(({ number }) => number === crash.attemptsBefore);
   if (cut === undefined || cut.isRunning) return undefined;
   if (step.toMs <= cut.toMs && step.result !== "pending") return "replayed";
   // Others go on without the attempt: only code of one's own was in its middle.
   return step.view.type === "Run" ? "rerun" : undefined;
 }
 
-export function storyOf(crash: Crash, life: Life): CrashStory {
-  const cut = life.attempts.find(({ number }) => number === crash.attemptsBefore);
-  const next = life.attempts.find(({ number }) => number > crash.attemptsBefore);
-  if (life.isDone) {
-    return { stage: "done", sentence: `The attempt was aborted, and the invocation completed anyway. ${fatesText(crash, life)}` };
+export function crashStatusOf(crash: Crash, timeline: InvocationTimeline): CrashStatus {
+  const cut = timeline.attempts.find(({ number }) => number === crash.attemptsBefore);
+  const next = timeline.attempts.find(({ number }) => number > crash.attemptsBefore);
+  if (timeline.isDone) {
+    return { stage: "done", sentence: `The attempt was aborted, and the invocation completed anyway. ${fatesText(crash, timeline)}` };
   }
   if (next !== undefined) {
-    return { stage: "goingOn", sentence: `Attempt ${next.number} has taken over. ${fatesText(crash, life)}` };
+    return { stage: "goingOn", sentence: `Attempt ${next.number} has taken over. ${fatesText(crash, timeline)}` };
   }
   if (cut === undefined || cut.isRunning) return { stage: "cut", sentence: "The connection to your code is being broken." };
   return {
@@ -43,11 +43,11 @@ export function storyOf(crash: Crash, life: Life): CrashStory {
   };
 }
 
-function fatesText(crash: Crash, life: Life): string {
+function fatesText(crash: Crash, timeline: InvocationTimeline): string {
   let replayed = 0;
-  let rerun: StepSpan | undefined;
-  for (const step of life.steps) {
-    const fate = fateOf(step, crash, life);
+  let rerun: TimelineStep | undefined;
+  for (const step of timeline.steps) {
+    const fate = fateOf(step, crash, timeline);
     if (fate === "replayed") replayed++;
     else if (fate === "rerun") rerun = step;
   }

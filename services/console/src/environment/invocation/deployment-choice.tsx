@@ -1,6 +1,6 @@
 /** Why: whoever resumes or restarts may choose where it goes on: where it was, with the newest code, or at one deployment. */
 import { ChoiceField } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 
 export interface DeploymentChoiceProps {
   /** `keep`, `latest` or an id. */
@@ -10,7 +10,7 @@ export interface DeploymentChoiceProps {
 }
 
 export function DeploymentChoice({ value, onChange, keepLabel }: DeploymentChoiceProps) {
-  const { data = [] } = useAsk(["invocation", "deployments"], async ({ admin }, signal) =>
+  const { data = [] } = useRequest(["invocation", "deployments"], async ({ admin }, signal) =>
     (await admin.deployments.list({ signal })).map(({ id }) => id),
   );
   const choices = [

@@ -20,12 +20,12 @@ export function entryValueOf(text: string): EntryValue {
   if (fields === undefined) return NOTHING;
   const request = fields["request"];
   const source = [fields["payload"], fields["value"], isRecord(request) ? request["parameter"] : undefined, fields["result"]];
-  const found = source.find((value) => value !== undefined);
+  const payload = source.find((value) => value !== undefined);
   const keys = fields["state_keys"];
   return {
-    bytes: bytesOf(found),
+    bytes: bytesOf(payload),
     headers: headersOf(fields["headers"]),
-    failure: failureOf(found),
+    failure: failureOf(payload),
     keys: Array.isArray(keys) ? keys.map(String) : undefined,
   };
 }

@@ -1,12 +1,12 @@
 /** Why: "why is it stuck?" has an answer in one sentence, a chain of those who wait for each other, and things one can do about it. */
-import type { ExplanationView, Verb } from "@perdure/admin-client";
+import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Badge, Button, InvocationBadge } from "../../kit/index.js";
 import { useChange } from "../ask.js";
 import { AnswerDialog } from "../awakeables/answer-dialog.js";
 import { useEnvironment } from "../environment.js";
-import { type Remedy, remedyOf } from "./action-rules.js";
+import { type RemedyAction, remedyOf } from "./action-rules.js";
 import type { InvocationActions } from "./actions.js";
 import { LinkedText } from "./linked-text.js";
 
@@ -80,7 +80,7 @@ const RELATIONS: Readonly<Record<string, string>> = {
   lock_holder: "behind",
 };
 
-const LABELS: Readonly<Record<Verb, string>> = {
+const LABELS: Readonly<Record<InvocationVerb, string>> = {
   cancel: "Cancel",
   kill: "Kill",
   pause: "Pause",
@@ -95,7 +95,7 @@ function RemedyButton({
   own,
   actions,
 }: {
-  readonly remedy: Remedy;
+  readonly remedy: RemedyAction;
   readonly own: string;
   readonly actions: InvocationActions;
 }) {

@@ -1,5 +1,5 @@
 /** Why: an error says what happened in its first lines, and where in the many that follow. Whoever reads wants them apart. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { z } from "zod";
 import { momentMs } from "./life.js";
 
@@ -26,8 +26,8 @@ function isFrame(line: string): boolean {
 }
 
 function endsAlike(line: string, first: string): boolean {
-  const words = first.replace(/^\[[^\]]*\]\s*/, "");
-  return words !== "" && line.endsWith(words);
+  const message = first.replace(/^\[[^\]]*\]\s*/, "");
+  return message !== "" && line.endsWith(message);
 }
 
 /** A failure or pause between entries, as `sys_journal_events` has it. */
@@ -48,7 +48,7 @@ const eventShape = z.looseObject({
 });
 
 /** Undefined when the row is of a shape we do not know. */
-export function eventOf(row: Row): EventFacts | undefined {
+export function eventOf(row: SqlRow): EventFacts | undefined {
   const at = row["appended_at"];
   const text = row["event_json"];
   if (typeof at !== "string" || typeof text !== "string") return undefined;

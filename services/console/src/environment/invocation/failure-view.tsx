@@ -39,12 +39,12 @@ export function FailureView({ message, code, stack = [], step, stepHref }: Failu
           </pre>
           <div className="row">
             {rest > 0 && (
-              <Button isSmall look="bare" onClick={() => setWhole(true)}>
+              <Button isSmall appearance="bare" onClick={() => setWhole(true)}>
                 {rest} more frames
               </Button>
             )}
             {isWhole && stack.length > FRAMES_SHOWN_MAX && (
-              <Button isSmall look="bare" onClick={() => setWhole(false)}>
+              <Button isSmall appearance="bare" onClick={() => setWhole(false)}>
                 Collapse stack
               </Button>
             )}

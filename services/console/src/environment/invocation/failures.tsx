@@ -5,12 +5,12 @@ import { Button, durationText, Loaded, Moment, Section } from "../../kit/index.j
 import { eventAt } from "./failure-text.js";
 import { FailureView } from "./failure-view.js";
 import { useEvents } from "./invocation-data.js";
-import { type AttemptSpan, attemptText, entryOfCommand, type Life, lengthOf, stepKind } from "./life.js";
+import { type TimelineAttempt, attemptText, entryOfCommand, type InvocationTimeline, lengthOf, stepKind } from "./life.js";
 import { FAILURES_SHOWN_MAX } from "./limits.js";
 
-export function Failures({ life }: { readonly life: Life }) {
-  const failed = life.attempts.filter(({ failure }) => failure !== null);
-  const query = useEvents(life.id, `${failed.length} ${life.attempts.length}`);
+export function Failures({ timeline }: { readonly timeline: InvocationTimeline }) {
+  const failed = timeline.attempts.filter(({ failure }) => failure !== null);
+  const query = useEvents(timeline.id, `${failed.length} ${timeline.attempts.length}`);
   const [isWhole, setWhole] = useState(false);
   if (failed.length === 0) return null;
   // The newest says what is wrong now.
@@ -38,7 +38,7 @@ export function Failures({ life }: { readonly life: Life }) {
                     message={attempt.failure?.message ?? attemptText(attempt)}
                     code={attempt.failure?.restate_code ?? undefined}
                     stack={eventAt(events, attempt.toMs)?.stack ?? []}
-                    {...placeOf(life, attempt.failure?.command ?? undefined)}
+                    {...placeOf(timeline, attempt.failure?.command ?? undefined)}
                   />
                 </li>
               ))}
@@ -57,18 +57,18 @@ export function Failures({ life }: { readonly life: Life }) {
   );
 }
 
-type Command = NonNullable<NonNullable<AttemptSpan["failure"]>["command"]>;
+type FailedCommand = NonNullable<NonNullable<TimelineAttempt["failure"]>["command"]>;
 
-function placeOf(life: Life, command: Command | undefined) {
+function placeOf(timeline: InvocationTimeline, command: FailedCommand | undefined) {
   if (command === undefined) return {};
   const { type, name, index } = command;
-  const entry = index === null ? undefined : entryOfCommand(life, index);
-  const words = [
+  const entry = index === null ? undefined : entryOfCommand(timeline, index);
+  const parts = [
     type === null ? undefined : stepKind(type),
     name === null || name === "" ? undefined : `'${name}'`,
     entry === undefined ? undefined : `(entry ${entry})`,
-  ].filter((word) => word !== undefined);
-  if (words.length === 0) return {};
-  const stepHref = entry === undefined ? undefined : `/invocations/${encodeURIComponent(life.id)}?step=${entry}`;
-  return { step: words.join(" "), stepHref };
+  ].filter((part) => part !== undefined);
+  if (parts.length === 0) return {};
+  const stepHref = entry === undefined ? undefined : `/invocations/${encodeURIComponent(timeline.id)}?step=${entry}`;
+  return { step: parts.join(" "), stepHref };
 }

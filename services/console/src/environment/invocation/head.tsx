@@ -6,12 +6,12 @@ import { useContext } from "react";
 import { Link } from "wouter";
 import { Breakable, Copyable, durationText, Facts, Moment, ShortId } from "../../kit/index.js";
 import { TraceUrlContext, traceLink } from "../../shell/trace-link.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { FailureView } from "./failure-view.js";
-import { durationMs, type InvocationFacts } from "./invocation-facts.js";
+import { durationMs, type InvocationSummary } from "./invocation-facts.js";
 import { CALLERS_MAX } from "./limits.js";
 
-export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
+export function HeadFacts({ facts }: { readonly facts: InvocationSummary }) {
   const list: (readonly [string, ReactNode])[] = [
     ["Id", <ShortId key="id" id={facts.id} copyLabel="the id" />],
     [
@@ -78,7 +78,7 @@ export function HeadFacts({ facts }: { readonly facts: InvocationFacts }) {
   );
 }
 
-function Kept({ facts }: { readonly facts: InvocationFacts }) {
+function Kept({ facts }: { readonly facts: InvocationSummary }) {
   const completion = facts.completionRetention === undefined ? undefined : durationMs(facts.completionRetention);
   const journal = facts.journalRetention === undefined ? undefined : durationMs(facts.journalRetention);
   if (completion === undefined || journal === undefined) return <span className="quiet">–</span>;
@@ -99,7 +99,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   schedule: "a schedule",
 };
 
-function InvokedBy({ facts }: { readonly facts: InvocationFacts }) {
+function InvokedBy({ facts }: { readonly facts: InvocationSummary }) {
   if (facts.callerId !== undefined) {
     return (
       <Link href={`/invocations/${encodeURIComponent(facts.callerId)}`}>
@@ -122,8 +122,8 @@ function InvokedBy({ facts }: { readonly facts: InvocationFacts }) {
 }
 
 /** The way down from whoever began it all, when there is more than the caller. */
-function Callers({ facts }: { readonly facts: InvocationFacts }) {
-  const { data = [] } = useAsk(
+function Callers({ facts }: { readonly facts: InvocationSummary }) {
+  const { data = [] } = useRequest(
     ["invocation", "callers", facts.id],
     async ({ admin }, signal) => {
       const callers: { readonly id: string; readonly target: string }[] = [];

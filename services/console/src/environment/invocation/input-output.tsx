@@ -1,15 +1,15 @@
 /** Why: what it was asked and what it answered, whole, without looking for them in the journal. */
-import { type Row, sqlText } from "@perdure/admin-client";
+import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { Loaded, Section } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
-import type { Life } from "./life.js";
+import { useRequest } from "../ask.js";
+import type { InvocationTimeline } from "./life.js";
 import { StepValue } from "./value-view.js";
 
-export function InputOutput({ life }: { readonly life: Life }) {
+export function InputOutput({ timeline }: { readonly timeline: InvocationTimeline }) {
   const statement =
-    `SELECT "index", entry_type, raw_length FROM sys_journal WHERE id = ${sqlText(life.id)} ` +
+    `SELECT "index", entry_type, raw_length FROM sys_journal WHERE id = ${sqlText(timeline.id)} ` +
     `AND entry_type IN ('Command: Input', 'Command: Output') ORDER BY "index"`;
-  const query = useAsk(["invocation", "ends", statement, life.isDone], ({ admin }, signal) =>
+  const query = useRequest(["invocation", "ends", statement, timeline.isDone], ({ admin }, signal) =>
     admin.sql.query(statement, { signal }),
   );
   return (
@@ -19,15 +19,15 @@ export function InputOutput({ life }: { readonly life: Life }) {
           <div className="inv-values">
             <End
               title="Input"
-              id={life.id}
+              id={timeline.id}
               row={find(rows, "Input")}
               none="Not available: the journal was deleted or not retained."
             />
             <End
               title="Output"
-              id={life.id}
+              id={timeline.id}
               row={find(rows, "Output")}
-              none={life.isDone ? "No output in the journal." : "Not completed yet."}
+              none={timeline.isDone ? "No output in the journal." : "Not completed yet."}
             />
           </div>
         )}
@@ -36,14 +36,14 @@ export function InputOutput({ life }: { readonly life: Life }) {
   );
 }
 
-function find(rows: readonly Row[], type: "Input" | "Output"): Row | undefined {
+function find(rows: readonly SqlRow[], type: "Input" | "Output"): SqlRow | undefined {
   return rows.find((row) => row["entry_type"] === `Command: ${type}`);
 }
 
 interface EndProps {
   readonly title: string;
   readonly id: string;
-  readonly row: Row | undefined;
+  readonly row: SqlRow | undefined;
   readonly none: string;
 }
 

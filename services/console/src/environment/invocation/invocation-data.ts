@@ -3,21 +3,21 @@ import {
   AdminApiError,
   type AdminClient,
   type ExplanationView,
-  type Row,
+  type SqlRow,
   sqlText,
   type TimelineView,
 } from "@perdure/admin-client";
 import { keepPreviousData, type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { messageOf } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
-import { type Environment, useEnvironment } from "../environment.js";
+import { useRequest } from "../ask.js";
+import { type ConsoleEnvironment, useEnvironment } from "../environment.js";
 import { completionIdOf, type EntryValue, entryValueOf } from "./entry-value.js";
 import { type EventFacts, eventOf } from "./failure-text.js";
-import { factsOf, type InvocationFacts } from "./invocation-facts.js";
-import { type Life, readLife } from "./life.js";
+import { factsOf, type InvocationSummary } from "./invocation-facts.js";
+import { type InvocationTimeline, readTimeline } from "./life.js";
 import { EVENTS_MAX, WATCH_MS } from "./limits.js";
-import type { Child } from "./timeline-layout.js";
+import type { TimelineChild } from "./timeline-layout.js";
 
 /** Nobody knows it: never heard of, or forgotten. */
 export function isGone(cause: unknown): boolean {
@@ -27,20 +27,20 @@ export function isGone(cause: unknown): boolean {
 /** Asked every second until `isOver` says that nothing will change any more. */
 function useWatched<T>(
   key: readonly unknown[],
-  ask: (environment: Environment, signal: AbortSignal) => Promise<T>,
+  request: (environment: ConsoleEnvironment, signal: AbortSignal) => Promise<T>,
   isOver: (data: T) => boolean,
 ): UseQueryResult<T> {
   const environment = useEnvironment();
   return useQuery({
     queryKey: [environment.key, ...key],
-    queryFn: ({ signal }) => ask(environment, signal),
+    queryFn: ({ signal }) => request(environment, signal),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => (isGone(state.error) || (state.data !== undefined && isOver(state.data)) ? false : WATCH_MS),
   });
 }
 
 /** Null when there is no such invocation. */
-export function useInvocation(id: string): UseQueryResult<InvocationFacts | null> {
+export function useInvocation(id: string): UseQueryResult<InvocationSummary | null> {
   return useWatched(
     ["invocation", "row", id],
     async ({ admin }, signal) => {
@@ -60,60 +60,60 @@ export function useExplanation(id: string): UseQueryResult<ExplanationView> {
 }
 
 /** Its life with the first `pages` thousands of steps. Pages that cannot change any more are read once. */
-export function useLife(id: string, pages = 1): UseQueryResult<Life> {
-  const settled = useRef(new Map<number, TimelineView>());
+export function useTimeline(id: string, pages = 1): UseQueryResult<InvocationTimeline> {
+  const completePages = useRef(new Map<number, TimelineView>());
   return useWatched(
     ["invocation", "timeline", id, pages],
-    ({ admin }, signal) => askLife(admin, id, pages, settled.current, signal),
+    ({ admin }, signal) => fetchTimeline(admin, id, pages, completePages.current, signal),
     ({ isDone }) => isDone,
   );
 }
 
-async function askLife(
+async function fetchTimeline(
   admin: AdminClient,
   id: string,
   pagesMax: number,
-  settled: Map<number, TimelineView>,
+  completePages: Map<number, TimelineView>,
   signal: AbortSignal,
-): Promise<Life> {
+): Promise<InvocationTimeline> {
   const pages: TimelineView[] = [];
   let newest: TimelineView | undefined;
   for (let from: number | null = 0; from !== null && pages.length < pagesMax; ) {
-    let page: TimelineView | undefined = settled.get(from);
+    let page: TimelineView | undefined = completePages.get(from);
     if (page === undefined) {
       page = await admin.invocations.timeline(id, { fromStep: from, signal });
       newest = page;
-      if (isSettled(page)) settled.set(from, page);
+      if (isComplete(page)) completePages.set(from, page);
     }
     pages.push(page);
     from = page.next_step;
   }
   // When all pages were known, time has gone on all the same.
   newest ??= await admin.invocations.timeline(id, { fromStep: pages.at(-1)?.steps.at(-1)?.index ?? 0, signal });
-  return readLife(pages, newest);
+  return readTimeline(pages, newest);
 }
 
 /** A full page whose steps are all done. */
-function isSettled({ next_step, steps }: TimelineView): boolean {
+function isComplete({ next_step, steps }: TimelineView): boolean {
   return next_step !== null && steps.every(({ result }) => result !== "pending");
 }
 
 /** Lives of those that are unfolded. */
-export function useChildren(ids: readonly string[]): ReadonlyMap<string, Child> {
+export function useChildren(ids: readonly string[]): ReadonlyMap<string, TimelineChild> {
   const { key, admin } = useEnvironment();
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: [key, "invocation", "timeline", id, 1],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) => askLife(admin, id, 1, new Map(), signal),
-      refetchInterval: ({ state }: { readonly state: { readonly data: Life | undefined; readonly error: Error | null } }) =>
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) => fetchTimeline(admin, id, 1, new Map(), signal),
+      refetchInterval: ({ state }: { readonly state: { readonly data: InvocationTimeline | undefined; readonly error: Error | null } }) =>
         state.data?.isDone === true || isGone(state.error) ? (false as const) : WATCH_MS,
     })),
     combine: (results) => new Map(results.map((result, index) => [ids[index] ?? "", childOf(result)])),
   });
 }
 
-function childOf({ data, error }: UseQueryResult<Life>): Child {
-  if (data !== undefined) return { kind: "life", life: data };
+function childOf({ data, error }: UseQueryResult<InvocationTimeline>): TimelineChild {
+  if (data !== undefined) return { kind: "life", timeline: data };
   if (error === null) return { kind: "loading" };
   return {
     kind: "failed",
@@ -126,7 +126,7 @@ export function useEvents(id: string, signature: string): UseQueryResult<readonl
   const statement =
     `SELECT appended_at, event_type, event_json FROM sys_journal_events WHERE id = ${sqlText(id)} ` +
     `ORDER BY appended_at LIMIT ${EVENTS_MAX}`;
-  return useAsk(["invocation", "events", id, signature], async ({ admin }, signal) => {
+  return useRequest(["invocation", "events", id, signature], async ({ admin }, signal) => {
     const rows = await admin.sql.query(statement, { signal });
     return rows.map(eventOf).filter((event) => event !== undefined);
   });
@@ -134,7 +134,7 @@ export function useEvents(id: string, signature: string): UseQueryResult<readonl
 
 /** Steps with the beginnings of their values, from a journal index on; asked again when `signature` changes. */
 export function usePayloads(id: string, from: number, signature: string): UseQueryResult<TimelineView> {
-  return useAsk(["invocation", "payloads", id, from, signature], ({ admin }, signal) =>
+  return useRequest(["invocation", "payloads", id, from, signature], ({ admin }, signal) =>
     admin.invocations.timeline(id, { payloads: true, fromStep: from, signal }),
   );
 }
@@ -165,14 +165,14 @@ export async function loadValue(
   return entryValueOf(textIn(await admin.sql.query(statement, { signal })));
 }
 
-function textIn(rows: readonly Row[]): string {
+function textIn(rows: readonly SqlRow[]): string {
   const text = rows[0]?.["entry_json"];
   if (typeof text !== "string") throw new Error("The entry is no longer in the journal, or cannot be decoded.");
   return text;
 }
 
 export function useValue(id: string, index: number, of: ValueOf, isOff: boolean, signature: string): UseQueryResult<EntryValue> {
-  return useAsk(
+  return useRequest(
     ["invocation", "value", id, index, of, signature],
     ({ admin }, signal) => loadValue(admin, id, index, of, signal),
     { isOff },

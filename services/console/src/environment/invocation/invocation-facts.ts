@@ -1,8 +1,8 @@
 /** Why: one row of `sys_invocation` as the head of its page says it. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { type FailureParts, partsOf } from "./failure-text.js";
 
-export interface InvocationFacts {
+export interface InvocationSummary {
   readonly id: string;
   readonly target: string;
   readonly service: string;
@@ -41,7 +41,7 @@ export interface InvocationFacts {
   readonly lastFailure: (FailureParts & { readonly code: string | undefined; readonly step: string | undefined }) | undefined;
 }
 
-export function factsOf(row: Row): InvocationFacts {
+export function factsOf(row: SqlRow): InvocationSummary {
   const text = (column: string) => (typeof row[column] === "string" && row[column] !== "" ? (row[column] as string) : undefined);
   const number = (column: string) => (typeof row[column] === "number" ? (row[column] as number) : undefined);
   const failure = text("last_failure");
@@ -84,17 +84,17 @@ export function factsOf(row: Row): InvocationFacts {
   };
 }
 
-function relatedStep(row: Row): string | undefined {
+function relatedStep(row: SqlRow): string | undefined {
   const index = row["last_failure_related_command_index"];
   const name = row["last_failure_related_command_name"];
   const type = row["last_failure_related_command_type"];
-  const words = [
+  const parts = [
     typeof type === "string" ? type : undefined,
     typeof name === "string" && name !== "" ? `'${name}'` : undefined,
     typeof index === "number" ? `(command ${index})` : undefined,
   ];
-  const known = words.filter((word) => word !== undefined);
-  return known.length === 0 ? undefined : known.join(" ");
+  const definedParts = parts.filter((part) => part !== undefined);
+  return definedParts.length === 0 ? undefined : definedParts.join(" ");
 }
 
 /** `PT86400S`, `P1DT2H3M4.5S` in milliseconds; undefined for anything else. */

@@ -10,8 +10,8 @@ import { ExplanationPanel } from "./explanation-panel.js";
 import { Failures } from "./failures.js";
 import { HeadFacts } from "./head.js";
 import { InputOutput } from "./input-output.js";
-import { isGone, useExplanation, useInvocation, useLife } from "./invocation-data.js";
-import type { InvocationFacts } from "./invocation-facts.js";
+import { isGone, useExplanation, useInvocation, useTimeline } from "./invocation-data.js";
+import type { InvocationSummary } from "./invocation-facts.js";
 import { Journal } from "./journal.js";
 import { StepDetails } from "./step-details.js";
 import { Timeline } from "./timeline.js";
@@ -34,14 +34,14 @@ function OneInvocation({ id }: { readonly id: string }) {
     );
   }
   return (
-    <Known
+    <LoadedInvocation
       facts={query.data}
       problem={query.isError ? <ProblemNote cause={query.error} title="This page is out of date." onRetry={again} /> : undefined}
     />
   );
 }
 
-function Known({ facts, problem }: { readonly facts: InvocationFacts; readonly problem: React.ReactNode }) {
+function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummary; readonly problem: React.ReactNode }) {
   const { id, target, status, result, completionFailure, isWorkflow, journalSize } = facts;
   const [crash, setCrash] = useState<Crash>();
   const { actions, dialogs } = useInvocationActions({ id, target, facts: { status, isWorkflow, journalSize } });
@@ -91,10 +91,10 @@ interface TimelineSectionProps {
 
 function TimelineSection({ id, crash, actions, explanation }: TimelineSectionProps) {
   const [search, setSearch] = useSearchParams();
-  const { data: life } = useLife(id);
+  const { data: timeline } = useTimeline(id);
   const chosen = search.get("step");
   const index = chosen === null ? undefined : Number(chosen);
-  const step = life?.steps.find((each) => each.index === index);
+  const step = timeline?.steps.find((each) => each.index === index);
   const choose = (next: number | undefined) =>
     setSearch((now) => {
       const search = new URLSearchParams(now);
@@ -106,15 +106,15 @@ function TimelineSection({ id, crash, actions, explanation }: TimelineSectionPro
     <>
       <Section title="Timeline">
         <Timeline id={id} step={step?.index} onStep={choose} crash={crash} explanation={explanation} />
-        {life !== undefined && step !== undefined && (
-          <StepDetails key={step.index} life={life} step={step} actions={actions} onClose={() => choose(undefined)} />
+        {timeline !== undefined && step !== undefined && (
+          <StepDetails key={step.index} timeline={timeline} step={step} actions={actions} onClose={() => choose(undefined)} />
         )}
       </Section>
-      {life !== undefined && (
+      {timeline !== undefined && (
         <>
-          <InputOutput life={life} />
-          <Failures life={life} />
-          <Journal life={life} actions={actions} />
+          <InputOutput timeline={timeline} />
+          <Failures timeline={timeline} />
+          <Journal timeline={timeline} actions={actions} />
         </>
       )}
     </>

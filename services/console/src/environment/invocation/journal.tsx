@@ -4,7 +4,7 @@ import { Link, useSearchParams } from "wouter";
 import { Button, Cell, durationText, Empty, Icon, Loaded, Section } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
 import { usePayloads } from "./invocation-data.js";
-import { type Life, lengthOf, readLife, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
+import { type InvocationTimeline, lengthOf, readTimeline, resultLabel, type TimelineStep, stepKind, stepName } from "./life.js";
 import { JOURNAL_ROWS_MAX } from "./limits.js";
 import { RawJournal } from "./raw-journal.js";
 import { RestartFrom, StepValues } from "./step-details.js";
@@ -12,7 +12,7 @@ import { inOneLine, valueOfPayload } from "./value-text.js";
 
 const PREVIEW_CHARS = 80;
 
-export function Journal({ life, actions }: { readonly life: Life; readonly actions: InvocationActions }) {
+export function Journal({ timeline, actions }: { readonly timeline: InvocationTimeline; readonly actions: InvocationActions }) {
   const [search, setSearch] = useSearchParams();
   const from = Math.max(0, Number.parseInt(search.get("entries") ?? "0", 10) || 0);
   const isRaw = search.get("journal") === "raw";
@@ -38,10 +38,10 @@ export function Journal({ life, actions }: { readonly life: Life; readonly actio
       }
     >
       {isRaw ? (
-        <RawJournal id={life.id} from={from} signature={signatureOf(life)} />
+        <RawJournal id={timeline.id} from={from} signature={signatureOf(timeline)} />
       ) : (
         <Steps
-          life={life}
+          timeline={timeline}
           from={from}
           actions={actions}
           onFrom={(index) => change("entries", index === 0 ? undefined : String(index))}
@@ -52,35 +52,35 @@ export function Journal({ life, actions }: { readonly life: Life; readonly actio
 }
 
 /** Changes when a step came or got its result. */
-function signatureOf({ steps, isDone, status }: Life): string {
+function signatureOf({ steps, isDone, status }: InvocationTimeline): string {
   return `${steps.length} ${steps.filter(({ result }) => result === "pending").length} ${isDone} ${status}`;
 }
 
 interface StepsProps {
-  readonly life: Life;
+  readonly timeline: InvocationTimeline;
   readonly from: number;
   readonly actions: InvocationActions;
   readonly onFrom: (index: number) => void;
 }
 
-function Steps({ life, from, actions, onFrom }: StepsProps) {
-  const query = usePayloads(life.id, from, signatureOf(life));
+function Steps({ timeline, from, actions, onFrom }: StepsProps) {
+  const query = usePayloads(timeline.id, from, signatureOf(timeline));
   return (
     <Loaded query={query}>
       {(view) => {
-        const { steps, nextStep } = readLife([view], view);
+        const { steps, nextStep } = readTimeline([view], view);
         const shown = steps.slice(0, JOURNAL_ROWS_MAX);
         const next = steps[JOURNAL_ROWS_MAX]?.index ?? nextStep;
         if (shown.length === 0) {
           return (
             <Empty title={from === 0 ? "The journal is empty" : "No further entries"}>
-              <p>{life.isDone ? "The journal was deleted or not retained." : "Entries appear as the handler runs."}</p>
+              <p>{timeline.isDone ? "The journal was deleted or not retained." : "Entries appear as the handler runs."}</p>
             </Empty>
           );
         }
         return (
           <>
-            <StepTable life={life} steps={shown} actions={actions} />
+            <StepTable timeline={timeline} steps={shown} actions={actions} />
             {(from > 0 || next !== undefined) && (
               <div className="row">
                 <Button isSmall forbidden={from === 0 ? "This is the first page." : undefined} onClick={() => onFrom(0)}>
@@ -103,12 +103,12 @@ function Steps({ life, from, actions, onFrom }: StepsProps) {
 }
 
 interface StepTableProps {
-  readonly life: Life;
-  readonly steps: readonly StepSpan[];
+  readonly timeline: InvocationTimeline;
+  readonly steps: readonly TimelineStep[];
   readonly actions: InvocationActions;
 }
 
-function StepTable({ life, steps, actions }: StepTableProps) {
+function StepTable({ timeline, steps, actions }: StepTableProps) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const toggle = (index: number) =>
     setOpen((now) => {
@@ -142,7 +142,7 @@ function StepTable({ life, steps, actions }: StepTableProps) {
         <tbody>
           {steps.map((step) => (
             <Fragment key={step.index}>
-              <StepLine life={life} step={step} isOpen={open.has(step.index)} onToggle={() => toggle(step.index)} />
+              <StepLine timeline={timeline} step={step} isOpen={open.has(step.index)} onToggle={() => toggle(step.index)} />
               {open.has(step.index) && (
                 <tr className="inv-journal__more">
                   <td colSpan={7}>
@@ -152,7 +152,7 @@ function StepTable({ life, steps, actions }: StepTableProps) {
                           {step.view.failure.code}: {step.view.failure.message}
                         </p>
                       )}
-                      <StepValues id={life.id} step={step} />
+                      <StepValues id={timeline.id} step={step} />
                       <div className="row">
                         <RestartFrom step={step} actions={actions} />
                       </div>
@@ -169,13 +169,13 @@ function StepTable({ life, steps, actions }: StepTableProps) {
 }
 
 interface StepLineProps {
-  readonly life: Life;
-  readonly step: StepSpan;
+  readonly timeline: InvocationTimeline;
+  readonly step: TimelineStep;
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }
 
-function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
+function StepLine({ timeline, step, isOpen, onToggle }: StepLineProps) {
   const { view, index, result } = step;
   return (
     <tr id={`entry-${index}`}>
@@ -198,19 +198,19 @@ function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
           <span className="code">{preview(view.result_payload) || <span className="inv-done">done</span>}</span>
         ) : (
           <span className={result === "failure" ? "inv-failed" : "quiet"}>
-            {resultWord(result)}
+            {resultLabel(result)}
             {view.failure === null ? "" : `: ${view.failure.message}`}
           </span>
         )}
       </Cell>
       <Cell column="Offset" isNumber>
-        <span className="nowrap">{durationText(step.fromMs - life.span.fromMs)}</span>
+        <span className="nowrap">{durationText(step.fromMs - timeline.span.fromMs)}</span>
       </Cell>
       <Cell column="Duration" isNumber>
         <span className="nowrap">{result === "pending" ? "…" : durationText(lengthOf(step))}</span>
       </Cell>
       <Cell>
-        <Button isSmall look="bare" aria-expanded={isOpen} aria-label={`Details of entry ${index}`} onClick={onToggle}>
+        <Button isSmall appearance="bare" aria-expanded={isOpen} aria-label={`Details of entry ${index}`} onClick={onToggle}>
           <Icon name={isOpen ? "fold-open" : "fold-closed"} />
         </Button>
       </Cell>
@@ -218,6 +218,6 @@ function StepLine({ life, step, isOpen, onToggle }: StepLineProps) {
   );
 }
 
-function preview(payload: StepSpan["view"]["payload"]): string {
+function preview(payload: TimelineStep["view"]["payload"]): string {
   return payload === null || payload === undefined ? "" : inOneLine(valueOfPayload(payload), PREVIEW_CHARS);
 }

@@ -5,7 +5,7 @@
 import type { AttemptView, StepView, TimelineView } from "@perdure/admin-client";
 import { durationText } from "../../kit/time-text.js";
 
-export interface Span {
+export interface TimeSpan {
   readonly fromMs: number;
   /** Not before `fromMs`. */
   readonly toMs: number;
@@ -14,7 +14,7 @@ export interface Span {
 /** `unknown`: the server said nothing about this time. */
 export type PhaseName = "delayed" | "queued" | "running" | "suspended" | "backing_off" | "paused" | "unknown";
 
-export interface PhaseSpan extends Span {
+export interface TimelinePhase extends TimeSpan {
   readonly phase: PhaseName;
   readonly waitsFor: string | undefined;
   readonly isInferred: boolean;
@@ -27,7 +27,7 @@ export interface PhaseSum {
   readonly share: number;
 }
 
-export interface AttemptSpan extends Span {
+export interface TimelineAttempt extends TimeSpan {
   readonly number: number;
   readonly outcome: string;
   readonly isRunning: boolean;
@@ -37,25 +37,25 @@ export interface AttemptSpan extends Span {
   readonly failure: AttemptView["failure"];
 }
 
-export interface StepSpan extends Span {
+export interface TimelineStep extends TimeSpan {
   readonly index: number;
   readonly result: StepView["result"];
   readonly view: StepView;
 }
 
-export interface Life {
+export interface InvocationTimeline {
   readonly id: string;
   readonly target: string;
   readonly status: string;
   /** From its creation to its end, or to now. */
-  readonly span: Span;
+  readonly span: TimeSpan;
   readonly isDone: boolean;
   /** In order, without gaps and overlaps, together exactly `span`. */
-  readonly phases: readonly PhaseSpan[];
+  readonly phases: readonly TimelinePhase[];
   /** In the order of a life; they add up to the length of `span`. Phases that did not occur are left out. */
   readonly sums: readonly PhaseSum[];
-  readonly attempts: readonly AttemptSpan[];
-  readonly steps: readonly StepSpan[];
+  readonly attempts: readonly TimelineAttempt[];
+  readonly steps: readonly TimelineStep[];
   /** Journal index of the first step that was not read yet. */
   readonly nextStep: number | undefined;
   readonly areAttemptsMissing: boolean;
@@ -63,10 +63,10 @@ export interface Life {
 }
 
 const PHASES: readonly PhaseName[] = ["delayed", "queued", "running", "suspended", "backing_off", "paused", "unknown"];
-const KNOWN: ReadonlySet<string> = new Set(PHASES);
+const PHASE_NAMES: ReadonlySet<string> = new Set(PHASES);
 
 /** Pages of one timeline, the one with the first steps first; at least one. What is not about steps is taken from `newest`. */
-export function readLife(pages: readonly TimelineView[], newest: TimelineView): Life {
+export function readTimeline(pages: readonly TimelineView[], newest: TimelineView): InvocationTimeline {
   const fromMs = momentMs(newest.from);
   const isDone = newest.completed_at !== null;
   const span = { fromMs, toMs: Math.max(fromMs, momentMs(newest.completed_at ?? newest.to)) };
@@ -92,18 +92,18 @@ export function momentMs(text: string): number {
   return Date.parse(text.replace(/(\.\d{3})\d+/, "$1"));
 }
 
-export function lengthOf({ fromMs, toMs }: Span): number {
+export function lengthOf({ fromMs, toMs }: TimeSpan): number {
   return toMs - fromMs;
 }
 
 /** What of `span` lies within `bounds`; of no length at the nearer end when nothing does. */
-export function clipped(span: Span, bounds: Span): Span {
+export function clipped(span: TimeSpan, bounds: TimeSpan): TimeSpan {
   const fromMs = Math.min(Math.max(span.fromMs, bounds.fromMs), bounds.toMs);
   return { fromMs, toMs: Math.min(Math.max(span.toMs, fromMs), bounds.toMs) };
 }
 
-function wholePhases(views: TimelineView["phases"], span: Span): PhaseSpan[] {
-  const phases: PhaseSpan[] = [];
+function wholePhases(views: TimelineView["phases"], span: TimeSpan): TimelinePhase[] {
+  const phases: TimelinePhase[] = [];
   let cursor = span.fromMs;
   const lay = (toMs: number, phase: PhaseName, waitsFor: string | undefined, isInferred: boolean) => {
     if (toMs <= cursor) return;
@@ -115,14 +115,14 @@ function wholePhases(views: TimelineView["phases"], span: Span): PhaseSpan[] {
     if (view.phase === "completed") continue;
     const { fromMs, toMs } = clipped({ fromMs: momentMs(view.from), toMs: momentMs(view.to) }, span);
     lay(fromMs, "unknown", undefined, true);
-    const phase = KNOWN.has(view.phase) ? (view.phase as PhaseName) : "unknown";
+    const phase = PHASE_NAMES.has(view.phase) ? (view.phase as PhaseName) : "unknown";
     lay(toMs, phase, view.waits_for ?? undefined, view.inferred);
   }
   lay(span.toMs, "unknown", undefined, true);
   return phases;
 }
 
-function sumsOf(phases: readonly PhaseSpan[], span: Span): PhaseSum[] {
+function sumsOf(phases: readonly TimelinePhase[], span: TimeSpan): PhaseSum[] {
   const whole = lengthOf(span);
   const totals = new Map<PhaseName, number>();
   for (const phase of phases) totals.set(phase.phase, (totals.get(phase.phase) ?? 0) + lengthOf(phase));
@@ -132,7 +132,7 @@ function sumsOf(phases: readonly PhaseSpan[], span: Span): PhaseSum[] {
   });
 }
 
-function attemptSpan(view: AttemptView, span: Span): AttemptSpan {
+function attemptSpan(view: AttemptView, span: TimeSpan): TimelineAttempt {
   const toMs = view.to === null ? span.toMs : momentMs(view.to);
   const fromMs = view.from === null ? toMs : momentMs(view.from);
   return {
@@ -146,21 +146,21 @@ function attemptSpan(view: AttemptView, span: Span): AttemptSpan {
   };
 }
 
-function stepSpan(view: StepView, span: Span): StepSpan {
+function stepSpan(view: StepView, span: TimeSpan): TimelineStep {
   const fromMs = momentMs(view.from);
   const toMs = view.to === null ? span.toMs : momentMs(view.to);
   return { ...clipped({ fromMs, toMs }, span), index: view.index, result: view.result, view };
 }
 
 /** The journal entry of a command that is known by its number among commands; undefined when its page was not read. */
-export function entryOfCommand({ steps }: Life, command: number): number | undefined {
+export function entryOfCommand({ steps }: InvocationTimeline, command: number): number | undefined {
   // Signals are steps without a command.
   return steps.filter(({ view }) => view.type !== "Signal")[command]?.index;
 }
 
 // ── words ────────────────────────────────────────────────────────────────────────────────────────
 
-const PHASE_WORDS: Readonly<Record<PhaseName, string>> = {
+const PHASE_LABELS: Readonly<Record<PhaseName, string>> = {
   delayed: "delayed",
   queued: "waiting",
   running: "running",
@@ -170,11 +170,11 @@ const PHASE_WORDS: Readonly<Record<PhaseName, string>> = {
   unknown: "unknown",
 };
 
-export function phaseWord(phase: PhaseName): string {
-  return PHASE_WORDS[phase];
+export function phaseLabel(phase: PhaseName): string {
+  return PHASE_LABELS[phase];
 }
 
-const WAIT_WORDS: Readonly<Record<string, string>> = {
+const WAIT_LABELS: Readonly<Record<string, string>> = {
   start_time: "for its start time",
   delivery: "to be delivered",
   lock: "for its object",
@@ -184,10 +184,10 @@ const WAIT_WORDS: Readonly<Record<string, string>> = {
   resume: "to be resumed",
 };
 
-export function phaseText(phase: PhaseSpan): string {
-  const waits = phase.waitsFor === undefined ? undefined : WAIT_WORDS[phase.waitsFor];
-  const words = waits === undefined ? phaseWord(phase.phase) : `${phaseWord(phase.phase)} ${waits}`;
-  return `${words}, ${durationText(lengthOf(phase))}${phase.isInferred ? " (about)" : ""}`;
+export function phaseText(phase: TimelinePhase): string {
+  const waits = phase.waitsFor === undefined ? undefined : WAIT_LABELS[phase.waitsFor];
+  const text = waits === undefined ? phaseLabel(phase.phase) : `${phaseLabel(phase.phase)} ${waits}`;
+  return `${text}, ${durationText(lengthOf(phase))}${phase.isInferred ? " (about)" : ""}`;
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -199,7 +199,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   interrupted: "aborted",
 };
 
-export function attemptText(attempt: AttemptSpan): string {
+export function attemptText(attempt: TimelineAttempt): string {
   const outcome = OUTCOMES[attempt.outcome] ?? attempt.outcome;
   const lasted = attempt.isStartUnknown ? "start unknown" : durationText(lengthOf(attempt));
   const failure = attempt.failure === null ? "" : `: ${attempt.failure.message}`;
@@ -246,14 +246,14 @@ const RESULTS: Readonly<Record<StepView["result"], string>> = {
   failure: "failed",
 };
 
-export function resultWord(result: StepView["result"]): string {
+export function resultLabel(result: StepView["result"]): string {
   return RESULTS[result];
 }
 
 /** `run 'pack it', 120 ms, succeeded` */
-export function stepText(step: StepSpan): string {
+export function stepText(step: TimelineStep): string {
   const name = stepName(step.view);
   const failure = step.view.failure === null ? "" : `: ${step.view.failure.message}`;
-  const words = `${stepKind(step.view.type)}${name === "" ? "" : ` '${name}'`}`;
-  return `${words}, ${durationText(lengthOf(step))}, ${resultWord(step.result)}${failure}`;
+  const text = `${stepKind(step.view.type)}${name === "" ? "" : ` '${name}'`}`;
+  return `${text}, ${durationText(lengthOf(step))}, ${resultLabel(step.result)}${failure}`;
 }

@@ -1,5 +1,5 @@
 /** Why: of a run of thousands of steps the chart shows a few; the minimap shows where they are in the whole, and where much happened. Pure. */
-import { clipped, type Life, lengthOf, type Span } from "./life.js";
+import { clipped, type InvocationTimeline, lengthOf, type TimeSpan } from "./life.js";
 import { MINIMAP_BARS } from "./limits.js";
 
 export interface MinimapBar {
@@ -9,7 +9,7 @@ export interface MinimapBar {
 }
 
 /** As many as `MINIMAP_BARS`, of equal time. */
-export function minimapBars({ span, steps }: Life): readonly MinimapBar[] {
+export function minimapBars({ span, steps }: InvocationTimeline): readonly MinimapBar[] {
   const whole = Math.max(1, lengthOf(span));
   const bars = Array.from({ length: MINIMAP_BARS }, () => ({ count: 0, hasFailure: false }));
   for (const step of steps) {
@@ -23,7 +23,7 @@ export function minimapBars({ span, steps }: Life): readonly MinimapBar[] {
 }
 
 /** The window moved so that its middle is at `part` of the whole, within the whole. */
-export function centredAt(window: Span, whole: Span, part: number): Span {
+export function centredAt(window: TimeSpan, whole: TimeSpan, part: number): TimeSpan {
   const length = lengthOf(window);
   const middle = whole.fromMs + lengthOf(whole) * part;
   const fromMs = Math.min(Math.max(middle - length / 2, whole.fromMs), whole.toMs - length);

@@ -1,21 +1,21 @@
 /** Why: the way around in a long timeline: a mouse draws the time to look at, or moves the window; keys do the same in the chart below. */
 import { type PointerEvent, useMemo, useRef } from "react";
-import { type Life, lengthOf, type Span } from "./life.js";
+import { type InvocationTimeline, lengthOf, type TimeSpan } from "./life.js";
 import { centredAt, minimapBars } from "./minimap-layout.js";
 import { placeOf, selected } from "./timeline-layout.js";
 
 export interface MinimapProps {
-  readonly life: Life;
+  readonly timeline: InvocationTimeline;
   /** What the chart shows; undefined: everything. */
-  readonly window: Span | undefined;
-  readonly onWindow: (window: Span | undefined) => void;
+  readonly window: TimeSpan | undefined;
+  readonly onWindow: (window: TimeSpan | undefined) => void;
 }
 
-export function Minimap({ life, window, onWindow }: MinimapProps) {
-  const { span } = life;
-  const bars = useMemo(() => minimapBars(life), [life]);
+export function Minimap({ timeline, window, onWindow }: MinimapProps) {
+  const { span } = timeline;
+  const bars = useMemo(() => minimapBars(timeline), [timeline]);
   /** Where the pointer went down: of a range that is drawn, or of the window that is moved. */
-  const grip = useRef<{ readonly part: number; readonly moved: Span | undefined }>(undefined);
+  const grip = useRef<{ readonly part: number; readonly moved: TimeSpan | undefined }>(undefined);
   const place = window === undefined ? undefined : placeOf(window, span);
   const partOf = (event: PointerEvent<HTMLElement>): number => {
     const box = event.currentTarget.getBoundingClientRect();

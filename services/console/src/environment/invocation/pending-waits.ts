@@ -4,10 +4,10 @@
  */
 import type { ExplanationView } from "@perdure/admin-client";
 import { isRecord } from "../../kit/problem-text.js";
-import { type Life, momentMs, type Span } from "./life.js";
+import { type InvocationTimeline, momentMs, type TimeSpan } from "./life.js";
 import { WAITS_SHOWN_MAX } from "./limits.js";
 
-export interface PendingWait extends Span {
+export interface PendingWait extends TimeSpan {
   readonly kind: "awakeable" | "signal" | "retry";
   /** Id of the awakeable, name of the signal, number of the attempt. */
   readonly name: string;
@@ -16,29 +16,29 @@ export interface PendingWait extends Span {
 }
 
 /** Rows for what the invocation awaits and what no step shows. */
-export function pendingWaitsOf(explanation: ExplanationView, life: Life): readonly PendingWait[] {
-  if (life.isDone) return [];
+export function pendingWaitsOf(explanation: ExplanationView, timeline: InvocationTimeline): readonly PendingWait[] {
+  if (timeline.isDone) return [];
   const { waits_for: wait } = explanation;
   const span = {
-    fromMs: Math.min(life.span.toMs, Math.max(life.span.fromMs, momentMs(explanation.since))),
-    toMs: life.span.toMs,
+    fromMs: Math.min(timeline.span.toMs, Math.max(timeline.span.fromMs, momentMs(explanation.since))),
+    toMs: timeline.span.toMs,
   };
   if (wait.kind === "retry") return [{ ...span, ...retryOf(wait, momentMs(explanation.at)) }];
   const leaves = [...leavesOf(wait["awaiting"]), ...leavesOf({ of: wait["open"] })];
-  const known = new Set<string>();
+  const uniqueKeys = new Set<string>();
   const waits: PendingWait[] = [];
   for (const leaf of leaves) {
     const kind = leaf["kind"];
     if (kind !== "awakeable" && kind !== "signal") continue;
     const name = String(leaf[kind === "awakeable" ? "id" : "name"] ?? "");
-    if (known.has(`${kind} ${name}`) || waits.length >= WAITS_SHOWN_MAX) continue;
-    known.add(`${kind} ${name}`);
+    if (uniqueKeys.has(`${kind} ${name}`) || waits.length >= WAITS_SHOWN_MAX) continue;
+    uniqueKeys.add(`${kind} ${name}`);
     waits.push({ ...span, kind, name, startsInMs: undefined });
   }
   return waits;
 }
 
-function retryOf(wait: Readonly<Record<string, unknown>>, nowMs: number): Omit<PendingWait, keyof Span> {
+function retryOf(wait: Readonly<Record<string, unknown>>, nowMs: number): Omit<PendingWait, keyof TimeSpan> {
   const { attempts, next_at: nextAt } = wait;
   return {
     kind: "retry",

@@ -13,7 +13,7 @@ test.each([
   ["It has waited for 340ms for its invoker", "It has waited for 340 ms for its invoker"],
   ["failed with [500] 'timeout of 10s'; for 5m", "failed with [500] 'timeout of 10s'; for 5 min"],
   ["waits for 3 others in A/5m-key", "waits for 3 others in A/5m-key"],
-])("%j reads %j", (text, words) => expect(textOf(text)).toBe(words));
+])("%j reads %j", (text, expected) => expect(textOf(text)).toBe(expected));
 
 test("times keep their moment and lose their milliseconds", () => {
   const [, time] = proseParts("at 2026-11-23T17:48:13.438Z");

@@ -10,7 +10,7 @@ export type ProsePart =
 
 const TIME = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 const DURATION = String.raw`\d+(?:ms|[dhms])(?: \d+(?:ms|[dhms]))*`;
-const TOLD = new RegExp(String.raw`(\b(?:for|in) )(${DURATION})(?![\w-])|(?<![\w.-])(${DURATION})( ago\b)`, "g");
+const DURATION_IN_PROSE = new RegExp(String.raw`(\b(?:for|in) )(${DURATION})(?![\w-])|(?<![\w.-])(${DURATION})( ago\b)`, "g");
 const UNIT_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
 export function proseParts(text: string): readonly ProsePart[] {
@@ -26,13 +26,13 @@ export function proseParts(text: string): readonly ProsePart[] {
 }
 
 function withDurations(text: string): string {
-  return text.replaceAll(TOLD, (_, before?: string, after?: string, past?: string, ago?: string) =>
-    past === undefined ? `${before}${wordsOf(after ?? "")}` : `${wordsOf(past)}${ago}`,
+  return text.replaceAll(DURATION_IN_PROSE, (_, before?: string, after?: string, past?: string, ago?: string) =>
+    past === undefined ? `${before}${proseDuration(after ?? "")}` : `${proseDuration(past)}${ago}`,
   );
 }
 
 /** `6m 23s` → `6 min 23 s` */
-function wordsOf(duration: string): string {
+function proseDuration(duration: string): string {
   const ms = duration.split(" ").reduce((sum, part) => {
     const [, count, unit = ""] = /^(\d+)(\w+)$/.exec(part) ?? [];
     return sum + Number(count) * (UNIT_MS[unit] ?? 0);

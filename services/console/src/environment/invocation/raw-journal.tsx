@@ -1,9 +1,9 @@
 /** Why: when somebody must know what is really stored, entry by entry, notifications too, bytes as they are. */
-import { type Row, sqlText } from "@perdure/admin-client";
+import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { Button, CopyButton, Empty, Loaded, Moment, ProblemNote, Table } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { RAW_ENTRIES_MAX } from "./limits.js";
 import { sizeText } from "./value-text.js";
 
@@ -19,7 +19,7 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
   const statement =
     `SELECT "index", entry_type, name, raw_length, appended_at, entry_lite_json FROM sys_journal ` +
     `WHERE id = ${sqlText(id)} AND "index" >= ${from} ORDER BY "index" LIMIT ${RAW_ENTRIES_MAX + 1}`;
-  const query = useAsk(["invocation", "raw", statement, signature], ({ admin }, signal) =>
+  const query = useRequest(["invocation", "raw", statement, signature], ({ admin }, signal) =>
     admin.sql.query(statement, { signal }),
   );
   const go = (index: number) =>
@@ -76,18 +76,18 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
 }
 
 /** Digits of megabytes are for whoever asks for them. */
-function RawBytes({ id, row }: { readonly id: string; readonly row: Row }) {
+function RawBytes({ id, row }: { readonly id: string; readonly row: SqlRow }) {
   const index = Number(row["index"]);
-  const [isWanted, setWanted] = useState(false);
+  const [isRequested, setRequested] = useState(false);
   const statement = `SELECT raw FROM sys_journal WHERE id = ${sqlText(id)} AND "index" = ${index}`;
-  const { data, error, refetch } = useAsk(
+  const { data, error, refetch } = useRequest(
     ["invocation", "bytes", statement],
     ({ admin }, signal) => admin.sql.query(statement, { signal }),
-    { isOff: !isWanted },
+    { isOff: !isRequested },
   );
-  if (!isWanted) {
+  if (!isRequested) {
     return (
-      <Button isSmall look="bare" aria-label={`Show the bytes of entry ${index}`} onClick={() => setWanted(true)}>
+      <Button isSmall appearance="bare" aria-label={`Show the bytes of entry ${index}`} onClick={() => setRequested(true)}>
         Show
       </Button>
     );

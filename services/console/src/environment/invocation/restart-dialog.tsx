@@ -3,8 +3,8 @@ import { useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
 import { useChange } from "../ask.js";
 import { DeploymentChoice } from "./deployment-choice.js";
-import { useLife } from "./invocation-data.js";
-import { type Life, type StepSpan, stepKind, stepName } from "./life.js";
+import { useTimeline } from "./invocation-data.js";
+import { type InvocationTimeline, type TimelineStep, stepKind, stepName } from "./life.js";
 import { JOURNAL_ROWS_MAX } from "./limits.js";
 
 export interface RestartDialogProps {
@@ -19,7 +19,7 @@ export interface RestartDialogProps {
 export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }: RestartDialogProps) {
   const [from, setFrom] = useState(chosen);
   const [deployment, setDeployment] = useState("latest");
-  const { data: life } = useLife(id);
+  const { data: timeline } = useTimeline(id);
   const restart = useChange(({ admin }) => admin.invocations.restart(id, { from, deployment }), {
     done: () => "Restarted as a new invocation",
     onDone: onRestarted,
@@ -30,17 +30,17 @@ export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }
         <ChoiceField
           label="Start from"
           value={String(from)}
-          choices={choicesOf(life, from)}
+          choices={choicesOf(timeline, from)}
           onChange={(value) => setFrom(Number(value))}
         />
         <p className="small" aria-live="polite">
-          {keptText(life, from)}
+          {keptText(timeline, from)}
         </p>
         <DeploymentChoice value={deployment} onChange={setDeployment} keepLabel="The deployment of this invocation" />
         {restart.isError && <ProblemNote cause={restart.error} title="The invocation was not restarted." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" isBusy={restart.isPending} onClick={() => restart.mutate()}>
+          <Button appearance="primary" isBusy={restart.isPending} onClick={() => restart.mutate()}>
             Restart as new
           </Button>
         </DialogActions>
@@ -50,8 +50,8 @@ export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }
 }
 
 /** The input, and the first steps; one that was chosen elsewhere is there too. */
-function choicesOf(life: Life | undefined, from: number) {
-  const steps = keepable(life).filter((step, order) => order < JOURNAL_ROWS_MAX || step.index === from);
+function choicesOf(timeline: InvocationTimeline | undefined, from: number) {
+  const steps = keepable(timeline).filter((step, order) => order < JOURNAL_ROWS_MAX || step.index === from);
   const choices = [
     { value: "0", label: "From the beginning" },
     ...steps.map((step) => ({ value: String(step.index), label: labelOf(step) })),
@@ -61,19 +61,19 @@ function choicesOf(life: Life | undefined, from: number) {
     : [...choices, { value: String(from), label: `After entry ${from}` }];
 }
 
-function labelOf({ index, view }: StepSpan): string {
+function labelOf({ index, view }: TimelineStep): string {
   const name = stepName(view);
   return `After ${index}: ${stepKind(view.type)}${name === "" ? "" : ` ${name}`}`;
 }
 
 /** An output that is kept leaves nothing to do. */
-function keepable(life: Life | undefined): readonly StepSpan[] {
-  return (life?.steps ?? []).filter(({ view, index }) => index > 0 && view.type !== "Output" && view.type !== "Signal");
+function keepable(timeline: InvocationTimeline | undefined): readonly TimelineStep[] {
+  return (timeline?.steps ?? []).filter(({ view, index }) => index > 0 && view.type !== "Output" && view.type !== "Signal");
 }
 
-function keptText(life: Life | undefined, from: number): string {
+function keptText(timeline: InvocationTimeline | undefined, from: number): string {
   if (from === 0) return "The new invocation gets the same input and runs every step again. This invocation stays unchanged.";
-  const kept = keepable(life).filter(({ index }) => index <= from).length;
+  const kept = keepable(timeline).filter(({ index }) => index <= from).length;
   const steps = kept === 1 ? "1 step" : `${kept} steps`;
   return `The new invocation keeps the input and the first ${steps} with their results; all later steps run again. This invocation stays unchanged.`;
 }

@@ -29,7 +29,7 @@ export function ResumeDialog({ id, status, isBusy, onClose, onResume }: ResumeDi
         )}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" isBusy={isBusy} forbidden={forbidden} onClick={() => onResume(deployment)}>
+          <Button appearance="primary" isBusy={isBusy} forbidden={forbidden} onClick={() => onResume(deployment)}>
             Resume
           </Button>
         </DialogActions>

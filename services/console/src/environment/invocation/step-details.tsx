@@ -5,27 +5,27 @@ import { Button, durationText, Facts, Moment } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
 import { attemptOf } from "./attempts.js";
 import { FailureView } from "./failure-view.js";
-import { type Life, lengthOf, resultWord, type StepSpan, stepKind, stepName } from "./life.js";
+import { type InvocationTimeline, lengthOf, resultLabel, type TimelineStep, stepKind, stepName } from "./life.js";
 import { StepValue } from "./value-view.js";
 
 export interface StepDetailsProps {
-  readonly life: Life;
-  readonly step: StepSpan;
+  readonly timeline: InvocationTimeline;
+  readonly step: TimelineStep;
   readonly actions: InvocationActions;
   readonly onClose: () => void;
 }
 
-export function StepDetails({ life, step, actions, onClose }: StepDetailsProps) {
+export function StepDetails({ timeline, step, actions, onClose }: StepDetailsProps) {
   const { view, index, result } = step;
   const name = stepName(view);
   const facts: (readonly [string, ReactNode])[] = [
-    ["Result", resultWord(result)],
+    ["Result", resultLabel(result)],
     ["Started", <Moment key="began" at={view.from} />],
     ["Duration", result === "pending" ? `${durationText(lengthOf(step))} so far` : durationText(lengthOf(step))],
-    ["Offset", durationText(step.fromMs - life.span.fromMs)],
+    ["Offset", durationText(step.fromMs - timeline.span.fromMs)],
     ["Entry", String(index)],
   ];
-  const attempt = attemptOf(step, life);
+  const attempt = attemptOf(step, timeline);
   if (attempt !== undefined) facts.push(["Attempt", String(attempt)]);
   if (view.name !== "" && view.subject !== "") facts.push(["Subject", view.subject]);
   if (view.invocation_id !== null) {
@@ -44,20 +44,20 @@ export function StepDetails({ life, step, actions, onClose }: StepDetailsProps) 
         </h3>
         <div className="row">
           <RestartFrom step={step} actions={actions} />
-          <Button isSmall look="bare" onClick={onClose}>
+          <Button isSmall appearance="bare" onClick={onClose}>
             Close
           </Button>
         </div>
       </div>
       <Facts facts={facts} />
       {view.failure !== null && <FailureView message={`${view.failure.code}: ${view.failure.message}`} />}
-      <StepValues id={life.id} step={step} />
+      <StepValues id={timeline.id} step={step} />
     </section>
   );
 }
 
 /** What went in and what came out, whole. */
-export function StepValues({ id, step }: { readonly id: string; readonly step: StepSpan }) {
+export function StepValues({ id, step }: { readonly id: string; readonly step: TimelineStep }) {
   const { view, index, result } = step;
   const hasResult = view.result_bytes !== null && result === "success";
   if (view.bytes === null && !hasResult) return null;
@@ -86,7 +86,7 @@ export function StepValues({ id, step }: { readonly id: string; readonly step: S
   );
 }
 
-export function RestartFrom({ step, actions }: { readonly step: StepSpan; readonly actions: InvocationActions }) {
+export function RestartFrom({ step, actions }: { readonly step: TimelineStep; readonly actions: InvocationActions }) {
   const { type } = step.view;
   // What is kept includes this entry: with the output there would be nothing left to do.
   const forbidden =

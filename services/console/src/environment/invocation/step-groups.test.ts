@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
 import type { StepView } from "@perdure/admin-client";
-import type { StepSpan } from "./life.js";
+import type { TimelineStep } from "./life.js";
 import { GROUPED_STEPS_MIN } from "./limits.js";
-import { groupedSteps, groupText, isFound } from "./step-groups.js";
+import { groupedSteps, groupText, isMatch } from "./step-groups.js";
 
-function aStep(index: number, name: string, changes: Partial<StepView> = {}): StepSpan {
+function aStep(index: number, name: string, changes: Partial<StepView> = {}): TimelineStep {
   const view = { index, type: "Run", name, subject: "", result: "success", ...changes } as StepView;
   return { fromMs: index, toMs: index + 1, index, result: view.result, view };
 }
@@ -38,8 +38,8 @@ test("no step is lost", () => {
 });
 
 test("steps are found by kind, name and subject", () => {
-  expect(isFound(aStep(1, "charge the card"), " CARD ")).toBe(true);
-  expect(isFound(aStep(1, "", { type: "Call", subject: "Payments/charge" }), "payments")).toBe(true);
-  expect(isFound(aStep(1, "", { type: "GetLazyState", subject: "cart" }), "read state")).toBe(true);
-  expect(isFound(aStep(1, "charge the card"), "refund")).toBe(false);
+  expect(isMatch(aStep(1, "charge the card"), " CARD ")).toBe(true);
+  expect(isMatch(aStep(1, "", { type: "Call", subject: "Payments/charge" }), "payments")).toBe(true);
+  expect(isMatch(aStep(1, "", { type: "GetLazyState", subject: "cart" }), "read state")).toBe(true);
+  expect(isMatch(aStep(1, "charge the card"), "refund")).toBe(false);
 });

@@ -2,21 +2,21 @@
  * Why: a loop writes hundreds of like steps, and the one that matters stands below them. Neighbours of one kind whose names differ in
  * numbers only share a row, which unfolds. Steps that are pending or have failed always have rows of their own. Pure.
  */
-import { type StepSpan, stepKind, stepName } from "./life.js";
+import { type TimelineStep, stepKind, stepName } from "./life.js";
 import { GROUPED_STEPS_MIN } from "./limits.js";
 
 export interface StepGroup {
   /** In the order of the journal, at least `GROUPED_STEPS_MIN`. */
-  readonly steps: readonly StepSpan[];
+  readonly steps: readonly TimelineStep[];
 }
 
 /** Steps alone and groups of them, together exactly `steps` in their order. */
-export function groupedSteps(steps: readonly StepSpan[]): readonly (StepSpan | StepGroup)[] {
-  const parts: (StepSpan | StepGroup)[] = [];
+export function groupedSteps(steps: readonly TimelineStep[]): readonly (TimelineStep | StepGroup)[] {
+  const parts: (TimelineStep | StepGroup)[] = [];
   for (let from = 0; from < steps.length; ) {
-    const likeness = likenessOf(steps[from] as StepSpan);
+    const likeness = likenessOf(steps[from] as TimelineStep);
     let to = from + 1;
-    while (likeness !== undefined && to < steps.length && likenessOf(steps[to] as StepSpan) === likeness) to++;
+    while (likeness !== undefined && to < steps.length && likenessOf(steps[to] as TimelineStep) === likeness) to++;
     const run = steps.slice(from, to);
     if (run.length >= GROUPED_STEPS_MIN) parts.push({ steps: run });
     else parts.push(...run);
@@ -26,7 +26,7 @@ export function groupedSteps(steps: readonly StepSpan[]): readonly (StepSpan | S
 }
 
 /** Equal for steps that belong together; undefined for those that stand alone. */
-function likenessOf({ result, view }: StepSpan): string | undefined {
+function likenessOf({ result, view }: TimelineStep): string | undefined {
   if (result !== "success" || view.type === "Input" || view.type === "Output") return undefined;
   return `${view.type} ${stepName(view).replaceAll(/\d+/g, "#")}`;
 }
@@ -41,7 +41,7 @@ export function groupText({ steps }: StepGroup): string {
 }
 
 /** Whether the step matches `text`: in its kind, its name or its target. */
-export function isFound({ view }: StepSpan, text: string): boolean {
-  const wanted = text.trim().toLowerCase();
-  return [stepKind(view.type), view.type, view.name, view.subject].join("\n").toLowerCase().includes(wanted);
+export function isMatch({ view }: TimelineStep, text: string): boolean {
+  const term = text.trim().toLowerCase();
+  return [stepKind(view.type), view.type, view.name, view.subject].join("\n").toLowerCase().includes(term);
 }

@@ -6,18 +6,18 @@ import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import { Breakable, durationText } from "../../kit/index.js";
 import { type Crash, fateOf } from "./crash-story.js";
-import { type Life, lengthOf, type Span } from "./life.js";
+import { type InvocationTimeline, lengthOf, type TimeSpan } from "./life.js";
 import { OVERSCAN_ROWS } from "./limits.js";
 import { placeOf, selected, type TimelineRow, ticksOf, zoomed } from "./timeline-layout.js";
 import { Bars, barSpan, RowName, rowText } from "./timeline-row.js";
 import { useNarrow } from "./use-narrow.js";
 
 export interface TimelineChartProps {
-  readonly life: Life;
+  readonly timeline: InvocationTimeline;
   readonly rows: readonly TimelineRow[];
   /** What is looked at; undefined: everything. */
-  readonly window: Span | undefined;
-  readonly onWindow: (window: Span | undefined) => void;
+  readonly window: TimeSpan | undefined;
+  readonly onWindow: (window: TimeSpan | undefined) => void;
   readonly onPan: (by: number) => void;
   readonly onToggle: (row: TimelineRow) => void;
   /** A step of the invocation itself, or a child's row, was chosen. */
@@ -39,10 +39,10 @@ const NARROW_TICKS_MAX = 4;
 const ZOOM_STEP = 0.5;
 
 export function TimelineChart(props: TimelineChartProps) {
-  const { life, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, crash, isCompact, jump } = props;
-  const window = zoom ?? life.span;
+  const { timeline, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, crash, isCompact, jump } = props;
+  const window = zoom ?? timeline.span;
   const isNarrow = useNarrow();
-  const room = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const scale = useRef<HTMLDivElement>(null);
   const rowPx = isNarrow ? NARROW_ROW_PX : ROW_PX;
   const [activeKey, setActiveKey] = useState<string>();
@@ -53,7 +53,7 @@ export function TimelineChart(props: TimelineChartProps) {
   );
   const virtual = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => room.current,
+    getScrollElement: () => container.current,
     estimateSize: () => rowPx,
     overscan: OVERSCAN_ROWS,
     // The row that has the focus, or gets it with Tab, is always there.
@@ -65,19 +65,19 @@ export function TimelineChart(props: TimelineChartProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: measured again when rows get another height
   useEffect(() => virtual.measure(), [rowPx]);
 
-  const wantsFocus = useRef(false);
+  const shouldFocus = useRef(false);
   const items = virtual.getVirtualItems();
   useEffect(() => {
-    if (!wantsFocus.current) return;
-    const element = room.current?.querySelector<HTMLElement>(`[data-at="${active}"]`);
+    if (!shouldFocus.current) return;
+    const element = container.current?.querySelector<HTMLElement>(`[data-at="${active}"]`);
     if (element === null || element === undefined) return;
-    wantsFocus.current = false;
+    shouldFocus.current = false;
     element.focus();
   });
 
   const go = (index: number) => {
     const at = Math.min(rows.length - 1, Math.max(0, index));
-    wantsFocus.current = true;
+    shouldFocus.current = true;
     setActiveKey(rows[at]?.key);
     virtual.scrollToIndex(at);
   };
@@ -98,7 +98,7 @@ export function TimelineChart(props: TimelineChartProps) {
     const row = rows[active];
     const span = row === undefined ? undefined : barSpan(row);
     const place = span === undefined ? undefined : placeOf(span, window);
-    onWindow(zoomed(zoom, life.span, factor, place === undefined ? 0.5 : (place.left + place.width / 2) / 100));
+    onWindow(zoomed(zoom, timeline.span, factor, place === undefined ? 0.5 : (place.left + place.width / 2) / 100));
   };
   const onKey = (event: KeyboardEvent) => {
     const row = rows[active];
@@ -141,23 +141,23 @@ export function TimelineChart(props: TimelineChartProps) {
   };
 
   const drag = useDrag(scale, (from, to) => {
-    const range = selected(window, life.span, from, to);
+    const range = selected(window, timeline.span, from, to);
     if (range !== undefined) onWindow(range);
     return range !== undefined;
   });
   const ticks = useMemo(
-    () => ticksOf(window, life.span.fromMs, isNarrow ? NARROW_TICKS_MAX : TICKS_MAX),
-    [window, life.span.fromMs, isNarrow],
+    () => ticksOf(window, timeline.span.fromMs, isNarrow ? NARROW_TICKS_MAX : TICKS_MAX),
+    [window, timeline.span.fromMs, isNarrow],
   );
   const shown = rows.find(({ key }) => key === hovered) ?? rows[active];
 
   return (
     <div className={`tl${isCompact ? " tl--compact" : ""}`}>
       <div
-        ref={room}
+        ref={container}
         className="tl__room"
         role="tree"
-        aria-label={`What happened in ${life.target}`}
+        aria-label={`What happened in ${timeline.target}`}
         onKeyDown={onKey}
         onPointerLeave={() => setHovered(undefined)}
         {...drag.handlers}
@@ -184,7 +184,7 @@ export function TimelineChart(props: TimelineChartProps) {
           {items.map((item) => {
             const row = rows[item.index];
             if (row === undefined) return null;
-            const fate = crash !== undefined && row.kind === "step" && row.depth === 0 ? fateOf(row.bar, crash, life) : undefined;
+            const fate = crash !== undefined && row.kind === "step" && row.depth === 0 ? fateOf(row.bar, crash, timeline) : undefined;
             return (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
               <div
@@ -206,7 +206,7 @@ export function TimelineChart(props: TimelineChartProps) {
                 }}
               >
                 {/* The name of the row; what follows is for eyes. */}
-                <span className="visually-hidden">{`${rowText(row, life)}${fate === undefined ? "" : FATES[fate]}`}</span>
+                <span className="visually-hidden">{`${rowText(row, timeline)}${fate === undefined ? "" : FATES[fate]}`}</span>
                 <RowName row={row} fate={fate} onToggle={unfoldedOf(row) === undefined ? undefined : () => onToggle(row)} />
                 <Bars row={row} window={window} />
               </div>
@@ -215,7 +215,7 @@ export function TimelineChart(props: TimelineChartProps) {
         </div>
       </div>
       <p className="tl__exact small quiet" aria-hidden="true">
-        {shown !== undefined && <Breakable text={exactText(shown, life)} />}
+        {shown !== undefined && <Breakable text={exactText(shown, timeline)} />}
       </p>
     </div>
   );
@@ -223,12 +223,12 @@ export function TimelineChart(props: TimelineChartProps) {
 
 const FATES = { replayed: ", replayed, not run again", rerun: ", interrupted, run again" } as const;
 
-function exactText(row: TimelineRow, life: Life): string {
+function exactText(row: TimelineRow, timeline: InvocationTimeline): string {
   const span = barSpan(row);
-  const text = rowText(row, life);
+  const text = rowText(row, timeline);
   if (span === undefined) return text;
   const clock = (ms: number) => new Date(ms).toISOString().slice(11, 23);
-  return `${text} · from +${durationText(span.fromMs - life.span.fromMs)} · ${clock(span.fromMs)} – ${clock(span.toMs)} UTC${
+  return `${text} · from +${durationText(span.fromMs - timeline.span.fromMs)} · ${clock(span.fromMs)} – ${clock(span.toMs)} UTC${
     lengthOf(span) === 0 ? "" : ` · ${Math.round(lengthOf(span))} ms`
   }`;
 }
@@ -285,14 +285,14 @@ function keyAction({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): 
   return KEYS[key];
 }
 
-interface Drawn {
+interface DrawnBox {
   readonly left: number;
   readonly width: number;
 }
 
 /** A mouse draws a range over the lanes; fingers scroll. `onRange` gets both ends as parts of the scale, and says whether it was one. */
 function useDrag(scale: { readonly current: HTMLElement | null }, onRange: (from: number, to: number) => boolean) {
-  const [range, setRange] = useState<Drawn>();
+  const [range, setRange] = useState<DrawnBox>();
   const start = useRef<number>(undefined);
   const justDrawn = useRef(false);
   const partOf = (event: PointerEvent): number | undefined => {

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TimelineView } from "@perdure/admin-client";
 import fc from "fast-check";
-import { clipped, entryOfCommand, type Life, lengthOf, phaseText, readLife, type Span, stepText } from "./life.js";
+import { clipped, entryOfCommand, type InvocationTimeline, lengthOf, phaseText, readTimeline, type TimeSpan, stepText } from "./life.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX } from "./limits.js";
 import {
-  type Child,
+  type TimelineChild,
   panned,
   placeOf,
   type RowsOptions,
   rowsOf,
   selected,
   ticksOf,
-  wantedChildren,
+  unfoldedChildIds,
   zoomed,
 } from "./timeline-layout.js";
 
@@ -75,7 +75,7 @@ function anAttempt(number: number, from: number | null, to: number | null, outco
   };
 }
 
-const lifeOf = (view: TimelineView): Life => readLife([view], view);
+const timelineOf = (view: TimelineView): InvocationTimeline => readTimeline([view], view);
 
 const anyTime = fc.integer({ min: -500, max: 3_000 });
 const anyPhase = fc
@@ -98,13 +98,13 @@ const anyView = fc
   })
   .map(aView);
 
-const isWithin = ({ fromMs, toMs }: Span, bounds: Span) => bounds.fromMs <= fromMs && fromMs <= toMs && toMs <= bounds.toMs;
+const isWithin = ({ fromMs, toMs }: TimeSpan, bounds: TimeSpan) => bounds.fromMs <= fromMs && fromMs <= toMs && toMs <= bounds.toMs;
 
 describe("a life", () => {
   test("has phases that add up to it exactly, whatever the server says", () => {
     fc.assert(
       fc.property(anyView, (view) => {
-        const { span, phases, sums } = lifeOf(view);
+        const { span, phases, sums } = timelineOf(view);
         let cursor = span.fromMs;
         for (const phase of phases) {
           expect(phase.fromMs).toBe(cursor);
@@ -120,51 +120,51 @@ describe("a life", () => {
   test("holds nothing that is negative or beyond its ends", () => {
     fc.assert(
       fc.property(anyView, (view) => {
-        const { span, steps, attempts } = lifeOf(view);
+        const { span, steps, attempts } = timelineOf(view);
         for (const each of [...steps, ...attempts]) expect(isWithin(each, span)).toBe(true);
       }),
     );
   });
 
   test("ends when it is completed, not when it is looked at", () => {
-    const life = lifeOf(aView({ length: 67, phases: [aPhase("running", 0, 67), aPhase("completed", 67, 60_067)] }));
-    expect(lengthOf(life.span)).toBe(67);
-    expect(life.sums).toEqual([{ phase: "running", ms: 67, share: 1 }]);
+    const timeline = timelineOf(aView({ length: 67, phases: [aPhase("running", 0, 67), aPhase("completed", 67, 60_067)] }));
+    expect(lengthOf(timeline.span)).toBe(67);
+    expect(timeline.sums).toEqual([{ phase: "running", ms: 67, share: 1 }]);
   });
 
   test("of an invocation that goes on ends now, and so do its open steps", () => {
-    const life = lifeOf(aView({ completed_at: null, to: at(500), steps: [aStep(1, 100, null)] }));
-    expect(life.isDone).toBe(false);
-    expect(lengthOf(life.span)).toBe(500);
-    expect(lengthOf(life.steps[0]!)).toBe(400);
+    const timeline = timelineOf(aView({ completed_at: null, to: at(500), steps: [aStep(1, 100, null)] }));
+    expect(timeline.isDone).toBe(false);
+    expect(lengthOf(timeline.span)).toBe(500);
+    expect(lengthOf(timeline.steps[0]!)).toBe(400);
   });
 
   test("says of time nobody explained that it is unknown", () => {
-    const life = lifeOf(aView({ length: 100, phases: [aPhase("queued", 0, 20, "lock"), aPhase("running", 50, 100)] }));
-    expect(life.phases.map(({ phase }) => phase)).toEqual(["queued", "unknown", "running"]);
-    expect(phaseText(life.phases[0]!)).toBe("waiting for its object, 20 ms");
+    const timeline = timelineOf(aView({ length: 100, phases: [aPhase("queued", 0, 20, "lock"), aPhase("running", 50, 100)] }));
+    expect(timeline.phases.map(({ phase }) => phase)).toEqual(["queued", "unknown", "running"]);
+    expect(phaseText(timeline.phases[0]!)).toBe("waiting for its object, 20 ms");
   });
 
   test("puts the pages of a long journal together", () => {
     const first = aView({ steps: [aStep(1, 0, 1)], next_step: 2 });
     const second = aView({ steps: [aStep(2, 1, 2)] });
-    const life = readLife([first, second], second);
-    expect(life.steps.map(({ index }) => index)).toEqual([1, 2]);
-    expect(life.nextStep).toBeUndefined();
+    const timeline = readTimeline([first, second], second);
+    expect(timeline.steps.map(({ index }) => index)).toEqual([1, 2]);
+    expect(timeline.nextStep).toBeUndefined();
   });
 
   test("knows the entry of a command, between whose entries are completions and signals", () => {
     const steps = [aStep(0, 0, 0, { type: "Input" }), aStep(2, 1, 1, { type: "Signal" }), aStep(3, 2, 3), aStep(6, 4, 5)];
-    const life = lifeOf(aView({ steps }));
-    expect([0, 1, 2, 3].map((command) => entryOfCommand(life, command))).toEqual([0, 3, 6, undefined]);
+    const timeline = timelineOf(aView({ steps }));
+    expect([0, 1, 2, 3].map((command) => entryOfCommand(timeline, command))).toEqual([0, 3, 6, undefined]);
   });
 
   test("has words for each bar", () => {
     const failed = aStep(3, 0, 120, { result: "failure", failure: { code: 402, message: "more than the card has" } });
-    const life = lifeOf(
+    const timeline = timelineOf(
       aView({ steps: [aStep(1, 0, 120), aStep(2, 0, null, { type: "Call", name: "", subject: "Stock/lamp/take" }), failed] }),
     );
-    expect(life.steps.map(stepText)).toEqual([
+    expect(timeline.steps.map(stepText)).toEqual([
       "run 'pack it', 120 ms, succeeded",
       "call 'Stock/lamp/take', 1 s, pending",
       "run 'pack it', 120 ms, failed: more than the card has",
@@ -175,28 +175,28 @@ describe("a life", () => {
 describe("rows", () => {
   const call = (index: number, child: string) =>
     aStep(index, 100, 900, { type: "Call", subject: "Stock/take", name: "", invocation_id: child });
-  const root = lifeOf(aView({ steps: [aStep(0, 0, 0, { type: "Input" }), call(1, "inv_child"), aStep(4, 900, 950)] }));
-  const none: ReadonlyMap<string, Child> = new Map();
+  const root = timelineOf(aView({ steps: [aStep(0, 0, 0, { type: "Input" }), call(1, "inv_child"), aStep(4, 900, 950)] }));
+  const none: ReadonlyMap<string, TimelineChild> = new Map();
 
   test("of a call that is folded are one", () => {
     const rows = rowsOf(root, { unfolded: new Set(), children: none });
     expect(rows.map(({ key }) => key)).toEqual(["phases", "0", "1", "4"]);
-    expect(wantedChildren(rows)).toEqual([]);
+    expect(unfoldedChildIds(rows)).toEqual([]);
   });
 
   test("of a call that is unfolded hold the child's own, and ask for it first", () => {
     const unfolded = new Set(["1"]);
     const waiting = rowsOf(root, { unfolded, children: none });
-    expect(wantedChildren(waiting)).toEqual(["inv_child"]);
+    expect(unfoldedChildIds(waiting)).toEqual(["inv_child"]);
     expect(waiting.map(({ key }) => key)).toEqual(["phases", "0", "1", "1/note", "4"]);
 
-    const child = lifeOf(aView({ id: "inv_child", steps: [call(2, "inv_grandchild")] }));
-    const rows = rowsOf(root, { unfolded, children: new Map([["inv_child", { kind: "life", life: child }]]) });
+    const child = timelineOf(aView({ id: "inv_child", steps: [call(2, "inv_grandchild")] }));
+    const rows = rowsOf(root, { unfolded, children: new Map([["inv_child", { kind: "life", timeline: child }]]) });
     expect(rows.map(({ key, depth }) => `${depth} ${key}`)).toEqual(["0 phases", "0 0", "0 1", "1 1/phases", "1 1/2", "0 4"]);
   });
 
   test("of a child that could not be read say why", () => {
-    const children = new Map<string, Child>([["inv_child", { kind: "failed", message: "it is gone" }]]);
+    const children = new Map<string, TimelineChild>([["inv_child", { kind: "failed", message: "it is gone" }]]);
     const rows = rowsOf(root, { unfolded: new Set(["1"]), children });
     expect(rows.find(({ kind }) => kind === "note")).toMatchObject({ text: "it is gone", isProblem: true, depth: 1 });
   });
@@ -204,11 +204,11 @@ describe("rows", () => {
   test("of children stay within the root's time", () => {
     fc.assert(
       fc.property(anyView, anyView, (outer, inner) => {
-        const parent = lifeOf({ ...outer, steps: [call(1, "inv_child")] });
-        const child = lifeOf({ ...inner, id: "inv_child", next_step: 7 });
+        const parent = timelineOf({ ...outer, steps: [call(1, "inv_child")] });
+        const child = timelineOf({ ...inner, id: "inv_child", next_step: 7 });
         const rows = rowsOf(parent, {
           unfolded: new Set(["1", "1/attempts"]),
-          children: new Map([["inv_child", { kind: "life", life: child }]]),
+          children: new Map([["inv_child", { kind: "life", timeline: child }]]),
         });
         for (const row of rows) {
           if (row.kind === "phases" || row.kind === "attempts")
@@ -222,22 +222,22 @@ describe("rows", () => {
   });
 
   test("never go round in circles, and no deeper than the bound", () => {
-    const self = lifeOf(aView({ steps: [call(1, "inv_root")] }));
+    const self = timelineOf(aView({ steps: [call(1, "inv_root")] }));
     expect(rowsOf(self, { unfolded: new Set(["1"]), children: none }).at(-1)).toMatchObject({ kind: "step", childId: undefined });
 
-    const children = new Map<string, Child>();
+    const children = new Map<string, TimelineChild>();
     const unfolded = new Set<string>();
     for (let depth = 1, key = "1"; depth <= DEPTH_MAX + 4; depth++, key += "/1") {
-      const life = lifeOf(aView({ id: `inv_${depth}`, steps: [call(1, `inv_${depth + 1}`)] }));
-      children.set(`inv_${depth}`, { kind: "life", life });
+      const timeline = timelineOf(aView({ id: `inv_${depth}`, steps: [call(1, `inv_${depth + 1}`)] }));
+      children.set(`inv_${depth}`, { kind: "life", timeline });
       unfolded.add(key);
     }
-    const rows = rowsOf(lifeOf(aView({ steps: [call(1, "inv_1")] })), { unfolded, children });
+    const rows = rowsOf(timelineOf(aView({ steps: [call(1, "inv_1")] })), { unfolded, children });
     expect(Math.max(...rows.map(({ depth }) => depth))).toBe(DEPTH_MAX - 1);
   });
 
   test("of attempts are one each, until there are many", () => {
-    const few = lifeOf(aView({ attempts: [anAttempt(1, 0, 10), anAttempt(2, 20, 30)] }));
+    const few = timelineOf(aView({ attempts: [anAttempt(1, 0, 10), anAttempt(2, 20, 30)] }));
     expect(rowsOf(few, { unfolded: new Set(), children: none }).map(({ kind }) => kind)).toEqual([
       "phases",
       "attempt",
@@ -245,23 +245,23 @@ describe("rows", () => {
     ]);
 
     const attempts = Array.from({ length: ATTEMPT_ROWS_MAX + 1 }, (_, index) => anAttempt(index + 1, null, index * 10));
-    const many = lifeOf(aView({ attempts }));
+    const many = timelineOf(aView({ attempts }));
     expect(rowsOf(many, { unfolded: new Set(), children: none }).map(({ kind }) => kind)).toEqual(["phases", "attempts"]);
     expect(rowsOf(many, { unfolded: new Set(["attempts"]), children: none })).toHaveLength(2 + attempts.length);
   });
 
   test("of a compact timeline leave out a sole attempt", () => {
-    const life = lifeOf(aView({ attempts: [anAttempt(1, 0, 10, "completed")] }));
-    expect(rowsOf(life, { unfolded: new Set(), children: none, isCompact: true })).toHaveLength(1);
+    const timeline = timelineOf(aView({ attempts: [anAttempt(1, 0, 10, "completed")] }));
+    expect(rowsOf(timeline, { unfolded: new Set(), children: none, isCompact: true })).toHaveLength(1);
   });
 });
 
 describe("rows of long runs", () => {
   const steps = Array.from({ length: 30 }, (_, i) => aStep(i, i, i + 1, { name: i === 29 ? "report" : `page ${i}` }));
-  const life = lifeOf(aView({ steps }));
-  const children = new Map<string, Child>();
+  const timeline = timelineOf(aView({ steps }));
+  const children = new Map<string, TimelineChild>();
   const keysOf = (options: Partial<RowsOptions>) =>
-    rowsOf(life, { unfolded: new Set(), children, ...options }).map(({ key }) => key);
+    rowsOf(timeline, { unfolded: new Set(), children, ...options }).map(({ key }) => key);
 
   test("fold like steps into one row, which unfolds", () => {
     expect(keysOf({ isGrouped: true })).toEqual(["phases", "group-0", "29"]);

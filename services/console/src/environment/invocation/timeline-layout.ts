@@ -9,16 +9,16 @@
  */
 
 import { attemptOf, stepCounts } from "./attempts.js";
-import { type AttemptSpan, clipped, type Life, lengthOf, type PhaseSpan, type Span, type StepSpan } from "./life.js";
+import { type TimelineAttempt, clipped, type InvocationTimeline, lengthOf, type TimelinePhase, type TimeSpan, type TimelineStep } from "./life.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX, WINDOW_MS_MIN } from "./limits.js";
 import type { PendingWait } from "./pending-waits.js";
-import { groupedSteps, groupText, isFound, type StepGroup } from "./step-groups.js";
+import { groupedSteps, groupText, isMatch, type StepGroup } from "./step-groups.js";
 
 /** A child as far as it is known. */
-export type Child =
+export type TimelineChild =
   | { readonly kind: "loading" }
   | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "life"; readonly life: Life };
+  | { readonly kind: "life"; readonly timeline: InvocationTimeline };
 
 interface RowFacts {
   /** Of this row among all. */
@@ -31,28 +31,28 @@ interface RowFacts {
 
 export interface PhasesRow extends RowFacts {
   readonly kind: "phases";
-  readonly life: Life;
-  readonly bars: readonly PhaseSpan[];
+  readonly timeline: InvocationTimeline;
+  readonly bars: readonly TimelinePhase[];
 }
 
 export interface AttemptsRow extends RowFacts {
   readonly kind: "attempts";
   /** One after the other, in one lane. */
-  readonly bars: readonly AttemptSpan[];
+  readonly bars: readonly TimelineAttempt[];
   /** Undefined when it cannot be unfolded. */
   readonly isUnfolded: boolean | undefined;
 }
 
 export interface AttemptRow extends RowFacts {
   readonly kind: "attempt";
-  readonly bar: AttemptSpan;
+  readonly bar: TimelineAttempt;
   /** That it began, as far as they were read. */
   readonly stepCount: number;
 }
 
 export interface StepRow extends RowFacts {
   readonly kind: "step";
-  readonly bar: StepSpan;
+  readonly bar: TimelineStep;
   /** Whom it called, when that has a timeline of its own to show here. */
   readonly childId: string | undefined;
   readonly isUnfolded: boolean;
@@ -65,7 +65,7 @@ export interface GroupRow extends RowFacts {
   readonly kind: "group";
   /** `run page 1 … page 894` */
   readonly text: string;
-  readonly bars: readonly StepSpan[];
+  readonly bars: readonly TimelineStep[];
   readonly isUnfolded: boolean;
 }
 
@@ -93,7 +93,7 @@ export interface RowsOptions {
   /** Keys of rows that are unfolded. */
   readonly unfolded: ReadonlySet<string>;
   /** By invocation id. */
-  readonly children: ReadonlyMap<string, Child>;
+  readonly children: ReadonlyMap<string, TimelineChild>;
   /** Steps only: no rows for attempts when there was but one. */
   readonly isCompact?: boolean | undefined;
   /** Like steps share a row. */
@@ -109,36 +109,36 @@ export interface RowsOptions {
 }
 
 /** The rows in reading order. Bars of children are clipped to the root's time. */
-export function rowsOf(root: Life, options: RowsOptions): readonly TimelineRow[] {
+export function rowsOf(root: InvocationTimeline, options: RowsOptions): readonly TimelineRow[] {
   const rows: TimelineRow[] = [];
-  addLife(root, root.span, "", 0, new Set([root.id]), options, rows);
+  addTimeline(root, root.span, "", 0, new Set([root.id]), options, rows);
   return rows;
 }
 
-function addLife(
-  life: Life,
-  bounds: Span,
+function addTimeline(
+  timeline: InvocationTimeline,
+  bounds: TimeSpan,
   prefix: string,
   depth: number,
   above: ReadonlySet<string>,
   options: RowsOptions,
   rows: TimelineRow[],
 ): void {
-  const facts = { depth, invocationId: life.id };
+  const facts = { depth, invocationId: timeline.id };
   const isChild = depth > 0;
-  const bars = isChild ? life.phases.map((phase) => ({ ...phase, ...clipped(phase, bounds) })) : life.phases;
-  rows.push({ ...facts, kind: "phases", key: `${prefix}phases`, life, bars });
-  addAttempts(life, bounds, prefix, facts, options, rows);
-  const clip = (step: StepSpan): StepSpan => (isChild ? { ...step, ...clipped(step, bounds) } : step);
-  const addStep = (step: StepSpan) => {
+  const bars = isChild ? timeline.phases.map((phase) => ({ ...phase, ...clipped(phase, bounds) })) : timeline.phases;
+  rows.push({ ...facts, kind: "phases", key: `${prefix}phases`, timeline, bars });
+  addAttempts(timeline, bounds, prefix, facts, options, rows);
+  const clip = (step: TimelineStep): TimelineStep => (isChild ? { ...step, ...clipped(step, bounds) } : step);
+  const addStep = (step: TimelineStep) => {
     const key = `${prefix}${step.index}`;
     const childId = childOf(step, depth, above);
     const isUnfolded = childId !== undefined && options.unfolded.has(key);
-    const attempt = life.attempts.length > 1 ? attemptOf(step, life) : undefined;
+    const attempt = timeline.attempts.length > 1 ? attemptOf(step, timeline) : undefined;
     rows.push({ ...facts, kind: "step", key, bar: clip(step), childId, isUnfolded, attempt });
     if (isUnfolded) addChild(childId, bounds, key, depth + 1, new Set([...above, childId]), options, rows);
   };
-  for (const part of partsOf(life, isChild, options)) {
+  for (const part of partsOf(timeline, isChild, options)) {
     if (!("steps" in part)) {
       addStep(part);
       continue;
@@ -149,22 +149,22 @@ function addLife(
     rows.push({ ...facts, kind: "group", key, text: groupText(part), bars: steps.map(clip), isUnfolded });
     if (isUnfolded) for (const step of steps) addStep(step);
   }
-  if (life.nextStep !== undefined) rows.push({ ...facts, kind: "more", key: `${prefix}more`, nextStep: life.nextStep });
+  if (timeline.nextStep !== undefined) rows.push({ ...facts, kind: "more", key: `${prefix}more`, nextStep: timeline.nextStep });
   if (isChild) return;
   for (const bar of options.waits ?? []) rows.push({ ...facts, kind: "wait", key: `wait-${bar.kind}-${bar.name}`, bar });
 }
 
-function partsOf(life: Life, isChild: boolean, options: RowsOptions): readonly (StepSpan | StepGroup)[] {
+function partsOf(timeline: InvocationTimeline, isChild: boolean, options: RowsOptions): readonly (TimelineStep | StepGroup)[] {
   const { isGrouped, search = "", attempt } = options;
-  const isOfAttempt = (step: StepSpan) => isChild || attempt === undefined || attemptOf(step, life) === attempt;
-  const steps = attempt === undefined ? life.steps : life.steps.filter(isOfAttempt);
-  if (!isChild && search.trim() !== "") return steps.filter((step) => isFound(step, search));
+  const isOfAttempt = (step: TimelineStep) => isChild || attempt === undefined || attemptOf(step, timeline) === attempt;
+  const steps = attempt === undefined ? timeline.steps : timeline.steps.filter(isOfAttempt);
+  if (!isChild && search.trim() !== "") return steps.filter((step) => isMatch(step, search));
   return isGrouped === true ? groupedSteps(steps) : steps;
 }
 
 function addChild(
   childId: string,
-  bounds: Span,
+  bounds: TimeSpan,
   key: string,
   depth: number,
   above: ReadonlySet<string>,
@@ -174,7 +174,7 @@ function addChild(
   const child = options.children.get(childId);
   const below = { depth, invocationId: childId };
   if (child?.kind === "life") {
-    addLife(child.life, bounds, `${key}/`, depth, above, options, rows);
+    addTimeline(child.timeline, bounds, `${key}/`, depth, above, options, rows);
   } else if (child?.kind === "failed") {
     rows.push({ ...below, kind: "note", key: `${key}/note`, text: child.message, isProblem: true });
   } else {
@@ -183,14 +183,14 @@ function addChild(
 }
 
 function addAttempts(
-  life: Life,
-  bounds: Span,
+  timeline: InvocationTimeline,
+  bounds: TimeSpan,
   prefix: string,
   facts: { readonly depth: number; readonly invocationId: string },
   { unfolded, isCompact }: RowsOptions,
   rows: TimelineRow[],
 ): void {
-  const { attempts } = life;
+  const { attempts } = timeline;
   if (attempts.length === 0 || (attempts.length === 1 && (facts.depth > 0 || isCompact === true))) return;
   const bars = facts.depth === 0 ? attempts : attempts.map((attempt) => ({ ...attempt, ...clipped(attempt, bounds) }));
   const key = `${prefix}attempts`;
@@ -198,7 +198,7 @@ function addAttempts(
   const isUnfolded = canFold && unfolded.has(key);
   if (canFold) rows.push({ ...facts, kind: "attempts", key, bars, isUnfolded });
   if (canFold && !isUnfolded) return;
-  const counts = stepCounts(life);
+  const counts = stepCounts(timeline);
   for (const bar of bars) {
     const stepCount = counts.get(bar.number) ?? 0;
     rows.push({ ...facts, kind: "attempt", key: `${prefix}attempt-${bar.number}`, bar, stepCount });
@@ -206,21 +206,21 @@ function addAttempts(
 }
 
 /** A call leads to its child, except where that would never end. */
-function childOf({ view }: StepSpan, depth: number, above: ReadonlySet<string>): string | undefined {
+function childOf({ view }: TimelineStep, depth: number, above: ReadonlySet<string>): string | undefined {
   const id = view.invocation_id ?? undefined;
   return id === undefined || depth + 1 >= DEPTH_MAX || above.has(id) ? undefined : id;
 }
 
 /** Which children the rows want to be known: those of unfolded steps. */
-export function wantedChildren(rows: readonly TimelineRow[]): readonly string[] {
-  const wanted = new Set<string>();
-  for (const row of rows) if (row.kind === "step" && row.isUnfolded && row.childId !== undefined) wanted.add(row.childId);
-  return [...wanted];
+export function unfoldedChildIds(rows: readonly TimelineRow[]): readonly string[] {
+  const ids = new Set<string>();
+  for (const row of rows) if (row.kind === "step" && row.isUnfolded && row.childId !== undefined) ids.add(row.childId);
+  return [...ids];
 }
 
 // ── places ───────────────────────────────────────────────────────────────────────────────────────
 
-export interface Place {
+export interface BarPlacement {
   /** Percent of the window's width, 0 to 100. */
   readonly left: number;
   /** Percent; 0 for what has no length. `left + width` is at most 100. */
@@ -228,7 +228,7 @@ export interface Place {
 }
 
 /** Where a bar stands in the window; undefined when it lies outside of it. */
-export function placeOf(span: Span, window: Span): Place | undefined {
+export function placeOf(span: TimeSpan, window: TimeSpan): BarPlacement | undefined {
   const whole = Math.max(lengthOf(window), WINDOW_MS_MIN);
   if (span.toMs < window.fromMs || span.fromMs > window.toMs) return undefined;
   const { fromMs, toMs } = clipped(span, window);
@@ -236,7 +236,7 @@ export function placeOf(span: Span, window: Span): Place | undefined {
   return { left, width: Math.min(100 - left, ((toMs - fromMs) / whole) * 100) };
 }
 
-export interface Tick {
+export interface TimelineTick {
   /** Since the life began. */
   readonly offsetMs: number;
   /** Percent of the window's width. */
@@ -257,11 +257,11 @@ const STEPS_MS: readonly number[] = [
 ];
 
 /** At round times since `originMs`, at most `countMax` of them. */
-export function ticksOf(window: Span, originMs: number, countMax: number): readonly Tick[] {
+export function ticksOf(window: TimeSpan, originMs: number, countMax: number): readonly TimelineTick[] {
   const whole = lengthOf(window);
   if (whole <= 0) return [{ offsetMs: window.fromMs - originMs, left: 0 }];
   const every = STEPS_MS.find((step) => whole / step < countMax) ?? whole;
-  const ticks: Tick[] = [];
+  const ticks: TimelineTick[] = [];
   const first = Math.ceil((window.fromMs - originMs) / every);
   for (let at = first; ticks.length < countMax; at++) {
     const ms = originMs + at * every;
@@ -274,7 +274,7 @@ export function ticksOf(window: Span, originMs: number, countMax: number): reado
 // ── zoom ─────────────────────────────────────────────────────────────────────────────────────────
 
 /** `factor` below 1 goes nearer. `at`: which part of the window stays where it is, 0 to 1. Undefined: everything is seen. */
-export function zoomed(window: Span | undefined, whole: Span, factor: number, at = 0.5): Span | undefined {
+export function zoomed(window: TimeSpan | undefined, whole: TimeSpan, factor: number, at = 0.5): TimeSpan | undefined {
   const from = window ?? whole;
   const length = Math.max(WINDOW_MS_MIN, lengthOf(from) * factor);
   const middle = from.fromMs + lengthOf(from) * at;
@@ -282,14 +282,14 @@ export function zoomed(window: Span | undefined, whole: Span, factor: number, at
 }
 
 /** `by`: parts of the window's length, negative to the left. */
-export function panned(window: Span | undefined, whole: Span, by: number): Span | undefined {
+export function panned(window: TimeSpan | undefined, whole: TimeSpan, by: number): TimeSpan | undefined {
   if (window === undefined) return undefined;
   const shift = lengthOf(window) * by;
   return within({ fromMs: window.fromMs + shift, toMs: window.toMs + shift }, whole);
 }
 
 /** A range that somebody drew, `from` and `to` as parts of the window. Undefined when it is too short to be meant. */
-export function selected(window: Span, whole: Span, from: number, to: number): Span | undefined {
+export function selected(window: TimeSpan, whole: TimeSpan, from: number, to: number): TimeSpan | undefined {
   const [left, right] = from < to ? [from, to] : [to, from];
   if (right - left < 0.005) return undefined;
   const at = (part: number) => window.fromMs + lengthOf(window) * Math.min(1, Math.max(0, part));
@@ -297,7 +297,7 @@ export function selected(window: Span, whole: Span, from: number, to: number): S
 }
 
 /** Moved into the whole; undefined when it is as long as the whole. */
-function within(window: Span, whole: Span): Span | undefined {
+function within(window: TimeSpan, whole: TimeSpan): TimeSpan | undefined {
   const length = lengthOf(window);
   if (length >= lengthOf(whole)) return undefined;
   const fromMs = Math.min(Math.max(window.fromMs, whole.fromMs), whole.toMs - length);

@@ -3,13 +3,13 @@ import { durationText, shortId } from "../../kit/index.js";
 import type { StepFate } from "./crash-story.js";
 import {
   attemptText,
-  type Life,
+  type InvocationTimeline,
   lengthOf,
   phaseText,
-  phaseWord,
-  resultWord,
-  type Span,
-  type StepSpan,
+  phaseLabel,
+  resultLabel,
+  type TimeSpan,
+  type TimelineStep,
   stepKind,
   stepName,
   stepText,
@@ -18,11 +18,11 @@ import type { PendingWait } from "./pending-waits.js";
 import { placeOf, type TimelineRow } from "./timeline-layout.js";
 
 /** The whole row in words: `run 'pack it', 120 ms, succeeded, at 61 ms`. */
-export function rowText(row: TimelineRow, life: Life): string {
-  const offset = (span: Span) => `, at ${durationText(span.fromMs - life.span.fromMs)}`;
+export function rowText(row: TimelineRow, timeline: InvocationTimeline): string {
+  const offset = (span: TimeSpan) => `, at ${durationText(span.fromMs - timeline.span.fromMs)}`;
   switch (row.kind) {
     case "phases":
-      return `${row.life.target}: ${row.life.sums.map(({ phase, ms }) => `${phaseWord(phase)} ${durationText(ms)}`).join(", ")}`;
+      return `${row.timeline.target}: ${row.timeline.sums.map(({ phase, ms }) => `${phaseLabel(phase)} ${durationText(ms)}`).join(", ")}`;
     case "attempts":
       return `${row.bars.length} attempts, ${row.bars.filter(({ outcome }) => outcome === "failed").length} of them failed`;
     case "attempt":
@@ -30,7 +30,7 @@ export function rowText(row: TimelineRow, life: Life): string {
     case "step":
       return `${stepText(row.bar)}${row.attempt === undefined ? "" : `, attempt ${row.attempt}`}${offset(row.bar)}`;
     case "group":
-      return `${row.bars.length} steps: ${row.text}${offset(barSpan(row) ?? life.span)}`;
+      return `${row.bars.length} steps: ${row.text}${offset(barSpan(row) ?? timeline.span)}`;
     case "wait":
       return `${waitText(row.bar)}${offset(row.bar)}`;
     case "more":
@@ -44,10 +44,10 @@ function stepsText(count: number): string {
   return count === 1 ? "1 step" : `${count} steps`;
 }
 
-export function barSpan(row: TimelineRow): Span | undefined {
+export function barSpan(row: TimelineRow): TimeSpan | undefined {
   switch (row.kind) {
     case "phases":
-      return { fromMs: row.bars[0]?.fromMs ?? row.life.span.fromMs, toMs: row.bars.at(-1)?.toMs ?? row.life.span.fromMs };
+      return { fromMs: row.bars[0]?.fromMs ?? row.timeline.span.fromMs, toMs: row.bars.at(-1)?.toMs ?? row.timeline.span.fromMs };
     case "attempts":
       return { fromMs: row.bars[0]?.fromMs ?? 0, toMs: row.bars.at(-1)?.toMs ?? 0 };
     case "group":
@@ -87,7 +87,7 @@ export function RowName({ row, fate, onToggle }: RowNameProps) {
           {isOpen(row) ? "▾" : "▸"}
         </span>
       )}
-      <NameWords row={row} />
+      <NameText row={row} />
       {fate !== undefined && (
         <span className={`tl__fate tl__fate--${fate}`}>{fate === "replayed" ? "replayed" : "run again"}</span>
       )}
@@ -100,10 +100,10 @@ function isOpen(row: TimelineRow): boolean {
   return (row.kind === "step" || row.kind === "attempts" || row.kind === "group") && row.isUnfolded === true;
 }
 
-function NameWords({ row }: { readonly row: TimelineRow }) {
+function NameText({ row }: { readonly row: TimelineRow }) {
   switch (row.kind) {
     case "phases":
-      return <strong className="tl__words">{row.depth === 0 ? "Total" : row.life.target}</strong>;
+      return <strong className="tl__words">{row.depth === 0 ? "Total" : row.timeline.target}</strong>;
     case "attempts":
       return <span className="tl__words">{row.bars.length} attempts</span>;
     case "attempt":
@@ -120,7 +120,7 @@ function NameWords({ row }: { readonly row: TimelineRow }) {
         <span className="tl__words">
           <span className="quiet">{stepKind(view.type)}</span> {stepName(view)}
           {result !== "success" && (
-            <span className={`tl__sign tl__sign--${result === "failure" ? "bad" : "open"}`}> {resultWord(result)}</span>
+            <span className={`tl__sign tl__sign--${result === "failure" ? "bad" : "open"}`}> {resultLabel(result)}</span>
           )}
           {row.attempt !== undefined && (
             <span className="tl__attempt" title={`attempt ${row.attempt}`}>
@@ -159,16 +159,16 @@ function tookText(row: TimelineRow): string {
 }
 
 /** The bars of a row, in percent of the lane. */
-export function Bars({ row, window }: { readonly row: TimelineRow; readonly window: Span }) {
+export function Bars({ row, window }: { readonly row: TimelineRow; readonly window: TimeSpan }) {
   return (
     <span className="tl__lane" aria-hidden="true">
-      {barsOf(row).map(({ span, look, title, key }) => {
+      {barsOf(row).map(({ span, appearance, title, key }) => {
         const place = placeOf(span, window);
         if (place === undefined) return null;
         return (
           <span
             key={key}
-            className={`tl__bar tl__bar--${look}`}
+            className={`tl__bar tl__bar--${appearance}`}
             title={title}
             style={{ left: `${place.left}%`, width: `${place.width}%` }}
           />
@@ -178,31 +178,31 @@ export function Bars({ row, window }: { readonly row: TimelineRow; readonly wind
   );
 }
 
-interface Bar {
+interface TimelineBar {
   readonly key: string | number;
-  readonly span: Span;
-  readonly look: string;
+  readonly span: TimeSpan;
+  readonly appearance: string;
   readonly title: string;
 }
 
-function barsOf(row: TimelineRow): readonly Bar[] {
+function barsOf(row: TimelineRow): readonly TimelineBar[] {
   switch (row.kind) {
     case "phases":
-      return row.bars.map((bar) => ({ key: bar.fromMs, span: bar, look: `phase-${bar.phase}`, title: phaseText(bar) }));
+      return row.bars.map((bar) => ({ key: bar.fromMs, span: bar, appearance: `phase-${bar.phase}`, title: phaseText(bar) }));
     case "attempts":
-      return row.bars.map((bar) => ({ key: bar.number, span: bar, look: `attempt-${bar.outcome}`, title: attemptText(bar) }));
+      return row.bars.map((bar) => ({ key: bar.number, span: bar, appearance: `attempt-${bar.outcome}`, title: attemptText(bar) }));
     case "attempt":
-      return [{ key: row.bar.number, span: row.bar, look: `attempt-${row.bar.outcome}`, title: attemptText(row.bar) }];
+      return [{ key: row.bar.number, span: row.bar, appearance: `attempt-${row.bar.outcome}`, title: attemptText(row.bar) }];
     case "step": {
       const { result, view } = row.bar;
-      const look = result === "success" ? `step-${familyOf(view.type)}` : `step-${result}`;
-      return [{ key: row.bar.index, span: row.bar, look, title: stepText(row.bar) }];
+      const appearance = result === "success" ? `step-${familyOf(view.type)}` : `step-${result}`;
+      return [{ key: row.bar.index, span: row.bar, appearance, title: stepText(row.bar) }];
     }
     case "group":
       return mergedBars(row.bars);
     case "wait":
       return [
-        { key: row.key, span: row.bar, look: row.bar.kind === "retry" ? "retry" : "step-pending", title: waitText(row.bar) },
+        { key: row.key, span: row.bar, appearance: row.bar.kind === "retry" ? "retry" : "step-pending", title: waitText(row.bar) },
       ];
     default:
       return [];
@@ -210,16 +210,16 @@ function barsOf(row: TimelineRow): readonly Bar[] {
 }
 
 /** Bars of a group that are closer than a pixel become one: hundreds of elements in a row cost much and show nothing. */
-function mergedBars(steps: readonly StepSpan[]): readonly Bar[] {
-  const bars: Bar[] = [];
+function mergedBars(steps: readonly TimelineStep[]): readonly TimelineBar[] {
+  const bars: TimelineBar[] = [];
   const whole = (steps.at(-1)?.toMs ?? 0) - (steps[0]?.fromMs ?? 0);
   for (const step of steps) {
     const last = bars.at(-1);
-    const look = `step-${familyOf(step.view.type)}`;
+    const appearance = `step-${familyOf(step.view.type)}`;
     if (last !== undefined && step.fromMs - last.span.toMs <= whole / GROUP_BARS_MAX) {
       const span = { fromMs: last.span.fromMs, toMs: Math.max(last.span.toMs, step.toMs) };
       bars[bars.length - 1] = { ...last, span };
-    } else bars.push({ key: step.index, span: step, look, title: stepText(step) });
+    } else bars.push({ key: step.index, span: step, appearance, title: stepText(step) });
   }
   return bars;
 }

@@ -2,12 +2,12 @@
 import { useState } from "react";
 import { Button, CheckField, ChoiceField, TextField } from "../../kit/index.js";
 import { stepCounts } from "./attempts.js";
-import type { Life } from "./life.js";
+import type { InvocationTimeline } from "./life.js";
 import { CHOSEN_ATTEMPTS_MAX, SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
 import { groupedSteps } from "./step-groups.js";
 
 /** How the steps of a timeline are shown. */
-export interface StepView {
+export interface StepViewOptions {
   readonly search: string;
   readonly isGrouped: boolean;
   /** Only steps that this attempt began; undefined: all. */
@@ -15,28 +15,28 @@ export interface StepView {
   readonly jump: { readonly key: string } | undefined;
 }
 
-export interface StepTools extends StepView {
-  readonly set: (changes: Partial<StepView>) => void;
+export interface StepTools extends StepViewOptions {
+  readonly set: (changes: Partial<StepViewOptions>) => void;
 }
 
 export function useStepTools(): StepTools {
-  const [view, setView] = useState<StepView>({ search: "", isGrouped: true, attempt: undefined, jump: undefined });
+  const [view, setView] = useState<StepViewOptions>({ search: "", isGrouped: true, attempt: undefined, jump: undefined });
   return { ...view, set: (changes) => setView((now) => ({ ...now, ...changes })) };
 }
 
 export interface TimelineToolsProps {
-  readonly life: Life;
+  readonly timeline: InvocationTimeline;
   readonly tools: StepTools;
-  readonly found: number;
+  readonly matchCount: number;
   readonly onPages: (pages: number) => void;
 }
 
-export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProps) {
-  const failure = firstFailure(life);
-  const isLong = life.steps.length >= SEARCHED_STEPS_MIN || life.nextStep !== undefined;
-  const hasAttempts = life.attempts.length > 1;
+export function TimelineTools({ timeline, tools, matchCount, onPages }: TimelineToolsProps) {
+  const failure = firstFailure(timeline);
+  const isLong = timeline.steps.length >= SEARCHED_STEPS_MIN || timeline.nextStep !== undefined;
+  const hasAttempts = timeline.attempts.length > 1;
   if (!isLong && failure === undefined && !hasAttempts) return null;
-  const last = life.steps.at(-1);
+  const last = timeline.steps.at(-1);
   return (
     <div className="row tl-tools">
       {isLong && (
@@ -51,13 +51,13 @@ export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProp
       )}
       {tools.search.trim() !== "" && (
         <span className="small quiet" role="status">
-          {found} of {life.steps.length.toLocaleString("en")} steps{life.nextStep === undefined ? "" : " loaded"}
+          {matchCount} of {timeline.steps.length.toLocaleString("en")} steps{timeline.nextStep === undefined ? "" : " loaded"}
         </span>
       )}
-      {isLong && groupedSteps(life.steps).length < life.steps.length && (
+      {isLong && groupedSteps(timeline.steps).length < timeline.steps.length && (
         <CheckField label="Group repeated steps" isOn={tools.isGrouped} onChange={(isGrouped) => tools.set({ isGrouped })} />
       )}
-      {hasAttempts && <AttemptChoice life={life} tools={tools} />}
+      {hasAttempts && <AttemptChoice timeline={timeline} tools={tools} />}
       {failure !== undefined && (
         <Button isSmall onClick={() => tools.set({ search: "", attempt: undefined, jump: { key: failure } })}>
           First failure
@@ -67,7 +67,7 @@ export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProp
         <Button
           isSmall
           onClick={() => {
-            if (life.nextStep !== undefined) onPages(STEP_PAGES_MAX);
+            if (timeline.nextStep !== undefined) onPages(STEP_PAGES_MAX);
             tools.set({ search: "", attempt: undefined, jump: { key: LATEST } });
           }}
         >
@@ -80,9 +80,9 @@ export function TimelineTools({ life, tools, found, onPages }: TimelineToolsProp
 
 const ALL = "all";
 
-function AttemptChoice({ life, tools }: Pick<TimelineToolsProps, "life" | "tools">) {
-  const counts = stepCounts(life);
-  const choices = life.attempts.slice(-CHOSEN_ATTEMPTS_MAX).map(({ number }) => {
+function AttemptChoice({ timeline, tools }: Pick<TimelineToolsProps, "timeline" | "tools">) {
+  const counts = stepCounts(timeline);
+  const choices = timeline.attempts.slice(-CHOSEN_ATTEMPTS_MAX).map(({ number }) => {
     const count = counts.get(number) ?? 0;
     return { value: String(number), label: `Attempt ${number}: ${count === 1 ? "1 step" : `${count} steps`}` };
   });
@@ -101,7 +101,7 @@ function AttemptChoice({ life, tools }: Pick<TimelineToolsProps, "life" | "tools
 export const LATEST = "latest";
 
 /** Key of the row of the first step that failed, or else of the first failed attempt. */
-export function firstFailure({ steps, attempts }: Life): string | undefined {
+export function firstFailure({ steps, attempts }: InvocationTimeline): string | undefined {
   const step = steps.find(({ result }) => result === "failure");
   if (step !== undefined) return String(step.index);
   const attempt = attempts.find(({ outcome }) => outcome === "failed");

@@ -4,13 +4,13 @@ import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, durationText, Loaded } from "../../kit/index.js";
 import type { Crash } from "./crash-story.js";
-import { useChildren, useLife } from "./invocation-data.js";
-import { type Life, phaseWord, type Span } from "./life.js";
+import { useChildren, useTimeline } from "./invocation-data.js";
+import { type InvocationTimeline, phaseLabel, type TimeSpan } from "./life.js";
 import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
 import { Minimap } from "./minimap.js";
 import { pendingWaitsOf } from "./pending-waits.js";
 import { TimelineChart } from "./timeline-chart.js";
-import { panned, type RowsOptions, rowsOf, type TimelineRow, wantedChildren, zoomed } from "./timeline-layout.js";
+import { panned, type RowsOptions, rowsOf, type TimelineRow, unfoldedChildIds, zoomed } from "./timeline-layout.js";
 import { LATEST, TimelineTools, useStepTools } from "./timeline-tools.js";
 import "./timeline.css";
 
@@ -34,13 +34,13 @@ export function Timeline(props: TimelineProps) {
 
 function TimelineOf(props: TimelineProps) {
   const [pages, setPages] = useState(1);
-  const query = useLife(props.id, pages);
+  const query = useTimeline(props.id, pages);
   return (
     <Loaded query={query}>
-      {(life) => (
-        <LifeChart
+      {(timeline) => (
+        <LoadedTimeline
           {...props}
-          life={life}
+          timeline={timeline}
           onPages={setPages}
           onMore={() => setPages((count) => Math.min(STEP_PAGES_MAX, count + 1))}
         />
@@ -49,8 +49,8 @@ function TimelineOf(props: TimelineProps) {
   );
 }
 
-function LifeChart({
-  life,
+function LoadedTimeline({
+  timeline,
   compact,
   step,
   onStep,
@@ -58,12 +58,12 @@ function LifeChart({
   explanation,
   onMore,
   onPages,
-}: TimelineProps & { readonly life: Life; readonly onMore: () => void; readonly onPages: (pages: number) => void }) {
+}: TimelineProps & { readonly timeline: InvocationTimeline; readonly onMore: () => void; readonly onPages: (pages: number) => void }) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
-  const [zoom, setZoom] = useState<Span>();
+  const [zoom, setZoom] = useState<TimeSpan>();
   const [, navigate] = useLocation();
   const tools = useStepTools();
-  const rows = useRows(life, {
+  const rows = useRows(timeline, {
     unfolded,
     isCompact: compact,
     // What a crash did to each step is seen step by step.
@@ -71,7 +71,7 @@ function LifeChart({
     search: tools.search,
     attempt: tools.attempt,
     shown: step,
-    waits: explanation === undefined ? [] : pendingWaitsOf(explanation, life),
+    waits: explanation === undefined ? [] : pendingWaitsOf(explanation, timeline),
   });
 
   const toggle = ({ key }: TimelineRow) =>
@@ -88,13 +88,13 @@ function LifeChart({
   return (
     <div className="stack stack--tight">
       <div className="row row--spread">
-        <Legend life={life} />
+        <Legend timeline={timeline} />
         {compact !== true && (
           <div className="row">
-            <Button isSmall aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, life.span, 2))}>
+            <Button isSmall aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, timeline.span, 2))}>
               −
             </Button>
-            <Button isSmall aria-label="Zoom in" onClick={() => setZoom(zoomed(zoom, life.span, 0.5))}>
+            <Button isSmall aria-label="Zoom in" onClick={() => setZoom(zoomed(zoom, timeline.span, 0.5))}>
               +
             </Button>
             <Button
@@ -109,21 +109,21 @@ function LifeChart({
       </div>
       {compact !== true && (
         <TimelineTools
-          life={life}
+          timeline={timeline}
           tools={tools}
-          found={rows.filter((row) => row.kind === "step" && row.depth === 0).length}
+          matchCount={rows.filter((row) => row.kind === "step" && row.depth === 0).length}
           onPages={onPages}
         />
       )}
-      {compact !== true && (zoom !== undefined || life.steps.length >= SEARCHED_STEPS_MIN) && (
-        <Minimap life={life} window={zoom} onWindow={setZoom} />
+      {compact !== true && (zoom !== undefined || timeline.steps.length >= SEARCHED_STEPS_MIN) && (
+        <Minimap timeline={timeline} window={zoom} onWindow={setZoom} />
       )}
       <TimelineChart
-        life={life}
+        timeline={timeline}
         rows={rows}
         window={zoom}
         onWindow={setZoom}
-        onPan={(by) => setZoom((window) => panned(window, life.span, by))}
+        onPan={(by) => setZoom((window) => panned(window, timeline.span, by))}
         onToggle={toggle}
         onChoose={choose}
         chosen={step === undefined ? undefined : String(step)}
@@ -131,7 +131,7 @@ function LifeChart({
         isCompact={compact}
         jump={useJump(tools.jump, rows)}
       />
-      <Remarks life={life} isCompact={compact === true} />
+      <Remarks timeline={timeline} isCompact={compact === true} />
     </div>
   );
 }
@@ -144,12 +144,12 @@ function useJump(jump: { readonly key: string } | undefined, rows: readonly Time
 }
 
 /** Which children are asked for depends on the rows, and the rows on what is known of the children: one depth at a time. */
-function useRows(life: Life, options: Omit<RowsOptions, "children">): readonly TimelineRow[] {
-  const [wanted, setWanted] = useState<readonly string[]>([]);
-  const children = useChildren(wanted);
-  const rows = rowsOf(life, { ...options, children });
-  const now = wantedChildren(rows);
-  if (now.length !== wanted.length || now.some((id, index) => id !== wanted[index])) setWanted(now);
+function useRows(timeline: InvocationTimeline, options: Omit<RowsOptions, "children">): readonly TimelineRow[] {
+  const [childIds, setChildIds] = useState<readonly string[]>([]);
+  const children = useChildren(childIds);
+  const rows = rowsOf(timeline, { ...options, children });
+  const now = unfoldedChildIds(rows);
+  if (now.length !== childIds.length || now.some((id, index) => id !== childIds[index])) setChildIds(now);
   return rows;
 }
 
@@ -159,18 +159,18 @@ function childAddress(row: TimelineRow): string {
 }
 
 /** Phases and how long they lasted together: the numbers behind the colours. */
-export function Legend({ life }: { readonly life: Life }) {
-  const total = life.span.toMs - life.span.fromMs;
+export function Legend({ timeline }: { readonly timeline: InvocationTimeline }) {
+  const total = timeline.span.toMs - timeline.span.fromMs;
   return (
     <ul className="tl-legend" aria-label="Time by phase">
-      {life.sums.map(({ phase, ms, share }) => (
+      {timeline.sums.map(({ phase, ms, share }) => (
         <li key={phase}>
           <span className={`tl-legend__colour tl__bar--phase-${phase}`} aria-hidden="true" />
-          {phaseWord(phase)} <strong>{durationText(ms)}</strong> <span className="quiet">{percent(share)}</span>
+          {phaseLabel(phase)} <strong>{durationText(ms)}</strong> <span className="quiet">{percent(share)}</span>
         </li>
       ))}
       <li>
-        {life.isDone ? "total" : "so far"} <strong>{durationText(total)}</strong>
+        {timeline.isDone ? "total" : "so far"} <strong>{durationText(total)}</strong>
       </li>
     </ul>
   );
@@ -181,10 +181,10 @@ function percent(share: number): string {
   return share > 0 && whole === 0 ? "<1 %" : `${whole} %`;
 }
 
-function Remarks({ life, isCompact }: { readonly life: Life; readonly isCompact: boolean }) {
+function Remarks({ timeline, isCompact }: { readonly timeline: InvocationTimeline; readonly isCompact: boolean }) {
   const remarks = [
-    life.isJournalPartial ? "The journal is incomplete: it was deleted, or is too long to be read." : undefined,
-    life.areAttemptsMissing ? "Only the newest failed attempts are kept." : undefined,
+    timeline.isJournalPartial ? "The journal is incomplete: it was deleted, or is too long to be read." : undefined,
+    timeline.areAttemptsMissing ? "Only the newest failed attempts are kept." : undefined,
     isCompact
       ? undefined
       : "Keys: arrows move and unfold, Enter chooses, + − 0 zoom, Shift with arrows moves in time. Or draw a range with the mouse.",

@@ -19,12 +19,12 @@ export function ValueBlock({ value, label }: { readonly value: ValueText; readon
       <figcaption className="row small">
         {value.kind === "hex" && <span className="quiet">binary, shown as hex</span>}
         {isFolded && (
-          <Button isSmall look="bare" onClick={() => setWhole(true)} aria-label={`Show all of ${label}`}>
+          <Button isSmall appearance="bare" onClick={() => setWhole(true)} aria-label={`Show all of ${label}`}>
             Show all
           </Button>
         )}
         {isWhole && (
-          <Button isSmall look="bare" onClick={() => setWhole(false)} aria-label={`Collapse ${label}`}>
+          <Button isSmall appearance="bare" onClick={() => setWhole(false)} aria-label={`Collapse ${label}`}>
             Collapse
           </Button>
         )}
@@ -47,11 +47,11 @@ export interface StepValueProps {
 
 /** The whole value of a step: loaded at once when it is short, on demand when it is long. */
 export function StepValue({ id, index, of, label, bytes = 0, signature = "" }: StepValueProps) {
-  const [isWanted, setWanted] = useState(bytes <= VALUE_BYTES_UNASKED);
-  const { data, error, refetch } = useValue(id, index, of, !isWanted, signature);
-  if (!isWanted) {
+  const [isRequested, setRequested] = useState(bytes <= VALUE_BYTES_UNASKED);
+  const { data, error, refetch } = useValue(id, index, of, !isRequested, signature);
+  if (!isRequested) {
     return (
-      <Button isSmall onClick={() => setWanted(true)}>
+      <Button isSmall onClick={() => setRequested(true)}>
         Load all {sizeText(bytes)} of {label}
       </Button>
     );

@@ -8,38 +8,38 @@ const result = (n: number, kind: "succeeded" | "failed"): BatchResult => ({
   status: 200,
 });
 const pages = (...all: readonly BatchResult[][]) => {
-  const asked: (string | undefined)[] = [];
-  const ask = async (cursor: string | undefined) => {
-    asked.push(cursor);
+  const cursors: (string | undefined)[] = [];
+  const fetchPage = async (cursor: string | undefined) => {
+    cursors.push(cursor);
     const at = Number(cursor ?? 0);
     return { results: all[at] ?? [], next: at + 1 < all.length ? String(at + 1) : undefined };
   };
-  return { ask, asked };
+  return { fetchPage, cursors };
 };
 
 test("one page at a time shows everything", async () => {
-  const { ask } = pages([result(1, "failed"), result(2, "succeeded")], [result(3, "succeeded")]);
-  expect(await nextResults(ask, undefined, false)).toEqual({ rows: [result(1, "failed"), result(2, "succeeded")], next: "1" });
-  expect(await nextResults(ask, "1", false)).toEqual({ rows: [result(3, "succeeded")], next: undefined });
+  const { fetchPage } = pages([result(1, "failed"), result(2, "succeeded")], [result(3, "succeeded")]);
+  expect(await nextResults(fetchPage, undefined, false)).toEqual({ rows: [result(1, "failed"), result(2, "succeeded")], next: "1" });
+  expect(await nextResults(fetchPage, "1", false)).toEqual({ rows: [result(3, "succeeded")], next: undefined });
 });
 
 test("failures are gathered from as many pages as it takes", async () => {
   const many = Array.from({ length: 60 }, (_, n) => result(n, "failed"));
-  const { ask, asked } = pages([result(100, "succeeded")], [result(101, "failed")], many, [result(102, "failed")]);
-  const first = await nextResults(ask, undefined, true);
-  expect([first.rows.length, first.next, asked.length]).toEqual([61, "3", 3]);
-  expect(await nextResults(ask, "3", true)).toEqual({ rows: [result(102, "failed")], next: undefined });
+  const { fetchPage, cursors } = pages([result(100, "succeeded")], [result(101, "failed")], many, [result(102, "failed")]);
+  const first = await nextResults(fetchPage, undefined, true);
+  expect([first.rows.length, first.next, cursors.length]).toEqual([61, "3", 3]);
+  expect(await nextResults(fetchPage, "3", true)).toEqual({ rows: [result(102, "failed")], next: undefined });
 });
 
 test("a running batch that has no more for now is not asked in a circle", async () => {
-  let asked = 0;
+  let requestCount = 0;
   const shown = await nextResults(
     async (cursor) => {
-      asked++;
+      requestCount++;
       return { results: [], next: cursor ?? "0" };
     },
     undefined,
     true,
   );
-  expect([shown, asked]).toEqual([{ rows: [], next: undefined }, 1]);
+  expect([shown, requestCount]).toEqual([{ rows: [], next: undefined }, 1]);
 });

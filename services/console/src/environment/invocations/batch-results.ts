@@ -1,7 +1,7 @@
 /** Why: among a hundred thousand results one looks for the few that failed; pages of the API hold all kinds. Pure but for what it asks. */
 import type { BatchResult } from "@perdure/admin-client";
 
-export interface ResultPage {
+export interface BatchResultPage {
   readonly results: readonly BatchResult[];
   readonly next: string | undefined;
 }
@@ -19,14 +19,14 @@ const PAGES_AT_ONCE = 40;
 
 /** One page of the API; of failures, as many pages as it takes to fill one, within a bound. */
 export async function nextResults(
-  ask: (cursor: string | undefined) => Promise<ResultPage>,
+  fetchPage: (cursor: string | undefined) => Promise<BatchResultPage>,
   cursor: string | undefined,
   isFailuresOnly: boolean,
 ): Promise<ShownResults> {
   const rows: BatchResult[] = [];
   let from = cursor;
   for (let page = 0; page < (isFailuresOnly ? PAGES_AT_ONCE : 1); page++) {
-    const { results, next } = await ask(from);
+    const { results, next } = await fetchPage(from);
     rows.push(...(isFailuresOnly ? results.filter(({ result }) => result === "failed") : results));
     // A running batch gives the same cursor until there is more.
     if (next === undefined || next === (from ?? "0")) return { rows, next: undefined };

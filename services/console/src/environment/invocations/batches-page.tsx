@@ -17,7 +17,7 @@ import {
   Table,
   type Tone,
 } from "../../kit/index.js";
-import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { nextResults } from "./batch-results.js";
 import { starterOf } from "./verbs.js";
@@ -36,7 +36,7 @@ const BACK = (
 );
 
 function AllBatches() {
-  const batches = useAsk(["batches"], ({ admin }, signal) => admin.batches.list({ signal }), { everyMs: LIVE_MS });
+  const batches = useRequest(["batches"], ({ admin }, signal) => admin.batches.list({ signal }), { everyMs: LIVE_MS });
   return (
     <Page title="Batches" lead="Bulk operations on invocations, kept for a day." actions={BACK}>
       <Loaded query={batches}>
@@ -79,7 +79,7 @@ function toneOf({ state, failed }: BatchView): Tone {
 
 function OneBatch({ id }: { readonly id: string }) {
   const [isOver, setOver] = useState(false);
-  const batch = useAsk(
+  const batch = useRequest(
     ["batches", id],
     async ({ admin }, signal) => {
       const answer = await admin.batches.get(id, { signal });
@@ -116,12 +116,12 @@ function OneBatch({ id }: { readonly id: string }) {
 
 function Progress({ batch }: { readonly batch: BatchView }) {
   const { matched, done, succeeded, failed, remaining } = batch;
-  const words = `${done.toLocaleString("en")} of ${matched.toLocaleString("en")} done, ${failed.toLocaleString("en")} failed`;
+  const summary = `${done.toLocaleString("en")} of ${matched.toLocaleString("en")} done, ${failed.toLocaleString("en")} failed`;
   return (
     <section className="card stack">
       <div className="row">
         <Badge tone={toneOf(batch)}>{batch.state}</Badge>
-        <span role="status">{words}</span>
+        <span role="status">{summary}</span>
       </div>
       <progress className="runs-progress" aria-label="Done" value={done} max={Math.max(1, matched)} />
       <Facts
@@ -147,21 +147,21 @@ function Progress({ batch }: { readonly batch: BatchView }) {
 
 function EndButton({ id }: { readonly id: string }) {
   const { forbidden } = useEnvironment();
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const end = useChange(({ admin }) => admin.batches.cancel(id), {
     done: () => "The batch is stopped",
     failed: "The batch was not stopped",
-    onDone: () => setAsking(false),
+    onDone: () => setConfirming(false),
   });
   return (
     <>
-      <Button look="danger" forbidden={forbidden} onClick={() => setAsking(true)}>
+      <Button appearance="danger" forbidden={forbidden} onClick={() => setConfirming(true)}>
         Stop
       </Button>
       <Confirmation
         title="Stop batch"
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         verb="Stop"
         isBusy={end.isPending}
         onConfirm={() => end.mutate()}
@@ -177,7 +177,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
   /** Where the pages before this one began. */
   const [before, setBefore] = useState<readonly (string | undefined)[]>([]);
   const cursor = before.at(-1);
-  const results = useAsk(
+  const results = useRequest(
     // The end is part of it: what was asked just before it does not have them all, and nobody asks again.
     ["batches", id, "results", cursor, isFailuresOnly, isOver],
     ({ admin }, signal) => nextResults((from) => admin.batches.results(id, from, { signal }), cursor, isFailuresOnly),

@@ -3,16 +3,16 @@ import { useState } from "react";
 import { Button } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
 import { BulkDialog } from "./bulk-dialog.js";
-import { NOTHING, type Selection } from "./selection.js";
+import { NOTHING, type ListSelection } from "./selection.js";
 import { BULK_VERBS, type BulkVerb, tooManyFor } from "./verbs.js";
 
 export interface BulkBarProps {
-  readonly selection: Selection;
+  readonly selection: ListSelection;
   /** Of the list; undefined when it has none. */
   readonly condition: string | undefined;
   /** How many meet the condition; undefined while that is not known. */
   readonly total: number | undefined;
-  readonly onSelect: (selection: Selection) => void;
+  readonly onSelect: (selection: ListSelection) => void;
 }
 
 export function BulkBar({ selection, condition, total, onSelect }: BulkBarProps) {
@@ -24,11 +24,11 @@ export function BulkBar({ selection, condition, total, onSelect }: BulkBarProps)
     <section className="runs-bulk" aria-label="Selection">
       <strong role="status">{isAll ? `All matching` : `${selection.ids.size.toLocaleString("en")} selected`}</strong>
       {!isAll && (
-        <Button isSmall look="bare" onClick={() => onSelect({ kind: "matching" })}>
+        <Button isSmall appearance="bare" onClick={() => onSelect({ kind: "matching" })}>
           Select {all}
         </Button>
       )}
-      <Button isSmall look="bare" onClick={() => onSelect(NOTHING)}>
+      <Button isSmall appearance="bare" onClick={() => onSelect(NOTHING)}>
         Clear selection
       </Button>
       {BULK_VERBS.map((each) => (

@@ -3,9 +3,9 @@ import type { DryRunView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ChoiceField, Confirmation, Loading, ProblemNote, shortId, TextField } from "../../kit/index.js";
-import { useAsk, useChange } from "../ask.js";
+import { useRequest, useChange } from "../ask.js";
 import { BATCH_MAX } from "./limits.js";
-import type { Selection } from "./selection.js";
+import type { ListSelection } from "./selection.js";
 import { type BulkVerb, targetOfBatch, typedFor } from "./verbs.js";
 
 const DEPLOYMENTS = [
@@ -16,7 +16,7 @@ type Deployment = (typeof DEPLOYMENTS)[number]["value"];
 
 export interface BulkDialogProps {
   readonly verb: BulkVerb;
-  readonly selection: Selection;
+  readonly selection: ListSelection;
   readonly condition: string | undefined;
   readonly onClose: () => void;
 }
@@ -26,7 +26,7 @@ export function BulkDialog({ verb, selection, condition, onClose }: BulkDialogPr
   const [deployment, setDeployment] = useState<Deployment>(verb.verb === "resume" ? "keep" : "latest");
   const [reason, setReason] = useState("");
   const [target] = useState(() => targetOfBatch(selection, condition, verb));
-  const preview = useAsk(["batch", "preview", verb.verb, target], ({ admin }, signal) =>
+  const preview = useRequest(["batch", "preview", verb.verb, target], ({ admin }, signal) =>
     admin.batches.preview({ operation: verb.verb, ...target }, { signal }),
   );
   const begin = useChange(
@@ -58,7 +58,7 @@ export function BulkDialog({ verb, selection, condition, onClose }: BulkDialogPr
       ) : preview.data === undefined ? (
         <Loading what="Counting invocations" />
       ) : (
-        <Found preview={preview.data} verb={verb} isByCondition={target.filter !== undefined} />
+        <PreviewSummary preview={preview.data} verb={verb} isByCondition={target.filter !== undefined} />
       )}
       {verb.isMoving && <ChoiceField label="Resume on" value={deployment} choices={DEPLOYMENTS} onChange={setDeployment} />}
       <TextField label="Reason" hint="Stored with the batch; optional" value={reason} onChange={setReason} maxLength={500} />
@@ -66,7 +66,7 @@ export function BulkDialog({ verb, selection, condition, onClose }: BulkDialogPr
   );
 }
 
-function Found({
+function PreviewSummary({
   preview: { matched, more_matched: more, sample },
   verb,
   isByCondition,

@@ -22,7 +22,7 @@ export function ColumnsDialog({ chosen, onChange, onClose }: ColumnsDialogProps)
         ))}
         <DialogActions>
           <Button onClick={() => onChange(USUAL)}>Reset to default</Button>
-          <Button look="primary" onClick={onClose}>
+          <Button appearance="primary" onClick={onClose}>
             Done
           </Button>
         </DialogActions>

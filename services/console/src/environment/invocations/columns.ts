@@ -1,6 +1,6 @@
 /** Why: which columns the list has is a matter of taste, remembered in this browser. */
 
-export interface ListColumn {
+export interface InvocationListColumn {
   readonly name: string;
   readonly label: string;
   /** As a track of a CSS grid. */
@@ -8,10 +8,10 @@ export interface ListColumn {
 }
 
 /** Always there: what it is and how it does. */
-export const STATUS: ListColumn = { name: "status", label: "Status", width: "8rem" };
-export const TARGET: ListColumn = { name: "target", label: "Target", width: "minmax(11rem, 2fr)" };
+export const STATUS: InvocationListColumn = { name: "status", label: "Status", width: "8rem" };
+export const TARGET: InvocationListColumn = { name: "target", label: "Target", width: "minmax(11rem, 2fr)" };
 
-export const CHOICES: readonly ListColumn[] = [
+export const CHOICES: readonly InvocationListColumn[] = [
   { name: "id", label: "Id", width: "12rem" },
   { name: "created", label: "Created", width: "7rem" },
   { name: "took", label: "Duration", width: "6rem" },
@@ -29,12 +29,12 @@ export const USUAL: readonly string[] = ["id", "created", "took", "attempts", "f
 /** From what was remembered; the usual ones when that is nothing, or nonsense. */
 export function chosenColumns(remembered: string | null): readonly string[] {
   if (remembered === null) return USUAL;
-  const words = remembered.split(",");
-  const known = CHOICES.map(({ name }) => name).filter((name) => words.includes(name));
-  return known.length === 0 && remembered !== "" ? USUAL : known;
+  const names = remembered.split(",");
+  const validNames = CHOICES.map(({ name }) => name).filter((name) => names.includes(name));
+  return validNames.length === 0 && remembered !== "" ? USUAL : validNames;
 }
 
-export function listColumns(chosen: readonly string[]): readonly ListColumn[] {
+export function listColumns(chosen: readonly string[]): readonly InvocationListColumn[] {
   return [STATUS, TARGET, ...CHOICES.filter(({ name }) => chosen.includes(name))];
 }
 

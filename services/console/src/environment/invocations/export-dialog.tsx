@@ -27,11 +27,11 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
   const { admin, name } = useEnvironment();
   const [format, setFormat] = useState<Format>("csv");
   const [done, setDone] = useState<number>();
-  const [wanted, setWanted] = useState(Math.min(total, EXPORTED_MAX));
+  const [rowCount, setRowCount] = useState(Math.min(total, EXPORTED_MAX));
   const [problem, setProblem] = useState<unknown>();
   const stop = useRef<AbortController>(undefined);
   useEffect(() => () => stop.current?.abort(), []);
-  const isRunning = done !== undefined && done < wanted && problem === undefined;
+  const isRunning = done !== undefined && done < rowCount && problem === undefined;
 
   const run = async (): Promise<void> => {
     const halt = new AbortController();
@@ -41,7 +41,7 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
     const parts = [headOf(format, EXPORTED_COLUMNS)];
     try {
       const ids = await allIdsOf(admin, list, { condition, sort }, halt.signal);
-      setWanted(ids.length);
+      setRowCount(ids.length);
       for (let from = 0; from < ids.length; from += EXPORTED_AT_ONCE) {
         const some = ids.slice(from, from + EXPORTED_AT_ONCE);
         const rows = await admin.sql.query(rowsStatement(some), { signal: halt.signal });
@@ -58,27 +58,27 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
       if (!halt.signal.aborted) setProblem(cause);
     }
   };
-  const isLess = list.isCut || wanted < total;
+  const isLess = list.isCut || rowCount < total;
   return (
     <Dialog title="Export invocations" isOpen onClose={onClose}>
       <div className="stack">
         <p>
-          {wanted.toLocaleString("en")} invocations, in the order of the list
+          {rowCount.toLocaleString("en")} invocations, in the order of the list
           {isLess && `. An export has at most ${EXPORTED_MAX.toLocaleString("en")}: narrow the filter for the others`}.
         </p>
         <ChoiceField label="Format" value={format} choices={CHOICES} onChange={setFormat} />
         {done !== undefined && (
           <>
-            <progress className="runs-progress" aria-label="Progress" value={done} max={Math.max(1, wanted)} />
+            <progress className="runs-progress" aria-label="Progress" value={done} max={Math.max(1, rowCount)} />
             <p role="status" className="small quiet">
-              {done < wanted ? `${done.toLocaleString("en")} read` : "Done: the file is downloaded."}
+              {done < rowCount ? `${done.toLocaleString("en")} read` : "Done: the file is downloaded."}
             </p>
           </>
         )}
         {problem !== undefined && <ProblemNote cause={problem} title="The export failed." />}
         <DialogActions>
-          <Button onClick={onClose}>{done === wanted ? "Close" : "Cancel"}</Button>
-          <Button look="primary" isBusy={isRunning} forbidden={forbiddenBecause(wanted, list.isPaged)} onClick={() => void run()}>
+          <Button onClick={onClose}>{done === rowCount ? "Close" : "Cancel"}</Button>
+          <Button appearance="primary" isBusy={isRunning} forbidden={forbiddenBecause(rowCount, list.isPaged)} onClick={() => void run()}>
             Export
           </Button>
         </DialogActions>

@@ -1,5 +1,5 @@
 /** Why: what the list found, for spreadsheets and programs. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 
 export const FORMATS = ["csv", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -10,7 +10,7 @@ export function headOf(format: Format, columns: readonly string[]): string {
 }
 
 /** One line with its end. */
-export function lineOfRow(format: Format, columns: readonly string[], row: Row): string {
+export function lineOfRow(format: Format, columns: readonly string[], row: SqlRow): string {
   if (format === "jsonl") return `${JSON.stringify(row)}\n`;
   return `${columns.map((column) => csvCell(row[column])).join(",")}\r\n`;
 }

@@ -12,9 +12,9 @@ import {
   rangeOf,
   rangeText,
   SORTS,
-  STATUS_WORDS,
+  STATUS_CHOICES,
   sortOf,
-  statusWords,
+  statusesOf,
   withStatuses,
 } from "./filter-address.js";
 
@@ -45,10 +45,10 @@ describe("the address", () => {
     fc.assert(
       fc.property(
         filters,
-        fc.subarray([...STATUS_WORDS]),
+        fc.subarray([...STATUS_CHOICES]),
         fc.constantFrom(...SORTS),
-        (plain: InvocationFilter, words: string[], sort) => {
-          const filter = withStatuses(plain, words);
+        (plain: InvocationFilter, statuses: string[], sort) => {
+          const filter = withStatuses(plain, statuses);
           const query = new URLSearchParams(queryOf(filter, sort).toString());
           expect(filterOf(query)).toEqual(filter);
           expect(sortOf(query)).toBe(sort);
@@ -67,7 +67,7 @@ describe("the address", () => {
   test("knows how invocations ended as statuses, too", () => {
     const filter = filterOf(new URLSearchParams("status=failed&status=paused"));
     expect(conditionOf(filter)).toBe("(status = 'paused' OR completion_result = 'failure')");
-    expect(statusWords(filter)).toEqual(["paused", "failed"]);
+    expect(statusesOf(filter)).toEqual(["paused", "failed"]);
   });
 });
 

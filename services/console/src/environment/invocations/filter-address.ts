@@ -38,9 +38,9 @@ type Writable = { -readonly [K in keyof InvocationFilter]: InvocationFilter[K] }
 /** What is not understood is left out. `status` knows `succeeded` and `failed`, too. */
 export function filterOf(query: URLSearchParams): InvocationFilter {
   const filter: Writable = {};
-  const words = query.getAll("status").flatMap((text) => text.split(","));
-  const statuses = INVOCATION_STATUSES.filter((status) => words.includes(status));
-  const ends = RESULTS.filter(([word]) => words.includes(word)).map(([, result]) => result);
+  const names = query.getAll("status").flatMap((text) => text.split(","));
+  const statuses = INVOCATION_STATUSES.filter((status) => names.includes(status));
+  const ends = RESULTS.filter(([status]) => names.includes(status)).map(([, result]) => result);
   if (statuses.length > 0) filter.statuses = statuses;
   if (ends.length > 0) filter.orEndedWith = ends;
   for (const [field, name] of LISTS) {
@@ -68,20 +68,20 @@ export const RESULTS = [
 ] as const satisfies readonly (readonly [string, InvocationResult])[];
 
 /** All that can be chosen as a status: those of `sys_invocation`, with the ways in which completed ones ended. */
-export const STATUS_WORDS = [
+export const STATUS_CHOICES = [
   ...INVOCATION_STATUSES.filter((status) => status !== "completed"),
-  ...RESULTS.map(([word]) => word),
+  ...RESULTS.map(([status]) => status),
 ] as const;
 
-export function statusWords({ statuses = [], orEndedWith = [] }: InvocationFilter): readonly string[] {
-  return [...statuses, ...RESULTS.filter(([, result]) => orEndedWith.includes(result)).map(([word]) => word)];
+export function statusesOf({ statuses = [], orEndedWith = [] }: InvocationFilter): readonly string[] {
+  return [...statuses, ...RESULTS.filter(([, result]) => orEndedWith.includes(result)).map(([status]) => status)];
 }
 
 /** The same filter with these statuses. */
-export function withStatuses(filter: InvocationFilter, words: readonly string[]): InvocationFilter {
+export function withStatuses(filter: InvocationFilter, chosen: readonly string[]): InvocationFilter {
   const { statuses: _statuses, orEndedWith: _ends, ...others } = filter;
-  const statuses = words.filter((word): word is InvocationStatus => (INVOCATION_STATUSES as readonly string[]).includes(word));
-  const ends = RESULTS.filter(([word]) => words.includes(word)).map(([, result]) => result);
+  const statuses = chosen.filter((status): status is InvocationStatus => (INVOCATION_STATUSES as readonly string[]).includes(status));
+  const ends = RESULTS.filter(([status]) => chosen.includes(status)).map(([, result]) => result);
   return {
     ...others,
     ...(statuses.length === 0 ? {} : { statuses }),
@@ -92,7 +92,7 @@ export function withStatuses(filter: InvocationFilter, words: readonly string[])
 /** The query of an address, without `?`; empty when nothing is filtered and the sort is the usual one. */
 export function queryOf(filter: InvocationFilter, sort: Sort = "-created"): URLSearchParams {
   const query = new URLSearchParams();
-  for (const word of statusWords(filter)) query.append("status", word);
+  for (const status of statusesOf(filter)) query.append("status", status);
   for (const [field, name] of LISTS) for (const value of filter[field] ?? []) query.append(name, value);
   for (const [field, name] of TEXTS) {
     const value = filter[field];
@@ -112,7 +112,7 @@ export function sortOf(query: URLSearchParams): Sort {
 }
 
 /** A span back from now, or between two moments, either of them open. */
-export interface Range {
+export interface TimeRange {
   readonly withinMs?: number | undefined;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
@@ -121,7 +121,7 @@ export interface Range {
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `15m`, `1h`, `7d`; or `2026-11-22T00:00:00.000Z..2026-11-23T00:00:00.000Z`, either end missing. */
-export function rangeOf(text: string | null): Range {
+export function rangeOf(text: string | null): TimeRange {
   const span = /^([1-9]\d{0,5})([smhd])$/.exec(text ?? "");
   if (span !== null) return { withinMs: Number(span[1]) * (UNITS_MS[span[2] ?? ""] ?? 0) };
   const ends = /^(.*)\.\.(.*)$/.exec(text ?? "");
@@ -134,7 +134,7 @@ function momentOf(text: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-export function rangeText({ withinMs, fromMs, toMs }: Range): string | undefined {
+export function rangeText({ withinMs, fromMs, toMs }: TimeRange): string | undefined {
   if (withinMs !== undefined) {
     const [unit, length] = Object.entries(UNITS_MS).findLast(([, each]) => withinMs % each === 0) ?? ["s", 1_000];
     return `${Math.ceil(withinMs / length)}${unit}`;
@@ -152,8 +152,8 @@ export interface Chip {
 
 export function chipsOf(filter: InvocationFilter): readonly Chip[] {
   const chips: Chip[] = [];
-  const words = statusWords(filter);
-  if (words.length > 0) chips.push({ name: "Status", text: words.join(", "), without: withStatuses(filter, []) });
+  const statuses = statusesOf(filter);
+  if (statuses.length > 0) chips.push({ name: "Status", text: statuses.join(", "), without: withStatuses(filter, []) });
   for (const [field, name] of LISTS) {
     const values = filter[field];
     if (values !== undefined) chips.push({ name: NAMES[name], text: values.join(", "), without: without(filter, [field]) });
@@ -169,13 +169,13 @@ export function chipsOf(filter: InvocationFilter): readonly Chip[] {
   if (rangeText(created) !== undefined)
     chips.push({
       name: "Created",
-      text: rangeWords(created),
+      text: rangeLabel(created),
       without: without(filter, ["createdWithinMs", "createdAfterMs", "createdBeforeMs"]),
     });
   if (rangeText(changed) !== undefined)
     chips.push({
       name: "Last modified",
-      text: rangeWords(changed),
+      text: rangeLabel(changed),
       without: without(filter, ["modifiedWithinMs", "modifiedAfterMs", "unchangedSinceMs"]),
     });
   return chips;
@@ -199,7 +199,7 @@ function without(filter: InvocationFilter, fields: readonly (keyof InvocationFil
   return Object.fromEntries(Object.entries(filter).filter(([field]) => !(fields as readonly string[]).includes(field)));
 }
 
-function rangeWords({ withinMs, fromMs, toMs }: Range): string {
+function rangeLabel({ withinMs, fromMs, toMs }: TimeRange): string {
   if (withinMs !== undefined) return `the last ${durationText(withinMs)}`;
   const [from, to] = [fromMs, toMs].map((ms) => (ms === undefined ? undefined : localMoment(ms)));
   if (from === undefined) return `before ${to}`;

@@ -4,7 +4,7 @@ import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, type Ref, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, ChoiceField, Icon, TextField } from "../../kit/index.js";
-import { chipsOf, idIn, lineOf, queryOf, type Sort, STATUS_WORDS, statusWords, withStatuses } from "./filter-address.js";
+import { chipsOf, idIn, lineOf, queryOf, type Sort, STATUS_CHOICES, statusesOf, withStatuses } from "./filter-address.js";
 import { FilterDialog } from "./filter-dialog.js";
 import { FilterHelp } from "./filter-help.js";
 import { ViewsMenu } from "./views-menu.js";
@@ -41,14 +41,14 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
           <Icon name="filter" /> Filter …
         </Button>
         <ViewsMenu query={queryOf(filter, sort).toString()} />
-        <Button look="bare" onClick={() => setHelpOpen(true)}>
+        <Button appearance="bare" onClick={() => setHelpOpen(true)}>
           Help
         </Button>
         <div className="runs-filter__sort">
           <ChoiceField label="Order" isLabelHidden value={sort} choices={SORTS} onChange={(next) => onChange(filter, next)} />
         </div>
       </div>
-      <StatusWords filter={filter} counts={counts} onChange={set} />
+      <StatusChoices filter={filter} counts={counts} onChange={set} />
       {chips.length > 0 && (
         <ul className="runs-filter__chips" aria-label="Active filters">
           {chips.map(({ name, text, without }) => (
@@ -67,7 +67,7 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
             </li>
           ))}
           <li>
-            <Button isSmall look="bare" onClick={() => set({})}>
+            <Button isSmall appearance="bare" onClick={() => set({})}>
               Clear filters
             </Button>
           </li>
@@ -87,25 +87,25 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
   );
 }
 
-type StatusWordsProps = Pick<FilterBarProps, "filter" | "counts"> & { readonly onChange: (filter: InvocationFilter) => void };
+type StatusChoicesProps = Pick<FilterBarProps, "filter" | "counts"> & { readonly onChange: (filter: InvocationFilter) => void };
 
-function StatusWords({ filter, counts, onChange }: StatusWordsProps) {
-  const words = statusWords(filter);
+function StatusChoices({ filter, counts, onChange }: StatusChoicesProps) {
+  const statuses = statusesOf(filter);
   return (
     <fieldset className="runs-filter__words" aria-label="Status">
-      {STATUS_WORDS.map((word) => {
-        const isOn = words.includes(word);
-        const next = isOn ? words.filter((each) => each !== word) : [...words, word];
+      {STATUS_CHOICES.map((status) => {
+        const isOn = statuses.includes(status);
+        const next = isOn ? statuses.filter((each) => each !== status) : [...statuses, status];
         return (
           <button
             type="button"
-            key={word}
+            key={status}
             aria-pressed={isOn}
             className="runs-filter__word"
             onClick={() => onChange(withStatuses(filter, next))}
           >
-            {word}{" "}
-            {counts !== undefined && <span className="runs-filter__count">{(counts.get(word) ?? 0).toLocaleString("en")}</span>}
+            {status}{" "}
+            {counts !== undefined && <span className="runs-filter__count">{(counts.get(status) ?? 0).toLocaleString("en")}</span>}
           </button>
         );
       })}
@@ -161,7 +161,7 @@ function ConditionLine({ filter, onChange, problem, formRef }: ConditionLineProp
         }}
       />
       {text.trim() !== line && (
-        <Button type="submit" look="primary">
+        <Button type="submit" appearance="primary">
           Apply
         </Button>
       )}

@@ -2,15 +2,15 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
 import { Button, CheckField, ChoiceField, Dialog, DialogActions, TextField } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import {
   localFieldOf,
   momentOfLocalField,
-  type Range,
+  type TimeRange,
   rangeOf,
   rangeText,
-  STATUS_WORDS,
-  statusWords,
+  STATUS_CHOICES,
+  statusesOf,
   withStatuses,
 } from "./filter-address.js";
 
@@ -21,7 +21,7 @@ export interface FilterDialogProps {
 }
 
 export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
-  const [words, setWords] = useState(() => statusWords(filter));
+  const [statuses, setStatuses] = useState(() => statusesOf(filter));
   const [service, setService] = useState(filter.services?.join(", ") ?? "");
   const [handler, setHandler] = useState(filter.handlers?.join(", ") ?? "");
   const [key, setKey] = useState(filter.keys?.[0] ?? "");
@@ -30,19 +30,19 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
   const [idempotencyKey, setIdempotencyKey] = useState(filter.idempotencyKey ?? "");
   const [invokedBy, setInvokedBy] = useState(filter.invokedBy ?? "");
   const [scope, setScope] = useState(filter.scope ?? "");
-  const [created, setCreated] = useState<Range>({
+  const [created, setCreated] = useState<TimeRange>({
     withinMs: filter.createdWithinMs,
     fromMs: filter.createdAfterMs,
     toMs: filter.createdBeforeMs,
   });
-  const [changed, setChanged] = useState<Range>({
+  const [changed, setChanged] = useState<TimeRange>({
     withinMs: filter.modifiedWithinMs,
     fromMs: filter.modifiedAfterMs,
     toMs: filter.unchangedSinceMs,
   });
   const suggestions = useId();
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
-  const deployments = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const deployments = useRequest(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
   const handlers = new Set(services.data?.flatMap((each) => each.handlers.map(({ name }) => name)));
 
   const submit = (event: FormEvent) => {
@@ -64,7 +64,7 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
           ...moments("created", created),
           ...moments("modified", changed),
         },
-        words,
+        statuses,
       ),
     );
     onClose();
@@ -75,12 +75,12 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
         <fieldset className="runs-form__set">
           <legend>Status</legend>
           <div className="row">
-            {STATUS_WORDS.map((word) => (
+            {STATUS_CHOICES.map((status) => (
               <CheckField
-                key={word}
-                label={word}
-                isOn={words.includes(word)}
-                onChange={(isOn) => setWords(isOn ? [...words, word] : words.filter((each) => each !== word))}
+                key={status}
+                label={status}
+                isOn={statuses.includes(status)}
+                onChange={(isOn) => setStatuses(isOn ? [...statuses, status] : statuses.filter((each) => each !== status))}
               />
             ))}
           </div>
@@ -128,7 +128,7 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
         <RangeFields label="Last modified" range={changed} onChange={setChanged} />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary">
+          <Button type="submit" appearance="primary">
             Apply
           </Button>
         </DialogActions>
@@ -154,8 +154,8 @@ function RangeFields({
   onChange,
 }: {
   readonly label: string;
-  readonly range: Range;
-  readonly onChange: (range: Range) => void;
+  readonly range: TimeRange;
+  readonly onChange: (range: TimeRange) => void;
 }) {
   const text = rangeText(range) ?? "";
   const [isExact, setExact] = useState(text.includes(".."));
@@ -202,7 +202,7 @@ function listed(field: "services" | "handlers", text: string): InvocationFilter 
   return values.length === 0 ? {} : { [field]: values };
 }
 
-function moments(what: "created" | "modified", { withinMs, fromMs, toMs }: Range): InvocationFilter {
+function moments(what: "created" | "modified", { withinMs, fromMs, toMs }: TimeRange): InvocationFilter {
   const [within, after, before] =
     what === "created"
       ? (["createdWithinMs", "createdAfterMs", "createdBeforeMs"] as const)

@@ -27,9 +27,9 @@ export function FilterHelp({ onClose, onChoose }: FilterHelpProps) {
         <code>OR</code> and <code>NOT</code>. The id of an invocation opens its page.
       </p>
       <ul className="runs-help">
-        {EXAMPLES.map(([condition, words]) => (
+        {EXAMPLES.map(([condition, text]) => (
           <li key={condition}>
-            <code>{condition}</code> <span className="quiet">{words}</span>{" "}
+            <code>{condition}</code> <span className="quiet">{text}</span>{" "}
             <Button isSmall aria-label={`Use ${condition}`} onClick={() => onChoose(condition)}>
               Use
             </Button>

@@ -4,16 +4,16 @@
 import { type CSSProperties, memo, type ReactNode } from "react";
 import { Link } from "wouter";
 import { ago, durationText, exactMoment, InvocationBadge, shortId } from "../../kit/index.js";
-import type { ListColumn } from "./columns.js";
-import { firstLine, type InvocationRow, targetOf, tookMs } from "./row.js";
+import type { InvocationListColumn } from "./columns.js";
+import { firstLine, type InvocationListRow, targetOf, tookMs } from "./row.js";
 
 export interface GridRowProps {
   readonly id: string;
   readonly index: number;
   readonly topPx: number;
   /** undefined: not known yet; null: gone. */
-  readonly row: InvocationRow | null | undefined;
-  readonly columns: readonly ListColumn[];
+  readonly row: InvocationListRow | null | undefined;
+  readonly columns: readonly InvocationListColumn[];
   /** Widths of the columns; undefined: it is a card. */
   readonly tracks: string | undefined;
   readonly isActive: boolean;
@@ -64,7 +64,7 @@ export function rowElementId(id: string): string {
   return `run-${id}`;
 }
 
-function cellOf(name: string, id: string, row: InvocationRow | null | undefined, nowMs: number): ReactNode {
+function cellOf(name: string, id: string, row: InvocationListRow | null | undefined, nowMs: number): ReactNode {
   if (row === null) {
     if (name === "target") return <span className="quiet">deleted: {shortId(id)}</span>;
     return name === "id" ? <code>{shortId(id)}</code> : null;

@@ -3,8 +3,8 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type PointerEvent, useRef, useState } from "react";
 import { dateTimeText, durationText } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
-import { type Bar, createdBetween, type Histogram, histogramOf, histogramStatement, rangeBetween } from "./histogram.js";
+import { useRequest } from "../ask.js";
+import { type HistogramBar, createdBetween, type InvocationHistogram, histogramOf, histogramStatement, rangeBetween } from "./histogram.js";
 import { COUNTS_MS, COUNTS_SHARE, HISTOGRAM_BARS } from "./limits.js";
 
 export interface HistogramViewProps {
@@ -17,7 +17,7 @@ export interface HistogramViewProps {
 
 export function HistogramView({ filter, condition, isLive, isOff, onChange }: HistogramViewProps) {
   const tookMs = useRef(0);
-  const { data } = useAsk(
+  const { data } = useRequest(
     ["invocations", "histogram", condition],
     async ({ admin }, signal) => {
       const beganMs = performance.now();
@@ -32,19 +32,19 @@ export function HistogramView({ filter, condition, isLive, isOff, onChange }: Hi
 }
 
 interface BarsProps {
-  readonly histogram: Histogram;
+  readonly histogram: InvocationHistogram;
   readonly onRange: (fromMs: number, toMs: number) => void;
 }
 
 /** Both ends as parts of the width. */
-interface Drawn {
+interface DrawnRange {
   readonly from: number;
   readonly to: number;
 }
 
 function Bars({ histogram, onRange }: BarsProps) {
-  const [drawn, setDrawn] = useState<Drawn>();
-  const [pointed, setPointed] = useState<Bar>();
+  const [drawn, setDrawn] = useState<DrawnRange>();
+  const [pointed, setPointed] = useState<HistogramBar>();
   const partOf = (event: PointerEvent<HTMLElement>): number => {
     const box = event.currentTarget.getBoundingClientRect();
     return box.width === 0 ? 0 : Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
@@ -98,7 +98,7 @@ function Bars({ histogram, onRange }: BarsProps) {
   );
 }
 
-function BarShape({ bar, at, countMax }: { readonly bar: Bar; readonly at: number; readonly countMax: number }) {
+function BarShape({ bar, at, countMax }: { readonly bar: HistogramBar; readonly at: number; readonly countMax: number }) {
   if (bar.count === 0) return null;
   // A single one among thousands is seen, too.
   const height = Math.max(0.06, bar.count / countMax);
@@ -111,13 +111,13 @@ function BarShape({ bar, at, countMax }: { readonly bar: Bar; readonly at: numbe
   );
 }
 
-function barText({ fromMs, toMs, count, failed }: Bar): string {
+function barText({ fromMs, toMs, count, failed }: HistogramBar): string {
   const failures = failed === 0 ? "" : `, ${failed.toLocaleString("en")} failed`;
   return `${dateTimeText(fromMs, true)}, ${durationText(toMs - fromMs)}: ${count.toLocaleString("en")} created${failures}`;
 }
 
-function summaryOf({ bars, fromMs, toMs, countMax }: Histogram): string {
-  const sum = (of: (bar: Bar) => number) => bars.reduce((total, bar) => total + of(bar), 0).toLocaleString("en");
+function summaryOf({ bars, fromMs, toMs, countMax }: InvocationHistogram): string {
+  const sum = (of: (bar: HistogramBar) => number) => bars.reduce((total, bar) => total + of(bar), 0).toLocaleString("en");
   const each = durationText((toMs - fromMs) / HISTOGRAM_BARS);
   return `Invocations by time of creation: ${sum(({ count }) => count)}, of which ${sum(({ failed }) => failed)} failed; at most ${countMax.toLocaleString("en")} in ${each}`;
 }

@@ -1,9 +1,9 @@
 /** Why: when the invocations of a list were created, as bars; a burst or a gap is seen before a row is read. Pure. */
-import type { InvocationFilter, Row } from "@perdure/admin-client";
+import type { InvocationFilter, SqlRow } from "@perdure/admin-client";
 import { numberOf } from "../rows.js";
 import { HISTOGRAM_BARS } from "./limits.js";
 
-export interface Bar {
+export interface HistogramBar {
   readonly fromMs: number;
   /** Excluded. */
   readonly toMs: number;
@@ -11,11 +11,11 @@ export interface Bar {
   readonly failed: number;
 }
 
-export interface Histogram {
+export interface InvocationHistogram {
   readonly fromMs: number;
   readonly toMs: number;
   /** As many as `HISTOGRAM_BARS`, also those of nothing. */
-  readonly bars: readonly Bar[];
+  readonly bars: readonly HistogramBar[];
   /** Of the highest bar. */
   readonly countMax: number;
 }
@@ -26,14 +26,14 @@ export function histogramStatement(condition: string | undefined, filter: Invoca
   const within = filter.createdWithinMs;
   const from = within !== undefined ? `epoch_ms(now()) - ${within}` : (filter.createdAfterMs ?? "min(ms) OVER ()");
   const to = within !== undefined ? "epoch_ms(now())" : (filter.createdBeforeMs ?? "max(ms) OVER () + 1");
-  const found = `SELECT epoch_ms(created_at) AS ms, completion_result FROM sys_invocation${all}`;
-  const placed = `SELECT ms, completion_result, ${from} AS from_ms, ${to} AS to_ms FROM (${found})`;
+  const source = `SELECT epoch_ms(created_at) AS ms, completion_result FROM sys_invocation${all}`;
+  const placed = `SELECT ms, completion_result, ${from} AS from_ms, ${to} AS to_ms FROM (${source})`;
   return `SELECT from_ms, to_ms, CAST(floor((ms - from_ms) * ${HISTOGRAM_BARS} / greatest(to_ms - from_ms, 1)) AS INTEGER) AS bar,
   count(*) AS n, count(*) FILTER (completion_result = 'failure') AS failed FROM (${placed}) GROUP BY 1, 2, 3`;
 }
 
 /** Undefined where all were created at one moment, or there are none. */
-export function histogramOf(rows: readonly Row[]): Histogram | undefined {
+export function histogramOf(rows: readonly SqlRow[]): InvocationHistogram | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
   const [fromMs, toMs] = [numberOf(first, "from_ms"), numberOf(first, "to_ms")];
@@ -57,7 +57,7 @@ export function histogramOf(rows: readonly Row[]): Histogram | undefined {
 
 /** The time from one place to another, each a part of the width, in whole bars. */
 export function rangeBetween(
-  { bars }: Histogram,
+  { bars }: InvocationHistogram,
   one: number,
   other: number,
 ): { readonly fromMs: number; readonly toMs: number } {

@@ -20,11 +20,11 @@ import {
 } from "react";
 import { useLocation } from "wouter";
 import { useNow } from "../../kit/index.js";
-import { type ListColumn, listColumns } from "./columns.js";
+import { type InvocationListColumn, listColumns } from "./columns.js";
 import { GridRow, rowElementId } from "./grid-row.js";
 import { moveOf } from "./keys.js";
-import { isSelected, type Selection, toggled, withRange } from "./selection.js";
-import type { Rows } from "./use-rows.js";
+import { isSelected, type ListSelection, toggled, withRange } from "./selection.js";
+import type { VisibleRows } from "./use-rows.js";
 
 const ROW_PX = 36;
 /** Two lines. */
@@ -49,10 +49,10 @@ export interface InvocationGridProps {
   readonly isWhole: boolean;
   /** They are of the condition before; those of this one are on their way. */
   readonly isOld: boolean;
-  readonly rows: Rows;
-  readonly columns: readonly ListColumn[];
-  readonly selection: Selection;
-  readonly onSelect: (selection: Selection) => void;
+  readonly rows: VisibleRows;
+  readonly columns: readonly InvocationListColumn[];
+  readonly selection: ListSelection;
+  readonly onSelect: (selection: ListSelection) => void;
   /** The number of the last row in sight. */
   readonly onReach: (index: number) => void;
   /** Whether somebody reads at a place that must not move. */
@@ -65,14 +65,14 @@ export function InvocationGrid(props: InvocationGridProps) {
   const [, go] = useLocation();
   const nowMs = useNow();
   const isNarrow = useIsNarrow();
-  const room = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const anchor = useRef(0);
   const [active, setActive] = useState<{ readonly id: string; readonly index: number }>();
   const columns = isNarrow ? CARD_COLUMNS : props.columns;
   const rowPx = isNarrow ? CARD_PX : ROW_PX;
   const virtualizer = useVirtualizer({
     count: ids.length,
-    getScrollElement: () => room.current,
+    getScrollElement: () => container.current,
     estimateSize: useCallback(() => rowPx, [rowPx]),
     // The same function while the list is the same: a new one makes it count all rows anew.
     getItemKey: useCallback((index: number) => ids[index] ?? index, [ids]),
@@ -109,7 +109,7 @@ export function InvocationGrid(props: InvocationGridProps) {
     anchor.current = index;
   };
   const press = (key: string, isShift: boolean): boolean => {
-    const page = Math.max(1, Math.floor((room.current?.clientHeight ?? 0) / rowPx) - 2);
+    const page = Math.max(1, Math.floor((container.current?.clientHeight ?? 0) / rowPx) - 2);
     const to = moveOf(key, activeAt, ids.length, page);
     if (to !== undefined) activate(to);
     else if (key === "Enter" && activeAt >= 0) go(`/invocations/${encodeURIComponent(ids[activeAt] ?? "")}`);
@@ -119,7 +119,7 @@ export function InvocationGrid(props: InvocationGridProps) {
   };
   useImperativeHandle(ref, () => ({
     press: (key, isShift) => {
-      room.current?.focus({ preventScroll: true });
+      container.current?.focus({ preventScroll: true });
       return press(key, isShift);
     },
     toTop: () => {
@@ -154,7 +154,7 @@ export function InvocationGrid(props: InvocationGridProps) {
   const isActiveDrawn = activeAt >= first && activeAt <= last;
   return (
     <div
-      ref={room}
+      ref={container}
       role="grid"
       tabIndex={0}
       aria-label="Invocations"

@@ -19,7 +19,7 @@ export const ROWS_BEHIND = 20;
 /** Rows that are remembered, so that scrolling back shows them at once: a few megabytes. */
 export const ROWS_KEPT = 6_000;
 /** While the list moves faster than this, rows that flit by are not asked for. */
-export const SETTLE_MS = 60;
+export const SCROLL_DEBOUNCE_MS = 60;
 /** A look at the head reads every invocation; it takes at most this share of the server's time. */
 export const HEAD_SHARE = 0.25;
 /** Ids in the condition of a batch; more go by name, without being looked at before. Its text has 16 KiB at most. */

@@ -2,7 +2,7 @@ import { conditionOf, type InvocationFilter } from "@perdure/admin-client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { Button, Empty, Icon, Loading, messageOf, Page, ProblemNote, Snippet } from "../../kit/index.js";
-import { hearsLetters, usePageKeys } from "../../shell/page-keys.js";
+import { areLetterKeysEnabled, usePageKeys } from "../../shell/page-keys.js";
 import { useEnvironment } from "../environment.js";
 import { BulkBar } from "./bulk-bar.js";
 import { COLUMNS_KEY, chosenColumns, listColumns } from "./columns.js";
@@ -14,14 +14,14 @@ import { HistogramView } from "./histogram-view.js";
 import { type GridHandle, InvocationGrid } from "./invocation-grid.js";
 import { KEYS } from "./keys.js";
 import { HEAD_ROWS, LISTED_MAX } from "./limits.js";
-import { isNothing, NOTHING, type Selection } from "./selection.js";
+import { isNothing, NOTHING, type ListSelection } from "./selection.js";
 import { totalOf } from "./statements.js";
 import { useCounts } from "./use-counts.js";
 import { type InvocationList, isRefusal, useInvocationList } from "./use-list.js";
 import { useRows } from "./use-rows.js";
 import "./invocations.css";
 
-type Asked = "columns" | "export";
+type ListDialog = "columns" | "export";
 
 export function ListPage() {
   const [query, setQuery] = useSearchParams();
@@ -30,9 +30,9 @@ export function ListPage() {
   const { condition, problem } = conditionOr(filter);
   const [isLive, setLive] = useState(true);
   const [isEngaged, setEngaged] = useState(false);
-  const [selection, setSelection] = useState<Selection>(NOTHING);
+  const [selection, setSelection] = useState<ListSelection>(NOTHING);
   const [chosen, setChosen] = useState(() => chosenColumns(localStorage.getItem(COLUMNS_KEY)));
-  const [asked, setAsked] = useState<Asked>();
+  const [openDialog, setOpenDialog] = useState<ListDialog>();
   const grid = useRef<GridHandle>(null);
   const form = useRef<HTMLFormElement>(null);
   const mayMove = !isEngaged && isNothing(selection);
@@ -63,7 +63,7 @@ export function ListPage() {
   };
   useKeys(press);
   usePageKeys(KEYS);
-  const closing = useCallback(() => setAsked(undefined), []);
+  const closing = useCallback(() => setOpenDialog(undefined), []);
 
   return (
     <Page
@@ -74,10 +74,10 @@ export function ListPage() {
           <Button aria-pressed={isLive} onClick={() => setLive(!isLive)}>
             {isLive ? "● Live" : "Paused"}
           </Button>
-          <Button onClick={() => setAsked("columns")}>
+          <Button onClick={() => setOpenDialog("columns")}>
             <Icon name="columns" /> Columns
           </Button>
-          <Button onClick={() => setAsked("export")}>
+          <Button onClick={() => setOpenDialog("export")}>
             <Icon name="export" /> Export
           </Button>
           <Link href="/invocations?batches" className="button button--quiet">
@@ -140,8 +140,8 @@ export function ListPage() {
           />
         )}
       </div>
-      {asked === "columns" && <ColumnsDialog chosen={chosen} onChange={choose} onClose={closing} />}
-      {asked === "export" && <ExportDialog list={list} total={total} condition={condition} sort={sort} onClose={closing} />}
+      {openDialog === "columns" && <ColumnsDialog chosen={chosen} onChange={choose} onClose={closing} />}
+      {openDialog === "export" && <ExportDialog list={list} total={total} condition={condition} sort={sort} onClose={closing} />}
     </Page>
   );
 }
@@ -160,7 +160,7 @@ function Counts({ list, total, onRenew }: CountsProps) {
         {isLoading ? "Loading …" : countText(list, total)}
       </p>
       {fresh === 0 ? null : (
-        <Button isSmall look="primary" onClick={onRenew}>
+        <Button isSmall appearance="primary" onClick={onRenew}>
           {fresh === undefined ? `more than ${HEAD_ROWS} new` : `${fresh} new`}
         </Button>
       )}
@@ -217,7 +217,7 @@ function useKeys(press: { readonly current: (key: string, isShift: boolean) => b
     const listen = (event: KeyboardEvent) => {
       const at = event.target as Element | null;
       // Prevented: it was the second letter of a way to another page.
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !hearsLetters()) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !areLetterKeysEnabled()) return;
       if (at?.closest("input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=combobox], [role=listbox]"))
         return;
       if (!press.current(event.key, event.shiftKey)) return;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { HEAD_ROWS } from "./limits.js";
-import { freshCount, isSame, type Known, NOTHING_SHOWN, nextShown, type Shown, spliced, withPage } from "./listed.js";
-import type { Cursor, Page } from "./statements.js";
+import { freshCount, isSame, type ListResponse, NOTHING_SHOWN, nextShown, type Shown, spliced, withPage } from "./listed.js";
+import type { Cursor, InvocationIdPage } from "./statements.js";
 
-const aPage = (ids: readonly string[], next?: Cursor): Page => ({ ids, next });
+const aPage = (ids: readonly string[], next?: Cursor): InvocationIdPage => ({ ids, next });
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => `i${first - i}`);
 
 describe("new ones on top", () => {
@@ -37,7 +37,7 @@ test("lists are the same when each is", () => {
 });
 
 describe("the list on the screen", () => {
-  const known = (more: Partial<Known> = {}): Known => ({
+  const response = (more: Partial<ListResponse> = {}): ListResponse => ({
     key: "k",
     head: from(1_000, HEAD_ROWS),
     page: undefined,
@@ -49,26 +49,26 @@ describe("the list on the screen", () => {
     if (next === "ask again") throw new Error("it wants to ask again");
     return next;
   };
-  const head = shownOf(nextShown(NOTHING_SHOWN, known()));
-  const whole = shownOf(nextShown(head, known({ page: aPage(from(999, 999)), pageAt: 5 })));
+  const head = shownOf(nextShown(NOTHING_SHOWN, response()));
+  const whole = shownOf(nextShown(head, response({ page: aPage(from(999, 999)), pageAt: 5 })));
 
   test("begins with the head, and is whole when a head is not full or all ids are there", () => {
     expect([head.ids.length, head.isPaged]).toEqual([HEAD_ROWS, false]);
-    expect(nextShown(NOTHING_SHOWN, known({ head: ["a"] }))).toMatchObject({ ids: ["a"], isPaged: true });
+    expect(nextShown(NOTHING_SHOWN, response({ head: ["a"] }))).toMatchObject({ ids: ["a"], isPaged: true });
     // What came while all were counted is on top.
     expect([whole.ids, whole.isPaged]).toEqual([from(1_000, 1_000), true]);
   });
 
   test("takes in what is new, but not under somebody's eyes", () => {
-    const later = known({ head: from(1_002, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
+    const later = response({ head: from(1_002, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
     expect(nextShown(whole, { ...later, mayMove: false })).toBe(whole);
     expect(shownOf(nextShown(whole, later)).ids).toEqual(from(1_002, 1_002));
-    expect(nextShown(whole, known({ page: aPage(from(999, 999)), pageAt: 5 }))).toBe(whole);
-    expect(nextShown(whole, known({ page: aPage(from(1_000, 500)), pageAt: 6, mayMove: false }))).toBe(whole);
+    expect(nextShown(whole, response({ page: aPage(from(999, 999)), pageAt: 5 }))).toBe(whole);
+    expect(nextShown(whole, response({ page: aPage(from(1_000, 500)), pageAt: 6, mayMove: false }))).toBe(whole);
   });
 
   test("asks for all again when more have come than a head holds, or when somebody wants it anew", () => {
-    const far = known({ head: from(5_000, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
+    const far = response({ head: from(5_000, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
     expect(nextShown(whole, far)).toBe("ask again");
     expect(nextShown({ ...whole, isPaged: false }, far)).toBe("ask again");
     expect(shownOf(nextShown({ ...whole, isPaged: false }, { ...far, page: aPage(from(5_000, 4_000)), pageAt: 6 })).ids).toEqual(
@@ -78,16 +78,16 @@ describe("the list on the screen", () => {
 
   test("continues page by page, nothing twice, and begins anew where a page begins", () => {
     const end = { atUs: 5, id: "i2" };
-    const first = shownOf(nextShown(head, known({ page: aPage(from(1_000, 999), end), pageAt: 5 })));
+    const first = shownOf(nextShown(head, response({ page: aPage(from(1_000, 999), end), pageAt: 5 })));
     expect([first.ids.length, first.next]).toEqual([999, end]);
     // One has moved down since the first page was read.
     expect(withPage(first, aPage(["i700", "i1", "i0"]))).toMatchObject({ ids: from(1_000, 1_001), next: undefined });
-    expect(shownOf(nextShown(first, known({ head: from(1_001, HEAD_ROWS), pageAt: 5 }))).next).toEqual(end);
-    expect(shownOf(nextShown(first, known({ page: aPage(from(1_000, 500)), pageAt: 6 }))).next).toBeUndefined();
-    expect(shownOf(nextShown(first, known({ head: ["a"], pageAt: 5 })))).toMatchObject({ ids: ["a"], next: undefined });
+    expect(shownOf(nextShown(first, response({ head: from(1_001, HEAD_ROWS), pageAt: 5 }))).next).toEqual(end);
+    expect(shownOf(nextShown(first, response({ page: aPage(from(1_000, 500)), pageAt: 6 }))).next).toBeUndefined();
+    expect(shownOf(nextShown(first, response({ head: ["a"], pageAt: 5 })))).toMatchObject({ ids: ["a"], next: undefined });
   });
 
   test("is another one when the condition is", () => {
-    expect(nextShown(whole, known({ key: "other", head: ["x"] }))).toMatchObject({ key: "other", ids: ["x"], isPaged: true });
+    expect(nextShown(whole, response({ key: "other", head: ["x"] }))).toMatchObject({ key: "other", ids: ["x"], isPaged: true });
   });
 });

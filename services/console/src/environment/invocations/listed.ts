@@ -1,6 +1,6 @@
 /** Why: new invocations come on top of a list that somebody reads; what stands there must not move unless they look at its top. Pure. */
 import { HEAD_ROWS } from "./limits.js";
-import type { Cursor, Page } from "./statements.js";
+import type { Cursor, InvocationIdPage } from "./statements.js";
 
 /** How many of the head are above what is listed; undefined when they have nothing in common. */
 export function freshCount(listed: readonly string[], head: readonly string[]): number | undefined {
@@ -44,24 +44,24 @@ export interface Shown {
 export const NOTHING_SHOWN: Shown = { key: "", ids: [], isPaged: false, next: undefined, pageAt: 0 };
 
 /** The list with one page more; what has moved down meanwhile stays where it is. */
-export function withPage(shown: Shown, { ids, next }: Page): Shown {
-  const known = new Set(shown.ids);
-  return { ...shown, ids: [...shown.ids, ...ids.filter((id) => !known.has(id))], next };
+export function withPage(shown: Shown, { ids, next }: InvocationIdPage): Shown {
+  const shownIds = new Set(shown.ids);
+  return { ...shown, ids: [...shown.ids, ...ids.filter((id) => !shownIds.has(id))], next };
 }
 
 /** What the server has said. */
-export interface Known {
+export interface ListResponse {
   readonly key: string;
   readonly head: readonly string[];
   /** The first page. */
-  readonly page: Page | undefined;
+  readonly page: InvocationIdPage | undefined;
   readonly pageAt: number;
   /** Nobody reads at a place that would move. */
   readonly mayMove: boolean;
 }
 
 /** The list after an answer; the same object when nothing changes. `ask again`: for the first page. */
-export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: Known): Shown | "ask again" {
+export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: ListResponse): Shown | "ask again" {
   const isAll = head.length < HEAD_ROWS;
   if (shown.key !== key) return { key, ids: head, isPaged: isAll, next: undefined, pageAt: 0 };
   if (isAll && !shown.isPaged) return { ...shown, ids: head, isPaged: true };

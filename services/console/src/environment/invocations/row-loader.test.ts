@@ -1,9 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { ROWS_AT_ONCE, ROWS_KEPT } from "./limits.js";
-import { type InvocationRow, rowOf } from "./row.js";
+import { type InvocationListRow, rowOf } from "./row.js";
 import { RowLoader } from "./row-loader.js";
 
-const row = (id: string, status = "running"): InvocationRow => {
+const row = (id: string, status = "running"): InvocationListRow => {
   const made = rowOf({ id, status });
   if (made === undefined) throw new Error("no row");
   return made;
@@ -12,70 +12,70 @@ const idsFrom = (from: number, count: number) => Array.from({ length: count }, (
 
 /** Answers when it is told to. */
 function slowly() {
-  const asked: {
+  const reads: {
     ids: readonly string[];
     signal: AbortSignal;
-    answer: (rows: readonly InvocationRow[]) => void;
+    answer: (rows: readonly InvocationListRow[]) => void;
     fail: (cause: unknown) => void;
   }[] = [];
   let changes = 0;
   const loader = new RowLoader({
-    ask: (ids, signal) =>
+    readRows: (ids, signal) =>
       new Promise((answer, fail) => {
-        asked.push({ ids, signal, answer, fail });
+        reads.push({ ids, signal, answer, fail });
         signal.addEventListener("abort", () => fail(signal.reason));
       }),
     onChange: () => changes++,
   });
-  return { loader, asked, changes: () => changes };
+  return { loader, reads, changes: () => changes };
 }
 const turn = () => new Promise((done) => setImmediate(done));
 
 test("rows are asked for once, some at a time, and those that are not answered are gone", async () => {
-  const { loader, asked, changes } = slowly();
+  const { loader, reads, changes } = slowly();
   const ids = idsFrom(0, ROWS_AT_ONCE + 1);
-  loader.want(ids);
-  loader.want(ids);
-  expect(asked.map(({ ids }) => ids.length)).toEqual([ROWS_AT_ONCE, 1]);
+  loader.load(ids);
+  loader.load(ids);
+  expect(reads.map(({ ids }) => ids.length)).toEqual([ROWS_AT_ONCE, 1]);
   expect(loader.get("inv_0")).toBeUndefined();
-  asked[0]?.answer([row("inv_0")]);
+  reads[0]?.answer([row("inv_0")]);
   await turn();
   expect([loader.get("inv_0")?.status, loader.get("inv_1"), changes()]).toEqual(["running", null, 1]);
-  loader.want(idsFrom(0, 5));
-  expect(asked).toHaveLength(2);
+  loader.load(idsFrom(0, 5));
+  expect(reads).toHaveLength(2);
 });
 
 test("what is scrolled past is given up and says nothing; what is still wanted goes on", async () => {
-  const { loader, asked, changes } = slowly();
-  loader.want(idsFrom(0, 10));
-  loader.want(idsFrom(5, 10));
-  expect(asked.map(({ signal }) => signal.aborted)).toEqual([false, false]);
-  expect(asked[1]?.ids).toEqual(idsFrom(10, 5));
-  loader.want(idsFrom(1_000, 1));
+  const { loader, reads, changes } = slowly();
+  loader.load(idsFrom(0, 10));
+  loader.load(idsFrom(5, 10));
+  expect(reads.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  expect(reads[1]?.ids).toEqual(idsFrom(10, 5));
+  loader.load(idsFrom(1_000, 1));
   await turn();
-  expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true, false]);
+  expect(reads.map(({ signal }) => signal.aborted)).toEqual([true, true, false]);
   expect([changes(), loader.problem]).toEqual([0, undefined]);
-  loader.want(idsFrom(0, 10));
-  expect(asked.at(-1)?.ids).toEqual(idsFrom(0, 10));
+  loader.load(idsFrom(0, 10));
+  expect(reads.at(-1)?.ids).toEqual(idsFrom(0, 10));
 });
 
 test("a failure is kept until a look succeeds, and the rows stay", async () => {
-  const { loader, asked } = slowly();
-  loader.want(["a"]);
-  asked[0]?.answer([row("a")]);
+  const { loader, reads } = slowly();
+  loader.load(["a"]);
+  reads[0]?.answer([row("a")]);
   await turn();
   const again = loader.refresh(["a"]);
-  asked[1]?.fail(new Error("away"));
+  reads[1]?.fail(new Error("away"));
   await again;
   expect([String(loader.problem), loader.get("a")?.status]).toEqual(["Error: away", "running"]);
   const third = loader.refresh(["a"]);
-  asked[2]?.answer([row("a", "completed")]);
+  reads[2]?.answer([row("a", "completed")]);
   await third;
   expect([loader.problem, loader.get("a")?.status]).toEqual([undefined, "completed"]);
 });
 
 test("no more rows are remembered than it says, and those read last stay", async () => {
-  const loader = new RowLoader({ ask: async (ids) => ids.map((id) => row(id)), onChange: () => undefined });
+  const loader = new RowLoader({ readRows: async (ids) => ids.map((id) => row(id)), onChange: () => undefined });
   await loader.refresh(idsFrom(0, ROWS_KEPT));
   await loader.refresh(idsFrom(0, 1));
   await loader.refresh(idsFrom(ROWS_KEPT, 10));

@@ -3,16 +3,16 @@
  * bound, and looked at again while they are visible. What flits by on the way to elsewhere is not asked for, or given up.
  */
 import { ROWS_AT_ONCE, ROWS_KEPT } from "./limits.js";
-import type { InvocationRow } from "./row.js";
+import type { InvocationListRow } from "./row.js";
 
 export interface RowLoaderPorts {
   /** Those that exist, in any order. */
-  readonly ask: (ids: readonly string[], signal: AbortSignal) => Promise<readonly InvocationRow[]>;
+  readonly readRows: (ids: readonly string[], signal: AbortSignal) => Promise<readonly InvocationListRow[]>;
   /** Something can be shown that could not be shown before, or differently. */
   readonly onChange: () => void;
 }
 
-interface Asking {
+interface InFlightRead {
   readonly ids: ReadonlySet<string>;
   readonly stop: AbortController;
 }
@@ -20,8 +20,8 @@ interface Asking {
 export class RowLoader {
   readonly #ports: RowLoaderPorts;
   /** null: there is no such invocation any more. The one that was read longest ago comes first. */
-  readonly #rows = new Map<string, InvocationRow | null>();
-  readonly #asking = new Set<Asking>();
+  readonly #rows = new Map<string, InvocationListRow | null>();
+  readonly #inFlightReads = new Set<InFlightRead>();
   #problem: unknown;
   #version = 0;
 
@@ -40,20 +40,20 @@ export class RowLoader {
   }
 
   /** undefined: not known yet; null: it is gone. */
-  get(id: string): InvocationRow | null | undefined {
+  get(id: string): InvocationListRow | null | undefined {
     return this.#rows.get(id);
   }
 
   /** These are wanted now; what is being asked for others is given up. */
-  want(ids: readonly string[]): void {
-    const wanted = new Set(ids);
-    for (const asking of this.#asking) {
-      if (![...asking.ids].some((id) => wanted.has(id))) {
-        this.#asking.delete(asking);
-        asking.stop.abort();
+  load(ids: readonly string[]): void {
+    const requestedIds = new Set(ids);
+    for (const read of this.#inFlightReads) {
+      if (![...read.ids].some((id) => requestedIds.has(id))) {
+        this.#inFlightReads.delete(read);
+        read.stop.abort();
       }
     }
-    const missing = ids.filter((id) => !this.#rows.has(id) && ![...this.#asking].some((asking) => asking.ids.has(id)));
+    const missing = ids.filter((id) => !this.#rows.has(id) && ![...this.#inFlightReads].some((read) => read.ids.has(id)));
     for (let from = 0; from < missing.length; from += ROWS_AT_ONCE) void this.#read(missing.slice(from, from + ROWS_AT_ONCE));
   }
 
@@ -65,27 +65,27 @@ export class RowLoader {
   }
 
   close(): void {
-    for (const { stop } of this.#asking) stop.abort();
-    this.#asking.clear();
+    for (const { stop } of this.#inFlightReads) stop.abort();
+    this.#inFlightReads.clear();
   }
 
   async #read(ids: readonly string[]): Promise<void> {
-    const asking = { ids: new Set(ids), stop: new AbortController() };
-    this.#asking.add(asking);
+    const read = { ids: new Set(ids), stop: new AbortController() };
+    this.#inFlightReads.add(read);
     try {
-      this.#keep(ids, await this.#ports.ask(ids, asking.stop.signal));
+      this.#keep(ids, await this.#ports.readRows(ids, read.stop.signal));
       this.#problem = undefined;
     } catch (cause) {
-      if (asking.stop.signal.aborted) return;
+      if (read.stop.signal.aborted) return;
       this.#problem = cause;
     } finally {
-      this.#asking.delete(asking);
+      this.#inFlightReads.delete(read);
     }
     this.#version++;
     this.#ports.onChange();
   }
 
-  #keep(ids: readonly string[], rows: readonly InvocationRow[]): void {
+  #keep(ids: readonly string[], rows: readonly InvocationListRow[]): void {
     for (const id of ids) this.#put(id, null);
     for (const row of rows) this.#put(row.id, row);
     for (const id of this.#rows.keys()) {
@@ -94,7 +94,7 @@ export class RowLoader {
     }
   }
 
-  #put(id: string, row: InvocationRow | null): void {
+  #put(id: string, row: InvocationListRow | null): void {
     this.#rows.delete(id);
     this.#rows.set(id, row);
   }

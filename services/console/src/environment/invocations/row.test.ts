@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { firstLine, rowOf, targetOf, tookMs } from "./row.js";
-import { countsByWord, countsStatement, headStatement, idsOfHead, rowsStatement } from "./statements.js";
+import { countsByStatus, countsStatement, headStatement, idsOfHead, rowsStatement } from "./statements.js";
 
 const completed = {
   id: "inv_1",
@@ -51,7 +51,7 @@ test("statuses are counted with the results of completed ones", () => {
     { status: "completed", result: "failure", n: 2 },
     { status: "completed", n: 9 },
   ];
-  expect([...countsByWord(rows)]).toEqual([
+  expect([...countsByStatus(rows)]).toEqual([
     ["running", 3],
     ["succeeded", 40],
     ["failed", 2],

@@ -1,7 +1,7 @@
 /** Why: rows of `sys_invocation` as the list shows them. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 
-export interface InvocationRow {
+export interface InvocationListRow {
   readonly id: string;
   readonly service: string;
   /** Of objects and workflows. */
@@ -25,7 +25,7 @@ export interface InvocationRow {
 }
 
 /** Undefined when it has no id: then it is no row of this table. */
-export function rowOf(row: Row): InvocationRow | undefined {
+export function rowOf(row: SqlRow): InvocationListRow | undefined {
   const id = textOf(row["id"]);
   if (id === undefined) return undefined;
   return {
@@ -50,13 +50,13 @@ export function rowOf(row: Row): InvocationRow | undefined {
 }
 
 /** How long it took, or has been there so far; never below zero, whatever clocks say. */
-export function tookMs({ status, createdMs, completedMs }: InvocationRow, nowMs: number): number {
+export function tookMs({ status, createdMs, completedMs }: InvocationListRow, nowMs: number): number {
   const end = status === "completed" ? (completedMs ?? createdMs) : nowMs;
   return Math.max(0, end - createdMs);
 }
 
 /** `Service/key/handler`. */
-export function targetOf({ service, key, handler }: InvocationRow): string {
+export function targetOf({ service, key, handler }: InvocationListRow): string {
   return key === undefined ? `${service}/${handler}` : `${service}/${key}/${handler}`;
 }
 

@@ -1,29 +1,29 @@
 /** Why: what is chosen stays chosen while the list changes under it: ids, or all that meets the condition. Pure. */
 
-export type Selection =
+export type ListSelection =
   | { readonly kind: "ids"; readonly ids: ReadonlySet<string> }
   /** All that the list shows and more: whatever meets its condition. */
   | { readonly kind: "matching" };
 
-export const NOTHING: Selection = { kind: "ids", ids: new Set() };
+export const NOTHING: ListSelection = { kind: "ids", ids: new Set() };
 
-export function isSelected(selection: Selection, id: string): boolean {
+export function isSelected(selection: ListSelection, id: string): boolean {
   return selection.kind === "matching" || selection.ids.has(id);
 }
 
-export function isNothing(selection: Selection): boolean {
+export function isNothing(selection: ListSelection): boolean {
   return selection.kind === "ids" && selection.ids.size === 0;
 }
 
 /** Chosen or not, the other way round. Of all that match, one less are only those that are listed: `listed`. */
-export function toggled(selection: Selection, id: string, listed: readonly string[]): Selection {
+export function toggled(selection: ListSelection, id: string, listed: readonly string[]): ListSelection {
   const ids = new Set(selection.kind === "matching" ? listed : selection.ids);
   if (!ids.delete(id)) ids.add(id);
   return { kind: "ids", ids };
 }
 
 /** Everything from one row to another as well, both ends included. */
-export function withRange(selection: Selection, listed: readonly string[], from: number, to: number): Selection {
+export function withRange(selection: ListSelection, listed: readonly string[], from: number, to: number): ListSelection {
   if (selection.kind === "matching") return selection;
   const [first, last] = from <= to ? [from, to] : [to, from];
   return { kind: "ids", ids: new Set([...selection.ids, ...listed.slice(first, last + 1)]) };

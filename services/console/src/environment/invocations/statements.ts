@@ -4,8 +4,8 @@
  * after a key (the moment of the sort and the id), never by OFFSET, which counts through all rows before it and misses rows while others
  * arrive. A page comes as one text: a browser takes half a megabyte of it apart in a millisecond, where objects hold it up for frames. Pure.
  */
-import { type InvocationFilter, type Row, sqlOneOf, sqlText } from "@perdure/admin-client";
-import { RESULTS, type Sort, statusWords } from "./filter-address.js";
+import { type InvocationFilter, type SqlRow, sqlOneOf, sqlText } from "@perdure/admin-client";
+import { RESULTS, type Sort, statusesOf } from "./filter-address.js";
 import { HEAD_ROWS, PAGE_IDS } from "./limits.js";
 
 const ORDERS: Readonly<Record<Sort, string>> = {
@@ -30,7 +30,7 @@ export interface Cursor {
   readonly id: string;
 }
 
-export interface Page {
+export interface InvocationIdPage {
   readonly ids: readonly string[];
   /** Where the next page begins; undefined after the last one. */
   readonly next: Cursor | undefined;
@@ -54,7 +54,7 @@ function afterCondition(column: string, isDescending: boolean, { atUs, id }: Cur
   return `(${us} ${isDescending ? "<" : ">"} ${atUs} OR (${us} = ${atUs} AND id > ${sqlText(id)}))`;
 }
 
-export function pageOf(rows: readonly Row[]): Page {
+export function pageOf(rows: readonly SqlRow[]): InvocationIdPage {
   const text = rows[0]?.["ids"];
   const ids = typeof text === "string" && text !== "" ? text.split(" ") : [];
   const id = ids.at(-1);
@@ -68,26 +68,26 @@ export function countsStatement(condition: string | undefined): string {
 }
 
 /** By status: those of `sys_invocation`, with `succeeded` and `failed` for completed ones. */
-export function countsByWord(rows: readonly Row[]): ReadonlyMap<string, number> {
+export function countsByStatus(rows: readonly SqlRow[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const row of rows) {
     const { status, result, n } = row;
-    const word = status === "completed" ? RESULT_WORDS.get(String(result)) : String(status);
-    if (word !== undefined) counts.set(word, (counts.get(word) ?? 0) + Number(n));
+    const shownStatus = status === "completed" ? STATUS_OF_RESULT.get(String(result)) : String(status);
+    if (shownStatus !== undefined) counts.set(shownStatus, (counts.get(shownStatus) ?? 0) + Number(n));
   }
   return counts;
 }
 
-const RESULT_WORDS: ReadonlyMap<string, string> = new Map(RESULTS.map(([word, result]) => [result, word]));
+const STATUS_OF_RESULT: ReadonlyMap<string, string> = new Map(RESULTS.map(([status, result]) => [result, status]));
 
 /** How many meet the filter, by the counts of the filter without its statuses. */
 export function totalOf(counts: ReadonlyMap<string, number>, filter: InvocationFilter): number {
-  const words = statusWords(filter).flatMap((word) => (word === "completed" ? RESULTS.map(([result]) => result) : [word]));
-  const counted = words.length === 0 ? [...counts.keys()] : [...new Set(words)];
-  return counted.reduce((sum, word) => sum + (counts.get(word) ?? 0), 0);
+  const statuses = statusesOf(filter).flatMap((status) => (status === "completed" ? RESULTS.map(([result]) => result) : [status]));
+  const counted = statuses.length === 0 ? [...counts.keys()] : [...new Set(statuses)];
+  return counted.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
 }
 
-export function idsOfHead(rows: readonly Row[]): readonly string[] {
+export function idsOfHead(rows: readonly SqlRow[]): readonly string[] {
   return rows.map((row) => String(row["id"]));
 }
 

@@ -1,22 +1,22 @@
 /** Why: each status chip shows a count. A count reads every invocation, so it is requested seldom. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { useRef } from "react";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { lineOf, withStatuses } from "./filter-address.js";
 import { COUNTS_MS, COUNTS_SHARE } from "./limits.js";
-import { countsByWord, countsStatement } from "./statements.js";
+import { countsByStatus, countsStatement } from "./statements.js";
 
 /** By status, for the filter without its statuses; undefined while they are not known. */
 export function useCounts(filter: InvocationFilter, isLive: boolean): ReadonlyMap<string, number> | undefined {
   const condition = conditionOrNone(withStatuses(filter, []));
   const tookMs = useRef(0);
-  const { data, isPlaceholderData } = useAsk(
+  const { data, isPlaceholderData } = useRequest(
     ["invocations", "counts", condition],
     async ({ admin }, signal) => {
       const beganMs = performance.now();
       const rows = await admin.sql.query(countsStatement(condition || undefined), { signal });
       tookMs.current = performance.now() - beganMs;
-      return countsByWord(rows);
+      return countsByStatus(rows);
     },
     { everyMs: isLive && Math.max(COUNTS_MS, tookMs.current / COUNTS_SHARE), isOff: condition === undefined },
   );

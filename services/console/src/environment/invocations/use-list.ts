@@ -1,7 +1,7 @@
 /** Why: the ids of the list: the newest at once, pages of the others as far as one scrolls, and what is new on top when that disturbs no user. */
 import { AdminApiError } from "@perdure/admin-client";
 import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from "react";
-import { LIVE_MS, useAsk } from "../ask.js";
+import { LIVE_MS, useRequest } from "../ask.js";
 import type { Sort } from "./filter-address.js";
 import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX, PAGE_AHEAD_ROWS } from "./limits.js";
 import { freshCount, NOTHING_SHOWN, nextShown, type Shown, withPage } from "./listed.js";
@@ -32,7 +32,7 @@ export interface InvocationList {
   readonly reach: (index: number) => void;
 }
 
-export interface ListWishes {
+export interface InvocationListOptions {
   readonly condition: string | undefined;
   readonly sort: Sort;
   readonly isLive: boolean;
@@ -41,7 +41,7 @@ export interface ListWishes {
   readonly isOff: boolean;
 }
 
-export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: ListWishes): InvocationList {
+export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: InvocationListOptions): InvocationList {
   const key = `${sort} ${condition ?? ""}`;
   const [shown, setShown] = useState(NOTHING_SHOWN);
   const tookMs = useRef(0);
@@ -50,7 +50,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
   const isOnTop = sort.startsWith("-");
   const isInHead = shown.key === key && shown.isPaged && shown.ids.length < HEAD_ROWS;
   const isWatched = isLive && (isOnTop || isInHead);
-  const head = useAsk(
+  const head = useRequest(
     ["invocations", "head", condition, sort],
     async ({ admin }, signal) => {
       const beganMs = performance.now();
@@ -68,7 +68,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
     { everyMs: isWatched && refused.current !== key && Math.max(LIVE_MS, tookMs.current / HEAD_SHARE), isOff },
   );
   const isFull = !head.isPlaceholderData && head.data?.length === HEAD_ROWS;
-  const page = useAsk(
+  const page = useRequest(
     ["invocations", "page", condition, sort, undefined],
     async ({ admin }, signal) => pageOf(await admin.sql.query(pageStatement(condition, sort, undefined), { signal })),
     { isOff: isOff || !isFull },
@@ -121,17 +121,17 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: L
   };
 }
 
-interface MoreWishes extends Pick<ListWishes, "condition" | "sort" | "isOff"> {
+interface MorePagesOptions extends Pick<InvocationListOptions, "condition" | "sort" | "isOff"> {
   readonly shown: Shown;
   readonly setShown: Dispatch<SetStateAction<Shown>>;
 }
 
 /** The pages after the first, each when the rows in sight come near the end of what is listed. */
-function useMorePages({ shown, setShown, condition, sort, isOff }: MoreWishes) {
+function useMorePages({ shown, setShown, condition, sort, isOff }: MorePagesOptions) {
   const [reached, setReached] = useState(0);
   const cursor = shown.next;
   const isNear = reached >= shown.ids.length - PAGE_AHEAD_ROWS && shown.ids.length < LISTED_MAX;
-  const { data, error, isPlaceholderData } = useAsk(
+  const { data, error, isPlaceholderData } = useRequest(
     ["invocations", "page", condition, sort, cursor],
     async ({ admin }, signal) => pageOf(await admin.sql.query(pageStatement(condition, sort, cursor), { signal })),
     { isOff: isOff || cursor === undefined || !isNear },

@@ -2,9 +2,9 @@ import { expect, test } from "@jest/globals";
 import { BULK_VERBS, type BulkVerb, starterOf, targetOfBatch, tooManyFor, typedFor } from "./verbs.js";
 
 const verb = (name: string): BulkVerb => {
-  const found = BULK_VERBS.find((each) => each.verb === name);
-  if (found === undefined) throw new Error(name);
-  return found;
+  const match = BULK_VERBS.find((each) => each.verb === name);
+  if (match === undefined) throw new Error(name);
+  return match;
 };
 const ids = (count: number) => ({ kind: "ids", ids: new Set(Array.from({ length: count }, (_, i) => `inv_${i}`)) }) as const;
 

@@ -1,10 +1,10 @@
 /** Why: what can be done to many invocations at once: to which of them, with what effect, and how much care is due. Pure. */
-import { sqlOneOf, type Verb } from "@perdure/admin-client";
+import { sqlOneOf, type InvocationVerb } from "@perdure/admin-client";
 import { BATCH_IDS_MAX, CONDITION_IDS_MAX, MANY } from "./limits.js";
-import type { Selection } from "./selection.js";
+import type { ListSelection } from "./selection.js";
 
 export interface BulkVerb {
-  readonly verb: Verb;
+  readonly verb: InvocationVerb;
   /** On its button. */
   readonly label: string;
   /** As in `12 were …`, `cannot be …`. */
@@ -90,7 +90,7 @@ export interface BatchTarget {
 }
 
 /** `condition`: that of the list, parts joined by AND; undefined when it has none. Of more ids than a condition holds the server refuses those that do not fit. */
-export function targetOfBatch(selection: Selection, condition: string | undefined, verb: BulkVerb): BatchTarget {
+export function targetOfBatch(selection: ListSelection, condition: string | undefined, verb: BulkVerb): BatchTarget {
   if (selection.kind === "matching") {
     return { filter: condition === undefined ? verb.condition : `${condition} AND ${verb.condition}` };
   }
@@ -99,7 +99,7 @@ export function targetOfBatch(selection: Selection, condition: string | undefine
 }
 
 /** Why so many cannot be acted upon at once; undefined when they can. */
-export function tooManyFor(selection: Selection): string | undefined {
+export function tooManyFor(selection: ListSelection): string | undefined {
   if (selection.kind === "matching" || selection.ids.size <= BATCH_IDS_MAX) return undefined;
   return `A batch takes ${BATCH_IDS_MAX.toLocaleString("en")} selected invocations; select all matching instead`;
 }

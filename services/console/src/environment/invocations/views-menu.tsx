@@ -82,7 +82,7 @@ function SaveDialog({ views, onClose, onSave }: SaveDialogProps) {
         />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" forbidden={trimmed === "" ? "Enter a name first" : undefined}>
+          <Button type="submit" appearance="primary" forbidden={trimmed === "" ? "Enter a name first" : undefined}>
             Save
           </Button>
         </DialogActions>
@@ -91,13 +91,13 @@ function SaveDialog({ views, onClose, onSave }: SaveDialogProps) {
   );
 }
 
-interface DeleteDialogProps {
+interface DeleteViewDialogProps {
   readonly views: readonly View[];
   readonly onClose: () => void;
   readonly onDelete: (name: string) => void;
 }
 
-function DeleteDialog({ views, onClose, onDelete }: DeleteDialogProps) {
+function DeleteDialog({ views, onClose, onDelete }: DeleteViewDialogProps) {
   return (
     <Dialog title="Delete views" isOpen onClose={onClose}>
       <div className="stack">
@@ -106,14 +106,14 @@ function DeleteDialog({ views, onClose, onDelete }: DeleteDialogProps) {
           {views.map(({ name }) => (
             <li key={name} className="row row--spread">
               <span className="runs-views__name">{name}</span>
-              <Button isSmall look="bare" isDanger aria-label={`Delete ${name}`} onClick={() => onDelete(name)}>
+              <Button isSmall appearance="bare" isDanger aria-label={`Delete ${name}`} onClick={() => onDelete(name)}>
                 Delete
               </Button>
             </li>
           ))}
         </ul>
         <DialogActions>
-          <Button look="primary" onClick={onClose}>
+          <Button appearance="primary" onClick={onClose}>
             Done
           </Button>
         </DialogActions>

@@ -2,7 +2,7 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { type Column, Duration, Table } from "../../kit/index.js";
+import { type TableColumn, Duration, Table } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
 import type { LiveStatus, ServiceFigures } from "./figures.js";
 import type { Window } from "./windows.js";
@@ -10,16 +10,16 @@ import type { Window } from "./windows.js";
 export function ByService({
   services,
   window,
-  isWindowKnown,
+  isWindowLoaded,
 }: {
   readonly services: readonly ServiceFigures[];
   /** Of calls, failures and durations. */
   readonly window: Window;
-  readonly isWindowKnown: boolean;
+  readonly isWindowLoaded: boolean;
 }) {
   const ofWindow = (cell: (row: ServiceFigures) => ReactNode) => (row: ServiceFigures) =>
-    isWindowKnown ? cell(row) : <span className="quiet">…</span>;
-  const columns: readonly Column<ServiceFigures>[] = [
+    isWindowLoaded ? cell(row) : <span className="quiet">…</span>;
+  const columns: readonly TableColumn<ServiceFigures>[] = [
     {
       name: "Service",
       cell: ({ service }) => <Link href={`/services/${encodeURIComponent(service)}`}>{service}</Link>,
@@ -52,7 +52,7 @@ export function ByService({
   return <Table label="Figures by service" rows={services} columns={columns} keyOf={({ service }) => service} />;
 }
 
-function live(name: string, status: LiveStatus): Column<ServiceFigures> {
+function live(name: string, status: LiveStatus): TableColumn<ServiceFigures> {
   return {
     name,
     isNumber: true,

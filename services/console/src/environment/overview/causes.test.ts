@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { causesOf } from "./causes.js";
-import type { Trouble } from "./figures.js";
+import type { InvocationIssue } from "./figures.js";
 
-function aTrouble(target: string, changes: Partial<Trouble> = {}): Trouble {
+function anIssue(target: string, changes: Partial<InvocationIssue> = {}): InvocationIssue {
   const [service = "", handler = ""] = target.split("/");
   return {
     service,
@@ -21,10 +21,10 @@ function aTrouble(target: string, changes: Partial<Trouble> = {}): Trouble {
 
 test("a failure that went up through callers is one row, of the handler where it began", () => {
   const causes = causesOf([
-    aTrouble("Checkout/run", { failure: "[402] card declined for order 99" }),
-    aTrouble("Orders/place", { caller: "Checkout/c1/run" }),
-    aTrouble("Payments/charge", { caller: "Orders/place", count: 9 }),
-    aTrouble("Mail/send"),
+    anIssue("Checkout/run", { failure: "[402] card declined for order 99" }),
+    anIssue("Orders/place", { caller: "Checkout/c1/run" }),
+    anIssue("Payments/charge", { caller: "Orders/place", count: 9 }),
+    anIssue("Mail/send"),
   ]);
   expect(causes.map(({ service, callers }) => [service, callers])).toEqual([
     [
@@ -39,17 +39,17 @@ test("a failure that went up through callers is one row, of the handler where it
 });
 
 test("another failure, code or status of the caller stays a row of its own", () => {
-  const child = aTrouble("Payments/charge", { caller: "Orders/place" });
+  const child = anIssue("Payments/charge", { caller: "Orders/place" });
   for (const changes of [{ failure: "[402] no stock" }, { code: "500" }, { status: "paused" as const }]) {
-    expect(causesOf([aTrouble("Orders/place", changes), child])).toHaveLength(2);
+    expect(causesOf([anIssue("Orders/place", changes), child])).toHaveLength(2);
   }
 });
 
 test("handlers that call each other lose no row", () => {
   const causes = causesOf([
-    aTrouble("A/a", { caller: "B/b" }),
-    aTrouble("B/b", { caller: "A/a" }),
-    aTrouble("C/c", { caller: "C/c" }),
+    anIssue("A/a", { caller: "B/b" }),
+    anIssue("B/b", { caller: "A/a" }),
+    anIssue("C/c", { caller: "C/c" }),
   ]);
   expect(causes.length).toBeGreaterThanOrEqual(2);
   expect(causes.map(({ service }) => service)).toContain("C");

@@ -2,38 +2,38 @@
  * Why: when a called handler fails, its callers fail with the same failure, and one cause was counted as several rows. Rows that tell the
  * same failure along a chain of calls become one, of the handler where it began. Pure.
  */
-import type { Trouble } from "./figures.js";
+import type { InvocationIssue } from "./figures.js";
 
-export interface Cause extends Trouble {
+export interface Cause extends InvocationIssue {
   /** Handlers that failed because of it, the nearest caller first, each with how many. */
   readonly callers: readonly { readonly handler: string; readonly count: number }[];
 }
 
 /** In the order of the rows, without those of callers. */
-export function causesOf(troubles: readonly Trouble[]): readonly Cause[] {
-  const parentOf = new Map<Trouble, Trouble>();
-  for (const trouble of troubles) {
-    const parent = trouble.status === "failed" ? callerOf(trouble, troubles) : undefined;
-    if (parent !== undefined && !isAbove(trouble, parent, parentOf)) parentOf.set(trouble, parent);
+export function causesOf(issues: readonly InvocationIssue[]): readonly Cause[] {
+  const parentOf = new Map<InvocationIssue, InvocationIssue>();
+  for (const issue of issues) {
+    const parent = issue.status === "failed" ? callerOf(issue, issues) : undefined;
+    if (parent !== undefined && !isAbove(issue, parent, parentOf)) parentOf.set(issue, parent);
   }
   const callers = new Set(parentOf.values());
-  return troubles
-    .filter((trouble) => !callers.has(trouble))
-    .map((trouble) => ({ ...trouble, callers: chainOf(trouble, parentOf) }));
+  return issues
+    .filter((issue) => !callers.has(issue))
+    .map((issue) => ({ ...issue, callers: chainOf(issue, parentOf) }));
 }
 
 /** The row of the calling handler, when it has the same failure. */
-function callerOf(trouble: Trouble, troubles: readonly Trouble[]): Trouble | undefined {
-  if (trouble.caller === undefined) return undefined;
-  const [service, handler] = [trouble.caller.split("/")[0], trouble.caller.split("/").at(-1)];
-  return troubles.find(
+function callerOf(issue: InvocationIssue, issues: readonly InvocationIssue[]): InvocationIssue | undefined {
+  if (issue.caller === undefined) return undefined;
+  const [service, handler] = [issue.caller.split("/")[0], issue.caller.split("/").at(-1)];
+  return issues.find(
     (each) =>
-      each !== trouble &&
+      each !== issue &&
       each.status === "failed" &&
       each.service === service &&
       each.handler === handler &&
-      each.code === trouble.code &&
-      fingerprint(each.failure) === fingerprint(trouble.failure),
+      each.code === issue.code &&
+      fingerprint(each.failure) === fingerprint(issue.failure),
   );
 }
 
@@ -43,14 +43,14 @@ export function fingerprint(failure: string | undefined): string {
 }
 
 /** Whether `below` is among the callers of `trouble`: handlers may call each other in a circle. */
-function isAbove(below: Trouble, trouble: Trouble, parentOf: ReadonlyMap<Trouble, Trouble>): boolean {
-  for (let at: Trouble | undefined = trouble; at !== undefined; at = parentOf.get(at)) if (at === below) return true;
+function isAbove(below: InvocationIssue, issue: InvocationIssue, parentOf: ReadonlyMap<InvocationIssue, InvocationIssue>): boolean {
+  for (let at: InvocationIssue | undefined = issue; at !== undefined; at = parentOf.get(at)) if (at === below) return true;
   return false;
 }
 
-function chainOf(trouble: Trouble, parentOf: ReadonlyMap<Trouble, Trouble>): Cause["callers"] {
+function chainOf(issue: InvocationIssue, parentOf: ReadonlyMap<InvocationIssue, InvocationIssue>): Cause["callers"] {
   const callers: { handler: string; count: number }[] = [];
-  for (let at = parentOf.get(trouble); at !== undefined; at = parentOf.get(at)) {
+  for (let at = parentOf.get(issue); at !== undefined; at = parentOf.get(at)) {
     callers.push({ handler: `${at.service}/${at.handler}`, count: at.count });
   }
   return callers;

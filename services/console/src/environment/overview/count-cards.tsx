@@ -2,9 +2,9 @@
 import { Link } from "wouter";
 import { InvocationBadge } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
-import { type Counts, LIVE_STATUSES } from "./figures.js";
+import { type StatusCounts, LIVE_STATUSES } from "./figures.js";
 
-export function CountCards({ counts }: { readonly counts: Counts }) {
+export function CountCards({ counts }: { readonly counts: StatusCounts }) {
   return (
     <ul className="overview__counts">
       {LIVE_STATUSES.map((status) => (

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { countsOf, deploymentTroubles, reasonsOf, servicesOf, trafficOf, troublesOf, withoutReason } from "./figures.js";
+import { countsOf, deploymentIssues, reasonsOf, servicesOf, trafficOf, issuesOf, withoutReason } from "./figures.js";
 import { againAfterMs, trafficStatement } from "./questions.js";
 import { HOUR_WINDOW, WINDOWS, windowOf } from "./windows.js";
 
@@ -83,18 +83,18 @@ describe("what needs somebody", () => {
   ];
 
   test("stands with the most urgent first, each with the first line of its failure", () => {
-    const troubles = troublesOf(rows.slice(0, 1), rows.slice(1));
-    expect(troubles.map(({ invocationId, failure, code }) => [invocationId, failure, code])).toEqual([
+    const issues = issuesOf(rows.slice(0, 1), rows.slice(1));
+    expect(issues.map(({ invocationId, failure, code }) => [invocationId, failure, code])).toEqual([
       ["inv_3", undefined, undefined],
       ["inv_4", undefined, undefined],
       ["inv_2", "a", "RT0007"],
       ["inv_1", "[402] no", "402"],
     ]);
-    expect(withoutReason(troubles)).toEqual(["inv_3"]);
+    expect(withoutReason(issues)).toEqual(["inv_3"]);
   });
 
   test("is told by deployment, without what has ended", () => {
-    expect(deploymentTroubles(troublesOf(rows))).toEqual([
+    expect(deploymentIssues(issuesOf(rows))).toEqual([
       { deployment: "dp_2", count: 8, failure: undefined },
       { deployment: "dp_1", count: 4, failure: "a" },
     ]);

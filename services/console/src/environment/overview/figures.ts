@@ -1,5 +1,5 @@
 /** What the overview shows, made of the rows of its statements. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { countOf, numberOf, textOf } from "../rows.js";
 import type { Window } from "./windows.js";
 
@@ -7,11 +7,11 @@ import type { Window } from "./windows.js";
 export const LIVE_STATUSES = ["running", "ready", "pending", "scheduled", "backing-off", "suspended", "paused"] as const;
 export type LiveStatus = (typeof LIVE_STATUSES)[number];
 
-export type Counts = Readonly<Record<LiveStatus, number>>;
+export type StatusCounts = Readonly<Record<LiveStatus, number>>;
 
 export interface ServiceFigures {
   readonly service: string;
-  readonly counts: Counts;
+  readonly counts: StatusCounts;
   /** Made or ended within the window. */
   readonly calls: number;
   readonly failed: number;
@@ -49,7 +49,7 @@ const none = (): Record<LiveStatus, number> => ({
 const isLive = (status: string | undefined): status is LiveStatus => LIVE_STATUSES.some((each) => each === status);
 
 /** Over all services. */
-export function countsOf(now: readonly Row[]): Counts {
+export function countsOf(now: readonly SqlRow[]): StatusCounts {
   const counts = none();
   for (const row of now) {
     const status = textOf(row, "status");
@@ -59,8 +59,8 @@ export function countsOf(now: readonly Row[]): Counts {
 }
 
 /** Every service that is registered or has invocations, by name. */
-export function servicesOf(names: readonly string[], now: readonly Row[], window: readonly Row[]): readonly ServiceFigures[] {
-  const rowsOf = (rows: readonly Row[]) => Map.groupBy(rows, (row) => textOf(row, "service") ?? "");
+export function servicesOf(names: readonly string[], now: readonly SqlRow[], window: readonly SqlRow[]): readonly ServiceFigures[] {
+  const rowsOf = (rows: readonly SqlRow[]) => Map.groupBy(rows, (row) => textOf(row, "service") ?? "");
   const live = rowsOf(now);
   const past = rowsOf(window.filter((row) => numberOf(row, "part") === BY_SERVICE));
   const all = new Set([...names, ...live.keys(), ...past.keys()]);
@@ -78,7 +78,7 @@ export function servicesOf(names: readonly string[], now: readonly Row[], window
 }
 
 /** The window before `nowMs`, point by point; the one that has not ended yet is left out. */
-export function trafficOf(rows: readonly Row[], nowMs: number, { spanMs, bucketMs }: Window): Traffic {
+export function trafficOf(rows: readonly SqlRow[], nowMs: number, { spanMs, bucketMs }: Window): Traffic {
   const count = spanMs / bucketMs;
   const first = Math.floor(nowMs / bucketMs) * bucketMs - spanMs;
   const times = Array.from({ length: count }, (_, i) => first + i * bucketMs);
@@ -86,7 +86,7 @@ export function trafficOf(rows: readonly Row[], nowMs: number, { spanMs, bucketM
     new Map(rows.filter((row) => numberOf(row, "part") === part).map((row) => [numberOf(row, column), row]));
   const made = byPoint(BY_MADE, "made");
   const ended = byPoint(BY_ENDED, "ended");
-  const valuesOf = (points: ReadonlyMap<number, Row>, column: string) =>
+  const valuesOf = (points: ReadonlyMap<number, SqlRow>, column: string) =>
     times.map((time) => countOf(points.get(time) ?? {}, column));
   const whole = rows.find((row) => numberOf(row, "part") === WHOLE) ?? {};
   const [p50, p99] = [countOf(whole, "p50"), countOf(whole, "p99")];
@@ -106,7 +106,7 @@ export function trafficOf(rows: readonly Row[], nowMs: number, { spanMs, bucketM
 }
 
 /** Alike invocations that need somebody, and the one of them that changed last. */
-export interface Trouble {
+export interface InvocationIssue {
   readonly service: string;
   readonly handler: string;
   readonly status: "backing-off" | "paused" | "failed";
@@ -125,14 +125,14 @@ export interface Trouble {
 const URGENCY = ["paused", "backing-off", "failed"];
 
 /** Paused ones first: nothing moves them but somebody. */
-export function troublesOf(...rows: readonly (readonly Row[])[]): readonly Trouble[] {
+export function issuesOf(...rows: readonly (readonly SqlRow[])[]): readonly InvocationIssue[] {
   return rows
     .flat()
-    .map(troubleOf)
+    .map(issueOf)
     .sort((a, b) => URGENCY.indexOf(a.status) - URGENCY.indexOf(b.status) || b.count - a.count);
 }
 
-function troubleOf(row: Row): Trouble {
+function issueOf(row: SqlRow): InvocationIssue {
   const status = textOf(row, "status");
   return {
     service: textOf(row, "service") ?? "",
@@ -148,16 +148,16 @@ function troubleOf(row: Row): Trouble {
   };
 }
 
-export interface DeploymentTrouble {
+export interface DeploymentIssues {
   readonly deployment: string;
   readonly count: number;
   readonly failure: string | undefined;
 }
 
 /** Where what fails was tried, most first. */
-export function deploymentTroubles(troubles: readonly Trouble[]): readonly DeploymentTrouble[] {
-  const known = troubles.filter(({ deployment, status }) => deployment !== undefined && status !== "failed");
-  return [...Map.groupBy(known, ({ deployment }) => deployment ?? "")]
+export function deploymentIssues(issues: readonly InvocationIssue[]): readonly DeploymentIssues[] {
+  const withDeployment = issues.filter(({ deployment, status }) => deployment !== undefined && status !== "failed");
+  return [...Map.groupBy(withDeployment, ({ deployment }) => deployment ?? "")]
     .map(([deployment, of]) => ({
       deployment,
       count: of.reduce((sum, { count }) => sum + count, 0),
@@ -167,14 +167,14 @@ export function deploymentTroubles(troubles: readonly Trouble[]): readonly Deplo
 }
 
 /** Those that neither end nor say why: paused ones have no attempt whose failure is known, but their journal has it. */
-export function withoutReason(troubles: readonly Trouble[]): readonly string[] {
-  return troubles
+export function withoutReason(issues: readonly InvocationIssue[]): readonly string[] {
+  return issues
     .filter(({ status, failure }) => status === "paused" && failure === undefined)
     .map(({ invocationId }) => invocationId);
 }
 
 /** By invocation, from the rows of `sys_journal_events`: the last failure that each tells of. */
-export function reasonsOf(events: readonly Row[]): ReadonlyMap<string, string> {
+export function reasonsOf(events: readonly SqlRow[]): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   for (const row of events) {
     const message = messageOf(textOf(row, "event_json") ?? "");
@@ -186,6 +186,6 @@ export function reasonsOf(events: readonly Row[]): ReadonlyMap<string, string> {
 
 /** Of a `TransientError` or `Paused`, whose words are of any server: what is not understood tells nothing. */
 function messageOf(json: string): string | undefined {
-  const found = /"error_message":"((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
-  return found === undefined ? undefined : (JSON.parse(`"${found}"`) as string).split("\n", 1)[0];
+  const escapedText = /"error_message":"((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
+  return escapedText === undefined ? undefined : (JSON.parse(`"${escapedText}"`) as string).split("\n", 1)[0];
 }

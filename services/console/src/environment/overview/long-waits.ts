@@ -2,9 +2,9 @@
  * Why: work that neither runs nor fails is easily overlooked. Ready invocations should run within seconds; pending ones wait for the lock of
  * their object or for a limit, which is fine for a while. Services that wait for a slot have a section of their own. Pure.
  */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
-import type { SlotWait } from "./slot-waits.js";
+import type { ServiceSlotWait } from "./slot-waits.js";
 
 /** By status, how long an invocation may be in it before an operator should know. */
 const LONG_MS = { ready: 30_000, pending: 5 * 60_000 } as const;
@@ -19,7 +19,7 @@ export interface LongWait {
 }
 
 /** By the rows that count invocations by service and status; the longest wait first. */
-export function longWaitsOf(now: readonly Row[], slotWaits: readonly SlotWait[]): readonly LongWait[] {
+export function longWaitsOf(now: readonly SqlRow[], slotWaits: readonly ServiceSlotWait[]): readonly LongWait[] {
   const forSlots = new Set(slotWaits.map(({ service }) => service));
   return now
     .flatMap((row): LongWait[] => {

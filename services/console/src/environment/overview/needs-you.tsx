@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import {
   Breakable,
   Button,
-  type Column,
+  type TableColumn,
   ErrorCode,
   Icon,
   InvocationBadge,
@@ -15,14 +15,14 @@ import {
   Table,
   useNow,
 } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { invocationsHref } from "../invocations-link.js";
 import { useStored } from "../stored.js";
 import { type Cause, causesOf } from "./causes.js";
-import { type DeploymentTrouble, deploymentTroubles, reasonsOf, type Trouble, withoutReason } from "./figures.js";
+import { type DeploymentIssues, deploymentIssues, reasonsOf, type InvocationIssue, withoutReason } from "./figures.js";
 import type { LongWait } from "./long-waits.js";
 import { type Mark, type MarkedCause, marksOf, reviewed, withMark, withoutMark } from "./marks.js";
-import type { SlotHolder, SlotWait } from "./slot-waits.js";
+import type { SlotHolder, ServiceSlotWait } from "./slot-waits.js";
 import { WaitingForLong } from "./waiting-for-long.js";
 import { WaitingForSlots } from "./waiting-for-slots.js";
 
@@ -30,21 +30,21 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export interface NeedsYouProps {
-  readonly troubles: readonly Trouble[];
-  readonly slotWaits: readonly SlotWait[];
+  readonly issues: readonly InvocationIssue[];
+  readonly slotWaits: readonly ServiceSlotWait[];
   readonly slotHolders: readonly SlotHolder[];
   readonly longWaits: readonly LongWait[];
 }
 
-export function NeedsYou({ troubles, slotWaits, slotHolders, longWaits }: NeedsYouProps) {
-  const reasons = useReasons(withoutReason(troubles));
+export function NeedsYou({ issues, slotWaits, slotHolders, longWaits }: NeedsYouProps) {
+  const reasons = useReasons(withoutReason(issues));
   const [marks, changeMarks] = useStored("attention", marksOf);
   const nowMs = useNow();
-  const { open, marked } = reviewed(causesOf(troubles), marks, nowMs);
+  const { open, marked } = reviewed(causesOf(issues), marks, nowMs);
   const worse = new Set(open.filter(({ isWorse }) => isWorse).map(({ cause }) => cause));
   const mark = (cause: Cause, muteMs?: number) => changeMarks((all) => withMark(all, cause, Date.now(), muteMs));
   const columns = [...causeColumns(reasons, worse), actionsColumn(mark)];
-  const deployments = deploymentTroubles(troubles);
+  const deployments = deploymentIssues(issues);
   return (
     <>
       {slotWaits.length > 0 && <WaitingForSlots waits={slotWaits} holders={slotHolders} />}
@@ -85,7 +85,7 @@ const rowKeyOf = ({ service, handler, status, code, deployment }: Cause): string
   JSON.stringify([service, handler, status, code, deployment]);
 
 /** `worse`: those that were acknowledged and have got worse. */
-function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<Cause>): readonly Column<Cause>[] {
+function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<Cause>): readonly TableColumn<Cause>[] {
   return [
     { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
     {
@@ -99,7 +99,7 @@ function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<C
     {
       name: "Count",
       isNumber: true,
-      cell: (trouble) => <Link href={invocationsHref(filterOf(trouble))}>{trouble.count.toLocaleString()}</Link>,
+      cell: (issue) => <Link href={invocationsHref(filterOf(issue))}>{issue.count.toLocaleString()}</Link>,
     },
     {
       name: "Code",
@@ -133,14 +133,14 @@ function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<C
   ];
 }
 
-function actionsColumn(mark: (cause: Cause, muteMs?: number) => void): Column<Cause> {
+function actionsColumn(mark: (cause: Cause, muteMs?: number) => void): TableColumn<Cause> {
   return {
     name: "Actions",
     isNameHidden: true,
     cell: (cause) => (
       <Menu
         trigger={
-          <Button isSmall look="bare" aria-label={`Actions for ${cause.service}/${cause.handler} ${cause.status}`}>
+          <Button isSmall appearance="bare" aria-label={`Actions for ${cause.service}/${cause.handler} ${cause.status}`}>
             <Icon name="more" />
           </Button>
         }
@@ -162,7 +162,7 @@ interface MarkedProps {
 
 function Marked({ marked, reasons, onRemove }: MarkedProps) {
   const markOf = new Map(marked.map(({ cause, mark }) => [cause, mark]));
-  const columns: readonly Column<Cause>[] = [
+  const columns: readonly TableColumn<Cause>[] = [
     ...causeColumns(reasons, new Set()),
     { name: "State", cell: (cause) => <MarkText mark={markOf.get(cause)} /> },
     {
@@ -171,7 +171,7 @@ function Marked({ marked, reasons, onRemove }: MarkedProps) {
       cell: (cause) => (
         <Button
           isSmall
-          look="bare"
+          appearance="bare"
           aria-label={`Show again: ${cause.service}/${cause.handler} ${cause.status}`}
           onClick={() => onRemove(cause)}
         >
@@ -201,7 +201,7 @@ function MarkText({ mark }: { readonly mark: Mark | undefined }) {
   );
 }
 
-const DEPLOYMENT_COLUMNS: readonly Column<DeploymentTrouble>[] = [
+const DEPLOYMENT_COLUMNS: readonly TableColumn<DeploymentIssues>[] = [
   {
     name: "Deployment",
     cell: ({ deployment }) => (
@@ -214,7 +214,7 @@ const DEPLOYMENT_COLUMNS: readonly Column<DeploymentTrouble>[] = [
   { name: "Failures", isText: true, cell: ({ failure }) => failure ?? <span className="quiet">paused</span> },
 ];
 
-function filterOf({ service, handler, status, code }: Trouble): InvocationFilter {
+function filterOf({ service, handler, status, code }: InvocationIssue): InvocationFilter {
   const of = { services: [service], handlers: [handler] };
   if (status !== "failed") {
     const where = code === undefined ? {} : { where: `last_failure_error_code = ${sqlText(code)}` };
@@ -226,9 +226,9 @@ function filterOf({ service, handler, status, code }: Trouble): InvocationFilter
 
 /** Paused invocations have their failure in their journal only. */
 function useReasons(ids: readonly string[]): ReadonlyMap<string, string> {
-  const wanted = ids.map(sqlText).join(", ");
-  const statement = `SELECT id, event_json FROM sys_journal_events WHERE id IN (${wanted}) ORDER BY appended_at`;
-  const { data } = useAsk(["overview", "reasons", wanted], ({ admin }, signal) => admin.sql.query(statement, { signal }), {
+  const idList = ids.map(sqlText).join(", ");
+  const statement = `SELECT id, event_json FROM sys_journal_events WHERE id IN (${idList}) ORDER BY appended_at`;
+  const { data } = useRequest(["overview", "reasons", idList], ({ admin }, signal) => admin.sql.query(statement, { signal }), {
     isOff: ids.length === 0,
   });
   return reasonsOf(data ?? []);

@@ -3,14 +3,14 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Loaded, Loading, Page, Section } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useAsk } from "../ask.js";
-import type { Environment } from "../environment.js";
+import { useRequest } from "../ask.js";
+import type { ConsoleEnvironment } from "../environment.js";
 import { ByService } from "./by-service.js";
 import { CountCards } from "./count-cards.js";
-import { countsOf, servicesOf, troublesOf } from "./figures.js";
+import { countsOf, servicesOf, issuesOf } from "./figures.js";
 import { longWaitsOf } from "./long-waits.js";
 import { NeedsYou } from "./needs-you.js";
-import { againAfterMs, FAILED, NOW, TROUBLE, trafficStatement } from "./questions.js";
+import { againAfterMs, FAILED, NOW, ISSUES_STATEMENT, trafficStatement } from "./questions.js";
 import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
 import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
@@ -21,11 +21,11 @@ import "./overview.css";
 const SERVICES_EVERY_MS = 10_000;
 
 export default function OverviewPage() {
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: SERVICES_EVERY_MS });
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: SERVICES_EVERY_MS });
   return (
     <Page title="Overview" lead="Current status and recent traffic.">
       <Loaded query={services}>
-        {(known) => (known.length === 0 ? <Welcome /> : <Figures names={known.map(({ name }) => name)} />)}
+        {(loaded) => (loaded.length === 0 ? <Welcome /> : <Figures names={loaded.map(({ name }) => name)} />)}
       </Loaded>
     </Page>
   );
@@ -34,7 +34,7 @@ export default function OverviewPage() {
 function Figures({ names }: { readonly names: readonly string[] }) {
   const [parameters, change] = useAddress();
   const window = windowOf(parameters.get("window"));
-  const now = usePaced("now", NOW, TROUBLE, SLOT_WAITS);
+  const now = usePaced("now", NOW, ISSUES_STATEMENT, SLOT_WAITS);
   const traffic = usePaced(`traffic ${window.name}`, trafficStatement(window));
   const failed = usePaced("failed", FAILED);
   // Of another window it would be drawn in the wrong places.
@@ -54,7 +54,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
           <Loading what="Loading traffic" />
         ) : (
           <Loaded query={traffic}>
-            {([known = []]) => <TrafficCharts rows={known} nowMs={traffic.dataUpdatedAt} window={window} />}
+            {([trafficRows = []]) => <TrafficCharts rows={trafficRows} nowMs={traffic.dataUpdatedAt} window={window} />}
           </Loaded>
         )}
       </Section>
@@ -62,7 +62,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
         <Loaded query={now}>
           {([live = [], stuck = [], waits = []]) => (
             <NeedsYou
-              troubles={troublesOf(stuck, failed.data?.[0] ?? [])}
+              issues={issuesOf(stuck, failed.data?.[0] ?? [])}
               slotWaits={slotWaitsOf(waits)}
               slotHolders={slotHoldersOf(live)}
               longWaits={longWaitsOf(live, slotWaitsOf(waits))}
@@ -73,7 +73,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
       <Section title="By service">
         <Loaded query={now}>
           {([live = []]) => (
-            <ByService services={servicesOf(names, live, rows ?? [])} window={window} isWindowKnown={rows !== undefined} />
+            <ByService services={servicesOf(names, live, rows ?? [])} window={window} isWindowLoaded={rows !== undefined} />
           )}
         </Loaded>
       </Section>
@@ -94,7 +94,7 @@ function WindowChoice({ window, onChange }: WindowChoiceProps) {
           key={name}
           isSmall
           aria-pressed={name === window.name}
-          look={name === window.name ? "quiet" : "bare"}
+          appearance={name === window.name ? "quiet" : "bare"}
           onClick={() => onChange(name)}
         >
           {label}
@@ -107,12 +107,12 @@ function WindowChoice({ window, onChange }: WindowChoiceProps) {
 /** The rows of each statement, asked one after the other, and the less often the longer it takes. */
 function usePaced(name: string, ...statements: readonly string[]) {
   const [everyMs, setEveryMs] = useState(againAfterMs(0));
-  const ask = async ({ admin }: Environment, signal: AbortSignal) => {
+  const readAll = async ({ admin }: ConsoleEnvironment, signal: AbortSignal) => {
     const began = performance.now();
     const answers = [];
     for (const statement of statements) answers.push(await admin.sql.query(statement, { signal }));
     setEveryMs(againAfterMs(performance.now() - began));
     return answers;
   };
-  return useAsk(["overview", name], ask, { everyMs });
+  return useRequest(["overview", name], readAll, { everyMs });
 }

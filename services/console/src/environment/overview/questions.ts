@@ -32,7 +32,7 @@ FROM (
 const GROUPS_MAX = 20;
 
 /** What fails and is tried again, or was paused: alike ones together, with one of them and its last failure. */
-export const TROUBLE = `SELECT target_service_name AS service, target_handler_name AS handler, status, last_failure_error_code AS code,
+export const ISSUES_STATEMENT = `SELECT target_service_name AS service, target_handler_name AS handler, status, last_failure_error_code AS code,
   coalesce(last_attempt_deployment_id, pinned_deployment_id) AS deployment, count(*) AS n, max(modified_at) AS at,
   max_by(id, modified_at) AS id, max_by(last_failure, modified_at) AS failure
 FROM sys_invocation WHERE status IN ('backing-off', 'paused') GROUP BY 1, 2, 3, 4, 5 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;

@@ -1,5 +1,5 @@
 /** Invocations that could run and have waited for a slot of their worker for long: which services, how many, and what holds the slots. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 
 /** One row for each service, by the rows of `sys_slot_wait`. */
@@ -9,7 +9,7 @@ FROM sys_slot_wait GROUP BY 1 ORDER BY n DESC LIMIT 20`;
 /** Shorter waits belong to every burst of calls; the alert PerdureSlotsExhausted has the same bound. */
 export const LONG_WAIT_MS = 10_000;
 
-export interface SlotWait {
+export interface ServiceSlotWait {
   readonly service: string;
   readonly count: number;
   readonly longestMs: number;
@@ -18,7 +18,7 @@ export interface SlotWait {
 }
 
 /** Services whose invocations have waited for long, most first. */
-export function slotWaitsOf(rows: readonly Row[]): readonly SlotWait[] {
+export function slotWaitsOf(rows: readonly SqlRow[]): readonly ServiceSlotWait[] {
   return rows
     .map((row) => ({
       service: textOf(row, "service") ?? "",
@@ -38,7 +38,7 @@ export interface SlotHolder {
 const HOLDERS_MAX = 3;
 
 /** Services with the most running invocations, by the rows that count invocations by service and status. */
-export function slotHoldersOf(now: readonly Row[]): readonly SlotHolder[] {
+export function slotHoldersOf(now: readonly SqlRow[]): readonly SlotHolder[] {
   return now
     .filter((row) => textOf(row, "status") === "running")
     .map((row) => ({ service: textOf(row, "service") ?? "", running: numberOf(row, "n") }))

@@ -1,12 +1,12 @@
 /** Requests, failures and latencies of a window, point by point. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { useMemo } from "react";
 import { Chart, DURATION_STEPS, durationText, Facts } from "../../kit/index.js";
 import { trafficOf } from "./figures.js";
 import type { Window } from "./windows.js";
 
 export interface TrafficChartsProps {
-  readonly rows: readonly Row[];
+  readonly rows: readonly SqlRow[];
   readonly nowMs: number;
   readonly window: Window;
 }

@@ -1,10 +1,10 @@
 /** Why: invocations that wait for longer than is usual, and the way to the one whose page explains why. */
 import { Link } from "wouter";
-import { type Column, Duration, InvocationBadge, Section, Table } from "../../kit/index.js";
+import { type TableColumn, Duration, InvocationBadge, Section, Table } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
 import type { LongWait } from "./long-waits.js";
 
-const COLUMNS: readonly Column<LongWait>[] = [
+const COLUMNS: readonly TableColumn<LongWait>[] = [
   { name: "Status", cell: ({ status }) => <InvocationBadge status={status} /> },
   { name: "Service", cell: ({ service }) => <Link href={`/services/${encodeURIComponent(service)}`}>{service}</Link> },
   {

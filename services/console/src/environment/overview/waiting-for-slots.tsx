@@ -1,10 +1,10 @@
 /** Why: a saturated server fails nothing and pauses nothing, and still invocations stand still: which, for how long, and what to do. */
 import { Link } from "wouter";
-import { type Column, Duration, Section, Table } from "../../kit/index.js";
+import { type TableColumn, Duration, Section, Table } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
-import type { SlotHolder, SlotWait } from "./slot-waits.js";
+import type { SlotHolder, ServiceSlotWait } from "./slot-waits.js";
 
-const COLUMNS: readonly Column<SlotWait>[] = [
+const COLUMNS: readonly TableColumn<ServiceSlotWait>[] = [
   {
     name: "Service",
     cell: ({ service }) => <Link href={`/services/${encodeURIComponent(service)}`}>{service}</Link>,
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<SlotWait>[] = [
 ];
 
 export interface WaitingForSlotsProps {
-  readonly waits: readonly SlotWait[];
+  readonly waits: readonly ServiceSlotWait[];
   readonly holders: readonly SlotHolder[];
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { Badge, CodeEditor, CopyButton, Duration, Moment, ProblemNote, Section } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
-import { type Answer, failureTitle } from "./answer.js";
+import { type CallResponse, failureTitle } from "./answer.js";
 import type { CallState } from "./use-call.js";
 
 export interface AnswerPanelProps {
@@ -13,14 +13,14 @@ export interface AnswerPanelProps {
 }
 
 export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
-  const room = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const isDone = state.kind === "done";
   // On narrow windows it stands above a form that may be long.
   useEffect(() => {
-    if (isDone) room.current?.scrollIntoView({ block: "nearest" });
+    if (isDone) container.current?.scrollIntoView({ block: "nearest" });
   }, [isDone]);
   return (
-    <div className="stack" ref={room} aria-live="polite" aria-busy={state.kind === "waiting"}>
+    <div className="stack" ref={container} aria-live="polite" aria-busy={state.kind === "waiting"}>
       {state.kind !== "waiting" && state.kind !== "done" && <p className="quiet playground__idle">The response appears here.</p>}
       {state.kind === "waiting" && (
         <p className="quiet">
@@ -37,11 +37,11 @@ export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
   );
 }
 
-function Shown({ answer, service, handler }: { readonly answer: Answer; readonly service: string; readonly handler: string }) {
+function Shown({ answer, service, handler }: { readonly answer: CallResponse; readonly service: string; readonly handler: string }) {
   const { invocationId, tookMs } = answer;
   const facts = (
     <div className="row">
-      <Verdict answer={answer} />
+      <ResponseBadge answer={answer} />
       <span>
         <span className="quiet">after</span> <Duration ms={tookMs} />
       </span>
@@ -123,7 +123,7 @@ function Shown({ answer, service, handler }: { readonly answer: Answer; readonly
   }
 }
 
-function Verdict({ answer }: { readonly answer: Answer }) {
+function ResponseBadge({ answer }: { readonly answer: CallResponse }) {
   switch (answer.kind) {
     case "answered":
       return <Badge tone="good">{answer.status}</Badge>;

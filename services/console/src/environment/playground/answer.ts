@@ -1,34 +1,34 @@
 /** What came back, as the page shows it. Pure. */
-import { InvocationFailure, type Outcome, type Sent } from "@perdure/admin-client";
+import { InvocationFailure, type CallResult, type SendResult } from "@perdure/admin-client";
 import { ANSWER_CHARS_MAX } from "./limits.js";
 
-export type Answer =
+export type CallResponse =
   | {
       readonly kind: "answered";
       readonly status: number;
       readonly tookMs: number;
       readonly invocationId: string | undefined;
-      readonly body: AnswerBody;
+      readonly body: CallResponseBody;
     }
-  | { readonly kind: "sent"; readonly tookMs: number; readonly invocationId: string; readonly sent: Sent }
+  | { readonly kind: "sent"; readonly tookMs: number; readonly invocationId: string; readonly sent: SendResult }
   /** The handler said no, or nothing was invoked; `cause` says which. */
   | { readonly kind: "failed"; readonly tookMs: number; readonly invocationId: string | undefined; readonly cause: unknown }
   /** Nobody waits any more. */
   | { readonly kind: "left"; readonly tookMs: number; readonly invocationId: string | undefined };
 
-export interface AnswerBody {
+export interface CallResponseBody {
   readonly language: "json" | "text";
   readonly text: string;
   readonly bytes: number;
   readonly isCut: boolean;
 }
 
-export function answered(outcome: Outcome, tookMs: number, sentAs?: string): Answer {
+export function answered(outcome: CallResult, tookMs: number, sentAs?: string): CallResponse {
   const { status, invocationId, contentType, body } = outcome;
   return { kind: "answered", status, tookMs, invocationId: sentAs ?? invocationId, body: bodyOf(body, contentType) };
 }
 
-export function failed(cause: unknown, tookMs: number, invocationId: string | undefined): Answer {
+export function failed(cause: unknown, tookMs: number, invocationId: string | undefined): CallResponse {
   const own = cause instanceof InvocationFailure ? cause.invocationId : undefined;
   return { kind: "failed", tookMs, invocationId: own ?? invocationId, cause };
 }
@@ -42,14 +42,14 @@ export function failureTitle(cause: unknown): string {
 }
 
 /** JSON is laid out for reading; what is no text is shown as hexadecimal digits. */
-export function bodyOf(bytes: Uint8Array, contentType: string | undefined): AnswerBody {
+export function bodyOf(bytes: Uint8Array, contentType: string | undefined): CallResponseBody {
   const text = textOf(bytes);
   if (text === undefined) return cut("text", hexOf(bytes.subarray(0, ANSWER_CHARS_MAX / 3)), bytes.length);
   const pretty = contentType === undefined || /json/i.test(contentType) ? laidOut(text) : undefined;
   return pretty === undefined ? cut("text", text, bytes.length) : cut("json", pretty, bytes.length);
 }
 
-function cut(language: AnswerBody["language"], text: string, bytes: number): AnswerBody {
+function cut(language: CallResponseBody["language"], text: string, bytes: number): CallResponseBody {
   const isCut = text.length > ANSWER_CHARS_MAX;
   return { language, text: isCut ? text.slice(0, ANSWER_CHARS_MAX) : text, bytes, isCut };
 }

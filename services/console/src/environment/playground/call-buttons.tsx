@@ -1,13 +1,13 @@
 /** How it is called, and the button that does it. */
 import { Button, ChoiceField, Duration, TextField, useNow } from "../../kit/index.js";
-import type { Extras, Way } from "./call.js";
+import type { Extras, CallMode } from "./call.js";
 import type { CallState } from "./use-call.js";
 
 export interface CallButtonsProps {
   /** `Greeter/greet` */
   readonly path: string;
-  readonly way: Way;
-  readonly onWay: (way: Way) => void;
+  readonly way: CallMode;
+  readonly onWay: (way: CallMode) => void;
   readonly extras: Extras;
   readonly onExtras: (extras: Extras) => void;
   /** Why it cannot be sent. */
@@ -24,7 +24,7 @@ const WAYS = [
   { value: "delayed", label: "Send with delay" },
 ] as const;
 
-const VERBS: Readonly<Record<Way, string>> = { call: "Call", send: "Send", delayed: "Send with delay" };
+const VERBS: Readonly<Record<CallMode, string>> = { call: "Call", send: "Send", delayed: "Send with delay" };
 
 export function CallButtons(props: CallButtonsProps) {
   const { path, way, onWay, extras, onExtras, obstacle, problemCount, state, onLeave } = props;
@@ -46,7 +46,7 @@ export function CallButtons(props: CallButtonsProps) {
         />
       )}
       <div className="row">
-        <Button type="submit" look="primary" isBusy={isWaiting} forbidden={obstacle}>
+        <Button type="submit" appearance="primary" isBusy={isWaiting} forbidden={obstacle}>
           {VERBS[way]}
           {problemCount > 0 && " anyway"}
         </Button>

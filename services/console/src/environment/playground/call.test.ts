@@ -7,7 +7,7 @@ import {
   firstBody,
   headersOf,
   inputOf,
-  isForgotten,
+  isNotRetained,
   NO_EXTRAS,
   obstacleOf,
 } from "./call.js";
@@ -100,11 +100,11 @@ test("only what was written is sent", () => {
 });
 
 test("an invocation is forgotten when nothing keeps it", () => {
-  expect(isForgotten(draft())).toBe(false);
-  expect(isForgotten(draft({ service: service({ journal_retention: "0" }) }))).toBe(true);
+  expect(isNotRetained(draft())).toBe(false);
+  expect(isNotRetained(draft({ service: service({ journal_retention: "0" }) }))).toBe(true);
   expect(
-    isForgotten(draft({ service: service({ journal_retention: "0s" }), handler: handler({ journal_retention: "1d" }) })),
+    isNotRetained(draft({ service: service({ journal_retention: "0s" }), handler: handler({ journal_retention: "1d" }) })),
   ).toBe(false);
   const kept = { ...NO_EXTRAS, idempotencyKey: "k" };
-  expect(isForgotten(draft({ service: service({ journal_retention: "0s" }), extras: kept }))).toBe(false);
+  expect(isNotRetained(draft({ service: service({ journal_retention: "0s" }), extras: kept }))).toBe(false);
 });

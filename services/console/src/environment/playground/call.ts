@@ -7,7 +7,7 @@ import { bodyOf, readBody } from "./schema-form.js";
 
 export const WAYS = ["call", "send", "delayed"] as const;
 /** Wait for the answer; send and go on; send for later. */
-export type Way = (typeof WAYS)[number];
+export type CallMode = (typeof WAYS)[number];
 
 export interface Extras {
   readonly idempotencyKey: string;
@@ -51,7 +51,7 @@ export interface Draft {
   readonly service: ServiceView;
   readonly handler: HandlerView;
   readonly key: string;
-  readonly way: Way;
+  readonly way: CallMode;
   readonly body: string;
   readonly extras: Extras;
 }
@@ -114,7 +114,7 @@ export function typeOf({ input_description: takes }: HandlerView): string {
 }
 
 /** `0`, `0s`, `0ms`: nothing of an invocation is kept after its end, so that nobody can ask for it then. */
-export function isForgotten({ service, handler, extras }: Pick<Draft, "service" | "handler" | "extras">): boolean {
+export function isNotRetained({ service, handler, extras }: Pick<Draft, "service" | "handler" | "extras">): boolean {
   if (extras.idempotencyKey !== "" || handler.ty === "Workflow") return false;
   return /^0\s*[a-z]*$/.test(handler.journal_retention ?? service.journal_retention ?? "");
 }

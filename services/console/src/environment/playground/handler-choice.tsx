@@ -2,7 +2,7 @@
 import type { HandlerView, ServiceView } from "@perdure/admin-client";
 import { ChoiceField, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { handlerWord, isKeyed, typeWord } from "../services/service-text.js";
+import { handlerLabel, isKeyed, typeLabel } from "../services/service-text.js";
 
 export interface HandlerChoiceProps {
   readonly services: readonly ServiceView[];
@@ -17,7 +17,7 @@ export function HandlerChoice({ services, service, handler }: HandlerChoiceProps
       <ChoiceField
         label="Service"
         value={service?.name ?? ""}
-        choices={services.map((each) => ({ value: each.name, label: `${each.name} (${typeWord(each)})` }))}
+        choices={services.map((each) => ({ value: each.name, label: `${each.name} (${typeLabel(each)})` }))}
         onChange={(name) => change({ service: name, handler: undefined })}
       />
       {service !== undefined && (
@@ -44,6 +44,6 @@ export function HandlerChoice({ services, service, handler }: HandlerChoiceProps
 }
 
 function labelOf(handler: HandlerView): string {
-  const words = [handlerWord(handler), handler.public ? undefined : "private"].filter((word) => word !== undefined);
-  return words.length === 0 ? handler.name : `${handler.name} (${words.join(", ")})`;
+  const parts = [handlerLabel(handler), handler.public ? undefined : "private"].filter((part) => part !== undefined);
+  return parts.length === 0 ? handler.name : `${handler.name} (${parts.join(", ")})`;
 }

@@ -1,7 +1,7 @@
 /** The last calls of this browser, to make again. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Breakable, Button, type Column, Moment, ShortId, Table } from "../../kit/index.js";
+import { Badge, Breakable, Button, type TableColumn, Moment, ShortId, Table } from "../../kit/index.js";
 import type { HistoryEntry } from "./history.js";
 
 export interface HistoryListProps {
@@ -13,7 +13,7 @@ export interface HistoryListProps {
 export function HistoryList({ history, services, onAgain }: HistoryListProps) {
   const isThere = ({ service, handler }: HistoryEntry) =>
     services.some(({ name, handlers }) => name === service && handlers.some((each) => each.name === handler));
-  const columns: readonly Column<HistoryEntry>[] = [
+  const columns: readonly TableColumn<HistoryEntry>[] = [
     {
       name: "Handler",
       cell: ({ service, key, handler }) => (

@@ -19,12 +19,12 @@ const entry = (atMs: number, body = "5"): HistoryEntry => ({
   isFailure: false,
 });
 
-function storageOf(room = Number.POSITIVE_INFINITY): TextStorage {
+function storageOf(capacity = Number.POSITIVE_INFINITY): TextStorage {
   const texts = new Map<string, string>();
   return {
     getItem: (name) => texts.get(name) ?? null,
     setItem: (name, text) => {
-      if (text.length > room) throw new DOMException("full", "QuotaExceededError");
+      if (text.length > capacity) throw new DOMException("full", "QuotaExceededError");
       texts.set(name, text);
     },
     removeItem: (name) => texts.delete(name),

@@ -1,12 +1,12 @@
 /** What most calls do without. */
 import type { ServiceView } from "@perdure/admin-client";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
-import type { Extras, Way } from "./call.js";
+import type { Extras, CallMode } from "./call.js";
 
 export interface MoreFieldsProps {
   readonly service: ServiceView;
   readonly extras: Extras;
-  readonly way: Way;
+  readonly way: CallMode;
   readonly onChange: (extras: Extras) => void;
   /** The body is no JSON. */
   readonly isText: boolean;

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Empty, Loaded, Page, Snippet } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { HandlerChoice } from "./handler-choice.js";
 import type { HistoryEntry } from "./history.js";
@@ -12,7 +12,7 @@ import { Workbench } from "./workbench.js";
 import "./playground.css";
 
 export default function PlaygroundPage() {
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   return (
     <Page title="Playground" lead="Call a handler over HTTP.">
       <Loaded query={services}>{(all) => (all.length === 0 ? <None /> : <Chosen services={all} />)}</Loaded>
@@ -42,15 +42,15 @@ function Chosen({ services }: { readonly services: readonly ServiceView[] }) {
   const [again, setAgain] = useState<{ readonly entry: HistoryEntry; readonly turn: number }>();
   const named = parameters.get("service");
   const service = named === null ? services[0] : services.find(({ name }) => name === named);
-  const wanted = parameters.get("handler");
-  const handler = wanted === null ? service?.handlers[0] : service?.handlers.find(({ name }) => name === wanted);
+  const handlerName = parameters.get("handler");
+  const handler = handlerName === null ? service?.handlers[0] : service?.handlers.find(({ name }) => name === handlerName);
   return (
     <>
       <HandlerChoice services={services} service={service} handler={handler} />
       {service === undefined || handler === undefined ? (
         <Empty title="Handler not found">
           <p>
-            No {service === undefined ? `service ${named}` : `handler ${wanted} of ${service.name}`} is registered. Choose another
+            No {service === undefined ? `service ${named}` : `handler ${handlerName} of ${service.name}`} is registered. Choose another
             one above.
           </p>
         </Empty>

@@ -5,7 +5,7 @@ import { exampleOfPart } from "../schema/example.js";
 import { listOf, recordOf } from "../schema/json-schema.js";
 import { fieldPath, itemPath } from "../schema/validate.js";
 import { type Variant, variantAt } from "../schema/variants.js";
-import { type FieldKind, type FieldShape, fieldShape, withField, withItem } from "./schema-form.js";
+import { type FormFieldKind, type FieldShape, fieldShape, withField, withItem } from "./schema-form.js";
 import { type CommonProps, JsonField, NumberField, PickField } from "./value-fields.js";
 
 export interface SchemaFieldsProps {
@@ -64,7 +64,7 @@ function Field(props: FieldProps) {
             />
           )}
           {isCompound(shape.field) && !isRequired && value !== undefined && (
-            <Button isSmall look="bare" onClick={() => onChange(undefined)} aria-label={`Remove ${name}`}>
+            <Button isSmall appearance="bare" onClick={() => onChange(undefined)} aria-label={`Remove ${name}`}>
               Remove
             </Button>
           )}
@@ -74,7 +74,7 @@ function Field(props: FieldProps) {
   );
 }
 
-const isCompound = ({ kind }: FieldKind): boolean => ["list", "group", "variant", "json"].includes(kind);
+const isCompound = ({ kind }: FormFieldKind): boolean => ["list", "group", "variant", "json"].includes(kind);
 
 /** Something to begin with that is not null. */
 function notNull(part: unknown, root: unknown): unknown {
@@ -167,7 +167,7 @@ function ListField(props: FieldProps & CommonProps & { readonly item: unknown })
           />
           <Button
             isSmall
-            look="bare"
+            appearance="bare"
             onClick={() => onChange(withItem(value, i, undefined))}
             aria-label={`Remove ${name} ${i + 1}`}
           >
@@ -184,7 +184,7 @@ function ListField(props: FieldProps & CommonProps & { readonly item: unknown })
   );
 }
 
-function GroupField(props: FieldProps & CommonProps & { readonly parts: (FieldKind & { kind: "group" })["parts"] }) {
+function GroupField(props: FieldProps & CommonProps & { readonly parts: (FormFieldKind & { kind: "group" })["parts"] }) {
   const { parts, root, value, onChange, path, depth, problems, label, hint, problem, isVariant } = props;
   const fields = parts.map(({ name, part, isRequired }) => (
     <Field

@@ -1,7 +1,7 @@
 /** Why: forms are made of what a handler's JSON schema says. Which field stands for which part, and what a change does to the value. Pure. */
 import { FORMATS } from "../schema/example.js";
 import { listOf, read, recordOf, requiredOf, textIn } from "../schema/json-schema.js";
-import { typeWords } from "../schema/schema-lines.js";
+import { schemaTypeText } from "../schema/schema-lines.js";
 import { type Variant, variantsOf } from "../schema/variants.js";
 
 export interface NamedPart {
@@ -10,7 +10,7 @@ export interface NamedPart {
   readonly isRequired: boolean;
 }
 
-export type FieldKind =
+export type FormFieldKind =
   | { readonly kind: "text"; readonly isLong: boolean }
   | { readonly kind: "number"; readonly isWhole: boolean }
   | { readonly kind: "yesNo" }
@@ -23,7 +23,7 @@ export type FieldKind =
   | { readonly kind: "json" };
 
 export interface FieldShape {
-  readonly field: FieldKind;
+  readonly field: FormFieldKind;
   readonly isNullable: boolean;
   readonly title: string | undefined;
   readonly description: string | undefined;
@@ -50,7 +50,7 @@ export function fieldShape(part: unknown, root: unknown, depth = 0): FieldShape 
     description: textIn(schema, "description"),
     defaultText: standard === undefined ? undefined : `default ${JSON.stringify(standard)}`,
     formatText: formatText(textIn(schema, "format")),
-    typeText: typeWords(part, root),
+    typeText: schemaTypeText(part, root),
   };
 }
 
@@ -59,7 +59,7 @@ function formatText(format: string | undefined): string | undefined {
   return example === undefined ? format : `${format}, such as ${example}`;
 }
 
-function kindOf(part: unknown, root: unknown, depth: number): FieldKind {
+function kindOf(part: unknown, root: unknown, depth: number): FormFieldKind {
   const { schema, types, choices } = read(part, root);
   if ("const" in schema) return { kind: "choice", values: [schema["const"]] };
   const values = listOf(schema["enum"]).filter((value) => value !== null);
@@ -100,7 +100,7 @@ function kindOf(part: unknown, root: unknown, depth: number): FieldKind {
 }
 
 /** Variants of which none has a form are written as JSON. */
-function variantKindOf(part: unknown, root: unknown, depth: number): FieldKind {
+function variantKindOf(part: unknown, root: unknown, depth: number): FormFieldKind {
   if (depth > DEPTH_MAX) return { kind: "json" };
   const variants = variantsOf(part, root);
   const hasForms = variants.some((each) => kindOf(each.part, root, depth + 1).kind !== "json");
@@ -138,13 +138,13 @@ export function numberOfText(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-export type BodyReading =
+export type FormBody =
   | { readonly kind: "none" }
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "broken"; readonly problem: string };
 
 /** The body as JSON. */
-export function readBody(text: string): BodyReading {
+export function readBody(text: string): FormBody {
   if (text.trim() === "") return { kind: "none" };
   try {
     return { kind: "value", value: JSON.parse(text) as unknown };

@@ -4,24 +4,24 @@
  */
 import type { IngressClient } from "@perdure/admin-client";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { type Environment, useEnvironment } from "../environment.js";
-import { type Answer, answered, failed } from "./answer.js";
-import { type Draft, inputOf, isForgotten } from "./call.js";
+import { type ConsoleEnvironment, useEnvironment } from "../environment.js";
+import { type CallResponse, answered, failed } from "./answer.js";
+import { type Draft, inputOf, isNotRetained } from "./call.js";
 
 export type CallState =
   | { readonly kind: "idle" }
   | { readonly kind: "waiting"; readonly sinceMs: number; readonly invocationId: string | undefined }
-  | { readonly kind: "done"; readonly answer: Answer };
+  | { readonly kind: "done"; readonly answer: CallResponse };
 
-export interface Caller {
+export interface CallController {
   readonly state: CallState;
   /** One at a time; resolves when it is over. */
-  readonly call: (draft: Draft) => Promise<Answer>;
+  readonly call: (draft: Draft) => Promise<CallResponse>;
   /** Waits no longer. */
   readonly leave: () => void;
 }
 
-export function useCall(): Caller {
+export function useCall(): CallController {
   const environment = useEnvironment();
   const [state, setState] = useState<CallState>({ kind: "idle" });
   const leaving = useRef<AbortController>(undefined);
@@ -46,16 +46,16 @@ export function useCall(): Caller {
 }
 
 async function answerOf(
-  { ingress }: Environment,
+  { ingress }: ConsoleEnvironment,
   draft: Draft,
   signal: AbortSignal,
   onSent: (invocationId: string) => void,
-): Promise<Answer> {
+): Promise<CallResponse> {
   const began = performance.now();
   const took = () => performance.now() - began;
   let invocationId: string | undefined;
   try {
-    if (draft.way === "call" && isForgotten(draft)) return answered(await plainCall(ingress, draft, signal), took());
+    if (draft.way === "call" && isNotRetained(draft)) return answered(await plainCall(ingress, draft, signal), took());
     const sent = await ingress.send(
       addressOf(draft),
       { ...inputOf(draft), signal },

@@ -16,7 +16,7 @@ import {
   inputOf,
   NO_EXTRAS,
   obstacleOf,
-  type Way,
+  type CallMode,
 } from "./call.js";
 import { CallButtons } from "./call-buttons.js";
 import { curlText } from "./curl-text.js";
@@ -40,7 +40,7 @@ export function Workbench({ services, service, handler, begin, onAgain }: Workbe
   const key = parameters.get("key") ?? "";
   const [history, setHistory] = useState(() => readHistory(localStorage, environment.key));
   const [body, setBody] = useState(begin?.body ?? firstBody(handler));
-  const [way, setWay] = useState<Way>(begin?.way ?? "call");
+  const [way, setWay] = useState<CallMode>(begin?.way ?? "call");
   const [extras, setExtras] = useState<Extras>(begin === undefined ? NO_EXTRAS : extrasOf(begin));
   const caller = useCall();
   const draft: Draft = { service, handler, key, way, body, extras };

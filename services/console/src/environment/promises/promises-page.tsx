@@ -7,7 +7,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { LIVE_MS, useAsk, useSql } from "../ask.js";
+import { LIVE_MS, useRequest, useSql } from "../ask.js";
 import { keyHref } from "../state/keys.js";
 import { PROMISES_SHOWN_MAX, type PromiseLine, promiseLine, promisesStatement } from "./promises.js";
 import "./promises.css";
@@ -27,7 +27,7 @@ export default function PromisesPage() {
     part: parameters.get("find") ?? "",
     state: parameters.get("state") ?? "",
   };
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   const workflows = (services.data ?? []).filter(({ ty }) => ty === "Workflow");
   const promises = useSql(promisesStatement(filter), { everyMs: LIVE_MS });
   const [text, setText] = useState(filter.part);

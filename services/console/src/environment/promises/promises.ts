@@ -1,5 +1,5 @@
 /** Why: promises of workflows, found by workflow, key and state. Pure: words in, SQL out; rows in, words out. */
-import { type Row, sqlText } from "@perdure/admin-client";
+import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 
 /** Promises on the page; who has more narrows the search. */
@@ -35,7 +35,7 @@ export function promisesStatement({ service, part, state }: PromiseFilter): stri
   );
 }
 
-export function promiseLine(row: Row): PromiseLine {
+export function promiseLine(row: SqlRow): PromiseLine {
   const failure = textOf(row, "completion_failure");
   return {
     service: textOf(row, "service_name") ?? "",

@@ -7,7 +7,7 @@ import { readWhen, timesWithin } from "./calendar.js";
 import { DRAWN_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
 
 export const SPANS = { day: 86_400_000, week: 7 * 86_400_000 } as const;
-export type Span = keyof typeof SPANS;
+export type CalendarSpan = keyof typeof SPANS;
 
 export function CalendarLine({
   schedules,
@@ -16,7 +16,7 @@ export function CalendarLine({
 }: {
   readonly schedules: readonly ScheduleView[];
   readonly fromMs: number;
-  readonly span: Span;
+  readonly span: CalendarSpan;
 }) {
   const shown = schedules.filter(({ status }) => status === "active").slice(0, DRAWN_MAX);
   if (shown.length === 0) return <p className="quiet">No active schedules.</p>;
@@ -46,7 +46,7 @@ export function CalendarLine({
   );
 }
 
-interface Tick {
+interface CalendarTick {
   /** Percent of the width. */
   readonly at: number;
   readonly text: string;
@@ -60,14 +60,14 @@ function Line({
 }: {
   readonly schedule: ScheduleView;
   readonly fromMs: number;
-  readonly span: Span;
-  readonly ticks: readonly Tick[];
+  readonly span: CalendarSpan;
+  readonly ticks: readonly CalendarTick[];
 }) {
   const when = readWhen({ cron, zone, startAt: momentOf(rest["start_at"]), endAt: momentOf(rest["end_at"]) });
   const times = when.ok ? timesWithin(when, fromMs, fromMs + SPANS[span], TIMES_COUNTED_MAX) : [];
   const x = (atMs: number): string => `${((atMs - fromMs) / SPANS[span]) * 100}%`;
   const [first, last] = [times[0], times.at(-1)];
-  const words = when.ok ? countText(times.length) : "cannot be shown";
+  const label = when.ok ? countText(times.length) : "cannot be shown";
   return (
     <Fragment>
       <span className="schedules__name" title={name}>
@@ -76,7 +76,7 @@ function Line({
       <svg
         className="schedules__line"
         role="img"
-        aria-label={`${name}: ${words}${first === undefined ? "" : `, first ${dateTimeText(first)}`}`}
+        aria-label={`${name}: ${label}${first === undefined ? "" : `, first ${dateTimeText(first)}`}`}
       >
         {ticks.map(({ at }) => (
           <line key={at} x1={`${at}%`} x2={`${at}%`} y1="0" y2="24" className="schedules__rule" />
@@ -94,7 +94,7 @@ function Line({
           times.map((at) => <line key={at} x1={x(at)} x2={x(at)} y1="4" y2="20" className="schedules__mark" />)
         )}
       </svg>
-      <span className="schedules__count quiet small nowrap">{words}</span>
+      <span className="schedules__count quiet small nowrap">{label}</span>
     </Fragment>
   );
 }
@@ -112,8 +112,8 @@ function anchorOf(at: number): "start" | "middle" | "end" {
 }
 
 /** Every fourth hour, or each midnight. */
-function ticksOf(fromMs: number, span: Span): readonly Tick[] {
-  const ticks: Tick[] = [];
+function ticksOf(fromMs: number, span: CalendarSpan): readonly CalendarTick[] {
+  const ticks: CalendarTick[] = [];
   const at = new Date(fromMs);
   at.setMinutes(0, 0, 0);
   for (let i = 0; i <= SPANS[span] / 3_600_000; i++) {

@@ -16,22 +16,22 @@ export type ReadWhen =
 export function readWhen({ cron, zone, startAt, endAt }: When): ReadWhen {
   const recurrence = parseRecurrence(cron);
   if (!recurrence.ok) return { ok: false, field: "cron", problem: recurrence.reason };
-  const known = zoneOf(zone);
-  if (known === undefined) return { ok: false, field: "zone", problem: "Unknown time zone." };
+  const resolvedZone = zoneOf(zone);
+  if (resolvedZone === undefined) return { ok: false, field: "zone", problem: "Unknown time zone." };
   const startMs = startAt ? Date.parse(startAt) : Number.NEGATIVE_INFINITY;
   const endMs = endAt ? Date.parse(endAt) : Number.POSITIVE_INFINITY;
   // Intervals count from the start, else from 1970.
-  return { ok: true, times: timetableOf(recurrence.value, known, startAt ? startMs : 0), startMs, endMs };
+  return { ok: true, times: timetableOf(recurrence.value, resolvedZone, startAt ? startMs : 0), startMs, endMs };
 }
 
 /** Fire times after `fromMs` and not after `toMs`, at most `max` of them. */
 export function timesWithin(when: ReadWhen & { ok: true }, fromMs: number, toMs: number, max: number): readonly number[] {
-  const found: number[] = [];
+  const times: number[] = [];
   const lastMs = Math.min(toMs, when.endMs);
   let at = when.times.next(Math.max(fromMs, when.startMs - 1));
-  while (at !== undefined && at <= lastMs && found.length < max) {
-    found.push(at);
+  while (at !== undefined && at <= lastMs && times.length < max) {
+    times.push(at);
     at = when.times.next(at);
   }
-  return found;
+  return times;
 }

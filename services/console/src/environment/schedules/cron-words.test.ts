@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { cronWords } from "./cron-words.js";
+import { cronText } from "./cron-words.js";
 
 test.each([
   ["30 2 * * MON-FRI", "At 02:30, Monday through Friday"],
@@ -15,8 +15,8 @@ test.each([
   ["@every 1h30m", "Every 1 h 30 min"],
   // 7 is Sunday, as 0 is.
   ["0 12 * * 7", "At 12:00, only on Sunday"],
-])("%j is %j in words", (cron, words) => expect(cronWords(cron)).toBe(words));
+])("%j is %j in words", (cron, expected) => expect(cronText(cron)).toBe(expected));
 
 test("what the server refuses has no words", () => {
-  expect(["", "61 * * * *", "soon", "* * *"].map(cronWords)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(["", "61 * * * *", "soon", "* * *"].map(cronText)).toEqual([undefined, undefined, undefined, undefined]);
 });

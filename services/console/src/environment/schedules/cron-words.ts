@@ -4,7 +4,7 @@ import cronstrue from "cronstrue";
 import { durationText } from "../../kit/time-text.js";
 
 /** `At 02:30, Monday through Friday`; undefined for an expression that the server refuses, or that the library cannot describe. */
-export function cronWords(cron: string): string | undefined {
+export function cronText(cron: string): string | undefined {
   const recurrence = parseRecurrence(cron);
   if (!recurrence.ok) return undefined;
   if (recurrence.value.kind === "every") return `Every ${durationText(recurrence.value.everyMs)}`;

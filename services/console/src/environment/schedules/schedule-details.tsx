@@ -2,7 +2,7 @@
 import type { ScheduleView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Empty, Facts, Loaded, Moment, Section, ShortId, Table, type Tone } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { PREVIEW_COUNT } from "./limits.js";
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -13,11 +13,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   cancelled: "warn",
 };
 
-type Firing = ScheduleView["recent"][number];
+type ScheduleFiring = ScheduleView["recent"][number];
 
 export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView }) {
   const { id, name, version, next_at } = schedule;
-  const next = useAsk(["schedule-next", id, version, next_at], ({ admin }, signal) =>
+  const next = useRequest(["schedule-next", id, version, next_at], ({ admin }, signal) =>
     admin.schedules.next(id, PREVIEW_COUNT, { signal }),
   );
   return (
@@ -59,15 +59,15 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
         rows={schedule.recent}
         keyOf={(firing) => `${firing.scheduled_at} ${firing.outcome} ${firing.invocation_id ?? ""}`}
         columns={[
-          { name: "Scheduled for", cell: ({ scheduled_at }: Firing) => <Moment at={scheduled_at} /> },
-          { name: "Outcome", cell: ({ outcome }: Firing) => <Badge tone={TONES[outcome] ?? "idle"}>{outcome}</Badge> },
+          { name: "Scheduled for", cell: ({ scheduled_at }: ScheduleFiring) => <Moment at={scheduled_at} /> },
+          { name: "Outcome", cell: ({ outcome }: ScheduleFiring) => <Badge tone={TONES[outcome] ?? "idle"}>{outcome}</Badge> },
           {
             name: "Reason",
-            cell: ({ cause, detail }: Firing) => [cause?.replaceAll("_", " "), detail].filter(Boolean).join(": ") || "–",
+            cell: ({ cause, detail }: ScheduleFiring) => [cause?.replaceAll("_", " "), detail].filter(Boolean).join(": ") || "–",
           },
           {
             name: "Invocation",
-            cell: ({ invocation_id }: Firing) =>
+            cell: ({ invocation_id }: ScheduleFiring) =>
               invocation_id ? (
                 <Link href={`/invocations/${invocation_id}`}>
                   <ShortId id={invocation_id} />

@@ -4,9 +4,9 @@ import { type FormEvent, useId, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
 import { useChange } from "../ask.js";
 import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
-import { cronWords } from "./cron-words.js";
+import { cronText } from "./cron-words.js";
 import { PREVIEW_COUNT } from "./limits.js";
-import { bodyOf, CATCH_UPS, fieldsOf, hasBytes, newFields, OVERLAPS, problemsOf, type ScheduleFields } from "./schedule-form.js";
+import { bodyOf, CATCH_UPS, fieldsOf, hasBytes, newFields, OVERLAPS, problemsOf, type ScheduleFormFields } from "./schedule-form.js";
 
 export interface ScheduleDialogProps {
   readonly services: readonly ServiceView[];
@@ -19,12 +19,12 @@ export interface ScheduleDialogProps {
 const choice = (value: string) => ({ value, label: value });
 
 export function ScheduleDialog({ services, schedule, onClose, onDone }: ScheduleDialogProps) {
-  const [fields, setFields] = useState<ScheduleFields>(() =>
+  const [fields, setFields] = useState<ScheduleFormFields>(() =>
     schedule === undefined ? newFields(services[0]?.name ?? "", services[0]?.handlers[0]?.name ?? "") : fieldsOf(schedule),
   );
   const [isTried, setTried] = useState(false);
   const zones = useId();
-  const set = (changes: Partial<ScheduleFields>) => setFields((now) => ({ ...now, ...changes }));
+  const set = (changes: Partial<ScheduleFormFields>) => setFields((now) => ({ ...now, ...changes }));
   const save = useChange<void, ScheduleView>(
     ({ admin }) =>
       schedule === undefined
@@ -168,7 +168,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
         {save.isError && <ProblemNote cause={save.error} title="The schedule was not saved." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={save.isPending}>
+          <Button type="submit" appearance="primary" isBusy={save.isPending}>
             {schedule === undefined ? "Create" : "Save"}
           </Button>
         </DialogActions>
@@ -181,10 +181,10 @@ function Preview({ when, zone, cron }: { readonly when: ReadWhen; readonly zone:
   if (!when.ok) return null;
   const times = timesWithin(when, Date.now(), Number.POSITIVE_INFINITY, PREVIEW_COUNT);
   if (times.length === 0) return <p role="status">The schedule never fires.</p>;
-  const words = cronWords(cron);
+  const cronDescription = cronText(cron);
   return (
     <div role="status">
-      {words !== undefined && <p>{words}.</p>}
+      {cronDescription !== undefined && <p>{cronDescription}.</p>}
       <p className="quiet small">Next runs:</p>
       <ol className="schedules__next small">
         {times.map((at) => (

@@ -2,7 +2,7 @@
 import type { ScheduleView } from "@perdure/admin-client";
 import { isJson, wideJson } from "../state/json-text.js";
 
-export interface ScheduleFields {
+export interface ScheduleFormFields {
   readonly name: string;
   readonly description: string;
   readonly cron: string;
@@ -32,7 +32,7 @@ export const CATCH_UPS = [
   { value: "none", label: "Skip missed" },
 ] as const;
 
-export function newFields(service: string, handler: string): ScheduleFields {
+export function newFields(service: string, handler: string): ScheduleFormFields {
   return {
     name: "",
     description: "",
@@ -51,7 +51,7 @@ export function newFields(service: string, handler: string): ScheduleFields {
   };
 }
 
-export function fieldsOf(schedule: ScheduleView): ScheduleFields {
+export function fieldsOf(schedule: ScheduleView): ScheduleFormFields {
   const { payload } = schedule;
   return {
     name: schedule.name,
@@ -77,8 +77,8 @@ export function hasBytes(schedule: ScheduleView | undefined): boolean {
 }
 
 /** What is wrong before anybody is asked; the calendar checks `cron` and `zone`. */
-export function problemsOf(fields: ScheduleFields): Partial<Record<keyof ScheduleFields, string>> {
-  const problems: Partial<Record<keyof ScheduleFields, string>> = {};
+export function problemsOf(fields: ScheduleFormFields): Partial<Record<keyof ScheduleFormFields, string>> {
+  const problems: Partial<Record<keyof ScheduleFormFields, string>> = {};
   if (fields.name.trim() === "") problems.name = "Enter a name.";
   if (fields.service === "") problems.service = "Choose a handler.";
   if (fields.handler === "") problems.handler = "Choose a handler.";
@@ -93,7 +93,7 @@ export function problemsOf(fields: ScheduleFields): Partial<Record<keyof Schedul
 }
 
 /** The body for the API; of a schedule that is there with all that the form does not know. */
-export function bodyOf(fields: ScheduleFields, schedule: ScheduleView | undefined): Record<string, unknown> {
+export function bodyOf(fields: ScheduleFormFields, schedule: ScheduleView | undefined): Record<string, unknown> {
   const input = fields.input.trim();
   return {
     ...schedule,

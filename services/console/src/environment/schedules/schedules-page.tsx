@@ -20,10 +20,10 @@ import {
   useNow,
 } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { CalendarLine, type Span } from "./calendar-line.js";
-import { cronWords } from "./cron-words.js";
+import { CalendarLine, type CalendarSpan } from "./calendar-line.js";
+import { cronText } from "./cron-words.js";
 import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
 import "./schedules.css";
@@ -35,12 +35,12 @@ const CALENDAR_STEP_MS = 60_000;
 export default function SchedulesPage() {
   const { forbidden, adminUrl } = useEnvironment();
   const [parameters, change] = useAddress();
-  const schedules = useAsk(["schedules"], ({ admin }, signal) => admin.schedules.list({}, { signal }), { everyMs: LIVE_MS });
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const schedules = useRequest(["schedules"], ({ admin }, signal) => admin.schedules.list({}, { signal }), { everyMs: LIVE_MS });
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   const [editing, setEditing] = useState<{ readonly schedule: ScheduleView | undefined }>();
   const [removing, setRemoving] = useState<ScheduleView>();
   const nowMs = Math.floor(useNow() / CALENDAR_STEP_MS) * CALENDAR_STEP_MS;
-  const span: Span = parameters.get("span") === "week" ? "week" : "day";
+  const span: CalendarSpan = parameters.get("span") === "week" ? "week" : "day";
   const shown = parameters.get("show");
   const pause = useChange<ScheduleView, ScheduleView>(({ admin }, { id, paused }) => admin.schedules.setPaused(id, !paused), {
     done: ({ name, paused }) => `Schedule ${name} ${paused ? "paused" : "resumed"}`,
@@ -68,7 +68,7 @@ export default function SchedulesPage() {
       title="Schedules"
       lead="Recurring calls of handlers, each run exactly once."
       actions={
-        <Button look="primary" forbidden={whyNot} onClick={make}>
+        <Button appearance="primary" forbidden={whyNot} onClick={make}>
           Create schedule
         </Button>
       }
@@ -94,7 +94,7 @@ export default function SchedulesPage() {
                         key={each}
                         isSmall
                         aria-pressed={span === each}
-                        look={span === each ? "quiet" : "bare"}
+                        appearance={span === each ? "quiet" : "bare"}
                         onClick={() => change({ span: each === "day" ? undefined : each })}
                       >
                         {each === "day" ? "24 hours" : "7 days"}
@@ -135,7 +135,7 @@ export default function SchedulesPage() {
                         <span className="quiet small">
                           <Breakable text={zone} />
                         </span>
-                        <div className="quiet small">{cronWords(cron)}</div>
+                        <div className="quiet small">{cronText(cron)}</div>
                       </>
                     ),
                   },
@@ -151,7 +151,7 @@ export default function SchedulesPage() {
                     cell: (schedule) => (
                       <Menu
                         trigger={
-                          <Button isSmall look="bare" aria-label={`Actions for ${schedule.name}`}>
+                          <Button isSmall appearance="bare" aria-label={`Actions for ${schedule.name}`}>
                             <Icon name="more" />
                           </Button>
                         }
@@ -180,7 +180,7 @@ export default function SchedulesPage() {
                   },
                 ]}
               />
-              <Shown schedule={all.find(({ id }) => id === shown)} isWanted={shown !== null} />
+              <Shown schedule={all.find(({ id }) => id === shown)} isSelected={shown !== null} />
             </>
           )
         }
@@ -213,7 +213,7 @@ export default function SchedulesPage() {
   );
 }
 
-function Shown({ schedule, isWanted }: { readonly schedule: ScheduleView | undefined; readonly isWanted: boolean }) {
+function Shown({ schedule, isSelected }: { readonly schedule: ScheduleView | undefined; readonly isSelected: boolean }) {
   if (schedule !== undefined) return <ScheduleDetails key={schedule.id} schedule={schedule} />;
-  return isWanted ? <p className="quiet">This schedule no longer exists.</p> : null;
+  return isSelected ? <p className="quiet">This schedule no longer exists.</p> : null;
 }

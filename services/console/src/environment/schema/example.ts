@@ -1,5 +1,5 @@
 /** A value that begins well: what must be there is there, and what has a default has it. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
+import { listOf, numberIn, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
 import { textOfPattern } from "./pattern-text.js";
 import { variantsOf } from "./variants.js";
 
@@ -48,7 +48,7 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
 /** Longer ones say nothing more, and whoever has such a limit enters a text of their own. */
 const TEXT_CHARS_MAX = 1_000;
 
-function textOfLength(schema: Schema): string {
+function textOfLength(schema: JsonSchema): string {
   const least = Math.min(numberIn(schema, "minLength") ?? 0, TEXT_CHARS_MAX);
   const text = least <= "text".length ? "text" : Array.from({ length: Math.ceil((least + 1) / 5) }, () => "text").join(" ");
   return text.slice(0, numberIn(schema, "maxLength") ?? text.length);

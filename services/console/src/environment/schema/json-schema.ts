@@ -4,19 +4,19 @@
  */
 import { isRecord } from "../../kit/problem-text.js";
 
-export type Schema = Readonly<Record<string, unknown>>;
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** References of references: longer chains are circles. */
 const REFERENCES_MAX = 16;
 
 /** A part of a schema as it is to be read: references followed, `allOf` joined, what may be null said in one way. */
 export interface Reading {
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
   /** `string`, `object` …, without `null`; empty when any are allowed. */
   readonly types: readonly string[];
   readonly isNullable: boolean;
   /** More than one is meant: only a value can tell which. */
-  readonly choices: readonly Schema[];
+  readonly choices: readonly JsonSchema[];
 }
 
 /** `part` belongs to `root`, whose definitions its references name. */
@@ -30,9 +30,9 @@ export function read(part: unknown, root: unknown): Reading {
   // `X or null` is X that may be null; `X` with words beside it is X with these words.
   const [only] = choices;
   if (choices.length === 1 && only !== undefined) {
-    const { anyOf: _any, oneOf: _one, ...words } = schema;
+    const { anyOf: _any, oneOf: _one, ...keywords } = schema;
     const inner = read(only, root);
-    schema = { ...inner.schema, ...words };
+    schema = { ...inner.schema, ...keywords };
     choices = inner.choices;
     isNullable ||= inner.isNullable;
   }
@@ -41,17 +41,17 @@ export function read(part: unknown, root: unknown): Reading {
 }
 
 /** Follows `$ref` within the document; what leads nowhere allows anything. */
-function resolved(part: unknown, root: unknown): Schema {
+function resolved(part: unknown, root: unknown): JsonSchema {
   let at = part;
-  let words: Schema = {};
+  let keywords: JsonSchema = {};
   for (let i = 0; i < REFERENCES_MAX; i++) {
-    if (!isRecord(at)) return at === false ? { not: {} } : words;
+    if (!isRecord(at)) return at === false ? { not: {} } : keywords;
     const { $ref, ...others } = at;
-    words = { ...others, ...words };
-    if (typeof $ref !== "string") return words;
+    keywords = { ...others, ...keywords };
+    if (typeof $ref !== "string") return keywords;
     at = pointed(root, $ref);
   }
-  return words;
+  return keywords;
 }
 
 /** `#/$defs/Order`; undefined for other documents. */
@@ -60,7 +60,7 @@ function pointed(root: unknown, reference: string): unknown {
   let at = root;
   for (const token of reference.slice(1).split("/").slice(1)) {
     const name = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
-    at = isRecord(at) || Array.isArray(at) ? (at as Schema)[name] : undefined;
+    at = isRecord(at) || Array.isArray(at) ? (at as JsonSchema)[name] : undefined;
   }
   return at;
 }
@@ -70,11 +70,11 @@ function decoded(token: string): string {
 }
 
 /** Parts of `allOf` become one: properties and what is required add up, of other keywords the outermost holds. */
-function joined(schema: Schema, root: unknown, depth = 0): Schema {
+function joined(schema: JsonSchema, root: unknown, depth = 0): JsonSchema {
   const parts = listOf(schema["allOf"]);
   if (parts.length === 0 || depth > REFERENCES_MAX) return schema;
   const { allOf: _all, ...own } = schema;
-  let sum: Schema = own;
+  let sum: JsonSchema = own;
   for (const part of parts) {
     const one = joined(resolved(part, root), root, depth + 1);
     const properties = { ...recordOf(one["properties"]), ...recordOf(sum["properties"]) };
@@ -89,14 +89,14 @@ function joined(schema: Schema, root: unknown, depth = 0): Schema {
   return sum;
 }
 
-function choicesOf(schema: Schema): readonly Schema[] {
+function choicesOf(schema: JsonSchema): readonly JsonSchema[] {
   const all = [...listOf(schema["anyOf"]), ...listOf(schema["oneOf"])];
   return all.filter(isRecord);
 }
 
-const isNull = (schema: Schema): boolean => schema["type"] === "null" || ("const" in schema && schema["const"] === null);
+const isNull = (schema: JsonSchema): boolean => schema["type"] === "null" || ("const" in schema && schema["const"] === null);
 
-function typesOf(schema: Schema): readonly string[] {
+function typesOf(schema: JsonSchema): readonly string[] {
   const { type } = schema;
   if (typeof type === "string") return [type];
   if (Array.isArray(type)) return type.filter((each): each is string => typeof each === "string");
@@ -109,20 +109,20 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function recordOf(value: unknown): Schema {
+export function recordOf(value: unknown): JsonSchema {
   return isRecord(value) ? value : {};
 }
 
-export function requiredOf(schema: Schema): readonly string[] {
+export function requiredOf(schema: JsonSchema): readonly string[] {
   return listOf(schema["required"]).filter((name): name is string => typeof name === "string");
 }
 
-export function textIn(schema: Schema, keyword: string): string | undefined {
+export function textIn(schema: JsonSchema, keyword: string): string | undefined {
   const value = schema[keyword];
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-export function numberIn(schema: Schema, keyword: string): number | undefined {
+export function numberIn(schema: JsonSchema, keyword: string): number | undefined {
   const value = schema[keyword];
   return typeof value === "number" ? value : undefined;
 }

@@ -65,9 +65,9 @@ const CANDIDATES = [..."aA1bB2cC3 -_.:/@+,;!?#*=&%$'\"()[]{}<>~^|`\\"];
 function oneOf(characters: string): string {
   const expression = new RegExp(`^${characters}$`, "u");
   const range = /^\[(\p{L}|\d)/u.exec(characters)?.[1];
-  const found = [...(range === undefined ? [] : [range]), ...CANDIDATES].find((each) => expression.test(each));
-  if (found === undefined) throw new RangeError("no candidate");
-  return found;
+  const candidate = [...(range === undefined ? [] : [range]), ...CANDIDATES].find((each) => expression.test(each));
+  if (candidate === undefined) throw new RangeError("no candidate");
+  return candidate;
 }
 
 function repetition(pattern: string, at: number): readonly [count: number, end: number] {

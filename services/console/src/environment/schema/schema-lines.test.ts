@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { read } from "./json-schema.js";
-import { schemaLines, typeWords } from "./schema-lines.js";
+import { schemaLines, schemaTypeText } from "./schema-lines.js";
 
 const ORDER = {
   type: "object",
@@ -37,9 +37,9 @@ test("has a line for each field, those within lists and objects too", () => {
 
 test("what contains itself ends", () => {
   expect(schemaLines(ORDER).length).toBeLessThan(40);
-  expect(typeWords({ $ref: "#" }, { $ref: "#" })).toBe("anything");
+  expect(schemaTypeText({ $ref: "#" }, { $ref: "#" })).toBe("anything");
   const list = { $ref: "#/$defs/L", $defs: { L: { type: "array", items: { $ref: "#/$defs/L" } } } };
-  expect(typeWords(list, list)).toMatch(/^list of list of .*…$/);
+  expect(schemaTypeText(list, list)).toMatch(/^list of list of .*…$/);
 });
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   [{}, "anything"],
   [{ $ref: "https://example.com/schema" }, "anything"],
   [{ type: "array", items: { type: "string", format: "date-time" } }, "list of date-time"],
-])("%j is %s", (schema, words) => expect(typeWords(schema, { d: { type: "boolean" } })).toBe(words));
+])("%j is %s", (schema, expected) => expect(schemaTypeText(schema, { d: { type: "boolean" } })).toBe(expected));
 
 test("parts of allOf add up", () => {
   const { schema } = read(

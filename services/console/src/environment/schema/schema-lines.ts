@@ -1,5 +1,5 @@
 /** A JSON schema as people read it: a line for each field, with its type, whether it must be there, and its limits. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
+import { listOf, numberIn, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
 
 export interface SchemaLine {
   /** `lines[].amount`; empty for the value itself. */
@@ -30,7 +30,7 @@ function addLines(part: unknown, root: unknown, path: string, isRequired: boolea
   if (path !== "" || properties.length === 0) {
     lines.push({
       path,
-      type: typeWords(part, root),
+      type: schemaTypeText(part, root),
       isRequired,
       description: textIn(schema, "description"),
       limits: limitsOf(schema),
@@ -53,28 +53,28 @@ function hasFields(part: unknown, root: unknown): boolean {
   return part !== undefined && Object.keys(recordOf(read(part, root).schema["properties"])).length > 0;
 }
 
-export function typeWords(part: unknown, root: unknown, depth = 0): string {
+export function schemaTypeText(part: unknown, root: unknown, depth = 0): string {
   const { schema, types, isNullable, choices } = read(part, root);
-  const word = depth > DEPTH_MAX ? "…" : plainWord(schema, types, choices, root, depth);
-  return isNullable ? `${word} or null` : word;
+  const text = depth > DEPTH_MAX ? "…" : plainTypeText(schema, types, choices, root, depth);
+  return isNullable ? `${text} or null` : text;
 }
 
-function plainWord(schema: Schema, types: readonly string[], choices: readonly Schema[], root: unknown, depth: number): string {
+function plainTypeText(schema: JsonSchema, types: readonly string[], choices: readonly JsonSchema[], root: unknown, depth: number): string {
   if ("const" in schema) return JSON.stringify(schema["const"]);
   const values = listOf(schema["enum"]).filter((value) => value !== null);
   if (values.length > 0) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
-  if (choices.length > 0) return [...new Set(choices.map((each) => typeWords(each, root, depth + 1)))].join(" or ");
+  if (choices.length > 0) return [...new Set(choices.map((each) => schemaTypeText(each, root, depth + 1)))].join(" or ");
   if (types.length === 0) return "anything";
   return types.map((type) => oneType(type, schema, root, depth)).join(" or ");
 }
 
-function oneType(type: string, schema: Schema, root: unknown, depth: number): string {
-  if (type === "array") return schema["items"] === undefined ? "list" : `list of ${typeWords(schema["items"], root, depth + 1)}`;
+function oneType(type: string, schema: JsonSchema, root: unknown, depth: number): string {
+  if (type === "array") return schema["items"] === undefined ? "list" : `list of ${schemaTypeText(schema["items"], root, depth + 1)}`;
   if (type === "string") return textIn(schema, "format") ?? "string";
   return type;
 }
 
-function limitsOf(schema: Schema): readonly string[] {
+function limitsOf(schema: JsonSchema): readonly string[] {
   const limits: string[] = [];
   const range = (least: number | undefined, most: number | undefined, unit: string) => {
     const [low, high] = [least?.toLocaleString("en"), most?.toLocaleString("en")];

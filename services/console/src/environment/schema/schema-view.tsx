@@ -1,9 +1,9 @@
 /** A JSON schema as a table, and as it is when somebody asks. */
-import { type Column, Snippet, Table } from "../../kit/index.js";
+import { type TableColumn, Snippet, Table } from "../../kit/index.js";
 import { LINES_MAX, type SchemaLine, schemaLines } from "./schema-lines.js";
 import "./schema.css";
 
-const COLUMNS: readonly Column<SchemaLine>[] = [
+const COLUMNS: readonly TableColumn<SchemaLine>[] = [
   { name: "Field", cell: ({ path }) => (path === "" ? <span className="quiet">the value</span> : <code>{path}</code>) },
   {
     name: "Type",

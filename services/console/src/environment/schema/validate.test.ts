@@ -17,17 +17,17 @@ const ORDER = {
   $defs: { Person: { type: "object", required: ["name"], properties: { name: { type: "string" } } } },
 };
 
-const told = (value: unknown, schema: unknown) => problemsOf(value, schema).map(({ path, message }) => `${path}: ${message}`);
+const problemTexts = (value: unknown, schema: unknown) => problemsOf(value, schema).map(({ path, message }) => `${path}: ${message}`);
 
 test("what fits has no problems", () => {
   const order = { item: "lamp", amount: 2, speed: "express", note: null, tags: ["a", "b"], buyer: { name: "Ada" } };
-  expect(told(order, ORDER)).toEqual([]);
-  expect(told({ ...order, buyer: "Ada" }, ORDER)).toEqual([]);
+  expect(problemTexts(order, ORDER)).toEqual([]);
+  expect(problemTexts({ ...order, buyer: "Ada" }, ORDER)).toEqual([]);
 });
 
 test("each thing that is wrong is told with its place", () => {
   const order = { item: "", amount: 0.5, speed: "slow", note: 5, tags: ["a", "a", 3], buyer: {}, colour: "red" };
-  expect(told(order, ORDER)).toEqual([
+  expect(problemTexts(order, ORDER)).toEqual([
     "item: must not be empty",
     "amount: must be an integer",
     'speed: must be one of "normal", "express"',
@@ -38,8 +38,8 @@ test("each thing that is wrong is told with its place", () => {
     "buyer.name: is required",
     "colour: is not allowed",
   ]);
-  expect(told({ amount: 1 }, ORDER)).toEqual(["item: is required"]);
-  expect(told([], ORDER)).toEqual([": must be an object"]);
+  expect(problemTexts({ amount: 1 }, ORDER)).toEqual(["item: is required"]);
+  expect(problemTexts([], ORDER)).toEqual([": must be an object"]);
 });
 
 test.each([
@@ -56,18 +56,18 @@ test.each([
   [{ type: "string", nullable: true }, null, []],
   [{ type: "string", maxLength: 1 }, "😀", []],
   [{ unknownKeyword: true }, "anything", []],
-])("%j about %j", (schema, value, problems) => expect(told(value, schema)).toEqual(problems));
+])("%j about %j", (schema, value, problems) => expect(problemTexts(value, schema)).toEqual(problems));
 
 test("no end of problems is cut, and what contains itself ends", () => {
   const schema = { type: "array", items: { type: "string" } };
   expect(problemsOf(Array(100).fill(1), schema)).toHaveLength(PROBLEMS_MAX);
   const tree = { type: "object", properties: { left: { $ref: "#" } } };
-  expect(told({ left: { left: { left: 1 } } }, tree)).toEqual(["left.left.left: must be an object"]);
+  expect(problemTexts({ left: { left: { left: 1 } } }, tree)).toEqual(["left.left.left: must be an object"]);
 });
 
 test("an example fits its own schema, with what is required and nothing else", () => {
   expect(exampleOf(ORDER)).toEqual({ item: "text", amount: 1 });
-  expect(told(exampleOf(ORDER), ORDER)).toEqual([]);
+  expect(problemTexts(exampleOf(ORDER), ORDER)).toEqual([]);
   expect(exampleOf(undefined)).toEqual({});
   expect(exampleOf({ type: "object", required: ["next"], properties: { next: { $ref: "#" } } })).toHaveProperty("next.next.next");
 });

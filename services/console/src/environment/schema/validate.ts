@@ -1,5 +1,5 @@
 /** Why: what a handler would refuse is said before it is sent. The keywords that SDKs write; those that are not known allow anything. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
+import { listOf, numberIn, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
 
 export interface SchemaProblem {
   /** `lines[0].amount`; empty for the value itself. */
@@ -19,31 +19,31 @@ export function problemsOf(value: unknown, root: unknown): readonly SchemaProble
   return problems;
 }
 
-type Tell = (path: string, message: string) => void;
+type ReportProblem = (path: string, message: string) => void;
 
 export const fieldPath = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 export const itemPath = (path: string, index: number): string => `${path}[${index}]`;
 
-function check(value: unknown, part: unknown, root: unknown, path: string, depth: number, tell: Tell): void {
+function check(value: unknown, part: unknown, root: unknown, path: string, depth: number, report: ReportProblem): void {
   if (depth > DEPTH_MAX) return;
   const { schema, types, isNullable, choices } = read(part, root);
   if (value === null && isNullable) return;
   if (choices.length > 0 && !choices.some((choice) => fits(value, choice, root, depth))) {
     const meant = closest(value, choices, root, depth);
-    if (meant === undefined) return tell(path, "matches none of the allowed variants");
-    check(value, meant, root, path, depth + 1, tell);
+    if (meant === undefined) return report(path, "matches none of the allowed variants");
+    check(value, meant, root, path, depth + 1, report);
   }
-  if ("const" in schema && !isSame(value, schema["const"])) return tell(path, `must be ${JSON.stringify(schema["const"])}`);
+  if ("const" in schema && !isSame(value, schema["const"])) return report(path, `must be ${JSON.stringify(schema["const"])}`);
   const values = listOf(schema["enum"]);
   if (values.length > 0 && !values.some((each) => isSame(value, each))) {
-    return tell(path, `must be one of ${values.map((each) => JSON.stringify(each)).join(", ")}`);
+    return report(path, `must be one of ${values.map((each) => JSON.stringify(each)).join(", ")}`);
   }
   if (types.length > 0 && !types.some((type) => isOfType(value, type)))
-    return tell(path, `must be ${types.map(withArticle).join(" or ")}`);
-  if (typeof value === "string") checkText(value, schema, path, tell);
-  else if (typeof value === "number") checkNumber(value, schema, path, tell);
-  else if (Array.isArray(value)) checkList(value, schema, root, path, depth, tell);
-  else if (typeof value === "object" && value !== null) checkObject(value as Schema, schema, root, path, depth, tell);
+    return report(path, `must be ${types.map(withArticle).join(" or ")}`);
+  if (typeof value === "string") checkText(value, schema, path, report);
+  else if (typeof value === "number") checkNumber(value, schema, path, report);
+  else if (Array.isArray(value)) checkList(value, schema, root, path, depth, report);
+  else if (typeof value === "object" && value !== null) checkObject(value as JsonSchema, schema, root, path, depth, report);
 }
 
 function fits(value: unknown, part: unknown, root: unknown, depth: number): boolean {
@@ -55,7 +55,7 @@ function fits(value: unknown, part: unknown, root: unknown, depth: number): bool
 }
 
 /** The variant with the fewest problems among those that the value does not contradict. */
-function closest(value: unknown, choices: readonly Schema[], root: unknown, depth: number): Schema | undefined {
+function closest(value: unknown, choices: readonly JsonSchema[], root: unknown, depth: number): JsonSchema | undefined {
   const counted = choices
     .filter((choice) => !contradicts(value, choice, root))
     .map((choice) => ({ choice, count: problemCount(value, choice, root, depth) }));
@@ -89,12 +89,12 @@ function contradictsFlatly(value: unknown, part: unknown, root: unknown): boolea
 }
 
 /** False when the schema allows one value, and it is another. */
-function isOnly(value: unknown, schema: Schema): boolean {
+function isOnly(value: unknown, schema: JsonSchema): boolean {
   const values = "const" in schema ? [schema["const"]] : listOf(schema["enum"]);
   return values.length !== 1 || isSame(value, values[0]);
 }
 
-function hasOtherTag(value: unknown, schema: Schema, root: unknown): boolean {
+function hasOtherTag(value: unknown, schema: JsonSchema, root: unknown): boolean {
   const fields = recordOf(value);
   return Object.entries(recordOf(schema["properties"])).some(
     ([name, each]) => Object.hasOwn(fields, name) && !isOnly(fields[name], read(each, root).schema),
@@ -130,17 +130,17 @@ const ARTICLES: Readonly<Record<string, string>> = {
 
 const withArticle = (type: string): string => ARTICLES[type] ?? type;
 
-function checkText(value: string, schema: Schema, path: string, tell: Tell): void {
+function checkText(value: string, schema: JsonSchema, path: string, report: ReportProblem): void {
   const [least, most] = [numberIn(schema, "minLength"), numberIn(schema, "maxLength")];
   const length = [...value].length;
   if (least !== undefined && length < least)
-    tell(path, least === 1 ? "must not be empty" : `must have at least ${least} characters`);
-  if (most !== undefined && length > most) tell(path, `must have at most ${most} characters`);
+    report(path, least === 1 ? "must not be empty" : `must have at least ${least} characters`);
+  if (most !== undefined && length > most) report(path, `must have at most ${most} characters`);
   const pattern = textIn(schema, "pattern");
   const expression = pattern === undefined ? undefined : expressionOf(pattern);
-  if (expression?.test(value) === false) tell(path, `must match /${pattern}/`);
+  if (expression?.test(value) === false) report(path, `must match /${pattern}/`);
   const format = textIn(schema, "format");
-  if (format !== undefined && FORMATS[format]?.(value) === false) tell(path, `must be of the format ${format}`);
+  if (format !== undefined && FORMATS[format]?.(value) === false) report(path, `must be of the format ${format}`);
 }
 
 /** Patterns of other languages may be none here: they are not checked. */
@@ -162,41 +162,41 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   "date-time": (text) => /^\d{4}-\d\d-\d\d[tT ]\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
 };
 
-function checkNumber(value: number, schema: Schema, path: string, tell: Tell): void {
+function checkNumber(value: number, schema: JsonSchema, path: string, report: ReportProblem): void {
   const of = (keyword: string) => numberIn(schema, keyword);
   const [least, most, above, below, step] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"].map(of);
-  if (least !== undefined && value < least) tell(path, `must be at least ${least}`);
-  if (most !== undefined && value > most) tell(path, `must be at most ${most}`);
-  if (above !== undefined && value <= above) tell(path, `must be more than ${above}`);
-  if (below !== undefined && value >= below) tell(path, `must be less than ${below}`);
+  if (least !== undefined && value < least) report(path, `must be at least ${least}`);
+  if (most !== undefined && value > most) report(path, `must be at most ${most}`);
+  if (above !== undefined && value <= above) report(path, `must be more than ${above}`);
+  if (below !== undefined && value >= below) report(path, `must be less than ${below}`);
   // 0.3 is three times 0.1 for people, though not for doubles.
   if (step !== undefined && step > 0 && Math.abs(value / step - Math.round(value / step)) > 1e-9)
-    tell(path, `must be a multiple of ${step}`);
+    report(path, `must be a multiple of ${step}`);
 }
 
-function checkList(value: readonly unknown[], schema: Schema, root: unknown, path: string, depth: number, tell: Tell): void {
+function checkList(value: readonly unknown[], schema: JsonSchema, root: unknown, path: string, depth: number, report: ReportProblem): void {
   const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
-  if (least !== undefined && value.length < least) tell(path, `must have at least ${least} items`);
-  if (most !== undefined && value.length > most) tell(path, `must have at most ${most} items`);
+  if (least !== undefined && value.length < least) report(path, `must have at least ${least} items`);
+  if (most !== undefined && value.length > most) report(path, `must have at most ${most} items`);
   if (schema["uniqueItems"] === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length)
-    tell(path, "must not have duplicate items");
+    report(path, "must not have duplicate items");
   const first = listOf(schema["prefixItems"]);
   for (const [i, item] of value.entries()) {
     const part = i < first.length ? first[i] : schema["items"];
-    if (part === false) tell(itemPath(path, i), "is not allowed");
-    else if (part !== undefined) check(item, part, root, itemPath(path, i), depth + 1, tell);
+    if (part === false) report(itemPath(path, i), "is not allowed");
+    else if (part !== undefined) check(item, part, root, itemPath(path, i), depth + 1, report);
   }
 }
 
-function checkObject(value: Schema, schema: Schema, root: unknown, path: string, depth: number, tell: Tell): void {
+function checkObject(value: JsonSchema, schema: JsonSchema, root: unknown, path: string, depth: number, report: ReportProblem): void {
   const properties = recordOf(schema["properties"]);
-  for (const name of requiredOf(schema)) if (!Object.hasOwn(value, name)) tell(fieldPath(path, name), "is required");
+  for (const name of requiredOf(schema)) if (!Object.hasOwn(value, name)) report(fieldPath(path, name), "is required");
   const others = schema["additionalProperties"];
   const isPatterned = "patternProperties" in schema;
   for (const [name, each] of Object.entries(value)) {
-    if (Object.hasOwn(properties, name)) check(each, properties[name], root, fieldPath(path, name), depth + 1, tell);
-    else if (others === false && !isPatterned) tell(fieldPath(path, name), "is not allowed");
-    else if (typeof others === "object" && others !== null) check(each, others, root, fieldPath(path, name), depth + 1, tell);
+    if (Object.hasOwn(properties, name)) check(each, properties[name], root, fieldPath(path, name), depth + 1, report);
+    else if (others === false && !isPatterned) report(fieldPath(path, name), "is not allowed");
+    else if (typeof others === "object" && others !== null) check(each, others, root, fieldPath(path, name), depth + 1, report);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Why: a union (`oneOf`, `anyOf`, several types) is entered as one of its variants. Which variants there are, and which one a value is of. Pure. */
-import { listOf, read, recordOf, requiredOf, type Schema, textIn } from "./json-schema.js";
-import { typeWords } from "./schema-lines.js";
+import { listOf, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
+import { schemaTypeText } from "./schema-lines.js";
 import { contradicts, problemCount } from "./validate.js";
 
 export interface Variant {
@@ -26,7 +26,7 @@ export function variantsOf(part: unknown, root: unknown): readonly Variant[] {
 }
 
 /** Fields beside the union belong to each variant. */
-function withCommon(schema: Schema, choice: Schema): unknown {
+function withCommon(schema: JsonSchema, choice: JsonSchema): unknown {
   const properties = schema["properties"];
   if (properties === undefined) return choice;
   return { allOf: [choice, { type: "object", properties, required: requiredOf(schema) }] };
@@ -34,11 +34,11 @@ function withCommon(schema: Schema, choice: Schema): unknown {
 
 function labelOf(part: unknown, root: unknown): string {
   const { schema } = read(part, root);
-  return textIn(schema, "title") ?? tagOf(schema, root) ?? typeWords(part, root);
+  return textIn(schema, "title") ?? tagOf(schema, root) ?? schemaTypeText(part, root);
 }
 
 /** `card` of `{ kind: { const: "card" }, … }`. */
-function tagOf(schema: Schema, root: unknown): string | undefined {
+function tagOf(schema: JsonSchema, root: unknown): string | undefined {
   for (const each of Object.values(recordOf(schema["properties"]))) {
     const { schema: property } = read(each, root);
     const value = "const" in property ? property["const"] : onlyOf(listOf(property["enum"]));

@@ -40,7 +40,7 @@ export function ConfigurationDialog({ service, onClose }: { readonly service: Se
         {change.isError && <ProblemNote cause={change.error} title="The configuration was not changed." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={change.isPending} forbidden={isSame ? "Nothing to save" : undefined}>
+          <Button type="submit" appearance="primary" isBusy={change.isPending} forbidden={isSame ? "Nothing to save" : undefined}>
             Save
           </Button>
         </DialogActions>

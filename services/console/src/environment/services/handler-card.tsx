@@ -8,11 +8,11 @@ import { curlText } from "../playground/curl-text.js";
 import { exampleOf } from "../schema/example.js";
 import { SchemaView } from "../schema/schema-view.js";
 import { Metadata } from "./metadata.js";
-import { handlerWord, isKeyed, OPTIONS, retryText } from "./service-text.js";
+import { handlerLabel, isKeyed, OPTIONS, retryText } from "./service-text.js";
 
 export function HandlerCard({ service, handler }: { readonly service: ServiceView; readonly handler: HandlerView }) {
   const { ingressUrl, needsKey } = useEnvironment();
-  const word = handlerWord(handler);
+  const label = handlerLabel(handler);
   const takesNothing = handler.input_description === "none";
   const body = takesNothing ? undefined : JSON.stringify(exampleOf(handler.input_json_schema));
   const curl = curlText({
@@ -37,7 +37,7 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceVie
           <h3 id={`handler-${handler.name}`}>
             <code>{handler.name}</code>
           </h3>
-          {word !== undefined && <Badge>{word}</Badge>}
+          {label !== undefined && <Badge>{label}</Badge>}
           {!handler.public && <Badge tone="warn">private</Badge>}
         </div>
         <Link
@@ -49,8 +49,8 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceVie
         </Link>
       </div>
       {handler.documentation && <Markdown text={handler.documentation} />}
-      <Value title="Input" words={handler.input_description} schema={handler.input_json_schema} of={handler.name} />
-      <Value title="Output" words={handler.output_description} schema={handler.output_json_schema} of={handler.name} />
+      <Value title="Input" summary={handler.input_description} schema={handler.input_json_schema} of={handler.name} />
+      <Value title="Output" summary={handler.output_description} schema={handler.output_json_schema} of={handler.name} />
       {own.length > 0 && <Facts facts={own} />}
       {handler.metadata !== undefined && <Metadata metadata={handler.metadata} />}
       <details>
@@ -63,19 +63,19 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceVie
 
 function Value({
   title,
-  words,
+  summary,
   schema,
   of,
 }: {
   readonly title: string;
-  readonly words: string;
+  readonly summary: string;
   readonly schema: unknown;
   readonly of: string;
 }) {
   return (
     <div className="stack stack--tight">
       <p>
-        <span className="quiet">{title}</span> {words === "none" ? "nothing" : words}
+        <span className="quiet">{title}</span> {summary === "none" ? "nothing" : summary}
       </p>
       {schema !== undefined && <SchemaView schema={schema} label={`${title} of ${of}`} />}
     </div>

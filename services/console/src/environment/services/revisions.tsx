@@ -1,8 +1,8 @@
 /** Where each revision of a service is: the deployments that still have one. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Breakable, type Column, Loaded, Moment, ShortId, Table } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { Badge, Breakable, type TableColumn, Loaded, Moment, ShortId, Table } from "../../kit/index.js";
+import { useRequest } from "../ask.js";
 
 interface Revision {
   readonly revision: number;
@@ -11,7 +11,7 @@ interface Revision {
 }
 
 export function Revisions({ service }: { readonly service: string }) {
-  const query = useAsk(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  const query = useRequest(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
   return (
     <Loaded query={query}>
       {(deployments) => (
@@ -35,7 +35,7 @@ function revisionsOf(service: string, deployments: readonly DeploymentSummary[])
   return all.map((each) => ({ ...each, isLatest: each.revision === latest })).sort((a, b) => b.revision - a.revision);
 }
 
-const COLUMNS: readonly Column<Revision>[] = [
+const COLUMNS: readonly TableColumn<Revision>[] = [
   {
     name: "Revision",
     cell: ({ revision, isLatest }) => (

@@ -2,10 +2,10 @@
 import type { ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
-import { Button, type Column, Facts, Hint, Loaded, Page, Section, ShortId, Table } from "../../kit/index.js";
+import { Button, type TableColumn, Facts, Hint, Loaded, Page, Section, ShortId, Table } from "../../kit/index.js";
 import { Markdown } from "../../kit/markdown.js";
 import { useSegments } from "../address.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
 import { ConfigurationDialog } from "./configuration-dialog.js";
@@ -13,12 +13,12 @@ import { HandlerCard } from "./handler-card.js";
 import { Metadata } from "./metadata.js";
 import { Reach } from "./reach.js";
 import { Revisions } from "./revisions.js";
-import { handlersWithOwn, type Option, optionsOf, serviceRetryText, typeWord } from "./service-text.js";
+import { handlersWithOwn, type Option, optionsOf, serviceRetryText, typeLabel } from "./service-text.js";
 import "./services.css";
 
 export default function ServicePage() {
   const [name = ""] = useSegments(1);
-  const query = useAsk(["services", name], ({ admin }, signal) => admin.services.get(name, { signal }));
+  const query = useRequest(["services", name], ({ admin }, signal) => admin.services.get(name, { signal }));
   const environment = useEnvironment();
   const [isChanging, setChanging] = useState(false);
   return (
@@ -67,7 +67,7 @@ function Summary({ service }: { readonly service: ServiceView }) {
     <>
       <Facts
         facts={[
-          ["Type", typeWord(service)],
+          ["Type", typeLabel(service)],
           ["Visibility", <Reach key="r" isPublic={service.public} />],
           ["Revision", service.revision],
           [
@@ -100,7 +100,7 @@ interface ConfigurationRow {
   readonly own: readonly string[];
 }
 
-const COLUMNS: readonly Column<ConfigurationRow>[] = [
+const COLUMNS: readonly TableColumn<ConfigurationRow>[] = [
   {
     name: "Option",
     cell: ({ label, means }) => (

@@ -29,8 +29,8 @@ test("retries are told as a sentence", () => {
 });
 
 test("only what differs is changed, and only what the service has", () => {
-  const wanted = { public: false, journal_retention: " 1d ", abort_timeout: "5m", workflow_completion_retention: "1h" };
-  expect(changesOf(SERVICE, wanted)).toEqual({ public: false, abort_timeout: "5m" });
+  const desired = { public: false, journal_retention: " 1d ", abort_timeout: "5m", workflow_completion_retention: "1h" };
+  expect(changesOf(SERVICE, desired)).toEqual({ public: false, abort_timeout: "5m" });
   expect(optionsOf({ ty: "Workflow" })).toHaveLength(5);
 });
 

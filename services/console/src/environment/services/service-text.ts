@@ -3,10 +3,10 @@ import type { HandlerView, RetryPolicyView, ServiceView } from "@perdure/admin-c
 
 const TYPES = { Service: "service", VirtualObject: "virtual object", Workflow: "workflow" } as const;
 
-export const typeWord = ({ ty }: Pick<ServiceView, "ty">): string => TYPES[ty];
+export const typeLabel = ({ ty }: Pick<ServiceView, "ty">): string => TYPES[ty];
 
 /** `exclusive`, `shared`, `run of the workflow`; undefined for handlers of plain services. */
-export function handlerWord({ ty }: Pick<HandlerView, "ty">): string | undefined {
+export function handlerLabel({ ty }: Pick<HandlerView, "ty">): string | undefined {
   if (ty === "Workflow") return "run of the workflow";
   return ty?.toLowerCase();
 }
@@ -98,12 +98,12 @@ export function webAddress(text: string): string | undefined {
 /** Fields of a changed configuration: only those that differ from what is. */
 export function changesOf(
   service: ServiceView,
-  wanted: Readonly<Partial<Record<OptionName, string>>> & { readonly public: boolean },
+  desired: Readonly<Partial<Record<OptionName, string>>> & { readonly public: boolean },
 ): Partial<Record<OptionName, string>> & { public?: boolean } {
   const changes: Partial<Record<OptionName, string>> & { public?: boolean } = {};
-  if (wanted.public !== service.public) changes.public = wanted.public;
+  if (desired.public !== service.public) changes.public = desired.public;
   for (const { name } of optionsOf(service)) {
-    const value = wanted[name]?.trim();
+    const value = desired[name]?.trim();
     if (value !== undefined && value !== "" && value !== service[name]) changes[name] = value;
   }
   return changes;

@@ -1,19 +1,19 @@
 /** Why: what can be called here. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { type Column, Empty, Loaded, Page, ShortId, Snippet, Table, TextField } from "../../kit/index.js";
+import { type TableColumn, Empty, Loaded, Page, ShortId, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { Reach } from "./reach.js";
-import { typeWord } from "./service-text.js";
+import { typeLabel } from "./service-text.js";
 import "./services.css";
 
 /** They change when somebody registers. */
 const EVERY_MS = 10_000;
 
 export default function ServicesPage() {
-  const query = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: EVERY_MS });
+  const query = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: EVERY_MS });
   return (
     <Page title="Services" lead="Services and handlers in their latest revision.">
       <Loaded query={query}>{(services) => (services.length === 0 ? <None /> : <Services services={services} />)}</Loaded>
@@ -40,9 +40,9 @@ function None() {
 function Services({ services }: { readonly services: readonly ServiceView[] }) {
   const [parameters, change] = useAddress();
   const find = parameters.get("find") ?? "";
-  const word = find.toLowerCase();
-  const found = services.filter(
-    ({ name, handlers }) => name.toLowerCase().includes(word) || handlers.some((each) => each.name.toLowerCase().includes(word)),
+  const term = find.toLowerCase();
+  const matches = services.filter(
+    ({ name, handlers }) => name.toLowerCase().includes(term) || handlers.some((each) => each.name.toLowerCase().includes(term)),
   );
   return (
     <>
@@ -51,7 +51,7 @@ function Services({ services }: { readonly services: readonly ServiceView[] }) {
       </div>
       <Table
         label="Services"
-        rows={found}
+        rows={matches}
         columns={COLUMNS}
         keyOf={({ name }) => name}
         empty={<p className="quiet">No matching services or handlers.</p>}
@@ -60,9 +60,9 @@ function Services({ services }: { readonly services: readonly ServiceView[] }) {
   );
 }
 
-const COLUMNS: readonly Column<ServiceView>[] = [
+const COLUMNS: readonly TableColumn<ServiceView>[] = [
   { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
-  { name: "Type", cell: (service) => <span className="nowrap">{typeWord(service)}</span> },
+  { name: "Type", cell: (service) => <span className="nowrap">{typeLabel(service)}</span> },
   {
     name: "Handlers",
     cell: (service) => (

@@ -1,19 +1,19 @@
 /** Why: thousands of rows scroll smoothly because only those in sight are there; screen readers are told how many there are. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState } from "react";
 import { Button, Dialog } from "../../kit/index.js";
 import { CELL_CHARS_SHOWN, ROW_HEIGHT } from "./limits.js";
-import { cellText, isNumeric, type Result, type ResultColumn, typeText } from "./result.js";
+import { cellText, isNumeric, type SqlResult, type SqlResultColumn, typeText } from "./result.js";
 
 const NUMBER_WIDTH = "4.5rem";
 
-export function ResultGrid({ result: { columns, rows } }: { readonly result: Result }) {
-  const room = useRef<HTMLDivElement>(null);
+export function ResultGrid({ result: { columns, rows } }: { readonly result: SqlResult }) {
+  const container = useRef<HTMLDivElement>(null);
   const [shown, setShown] = useState<number>();
   const virtual = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => room.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: 12,
   });
@@ -24,7 +24,7 @@ export function ResultGrid({ result: { columns, rows } }: { readonly result: Res
       {/* biome-ignore lint/a11y/useSemanticElements: see above */}
       <div
         className="sql__grid"
-        ref={room}
+        ref={container}
         role="table"
         aria-label="Result"
         aria-rowcount={rows.length + 1}
@@ -83,8 +83,8 @@ export function ResultGrid({ result: { columns, rows } }: { readonly result: Res
 interface DataRowProps {
   readonly index: number;
   readonly start: number;
-  readonly row: Row;
-  readonly columns: readonly ResultColumn[];
+  readonly row: SqlRow;
+  readonly columns: readonly SqlResultColumn[];
   readonly onOpen: (index: number) => void;
 }
 
@@ -100,7 +100,7 @@ function DataRow({ index, start, row, columns, onOpen }: DataRowProps) {
     >
       {/* biome-ignore lint/a11y/useSemanticElements: see above */}
       <div className="sql__cell" role="cell" style={{ width: NUMBER_WIDTH, padding: 0 }}>
-        <Button isSmall look="bare" aria-label={`${index + 1}: show the whole row`} onClick={() => onOpen(index)}>
+        <Button isSmall appearance="bare" aria-label={`${index + 1}: show the whole row`} onClick={() => onOpen(index)}>
           {index + 1}
         </Button>
       </div>
@@ -122,7 +122,7 @@ function DataRow({ index, start, row, columns, onOpen }: DataRowProps) {
   );
 }
 
-function widthOf(column: ResultColumn): string {
+function widthOf(column: SqlResultColumn): string {
   if (isNumeric(column)) return "11rem";
   if (column.type === "Boolean") return "7rem";
   return column.type?.startsWith("Timestamp") ? "13rem" : "18rem";

@@ -1,23 +1,23 @@
 /** Why: rows come without the columns that are null, and are shown, and taken away, with all of them in order. Pure. */
-import type { Row } from "@perdure/admin-client";
+import type { SqlRow } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 import { ROWS_MAX } from "./limits.js";
 
-export interface ResultColumn {
+export interface SqlResultColumn {
   readonly name: string;
   /** `LargeUtf8`, `UInt64` …; undefined where the statement cannot be described. */
   readonly type: string | undefined;
 }
 
-export interface Result {
-  readonly columns: readonly ResultColumn[];
-  readonly rows: readonly Row[];
+export interface SqlResult {
+  readonly columns: readonly SqlResultColumn[];
+  readonly rows: readonly SqlRow[];
   /** There are more rows than these. */
   readonly isCut: boolean;
 }
 
 /** `described`: rows of DESCRIBE; `rows`: up to one more than are shown. */
-export function resultOf(described: readonly Row[] | undefined, rows: readonly Row[]): Result {
+export function resultOf(described: readonly SqlRow[] | undefined, rows: readonly SqlRow[]): SqlResult {
   const columns =
     described === undefined
       ? [...new Set(rows.flatMap((row) => Object.keys(row)))].map((name) => ({ name, type: undefined }))
@@ -32,7 +32,7 @@ export function cellText(value: unknown): string | undefined {
 }
 
 /** Numbers stand on the right. */
-export function isNumeric({ type }: ResultColumn): boolean {
+export function isNumeric({ type }: SqlResultColumn): boolean {
   return type !== undefined && /^(?:U?Int|Float|Decimal)/.test(type);
 }
 
@@ -47,13 +47,13 @@ export function typeText(type: string): string {
   return type.replace(/^U?Int\d+$/, "integer").replace(/^Float\d+$/, "number");
 }
 
-export function csvOf({ columns, rows }: Result): string {
+export function csvOf({ columns, rows }: SqlResult): string {
   const lines = [columns.map(({ name }) => csvField(name)), ...rows.map((row) => columns.map(({ name }) => csvCell(row[name])))];
   return `${lines.map((line) => line.join(",")).join("\r\n")}\r\n`;
 }
 
 /** An array of objects; integers of any size keep their digits. */
-export function jsonOf({ columns, rows }: Result): string {
+export function jsonOf({ columns, rows }: SqlResult): string {
   const lines = rows.map((row) => {
     const fields = columns
       .filter(({ name }) => row[name] !== undefined && row[name] !== null)

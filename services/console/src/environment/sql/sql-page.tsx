@@ -15,16 +15,16 @@ import {
   useNow,
 } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { textOf } from "../rows.js";
 import { EXAMPLES } from "./examples.js";
 import { ROWS_MAX } from "./limits.js";
 import { withoutSaved, withRun, withSaved } from "./memory.js";
-import { csvOf, jsonOf, type Result } from "./result.js";
+import { csvOf, jsonOf, type SqlResult } from "./result.js";
 import { ResultGrid } from "./result-grid.js";
 import { statementOf } from "./statement.js";
 import { useMemory } from "./use-memory.js";
-import { type Run, useRun } from "./use-run.js";
+import { type SqlRun, useRun } from "./use-run.js";
 import "./sql.css";
 
 const FIRST = "SELECT id, target, status, created_at FROM sys_invocation ORDER BY created_at DESC LIMIT 100";
@@ -33,9 +33,9 @@ const COLUMNS =
 
 export default function SqlPage() {
   const [parameters, change] = useAddress();
-  const asked = parameters.get("q") ?? FIRST;
-  const [text, setText] = useState(asked);
-  useEffect(() => setText(asked), [asked]);
+  const addressText = parameters.get("q") ?? FIRST;
+  const [text, setText] = useState(addressText);
+  useEffect(() => setText(addressText), [addressText]);
   const { run, start, cancel } = useRun();
   const [memory, remember] = useMemory();
   const [isSaving, setSaving] = useState(false);
@@ -63,7 +63,7 @@ export default function SqlPage() {
         {problem}
         <div className="row">
           <Button
-            look="primary"
+            appearance="primary"
             isBusy={run.kind === "running"}
             forbidden={isEmpty ? "Enter a query first" : undefined}
             onClick={() => runNow(text)}
@@ -120,15 +120,15 @@ export default function SqlPage() {
   );
 }
 
-interface Tables {
+interface SqlTables {
   /** Columns by table, for completion. */
   readonly tables: Readonly<Record<string, readonly string[]>>;
   /** To be shown where they could not be read. */
   readonly problem: ReactNode;
 }
 
-function useTables(): Tables {
-  const { data, isError, error, refetch } = useAsk(["sql-columns"], ({ admin }, signal) => admin.sql.query(COLUMNS, { signal }));
+function useTables(): SqlTables {
+  const { data, isError, error, refetch } = useRequest(["sql-columns"], ({ admin }, signal) => admin.sql.query(COLUMNS, { signal }));
   const tables = useMemo(() => {
     const tables: Record<string, string[]> = {};
     for (const row of data ?? []) {
@@ -149,7 +149,7 @@ function useTables(): Tables {
   };
 }
 
-function Outcome({ run }: { readonly run: Run }) {
+function Outcome({ run }: { readonly run: SqlRun }) {
   switch (run.kind) {
     case "none":
       return null;
@@ -174,7 +174,7 @@ function Running({ sinceMs }: { readonly sinceMs: number }) {
   );
 }
 
-function Done({ result, tookMs }: { readonly result: Result; readonly tookMs: number }) {
+function Done({ result, tookMs }: { readonly result: SqlResult; readonly tookMs: number }) {
   const { rows, isCut } = result;
   return (
     <section className="stack stack--tight" aria-label="Query result">
@@ -224,11 +224,11 @@ function List({ title, items, none, isOpen, onPick, onRemove }: ListProps) {
         <ul className="sql__list">
           {items.map(({ label, statement }) => (
             <li key={label} className="sql__item">
-              <Button isSmall look="bare" className="sql__pick" title={statement} onClick={() => onPick(statement)}>
+              <Button isSmall appearance="bare" className="sql__pick" title={statement} onClick={() => onPick(statement)}>
                 <span>{label}</span>
               </Button>
               {onRemove !== undefined && (
-                <Button isSmall look="bare" aria-label={`Remove ${label}`} onClick={() => onRemove(label)}>
+                <Button isSmall appearance="bare" aria-label={`Remove ${label}`} onClick={() => onRemove(label)}>
                   <Icon name="clear" />
                 </Button>
               )}
@@ -261,7 +261,7 @@ function SaveDialog({ onClose, onSave }: { readonly onClose: () => void; readonl
         />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary">
+          <Button type="submit" appearance="primary">
             Save
           </Button>
         </DialogActions>

@@ -3,7 +3,7 @@
  * quotes and comments is passed over, so that nothing in it is taken for the statement's end. Pure.
  */
 
-export interface Statement {
+export interface ParsedStatement {
   /** Without comments and semicolons at its end. */
   readonly text: string;
   /** In upper case; empty when there is nothing but spaces and comments. */
@@ -13,7 +13,7 @@ export interface Statement {
 /** In quotes, quoted names, and both kinds of comments; an end that never comes is the end of the text. */
 const PIECES = /'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\s+|;|[^\s'"\-/;]+|[-/]/g;
 
-export function statementOf(written: string): Statement {
+export function statementOf(written: string): ParsedStatement {
   let start = -1;
   let end = 0;
   for (const { 0: piece, index } of written.matchAll(PIECES)) {
@@ -29,11 +29,11 @@ export function statementOf(written: string): Statement {
 const NESTABLE: ReadonlySet<string> = new Set(["SELECT", "WITH", "FROM", "VALUES", "TABLE"]);
 
 /** At most `rows` rows of it. */
-export function boundedStatement({ text, keyword }: Statement, rows: number): string {
+export function boundedStatement({ text, keyword }: ParsedStatement, rows: number): string {
   return NESTABLE.has(keyword) ? `SELECT * FROM (\n${text}\n) LIMIT ${rows}` : text;
 }
 
 /** Which columns it has, of which types; undefined for statements that are not described. */
-export function describingStatement({ text, keyword }: Statement): string | undefined {
+export function describingStatement({ text, keyword }: ParsedStatement): string | undefined {
   return NESTABLE.has(keyword) ? `DESCRIBE SELECT * FROM (\n${text}\n)` : undefined;
 }

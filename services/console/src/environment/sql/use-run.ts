@@ -2,19 +2,19 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useEnvironment } from "../environment.js";
 import { ROWS_MAX } from "./limits.js";
-import { type Result, resultOf } from "./result.js";
+import { type SqlResult, resultOf } from "./result.js";
 import { boundedStatement, describingStatement, statementOf } from "./statement.js";
 
-export type Run =
+export type SqlRun =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly sinceMs: number }
-  | { readonly kind: "done"; readonly statement: string; readonly result: Result; readonly tookMs: number }
+  | { readonly kind: "done"; readonly statement: string; readonly result: SqlResult; readonly tookMs: number }
   | { readonly kind: "failed"; readonly cause: unknown }
   | { readonly kind: "cancelled" };
 
-export function useRun(): { readonly run: Run; readonly start: (written: string) => void; readonly cancel: () => void } {
+export function useRun(): { readonly run: SqlRun; readonly start: (written: string) => void; readonly cancel: () => void } {
   const { admin } = useEnvironment();
-  const [run, setRun] = useState<Run>({ kind: "none" });
+  const [run, setRun] = useState<SqlRun>({ kind: "none" });
   const running = useRef<AbortController>(undefined);
   const start = useCallback(
     (written: string) => {
@@ -23,7 +23,7 @@ export function useRun(): { readonly run: Run; readonly start: (written: string)
       running.current = mine;
       const begunMs = performance.now();
       setRun({ kind: "running", sinceMs: Date.now() });
-      const finish = (next: Run) => {
+      const finish = (next: SqlRun) => {
         // Another one may have begun meanwhile.
         if (running.current === mine) setRun(next);
       };

@@ -3,7 +3,7 @@ import type { StateMap } from "@perdure/admin-client";
 import { sameBytes } from "./state-values.js";
 
 /** Names to their new bytes; undefined takes an entry away. */
-export type Changes = ReadonlyMap<string, Uint8Array | undefined>;
+export type StateChanges = ReadonlyMap<string, Uint8Array | undefined>;
 
 export interface Clash {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface Clash {
   readonly isOver: boolean;
 }
 
-export function withChanges(state: StateMap, changes: Changes): StateMap {
+export function withChanges(state: StateMap, changes: StateChanges): StateMap {
   const next = new Map(state);
   for (const [name, bytes] of changes) {
     if (bytes === undefined) next.delete(name);
@@ -24,7 +24,7 @@ export function withChanges(state: StateMap, changes: Changes): StateMap {
 }
 
 /** What my changes would do to their state, by name. `before` is what I had read. */
-export function clashesOf(before: StateMap, theirs: StateMap, changes: Changes): readonly Clash[] {
+export function clashesOf(before: StateMap, theirs: StateMap, changes: StateChanges): readonly Clash[] {
   return [...changes]
     .map(([name, mine]) => {
       const now = theirs.get(name);
@@ -35,7 +35,7 @@ export function clashesOf(before: StateMap, theirs: StateMap, changes: Changes):
 }
 
 /** What they changed that mine leaves as it is now. */
-export function changedBeside(before: StateMap, theirs: StateMap, changes: Changes): readonly string[] {
+export function changedBeside(before: StateMap, theirs: StateMap, changes: StateChanges): readonly string[] {
   const names = [...new Set([...before.keys(), ...theirs.keys()])].sort();
   return names.filter((name) => !changes.has(name) && !sameBytes(before.get(name), theirs.get(name)));
 }

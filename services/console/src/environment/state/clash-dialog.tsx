@@ -28,8 +28,8 @@ export function ClashDialog({ clashes, beside, isBusy, problem, onMine, onTheirs
               {isOver && <Badge tone="warn">both changed</Badge>}
             </div>
             <div className="state__beside">
-              <Side title="Current" bytes={theirs} />
-              <Side title="Yours" bytes={mine} />
+              <VersionPanel title="Current" bytes={theirs} />
+              <VersionPanel title="Yours" bytes={mine} />
             </div>
           </section>
         ))}
@@ -39,7 +39,7 @@ export function ClashDialog({ clashes, beside, isBusy, problem, onMine, onTheirs
         <DialogActions>
           <Button onClick={onTheirs}>Keep current state</Button>
           {clashes.length > 0 && (
-            <Button look="primary" isBusy={isBusy} onClick={onMine}>
+            <Button appearance="primary" isBusy={isBusy} onClick={onMine}>
               Apply my changes
             </Button>
           )}
@@ -49,7 +49,7 @@ export function ClashDialog({ clashes, beside, isBusy, problem, onMine, onTheirs
   );
 }
 
-function Side({ title, bytes }: { readonly title: string; readonly bytes: Uint8Array | undefined }) {
+function VersionPanel({ title, bytes }: { readonly title: string; readonly bytes: Uint8Array | undefined }) {
   return (
     <figure className="card">
       <figcaption className="quiet small">{title}</figcaption>

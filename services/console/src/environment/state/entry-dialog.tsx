@@ -1,7 +1,7 @@
 /** Why: one entry of a key, written as JSON, text or digits, checked before it goes anywhere. */
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, TextField } from "../../kit/index.js";
-import { bytesOf, type Form, shownValue, valueAs } from "./state-values.js";
+import { bytesOf, type ValueForm, shownValue, valueAs } from "./state-values.js";
 
 export interface EntryDialogProps {
   /** Undefined: a new one. */
@@ -22,9 +22,9 @@ const CHOICES = [
 ] as const;
 
 export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onSave }: EntryDialogProps) {
-  const first = bytes === undefined ? { form: "json" as Form, text: "" } : shownValue(bytes);
+  const first = bytes === undefined ? { form: "json" as ValueForm, text: "" } : shownValue(bytes);
   const [newName, setNewName] = useState(name ?? "");
-  const [form, setForm] = useState<Form>(first.form);
+  const [form, setForm] = useState<ValueForm>(first.form);
   const [text, setText] = useState(first.text);
   const [isTried, setTried] = useState(false);
   const read = bytesOf(text, form);
@@ -36,7 +36,7 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
         : others.includes(newName)
           ? "An entry with this name exists."
           : undefined;
-  const turn = (next: Form) => {
+  const turn = (next: ValueForm) => {
     const now = bytesOf(text, form);
     const turned = now.ok ? valueAs(now.bytes, next) : undefined;
     if (turned !== undefined) setText(turned);
@@ -75,7 +75,7 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
         {problem}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={isBusy}>
+          <Button type="submit" appearance="primary" isBusy={isBusy}>
             Save
           </Button>
         </DialogActions>

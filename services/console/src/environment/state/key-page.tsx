@@ -14,12 +14,12 @@ import {
   Section,
   Snippet,
   Table,
-  useTell,
+  useToast,
 } from "../../kit/index.js";
 import { useSegments } from "../address.js";
-import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { type Changes, changedBeside, clashesOf } from "./changes.js";
+import { type StateChanges, changedBeside, clashesOf } from "./changes.js";
 import { ClashDialog } from "./clash-dialog.js";
 import { EntryDialog } from "./entry-dialog.js";
 import { VALUE_CHARS_SHOWN } from "./limits.js";
@@ -30,7 +30,7 @@ import "./state.css";
 
 export default function KeyPage() {
   const [service = "", key = ""] = useSegments(2);
-  const state = useAsk(["state", service, key], ({ admin }, signal) => admin.state.read(service, key, { signal }), {
+  const state = useRequest(["state", service, key], ({ admin }, signal) => admin.state.read(service, key, { signal }), {
     everyMs: LIVE_MS,
   });
   const occupancy = useOccupancy(service, key);
@@ -57,9 +57,9 @@ export default function KeyPage() {
   );
 }
 
-interface Wish {
+interface StateEdit {
   readonly before: KeyState;
-  readonly changes: Changes;
+  readonly changes: StateChanges;
 }
 
 interface EntriesProps {
@@ -73,22 +73,22 @@ type Editing =
   | { readonly kind: "entry"; readonly name: string | undefined; readonly before: KeyState }
   | { readonly kind: "remove"; readonly name: string; readonly before: KeyState }
   | { readonly kind: "clear"; readonly before: KeyState }
-  | { readonly kind: "clash"; readonly theirs: KeyState; readonly wish: Wish };
+  | { readonly kind: "clash"; readonly theirs: KeyState; readonly edit: StateEdit };
 
 function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
   const { forbidden } = useEnvironment();
-  const tell = useTell();
+  const toast = useToast();
   const [editing, setEditing] = useState<Editing>();
   const close = () => setEditing(undefined);
-  const save = useChange<Wish, Saved>(
+  const save = useChange<StateEdit, Saved>(
     ({ admin }, { before, changes }) => saveState(admin, service, key, before, changes, delay),
     {
-      onDone: (saved, wish) => {
-        if (saved.kind === "changedMeanwhile") return setEditing({ kind: "clash", theirs: saved.theirs, wish });
+      onDone: (saved, edit) => {
+        if (saved.kind === "changedMeanwhile") return setEditing({ kind: "clash", theirs: saved.theirs, edit });
         close();
-        if (saved.kind === "applied") tell.done(`State of ${service}/${key} saved`);
+        if (saved.kind === "applied") toast.done(`State of ${service}/${key} saved`);
         else
-          tell.done(
+          toast.done(
             "Queued",
             "The change is applied after the running invocation of this key, and dropped if that invocation changes the state first.",
           );
@@ -148,7 +148,7 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
                   </Button>
                   <Button
                     isSmall
-                    look="bare"
+                    appearance="bare"
                     forbidden={forbidden}
                     isDanger
                     aria-label={`Remove ${name}`}
@@ -217,11 +217,11 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
       )}
       {editing?.kind === "clash" && (
         <ClashDialog
-          clashes={clashesOf(editing.wish.before.entries, editing.theirs.entries, editing.wish.changes)}
-          beside={changedBeside(editing.wish.before.entries, editing.theirs.entries, editing.wish.changes)}
+          clashes={clashesOf(editing.edit.before.entries, editing.theirs.entries, editing.edit.changes)}
+          beside={changedBeside(editing.edit.before.entries, editing.theirs.entries, editing.edit.changes)}
           isBusy={save.isPending}
           problem={problem}
-          onMine={() => save.mutate({ before: editing.theirs, changes: editing.wish.changes })}
+          onMine={() => save.mutate({ before: editing.theirs, changes: editing.edit.changes })}
           onTheirs={close}
         />
       )}
@@ -246,6 +246,6 @@ function Value({ bytes }: { readonly bytes: Uint8Array }) {
   );
 }
 
-const removalOf = ({ entries }: KeyState): Changes => new Map([...entries.keys()].map((name) => [name, undefined]));
+const removalOf = ({ entries }: KeyState): StateChanges => new Map([...entries.keys()].map((name) => [name, undefined]));
 
 const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,5 +1,5 @@
 /** Why: keys are found by what people remember of them, page by page. Pure: words in, SQL out. */
-import { type Row, sqlText } from "@perdure/admin-client";
+import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 import { KEYS_SHOWN_MAX } from "./limits.js";
 
@@ -22,7 +22,7 @@ export function keysStatement(service: string, part: string, after: string | und
   );
 }
 
-export function keyLine(row: Row): KeyLine {
+export function keyLine(row: SqlRow): KeyLine {
   return { key: textOf(row, "service_key") ?? "", entries: numberOf(row, "entries"), bytes: numberOf(row, "bytes") };
 }
 

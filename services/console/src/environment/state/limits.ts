@@ -7,5 +7,5 @@ export const VALUE_CHARS_SHOWN = 2_000;
 /** Those who wait for the lock, as far as they are listed. */
 export const WAITING_SHOWN_MAX = 20;
 /** How long one looks whether an edit has been applied; behind a running handler it takes as long as that. */
-export const APPLIED_LOOKS = 8;
+export const APPLIED_CHECKS_MAX = 8;
 export const APPLIED_PAUSE_MS = 250;

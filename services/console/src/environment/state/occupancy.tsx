@@ -2,11 +2,11 @@
 import { sqlOneOf, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Breakable, Duration, InvocationBadge, Loaded, Moment, Section, Table } from "../../kit/index.js";
-import { LIVE_MS, useAsk } from "../ask.js";
+import { LIVE_MS, useRequest } from "../ask.js";
 import { numberOf, textOf } from "../rows.js";
 import { WAITING_SHOWN_MAX } from "./limits.js";
 
-export interface Holder {
+export interface LockHolder {
   readonly id: string;
   readonly status: string;
   readonly target: string;
@@ -14,7 +14,7 @@ export interface Holder {
 }
 
 export interface Occupancy {
-  readonly holder: Holder | undefined;
+  readonly holder: LockHolder | undefined;
   /** In the order in which they will run. */
   readonly waiting: readonly { readonly id: string; readonly target: string; readonly createdAt: string | undefined }[];
   readonly waitingCount: number;
@@ -23,20 +23,20 @@ export interface Occupancy {
 /** Who holds a key now and who waits for it. */
 export function useOccupancy(service: string, key: string) {
   const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
-  return useAsk<Occupancy>(
+  return useRequest<Occupancy>(
     ["occupancy", service, key],
     async ({ admin }, signal) => {
-      const ask = (statement: string) => admin.sql.query(statement, { signal });
+      const query = (statement: string) => admin.sql.query(statement, { signal });
       const [held, waiting, counted] = await Promise.all([
-        ask(`SELECT invocation_id FROM sys_keyed_service_status WHERE ${where} LIMIT 1`),
-        ask(`SELECT id FROM sys_inbox WHERE ${where} ORDER BY sequence_number LIMIT ${WAITING_SHOWN_MAX}`),
-        ask(`SELECT count(1) AS waiting FROM sys_inbox WHERE ${where}`),
+        query(`SELECT invocation_id FROM sys_keyed_service_status WHERE ${where} LIMIT 1`),
+        query(`SELECT id FROM sys_inbox WHERE ${where} ORDER BY sequence_number LIMIT ${WAITING_SHOWN_MAX}`),
+        query(`SELECT count(1) AS waiting FROM sys_inbox WHERE ${where}`),
       ]);
       const id = held[0] === undefined ? undefined : textOf(held[0], "invocation_id");
       const ids = waiting.map((one) => textOf(one, "id") ?? "");
-      const known =
-        ids.length === 0 ? [] : await ask(`SELECT id, target, created_at FROM sys_invocation WHERE ${sqlOneOf("id", ids)}`);
-      const byId = new Map(known.map((one) => [textOf(one, "id"), one]));
+      const waitingRows =
+        ids.length === 0 ? [] : await query(`SELECT id, target, created_at FROM sys_invocation WHERE ${sqlOneOf("id", ids)}`);
+      const byId = new Map(waitingRows.map((one) => [textOf(one, "id"), one]));
       const row = id === undefined ? undefined : await admin.invocations.row(id, { signal });
       return {
         holder:

@@ -1,7 +1,7 @@
 /** Why: an edit is stored at once and applied behind whatever runs on the key; what became of it is only seen by looking. */
 import { AdminApiError, type AdminClient, type KeyState, stateVersion } from "@perdure/admin-client";
-import { type Changes, withChanges } from "./changes.js";
-import { APPLIED_LOOKS, APPLIED_PAUSE_MS } from "./limits.js";
+import { type StateChanges, withChanges } from "./changes.js";
+import { APPLIED_CHECKS_MAX, APPLIED_PAUSE_MS } from "./limits.js";
 
 export type Saved =
   /** `waits`: behind what runs there now, and dropped if that changes the state first. */
@@ -12,7 +12,7 @@ export async function saveState(
   service: string,
   key: string,
   before: KeyState,
-  changes: Changes,
+  changes: StateChanges,
   pause: (ms: number) => Promise<void>,
 ): Promise<Saved> {
   const after = withChanges(before.entries, changes);
@@ -23,7 +23,7 @@ export async function saveState(
     return { kind: "changedMeanwhile", theirs: await admin.state.read(service, key) };
   }
   const version = stateVersion(after);
-  for (let look = 0; look < APPLIED_LOOKS; look++) {
+  for (let attempt = 0; attempt < APPLIED_CHECKS_MAX; attempt++) {
     if ((await admin.state.read(service, key)).version === version) return { kind: "applied" };
     await pause(APPLIED_PAUSE_MS);
   }

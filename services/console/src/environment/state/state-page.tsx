@@ -3,7 +3,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useAsk, useSql } from "../ask.js";
+import { useRequest, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { type KeyLine, keyHref, keyLine, keysStatement } from "./keys.js";
 import { KEYS_SHOWN_MAX } from "./limits.js";
@@ -11,7 +11,7 @@ import { sizeText } from "./state-values.js";
 import "./state.css";
 
 export default function StatePage() {
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   const [parameters] = useAddress();
   return (
     <Page title="State" lead="State of virtual objects and workflows, by key.">
@@ -71,11 +71,11 @@ function Keys({ service, services }: { readonly service: string; readonly servic
         </div>
       </form>
       <Loaded query={rows}>
-        {(found) => (
+        {(loaded) => (
           <>
             <Table
               label={`Keys of ${service}`}
-              rows={found.slice(0, KEYS_SHOWN_MAX).map(keyLine)}
+              rows={loaded.slice(0, KEYS_SHOWN_MAX).map(keyLine)}
               keyOf={({ key }) => key}
               columns={[
                 {
@@ -91,8 +91,8 @@ function Keys({ service, services }: { readonly service: string; readonly servic
             />
             <div className="row">
               {after !== undefined && <Button onClick={() => change({ after: undefined })}>First page</Button>}
-              {found.length > KEYS_SHOWN_MAX && (
-                <Button onClick={() => change({ after: keyLine(found[KEYS_SHOWN_MAX - 1] ?? {}).key })}>Next page</Button>
+              {loaded.length > KEYS_SHOWN_MAX && (
+                <Button onClick={() => change({ after: keyLine(loaded[KEYS_SHOWN_MAX - 1] ?? {}).key })}>Next page</Button>
               )}
             </div>
           </>

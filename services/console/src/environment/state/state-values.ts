@@ -2,10 +2,10 @@
 import { isJson, narrowJson, wideJson } from "./json-text.js";
 
 export const FORMS = ["json", "text", "hex"] as const;
-export type Form = (typeof FORMS)[number];
+export type ValueForm = (typeof FORMS)[number];
 
 export interface ShownValue {
-  readonly form: Form;
+  readonly form: ValueForm;
   readonly text: string;
 }
 
@@ -17,7 +17,7 @@ export function shownValue(bytes: Uint8Array): ShownValue {
 }
 
 /** In a form of one's choice; undefined when it cannot be shown so. */
-export function valueAs(bytes: Uint8Array, form: Form): string | undefined {
+export function valueAs(bytes: Uint8Array, form: ValueForm): string | undefined {
   if (form === "hex") return hexOf(bytes);
   const text = utf8Of(bytes);
   if (text === undefined) return undefined;
@@ -28,7 +28,7 @@ export function valueAs(bytes: Uint8Array, form: Form): string | undefined {
 export type ReadValue = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly problem: string };
 
 /** What somebody wrote, as bytes; JSON without the spaces that are only for the eye. */
-export function bytesOf(text: string, form: Form): ReadValue {
+export function bytesOf(text: string, form: ValueForm): ReadValue {
   switch (form) {
     case "json":
       if (!isJson(text)) return { ok: false, problem: 'Not valid JSON. Strings need quotes: "…"' };

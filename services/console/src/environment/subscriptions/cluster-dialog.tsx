@@ -87,7 +87,7 @@ export function ClusterDialog({ onClose }: { readonly onClose: () => void }) {
         {save.isError && <ProblemNote cause={save.error} title="The Kafka cluster was not added." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={save.isPending}>
+          <Button type="submit" appearance="primary" isBusy={save.isPending}>
             Add
           </Button>
         </DialogActions>

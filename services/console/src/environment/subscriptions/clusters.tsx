@@ -60,7 +60,7 @@ export function Clusters({
                 cell: ({ name }: KafkaClusterView) => (
                   <Button
                     isSmall
-                    look="bare"
+                    appearance="bare"
                     forbidden={forbidden}
                     isDanger
                     aria-label={`Remove ${name}`}

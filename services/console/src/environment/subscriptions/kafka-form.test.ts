@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { SubscriptionStatus } from "@perdure/admin-client";
-import { clusterProperties, lagOf, optionsOf, shownOptions, sinkText, sourceOf, stateWord } from "./kafka-form.js";
+import { clusterProperties, lagOf, optionsOf, shownOptions, sinkText, sourceOf, stateLabel } from "./kafka-form.js";
 
 const status: SubscriptionStatus = {
   id: "sub_1",
@@ -35,9 +35,9 @@ test("lag is the sum of what is behind, and unknown where nobody reads", () => {
 });
 
 test("what keeps it comes before what it does", () => {
-  expect(stateWord(status).word).toBe("reading");
-  expect(stateWord({ ...status, stuck_at: { partition: 0, offset: 5, reason: "no" } }).tone).toBe("bad");
-  expect(stateWord({ ...status, paused: true }).word).toBe("paused");
+  expect(stateLabel(status).label).toBe("reading");
+  expect(stateLabel({ ...status, stuck_at: { partition: 0, offset: 5, reason: "no" } }).tone).toBe("bad");
+  expect(stateLabel({ ...status, paused: true }).label).toBe("paused");
 });
 
 test("secrets are never shown", () => {

@@ -4,8 +4,8 @@ import type { Tone } from "../../kit/index.js";
 
 /** `kafka://k1/orders` into cluster and topic; undefined for another kind of source. */
 export function sourceOf(uri: string): { readonly cluster: string; readonly topic: string } | undefined {
-  const found = /^kafka:\/\/([^/]+)\/(.+)$/.exec(uri);
-  return found?.[1] === undefined || found[2] === undefined ? undefined : { cluster: found[1], topic: found[2] };
+  const match = /^kafka:\/\/([^/]+)\/(.+)$/.exec(uri);
+  return match?.[1] === undefined || match[2] === undefined ? undefined : { cluster: match[1], topic: match[2] };
 }
 
 /** `service://Orders/place` into what it calls. */
@@ -36,24 +36,24 @@ export function lagOf({ positions }: SubscriptionStatus): number | undefined {
   return positions.length === 0 ? undefined : positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
 }
 
-export interface StateWord {
-  readonly word: string;
+export interface StateLabel {
+  readonly label: string;
   readonly tone: Tone;
 }
 
-const WORDS: Readonly<Record<string, StateWord>> = {
-  starting: { word: "starting", tone: "info" },
-  consuming: { word: "reading", tone: "good" },
-  "backing-off": { word: "failing, retrying", tone: "bad" },
-  paused: { word: "paused", tone: "warn" },
-  "no-cluster": { word: "unknown cluster", tone: "bad" },
-  elsewhere: { word: "not being read", tone: "idle" },
+const STATE_LABELS: Readonly<Record<string, StateLabel>> = {
+  starting: { label: "starting", tone: "info" },
+  consuming: { label: "reading", tone: "good" },
+  "backing-off": { label: "failing, retrying", tone: "bad" },
+  paused: { label: "paused", tone: "warn" },
+  "no-cluster": { label: "unknown cluster", tone: "bad" },
+  elsewhere: { label: "not being read", tone: "idle" },
 };
 
-export function stateWord({ state, paused, stuck_at }: SubscriptionStatus): StateWord {
-  if (paused) return { word: "paused", tone: "warn" };
-  if (stuck_at !== null) return { word: "stuck", tone: "bad" };
-  return WORDS[state] ?? { word: state, tone: "idle" };
+export function stateLabel({ state, paused, stuck_at }: SubscriptionStatus): StateLabel {
+  if (paused) return { label: "paused", tone: "warn" };
+  if (stuck_at !== null) return { label: "stuck", tone: "bad" };
+  return STATE_LABELS[state] ?? { label: state, tone: "idle" };
 }
 
 /** Parts of names whose values nobody should read over a shoulder; the server hides those of clusters by itself. */

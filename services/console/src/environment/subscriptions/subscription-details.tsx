@@ -7,7 +7,7 @@ import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { shownOptions } from "./kafka-form.js";
 
-type Position = SubscriptionStatus["positions"][number];
+type PartitionPosition = SubscriptionStatus["positions"][number];
 
 export function SubscriptionDetails({
   subscription: { id, source, options },
@@ -75,9 +75,9 @@ export function SubscriptionDetails({
         rows={status.positions}
         keyOf={({ partition }) => String(partition)}
         columns={[
-          { name: "Partition", isNumber: true, cell: ({ partition }: Position) => partition },
-          { name: "Next record", isNumber: true, cell: ({ next_offset }: Position) => next_offset.toLocaleString() },
-          { name: "Lag", isNumber: true, cell: ({ lag }: Position) => (lag < 0 ? "unknown" : lag.toLocaleString()) },
+          { name: "Partition", isNumber: true, cell: ({ partition }: PartitionPosition) => partition },
+          { name: "Next record", isNumber: true, cell: ({ next_offset }: PartitionPosition) => next_offset.toLocaleString() },
+          { name: "Lag", isNumber: true, cell: ({ lag }: PartitionPosition) => (lag < 0 ? "unknown" : lag.toLocaleString()) },
         ]}
         empty={
           <Empty title="No partitions assigned">

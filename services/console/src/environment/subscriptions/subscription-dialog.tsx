@@ -30,8 +30,8 @@ export function SubscriptionDialog({ clusters, services, onClose, onDone }: Subs
   const options = optionsOf(more);
   const handlers = services.find(({ name }) => name === service)?.handlers ?? [];
   const save = useChange<Readonly<Record<string, string>>, SubscriptionView>(
-    ({ admin }, wanted) =>
-      admin.subscriptions.create(`kafka://${cluster}/${topic.trim()}`, `service://${service}/${handler}`, wanted),
+    ({ admin }, subscriptionOptions) =>
+      admin.subscriptions.create(`kafka://${cluster}/${topic.trim()}`, `service://${service}/${handler}`, subscriptionOptions),
     { done: ({ id }) => `Subscription ${id} to ${topic.trim()} created`, onDone },
   );
   const submit = (event: FormEvent) => {
@@ -84,7 +84,7 @@ export function SubscriptionDialog({ clusters, services, onClose, onDone }: Subs
         {save.isError && <ProblemNote cause={save.error} title="The subscription was not created." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={save.isPending}>
+          <Button type="submit" appearance="primary" isBusy={save.isPending}>
             Create
           </Button>
         </DialogActions>

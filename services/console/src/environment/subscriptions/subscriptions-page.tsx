@@ -4,16 +4,16 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { LIVE_MS, useAsk, useChange } from "../ask.js";
+import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { Clusters } from "./clusters.js";
-import { lagOf, sinkText, sourceOf, stateWord } from "./kafka-form.js";
+import { lagOf, sinkText, sourceOf, stateLabel } from "./kafka-form.js";
 import { STATUSES_MAX } from "./limits.js";
 import { SubscriptionDetails } from "./subscription-details.js";
 import { SubscriptionDialog } from "./subscription-dialog.js";
 import "./subscriptions.css";
 
-interface Line {
+interface SubscriptionLine {
   readonly subscription: SubscriptionView;
   /** Undefined beyond those that are asked for. */
   readonly status: SubscriptionStatus | undefined;
@@ -24,9 +24,9 @@ export default function SubscriptionsPage() {
   const [parameters, change] = useAddress();
   const [isMaking, setMaking] = useState(false);
   const [removing, setRemoving] = useState<SubscriptionView>();
-  const clusters = useAsk(["kafka-clusters"], ({ admin }, signal) => admin.kafkaClusters.list({ signal }));
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }));
-  const lines = useAsk<readonly Line[]>(
+  const clusters = useRequest(["kafka-clusters"], ({ admin }, signal) => admin.kafkaClusters.list({ signal }));
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const lines = useRequest<readonly SubscriptionLine[]>(
     ["subscriptions"],
     async ({ admin }, signal) => {
       const all = await admin.subscriptions.list({ signal });
@@ -59,7 +59,7 @@ export default function SubscriptionsPage() {
       title="Subscriptions"
       lead="Kafka topics whose records start invocations, each exactly once."
       actions={
-        <Button look="primary" forbidden={whyNot} onClick={() => setMaking(true)}>
+        <Button appearance="primary" forbidden={whyNot} onClick={() => setMaking(true)}>
           Create subscription
         </Button>
       }
@@ -74,29 +74,29 @@ export default function SubscriptionsPage() {
               columns={[
                 {
                   name: "Topic",
-                  cell: ({ subscription: { id, source } }: Line) => (
+                  cell: ({ subscription: { id, source } }: SubscriptionLine) => (
                     <Link href={`/subscriptions?show=${encodeURIComponent(id)}`} aria-current={shown === id ? "true" : undefined}>
                       <Breakable text={sourceOf(source)?.topic ?? source} />
                     </Link>
                   ),
                 },
-                { name: "Cluster", cell: ({ subscription: { source } }: Line) => sourceOf(source)?.cluster ?? "–" },
-                { name: "Calls", cell: ({ subscription: { sink } }: Line) => <Breakable text={sinkText(sink)} /> },
-                { name: "State", cell: ({ status }: Line) => <State status={status} /> },
+                { name: "Cluster", cell: ({ subscription: { source } }: SubscriptionLine) => sourceOf(source)?.cluster ?? "–" },
+                { name: "Calls", cell: ({ subscription: { sink } }: SubscriptionLine) => <Breakable text={sinkText(sink)} /> },
+                { name: "State", cell: ({ status }: SubscriptionLine) => <State status={status} /> },
                 {
                   name: "Lag",
                   isNumber: true,
-                  cell: ({ status }: Line) => (status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown")),
+                  cell: ({ status }: SubscriptionLine) => (status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown")),
                 },
                 {
                   name: "Processed",
                   isNumber: true,
-                  cell: ({ status }: Line) => status?.handled_records.toLocaleString() ?? "–",
+                  cell: ({ status }: SubscriptionLine) => status?.handled_records.toLocaleString() ?? "–",
                 },
                 {
                   name: "Actions",
                   isNameHidden: true,
-                  cell: ({ subscription, status }: Line) => (
+                  cell: ({ subscription, status }: SubscriptionLine) => (
                     <span className="row">
                       {status !== undefined && (
                         <Button
@@ -110,7 +110,7 @@ export default function SubscriptionsPage() {
                       )}
                       <Button
                         isSmall
-                        look="bare"
+                        appearance="bare"
                         forbidden={forbidden}
                         isDanger
                         aria-label={`Delete ${subscription.source}`}
@@ -135,7 +135,7 @@ export default function SubscriptionsPage() {
               }
             />
             {all.length > STATUSES_MAX && <p className="quiet">The status of the first {STATUSES_MAX} is shown.</p>}
-            <Shown line={all.find(({ subscription }) => subscription.id === shown)} isWanted={shown !== null} />
+            <Shown line={all.find(({ subscription }) => subscription.id === shown)} isSelected={shown !== null} />
           </>
         )}
       </Loaded>
@@ -173,12 +173,12 @@ export default function SubscriptionsPage() {
 
 function State({ status }: { readonly status: SubscriptionStatus | undefined }) {
   if (status === undefined) return <span className="quiet">–</span>;
-  const { word, tone } = stateWord(status);
-  return <Badge tone={tone}>{word}</Badge>;
+  const { label, tone } = stateLabel(status);
+  return <Badge tone={tone}>{label}</Badge>;
 }
 
-function Shown({ line, isWanted }: { readonly line: Line | undefined; readonly isWanted: boolean }) {
+function Shown({ line, isSelected }: { readonly line: SubscriptionLine | undefined; readonly isSelected: boolean }) {
   if (line?.status !== undefined)
     return <SubscriptionDetails key={line.subscription.id} subscription={line.subscription} status={line.status} />;
-  return isWanted && line === undefined ? <p className="quiet">This subscription no longer exists.</p> : null;
+  return isSelected && line === undefined ? <p className="quiet">This subscription no longer exists.</p> : null;
 }

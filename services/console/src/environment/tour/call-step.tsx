@@ -5,9 +5,9 @@ import { Button, ChoiceField, ProblemNote, TextArea, TextField } from "../../kit
 import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { addressOf, type Callable, chosenOf } from "./handlers.js";
-import type { Progress } from "./use-progress.js";
+import type { TourState } from "./use-progress.js";
 
-export interface CallStepProps extends Pick<Progress, "progress" | "note"> {
+export interface CallStepProps extends Pick<TourState, "progress" | "note"> {
   readonly callables: readonly Callable[];
 }
 
@@ -30,7 +30,7 @@ export function CallStep({ callables, progress, note }: CallStepProps) {
   );
 }
 
-function Call({ callable, progress, note }: { readonly callable: Callable } & Pick<Progress, "progress" | "note">) {
+function Call({ callable, progress, note }: { readonly callable: Callable } & Pick<TourState, "progress" | "note">) {
   const { forbidden } = useEnvironment();
   const [body, setBody] = useState(callable.example);
   const [key, setKey] = useState("ada");
@@ -60,7 +60,7 @@ function Call({ callable, progress, note }: { readonly callable: Callable } & Pi
       <div className="row">
         <Button
           type="submit"
-          look={progress.calledId === undefined ? "primary" : "quiet"}
+          appearance={progress.calledId === undefined ? "primary" : "quiet"}
           isBusy={call.isPending}
           forbidden={forbidden}
         >

@@ -2,23 +2,23 @@
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Button, ChoiceField, Loaded, ProblemNote, TextField } from "../../kit/index.js";
-import { useAsk, useChange } from "../ask.js";
+import { useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { storyOf } from "../invocation/crash-story.js";
-import { type Life, readLife } from "../invocation/life.js";
+import { crashStatusOf } from "../invocation/crash-story.js";
+import { type InvocationTimeline, readTimeline } from "../invocation/life.js";
 import { addressOf, type Callable, chosenOf } from "./handlers.js";
 import { LiveSteps } from "./live-steps.js";
 import type { TourProgress } from "./progress.js";
-import type { Progress } from "./use-progress.js";
+import type { TourState } from "./use-progress.js";
 
 /** Steps of a second or so want to be seen as they end. */
 const WATCH_MS = 400;
 
-export interface CrashStepProps extends Pick<Progress, "progress" | "note"> {
+export interface CrashStepProps extends Pick<TourState, "progress" | "note"> {
   readonly callables: readonly Callable[];
 }
 
-type Running = NonNullable<TourProgress["crash"]>;
+type RunningCrash = NonNullable<TourProgress["crash"]>;
 
 export function CrashStep({ callables, progress, note }: CrashStepProps) {
   const { canCrash, needsKey } = useEnvironment();
@@ -75,7 +75,7 @@ function Start({ callables, note }: Pick<CrashStepProps, "callables" | "note">) 
         {callable.needsKey && <TextField label="Key" value={key} onChange={setKey} />}
         <TextField label="Argument, as JSON" value={text} onChange={setBody} isCode spellCheck={false} />
         <Button
-          look="primary"
+          appearance="primary"
           isBusy={start.isPending}
           forbidden={forbidden}
           onClick={() => start.mutate({ what: callable, text })}
@@ -88,13 +88,13 @@ function Start({ callables, note }: Pick<CrashStepProps, "callables" | "note">) 
   );
 }
 
-function Watch({ running, note }: { readonly running: Running; readonly note: Progress["note"] }) {
+function Watch({ running, note }: { readonly running: RunningCrash; readonly note: TourState["note"] }) {
   const [isDone, setDone] = useState(running.isSurvived);
-  const query = useAsk(
+  const query = useRequest(
     ["tour", running.id],
     async ({ admin }, signal) => {
       const timeline = await admin.invocations.timeline(running.id, { signal });
-      return readLife([timeline], timeline);
+      return readTimeline([timeline], timeline);
     },
     { everyMs: isDone ? false : WATCH_MS },
   );
@@ -107,10 +107,10 @@ function Watch({ running, note }: { readonly running: Running; readonly note: Pr
   }, [isOver, cut, running, note]);
   return (
     <Loaded query={query}>
-      {(life) => (
+      {(timeline) => (
         <>
-          <LiveSteps life={life} cut={cut} />
-          <Act life={life} running={running} note={note} />
+          <LiveSteps timeline={timeline} cut={cut} />
+          <Act timeline={timeline} running={running} note={note} />
           <p className="small">
             <Link href={`/invocations/${encodeURIComponent(running.id)}`}>Full timeline</Link>
           </p>
@@ -120,7 +120,7 @@ function Watch({ running, note }: { readonly running: Running; readonly note: Pr
   );
 }
 
-function Act({ life, running, note }: { readonly life: Life; readonly running: Running; readonly note: Progress["note"] }) {
+function Act({ timeline, running, note }: { readonly timeline: InvocationTimeline; readonly running: RunningCrash; readonly note: TourState["note"] }) {
   const { forbidden } = useEnvironment();
   const crash = useChange(({ admin }) => admin.invocations.crashAttempt(running.id), {
     onDone: ({ attempt, journal_length }) =>
@@ -132,17 +132,17 @@ function Act({ life, running, note }: { readonly life: Life; readonly running: R
     </Button>
   );
   if (running.cut !== undefined) {
-    const { sentence } = storyOf(running.cut, life);
+    const { sentence } = crashStatusOf(running.cut, timeline);
     return (
       <>
-        <p role="status" className={`tour__story${life.isDone ? " tour__story--done" : ""}`}>
+        <p role="status" className={`tour__story${timeline.isDone ? " tour__story--done" : ""}`}>
           {sentence}
         </p>
-        {life.isDone && <div className="row">{again}</div>}
+        {timeline.isDone && <div className="row">{again}</div>}
       </>
     );
   }
-  if (life.isDone) {
+  if (timeline.isDone) {
     return (
       <>
         <p role="status">The invocation completed before the crash. Choose a handler that takes longer, or be quicker.</p>
@@ -153,7 +153,7 @@ function Act({ life, running, note }: { readonly life: Life; readonly running: R
   return (
     <>
       <div className="row">
-        <Button look="danger" isBusy={crash.isPending} forbidden={forbidden ?? whyNot(life)} onClick={() => crash.mutate()}>
+        <Button appearance="danger" isBusy={crash.isPending} forbidden={forbidden ?? whyNot(timeline)} onClick={() => crash.mutate()}>
           Crash it
         </Button>
         <span className="quiet small">Breaks the connection to your code, as if its process had died.</span>
@@ -164,7 +164,7 @@ function Act({ life, running, note }: { readonly life: Life; readonly running: R
 }
 
 /** There is nothing to see when nothing is done yet. */
-function whyNot(life: Life): string | undefined {
-  const isSomethingDone = life.steps.some(({ view, result }) => view.type !== "Input" && result === "success");
+function whyNot(timeline: InvocationTimeline): string | undefined {
+  const isSomethingDone = timeline.steps.some(({ view, result }) => view.type !== "Input" && result === "success");
   return isSomethingDone ? undefined : "Wait until the first step is done";
 }

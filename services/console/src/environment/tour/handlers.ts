@@ -32,16 +32,16 @@ function callableOf({ name, ty }: ServiceView, handler: HandlerView): Callable {
 
 /** Of a name, as our samples want one, where the schema says no more than that it is a text, or nothing at all. */
 function exampleText(schema: unknown): string {
-  const isTold = isRecord(schema) && Object.keys(schema).some((name) => name !== "$schema" && name !== "title");
-  if (!isTold || schema["type"] === "string") return '"Ada"';
+  const hasDetails = isRecord(schema) && Object.keys(schema).some((name) => name !== "$schema" && name !== "title");
+  if (!hasDetails || schema["type"] === "string") return '"Ada"';
   return JSON.stringify(exampleOf(schema), undefined, 2);
 }
 
 /** The first of `wanted` that is there; else the first of all. */
-export function chosenOf(callables: readonly Callable[], wanted: readonly (string | undefined)[]): Callable | undefined {
-  for (const value of wanted) {
-    const found = callables.find((one) => one.value === value);
-    if (found !== undefined) return found;
+export function chosenOf(callables: readonly Callable[], preferred: readonly (string | undefined)[]): Callable | undefined {
+  for (const value of preferred) {
+    const match = callables.find((one) => one.value === value);
+    if (match !== undefined) return match;
   }
   return callables[0];
 }

@@ -1,10 +1,10 @@
 /** The steps of one invocation as they come: which were done before the crash, and so are not done again. */
 import { Badge, Duration, type Tone } from "../../kit/index.js";
 import { type Crash, fateOf } from "../invocation/crash-story.js";
-import type { Life, StepSpan } from "../invocation/life.js";
+import type { InvocationTimeline, TimelineStep } from "../invocation/life.js";
 
 export interface LiveStepsProps {
-  readonly life: Life;
+  readonly timeline: InvocationTimeline;
   /** What is known of the moment when it was cut off. */
   readonly cut: Crash | undefined;
 }
@@ -12,19 +12,19 @@ export interface LiveStepsProps {
 /** The tour is about the first of them; the timeline has all. */
 const SHOWN_MAX = 30;
 
-export function LiveSteps({ life, cut }: LiveStepsProps) {
-  const steps = life.steps.filter(({ view }) => view.type !== "Input" && view.type !== "Output");
+export function LiveSteps({ timeline, cut }: LiveStepsProps) {
+  const steps = timeline.steps.filter(({ view }) => view.type !== "Input" && view.type !== "Output");
   return (
     <div className="tour__live">
       <p className="row row--spread">
-        <code>{life.target}</code>
-        <span className="quiet small">{life.isDone ? "done" : attemptText(life)}</span>
+        <code>{timeline.target}</code>
+        <span className="quiet small">{timeline.isDone ? "done" : attemptText(timeline)}</span>
       </p>
       <ol className="tour__steps" aria-label="Steps so far">
         {steps.slice(0, SHOWN_MAX).map((step) => (
-          <LiveStep key={step.index} life={life} step={step} cut={cut} />
+          <LiveStep key={step.index} timeline={timeline} step={step} cut={cut} />
         ))}
-        {!life.isDone && life.attempts.at(-1)?.isRunning && (
+        {!timeline.isDone && timeline.attempts.at(-1)?.isRunning && (
           <li className="quiet">
             <span className="tour__pulse" aria-hidden="true" /> the next step …
           </li>
@@ -34,13 +34,13 @@ export function LiveSteps({ life, cut }: LiveStepsProps) {
   );
 }
 
-function attemptText({ attempts, status }: Life): string {
+function attemptText({ attempts, status }: InvocationTimeline): string {
   const last = attempts.at(-1);
   return last?.isRunning ? `attempt ${last.number} running` : status.replaceAll("_", " ");
 }
 
-function LiveStep({ life, step, cut }: LiveStepsProps & { readonly step: StepSpan }) {
-  const [tone, word] = stateOf(step, cut, life);
+function LiveStep({ timeline, step, cut }: LiveStepsProps & { readonly step: TimelineStep }) {
+  const [tone, label] = stateOf(step, cut, timeline);
   return (
     <li className="row row--spread">
       <span>
@@ -49,16 +49,16 @@ function LiveStep({ life, step, cut }: LiveStepsProps & { readonly step: StepSpa
           {step.result === "pending" ? null : <Duration ms={Math.round(step.toMs - step.fromMs)} />}
         </span>
       </span>
-      <Badge tone={tone}>{word}</Badge>
+      <Badge tone={tone}>{label}</Badge>
     </li>
   );
 }
 
-function stateOf(step: StepSpan, cut: Crash | undefined, life: Life): readonly [Tone, string] {
+function stateOf(step: TimelineStep, cut: Crash | undefined, timeline: InvocationTimeline): readonly [Tone, string] {
   if (step.result === "failure") return ["bad", "failed"];
   if (step.result === "pending") return ["info", "running"];
   if (cut === undefined) return ["good", "done"];
-  const fate = fateOf(step, cut, life);
+  const fate = fateOf(step, cut, timeline);
   if (fate === undefined) return ["good", "done after the crash"];
   return fate === "replayed" ? ["good", "replayed, not run again"] : ["warn", "interrupted, run again"];
 }

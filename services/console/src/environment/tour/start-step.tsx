@@ -7,9 +7,9 @@ import { Button, ChoiceField, Loaded, ProblemNote, Snippet, TextField } from "..
 import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { SAMPLES } from "./samples.js";
-import type { Progress } from "./use-progress.js";
+import type { TourState } from "./use-progress.js";
 
-export interface StartStepProps extends Pick<Progress, "progress" | "note"> {
+export interface StartStepProps extends Pick<TourState, "progress" | "note"> {
   readonly query: UseQueryResult<readonly ServiceView[]>;
 }
 
@@ -44,7 +44,7 @@ export function StartStep({ query, progress, note }: StartStepProps) {
   );
 }
 
-function Beginning({ progress, note }: Pick<Progress, "progress" | "note">) {
+function Beginning({ progress, note }: Pick<TourState, "progress" | "note">) {
   const { needsKey } = useEnvironment();
   const sample = SAMPLES.find(({ value }) => value === progress.language) ?? SAMPLES[0];
   if (sample === undefined) return null;
@@ -86,7 +86,7 @@ function Tunnel() {
   );
 }
 
-function Register({ progress, note }: Pick<Progress, "progress" | "note">) {
+function Register({ progress, note }: Pick<TourState, "progress" | "note">) {
   const { forbidden, adminUrl } = useEnvironment();
   const [address, setAddress] = useState(progress.address);
   const register = useChange(({ admin }, uri: string) => admin.deployments.register({ address: uri, force: true }), {
@@ -108,7 +108,7 @@ function Register({ progress, note }: Pick<Progress, "progress" | "note">) {
           isCode
           spellCheck={false}
         />
-        <Button type="submit" look="primary" isBusy={register.isPending} forbidden={forbidden}>
+        <Button type="submit" appearance="primary" isBusy={register.isPending} forbidden={forbidden}>
           Register
         </Button>
       </div>

@@ -4,7 +4,7 @@
  */
 import { useMemo } from "react";
 import { Button, Page } from "../../kit/index.js";
-import { useAsk } from "../ask.js";
+import { useRequest } from "../ask.js";
 import { CallStep } from "./call-step.js";
 import { CrashStep } from "./crash-step.js";
 import { callablesOf } from "./handlers.js";
@@ -15,11 +15,11 @@ import { useProgress } from "./use-progress.js";
 import "./tour.css";
 
 /** How often it is looked whether something is registered: elsewhere, in a terminal. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 export default function TourPage() {
   const { progress, note, begin } = useProgress();
-  const services = useAsk(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: LOOK_MS });
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: POLL_MS });
   const callables = useMemo(() => callablesOf(services.data ?? []), [services.data]);
   const isRegistered = callables.length > 0;
   const hasCalled = progress.calledId !== undefined;

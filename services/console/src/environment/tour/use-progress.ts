@@ -3,13 +3,13 @@ import { useCallback, useState } from "react";
 import { useEnvironment } from "../environment.js";
 import { NO_PROGRESS, parseProgress, type TourProgress } from "./progress.js";
 
-export interface Progress {
+export interface TourState {
   readonly progress: TourProgress;
   readonly note: (change: Partial<TourProgress>) => void;
   readonly begin: () => void;
 }
 
-export function useProgress(): Progress {
+export function useProgress(): TourState {
   const { key } = useEnvironment();
   const stored = `perdure.tour.${key}`;
   const [progress, setProgress] = useState(() => parseProgress(localStorage.getItem(stored)));
