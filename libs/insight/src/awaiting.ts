@@ -11,12 +11,12 @@ import {
   firstUserSignalIndex,
 } from "@perdure/service-protocol";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
-import { attachText, type Journal, type Step } from "./steps.js";
+import { attachText, type ParsedJournal, type JournalStep } from "./steps.js";
 
 export interface AwaitNode {
   readonly kind: "node";
   /** `any`: the first that ends · `all`: all of them · `firstSuccess`, `allSuccess`: as promises do in JavaScript. */
-  readonly wants: "any" | "all" | "firstSuccess" | "allSuccess";
+  readonly mode: "any" | "all" | "firstSuccess" | "allSuccess";
   readonly children: readonly Awaited[];
   /** Leaves left out because there are too many. */
   readonly leftOut: number;
@@ -39,7 +39,7 @@ export type AwaitLeaf =
 
 export type Awaited = AwaitNode | AwaitLeaf;
 
-const WANTS: Readonly<Record<Combinator, AwaitNode["wants"]>> = {
+const MODES: Readonly<Record<Combinator, AwaitNode["mode"]>> = {
   unknown: "any",
   firstCompleted: "any",
   allCompleted: "all",
@@ -48,11 +48,11 @@ const WANTS: Readonly<Record<Combinator, AwaitNode["wants"]>> = {
 };
 
 /** The tree of things; `id` is the invocation that waits. */
-export function resolveFuture(future: Future, id: InvocationId, journal: Journal): AwaitNode {
+export function resolveFuture(future: Future, id: InvocationId, journal: ParsedJournal): AwaitNode {
   return resolve(future, id, journal, { left: AWAITED_LEAVES_MAX });
 }
 
-function resolve(future: Future, id: InvocationId, journal: Journal, budget: { left: number }): AwaitNode {
+function resolve(future: Future, id: InvocationId, journal: ParsedJournal, budget: { left: number }): AwaitNode {
   const children: Awaited[] = [];
   let leftOut = 0;
   const add = (leaf: () => AwaitLeaf): void => {
@@ -71,7 +71,7 @@ function resolve(future: Future, id: InvocationId, journal: Journal, budget: { l
     if (node.children.length > 0) children.push(node);
     else leftOut += node.leftOut;
   }
-  return { kind: "node", wants: WANTS[future.combinator], children, leftOut };
+  return { kind: "node", mode: MODES[future.combinator], children, leftOut };
 }
 
 function signalLeaf(index: number, id: InvocationId): AwaitLeaf {
@@ -80,18 +80,18 @@ function signalLeaf(index: number, id: InvocationId): AwaitLeaf {
   return { kind: "signal", name: `#${index}` };
 }
 
-function completionLeaf(completionId: number, journal: Journal): AwaitLeaf {
+function completionLeaf(completionId: number, journal: ParsedJournal): AwaitLeaf {
   const step = journal.byCompletion.get(completionId);
   if (step !== undefined) return leafOfStep(step);
-  const asked = journal.steps.find(
+  const callStep = journal.steps.find(
     ({ command }) =>
       command !== undefined && "invocationIdNotificationIdx" in command && command.invocationIdNotificationIdx === completionId,
   );
-  return asked === undefined ? { kind: "unknown", completionId } : { kind: "answer", step: asked.index, type: asked.type };
+  return callStep === undefined ? { kind: "unknown", completionId } : { kind: "answer", step: callStep.index, type: callStep.type };
 }
 
 /** What a step that is not done waits for. */
-export function leafOfStep(step: Step): AwaitLeaf {
+export function leafOfStep(step: JournalStep): AwaitLeaf {
   const { command, index } = step;
   switch (command?.kind) {
     case "sleep":

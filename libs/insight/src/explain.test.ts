@@ -32,10 +32,10 @@ const call = (id: InvocationId): AwaitLeaf => ({ kind: "call", step: 1, target: 
 const timer: AwaitLeaf = { kind: "timer", step: 1, name: "", firesAtMs: NOW_MS + 1_000 };
 const cancellation: AwaitLeaf = { kind: "cancellation" };
 const awakeable: AwaitLeaf = { kind: "awakeable", id: "sign_1abc" };
-const node = (wants: AwaitNode["wants"], ...children: Awaited[]): AwaitNode => ({ kind: "node", wants, children, leftOut: 0 });
-const awaiting = (wants: AwaitNode["wants"], ...children: Awaited[]): Wait => ({
+const node = (mode: AwaitNode["mode"], ...children: Awaited[]): AwaitNode => ({ kind: "node", mode, children, leftOut: 0 });
+const awaiting = (mode: AwaitNode["mode"], ...children: Awaited[]): Wait => ({
   kind: "awaiting",
-  awaiting: node(wants, ...children),
+  awaiting: node(mode, ...children),
 });
 const lockedBy = (holder: InvocationId): Wait => ({
   kind: "objectLock",
@@ -63,10 +63,10 @@ const retrying: Wait = {
 };
 
 async function explained(waits: readonly (readonly [InvocationId, Wait])[]) {
-  const known = new Map(waits.map(([id, wait]) => [id, situation(id, wait)]));
-  const root = known.get(A);
+  const situations = new Map(waits.map(([id, wait]) => [id, situation(id, wait)]));
+  const root = situations.get(A);
   invariant(root !== undefined, "the first is asked about");
-  return explain(root, await gatherSituations(root, async (id) => known.get(id)));
+  return explain(root, await gatherSituations(root, async (id) => situations.get(id)));
 }
 
 describe("circles", () => {
@@ -239,13 +239,13 @@ describe("the chain", () => {
     const reads: InvocationId[] = [];
     const next = (id: InvocationId) => ids[ids.indexOf(id) + 1] as InvocationId;
     const root = situation(A, lockedBy(B));
-    const found = await gatherSituations(root, async (id) => {
+    const situations = await gatherSituations(root, async (id) => {
       reads.push(id);
       return situation(id, awaiting("all", call(next(id)), call(next(id)), call(A)));
     });
-    expect(found.size).toBeLessThanOrEqual(CHAIN_INVOCATIONS_MAX);
+    expect(situations.size).toBeLessThanOrEqual(CHAIN_INVOCATIONS_MAX);
     expect(new Set(reads).size).toBe(reads.length);
-    expect(explain(root, found).chainIsCut).toBe(true);
+    expect(explain(root, situations).chainIsCut).toBe(true);
   });
 
   test("ends with an invocation that is not stored", async () => {
@@ -327,7 +327,7 @@ describe("the sentence", () => {
       `PATCH /invocations/${A}/kill`,
     ]);
     const outcome = { kind: "success", value: new Uint8Array() } as const;
-    expect(await requests({ kind: "completed", outcome, forgottenAtMs: undefined })).toEqual([]);
+    expect(await requests({ kind: "completed", outcome, expiresAtMs: undefined })).toEqual([]);
   });
 });
 
@@ -351,7 +351,7 @@ describe("awaited trees", () => {
     });
     expect(resolveFuture(tree, A, EMPTY)).toEqual({
       kind: "node",
-      wants: "any",
+      mode: "any",
       leftOut: 0,
       children: [
         { kind: "unknown", completionId: 7 },

@@ -11,7 +11,7 @@ import { type Situation, type Wait, waitsOn } from "./wait.js";
 /** How one invocation of a chain depends on the next. */
 export type Relation = "asked" | "lockHolder" | "call" | "attach";
 
-export interface Link {
+export interface ChainLink {
   readonly relation: Relation;
   readonly id: InvocationId;
   /** Undefined: nothing is stored of it (any more). */
@@ -28,7 +28,7 @@ export interface Deadlock {
 export interface Explanation {
   readonly situation: Situation;
   /** From the invocation asked about to the one that really blocks, both included. */
-  readonly chain: readonly Link[];
+  readonly chain: readonly ChainLink[];
   /** There was more to follow than the bounds allow. */
   readonly chainIsCut: boolean;
   readonly deadlock: Deadlock | undefined;
@@ -42,39 +42,39 @@ export async function gatherSituations(
   root: Situation,
   read: (id: InvocationId) => Promise<Situation | undefined>,
 ): Promise<ReadonlyMap<InvocationId, Situation | undefined>> {
-  const found = new Map<InvocationId, Situation | undefined>([[root.id, root]]);
+  const situations = new Map<InvocationId, Situation | undefined>([[root.id, root]]);
   let level: readonly InvocationId[] = waitsOn(root.wait);
   for (let depth = 0; depth < CHAIN_DEPTH_MAX && level.length > 0; depth++) {
     const next: InvocationId[] = [];
     for (const id of level) {
-      if (found.has(id)) continue;
-      if (found.size >= CHAIN_INVOCATIONS_MAX) return found;
+      if (situations.has(id)) continue;
+      if (situations.size >= CHAIN_INVOCATIONS_MAX) return situations;
       const situation = await read(id);
-      found.set(id, situation);
+      situations.set(id, situation);
       if (situation !== undefined) next.push(...waitsOn(situation.wait));
     }
     level = next;
   }
-  return found;
+  return situations;
 }
 
 /** Explains `root` from the situations around it. */
 export function explain(root: Situation, situations: ReadonlyMap<InvocationId, Situation | undefined>): Explanation {
-  const walk: Walk = { situations, path: [], stepsLeft: WALK_STEPS_MAX };
+  const walk: DeadlockSearch = { situations, path: [], stepsLeft: WALK_STEPS_MAX };
   const deadlock = stuck(root.id, walk);
-  const chain: Link[] = [{ relation: "asked", id: root.id, situation: root }];
-  const seen = new Set<InvocationId>([root.id]);
+  const chain: ChainLink[] = [{ relation: "asked", id: root.id, situation: root }];
+  const visited = new Set<InvocationId>([root.id]);
   let at: Situation | undefined = root;
   let chainIsCut = walk.stepsLeft < 0; // The search for a circle gave up: that none was found says nothing.
   while (at !== undefined) {
     const next = pickBlocker(at.wait, situations);
     if (next === undefined) break;
-    if (seen.has(next.id)) break; // A circle is told as such.
+    if (visited.has(next.id)) break; // A circle is told as such.
     if (!situations.has(next.id)) {
       chainIsCut = true;
       break;
     }
-    seen.add(next.id);
+    visited.add(next.id);
     at = situations.get(next.id);
     chain.push({ relation: next.relation, id: next.id, situation: at });
   }
@@ -105,7 +105,7 @@ function blockingLeaves(wait: Wait): readonly AwaitLeaf[] {
 
 // ── circles ──────────────────────────────────────────────────────────────────────────────────────
 
-interface Walk {
+interface DeadlockSearch {
   readonly situations: ReadonlyMap<InvocationId, Situation | undefined>;
   readonly path: InvocationId[];
   stepsLeft: number;
@@ -120,7 +120,7 @@ type Circle = Deadlock | undefined;
  * The circle that keeps an invocation from ever moving; undefined while it has any way out. Whoever is on the path is assumed stuck, which is
  * sound: a set of invocations that only wait for each other never moves.
  */
-function stuck(id: InvocationId, walk: Walk): Circle {
+function stuck(id: InvocationId, walk: DeadlockSearch): Circle {
   const start = walk.path.indexOf(id);
   if (start >= 0) {
     const ids = walk.path.slice(start);
@@ -134,7 +134,7 @@ function stuck(id: InvocationId, walk: Walk): Circle {
   return circle;
 }
 
-function stuckWait(wait: Wait, walk: Walk): Circle {
+function stuckWait(wait: Wait, walk: DeadlockSearch): Circle {
   switch (wait.kind) {
     case "objectLock":
       return wait.lock.holder === undefined ? undefined : stuck(wait.lock.holder, walk);
@@ -148,13 +148,13 @@ function stuckWait(wait: Wait, walk: Walk): Circle {
   }
 }
 
-function stuckTree(awaited: Awaited, walk: Walk): Circle {
+function stuckTree(awaited: Awaited, walk: DeadlockSearch): Circle {
   switch (awaited.kind) {
     case "node": {
       if (awaited.leftOut > 0) return undefined; // Something was not looked at.
       const children = awaited.children.filter(({ kind }) => kind !== "cancellation");
-      if (awaited.wants === "all") return anyStuck(children, walk);
-      if (awaited.wants === "allSuccess") return stuckUnlessOneFails(children, walk);
+      if (awaited.mode === "all") return anyStuck(children, walk);
+      if (awaited.mode === "allSuccess") return stuckUnlessOneFails(children, walk);
       return allStuck(children, walk);
     }
     case "call":
@@ -166,7 +166,7 @@ function stuckTree(awaited: Awaited, walk: Walk): Circle {
 }
 
 /** One that never comes is enough. */
-function anyStuck(children: readonly Awaited[], walk: Walk): Circle {
+function anyStuck(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   for (const child of children) {
     const circle = stuckTree(child, walk);
     if (circle !== undefined) return circle;
@@ -175,7 +175,7 @@ function anyStuck(children: readonly Awaited[], walk: Walk): Circle {
 }
 
 /** One that never comes is enough, unless another one may still fail and end the wait so. */
-function stuckUnlessOneFails(children: readonly Awaited[], walk: Walk): Circle {
+function stuckUnlessOneFails(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   const circle = anyStuck(children, walk);
   if (circle === undefined) return undefined;
   const mayFail = children.some((child) => child.kind !== "timer" && stuckTree(child, walk) === undefined);
@@ -183,7 +183,7 @@ function stuckUnlessOneFails(children: readonly Awaited[], walk: Walk): Circle {
 }
 
 /** None of them may ever come. */
-function allStuck(children: readonly Awaited[], walk: Walk): Circle {
+function allStuck(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   let first: Circle;
   for (const child of children) {
     const circle = stuckTree(child, walk);

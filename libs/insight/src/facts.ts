@@ -9,7 +9,7 @@ import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perd
 export type EndpointAnswer = "nothing" | "headers" | "messages";
 
 /** An invocation as its invoker sees it, when one holds it. */
-export interface Held {
+export interface InvokerView {
   readonly inFlight: boolean;
   /** Attempts since this run began, 1 while the first is running; 0 while it waits for a slot. */
   readonly retryCount: number;
@@ -27,9 +27,9 @@ export interface Held {
 }
 
 /** What is stored of one invocation, and held in memory. */
-export interface Known {
+export interface InvocationSnapshot {
   readonly invocation: Invocation;
-  readonly held: Held | undefined;
+  readonly held: InvokerView | undefined;
   /** From index 0; fewer than `invocation.journal.length` when the journal is too long to be read for this. */
   readonly entries: readonly JournalEntry[];
   /** In no particular order. */
@@ -89,7 +89,7 @@ export interface RouteFacts {
 }
 
 /** What stands around an invocation. */
-export interface Surroundings {
+export interface InvocationContext {
   /** Only while it queues for an object. */
   readonly lock: LockFacts | undefined;
   /** Only while it waits for a slot. */

@@ -22,15 +22,15 @@ import {
   resumptionsIn,
 } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
-import type { Known } from "./facts.js";
+import type { InvocationSnapshot } from "./facts.js";
 
-export type Phase = "delayed" | "queued" | "running" | "suspended" | "backingOff" | "paused" | "completed";
+export type InvocationPhase = "delayed" | "queued" | "running" | "suspended" | "backingOff" | "paused" | "completed";
 
 /** What somebody in that phase waits for; `delivery` is the way from submission to the first run. */
 export type WaitsFor = "startTime" | "delivery" | "lock" | "slot" | "notification" | "retry" | "resume" | undefined;
 
-export interface Segment {
-  readonly phase: Phase;
+export interface PhaseSegment {
+  readonly phase: InvocationPhase;
   readonly waitsFor: WaitsFor;
   readonly fromMs: number;
   readonly toMs: number;
@@ -39,7 +39,7 @@ export interface Segment {
 }
 
 /** One run of the handler over one stream. */
-export interface AttemptSpan {
+export interface TimelineAttempt {
   /** Undefined when only its end is known. */
   readonly startedAtMs: number | undefined;
   /** Undefined while it runs. */
@@ -51,23 +51,23 @@ export interface AttemptSpan {
 
 export interface Phases {
   /** Without gaps and overlaps from the creation to `nowMs`; segments of no length are left out. */
-  readonly segments: readonly Segment[];
-  readonly attempts: readonly AttemptSpan[];
+  readonly segments: readonly PhaseSegment[];
+  readonly attempts: readonly TimelineAttempt[];
 }
 
 /** `idleMs`: how long a handler that waits keeps its stream before it suspends; undefined counts as not at all. */
-export function phasesOf(known: Known, nowMs: number, idleMs: number | undefined): Phases {
-  const { facts, milestones } = known.invocation;
+export function phasesOf(snapshot: InvocationSnapshot, nowMs: number, idleMs: number | undefined): Phases {
+  const { facts, milestones } = snapshot.invocation;
   const track = new Track(facts.createdAtMs, Math.max(nowMs, facts.createdAtMs));
-  beforeFirstRun(known, track);
+  beforeFirstRun(snapshot, track);
   if (milestones.runningAtMs !== undefined) {
-    const walk = new Walk(milestones.runningAtMs);
-    follow(walk, signsOf(known, milestones.runningAtMs), movesOf(milestones));
-    finish(known, walk, track.endMs);
-    layDown(walk, suspensionsIn(walk, known), idleMs ?? 0, remembersAll(known), track);
+    const walk = new StretchReader(milestones.runningAtMs);
+    follow(walk, signsOf(snapshot, milestones.runningAtMs), movesOf(milestones));
+    finish(snapshot, walk, track.endMs);
+    layDown(walk, suspensionsIn(walk, snapshot), idleMs ?? 0, remembersAll(snapshot), track);
   }
-  if (known.invocation.status === "completed") {
-    track.cut(milestones.completedAtMs ?? known.invocation.modifiedAtMs, track.lastPhase ?? "queued", undefined, true);
+  if (snapshot.invocation.status === "completed") {
+    track.cut(milestones.completedAtMs ?? snapshot.invocation.modifiedAtMs, track.lastPhase ?? "queued", undefined, true);
     track.cut(track.endMs, "completed", undefined, true);
   }
   return { segments: track.segments, attempts: track.attempts };
@@ -77,8 +77,8 @@ export function phasesOf(known: Known, nowMs: number, idleMs: number | undefined
 
 /** Lays segments one after the other; a time before the last one or after the end cannot break the line. */
 class Track {
-  readonly segments: Segment[] = [];
-  readonly attempts: AttemptSpan[] = [];
+  readonly segments: PhaseSegment[] = [];
+  readonly attempts: TimelineAttempt[] = [];
   readonly endMs: number;
   #cursor: number;
   #cursorIsExact = true;
@@ -92,7 +92,7 @@ class Track {
     return this.#cursor;
   }
 
-  get lastPhase(): Phase | undefined {
+  get lastPhase(): InvocationPhase | undefined {
     return this.segments.at(-1)?.phase;
   }
 
@@ -101,7 +101,7 @@ class Track {
   }
 
   /** From where the line ends to `toMs`. `isExact`: it ended just then; `isSure`: it was nothing else in between. */
-  cut(toMs: number, phase: Phase, waitsFor: WaitsFor, isExact: boolean, isSure = true): void {
+  cut(toMs: number, phase: InvocationPhase, waitsFor: WaitsFor, isExact: boolean, isSure = true): void {
     const to = this.clamp(toMs);
     const inferred = !isSure || !isExact || !this.#cursorIsExact;
     this.#cursorIsExact = isExact;
@@ -114,7 +114,7 @@ class Track {
   }
 }
 
-function beforeFirstRun({ invocation }: Known, track: Track): void {
+function beforeFirstRun({ invocation }: InvocationSnapshot, track: Track): void {
   const { milestones, status } = invocation;
   const { scheduledAtMs, inboxedAtMs, runningAtMs } = milestones;
   const firstQueueMs = inboxedAtMs ?? runningAtMs;
@@ -126,7 +126,7 @@ function beforeFirstRun({ invocation }: Known, track: Track): void {
 }
 
 /** Objects cannot be scoped, so exclusive handlers queue for their object and everything else for a slot. */
-function queueOf(invocation: Known["invocation"]): WaitsFor {
+function queueOf(invocation: InvocationSnapshot["invocation"]): WaitsFor {
   if (invocation.status === "inboxed") return invocation.waitsFor;
   return isExclusive(invocation.facts.target) ? "lock" : "slot";
 }
@@ -144,7 +144,7 @@ interface Sign {
 const HANDOVER_MS = 100;
 
 /** In the order in which they were stored; what happened before the first run (of a restarted journal, of early signals) is left out. */
-function signsOf({ entries, events }: Known, sinceMs: number): Sign[] {
+function signsOf({ entries, events }: InvocationSnapshot, sinceMs: number): Sign[] {
   const signs: Sign[] = [];
   const pending = [...events].sort((a, b) => a.afterIndex - b.afterIndex || a.atMs - b.atMs || order(a) - order(b));
   let nextEvent = 0;
@@ -165,7 +165,7 @@ function signsOf({ entries, events }: Known, sinceMs: number): Sign[] {
 }
 
 /** Signs and moves in the order of time. */
-function follow(walk: Walk, signs: readonly Sign[], moves: readonly Move[]): void {
+function follow(walk: StretchReader, signs: readonly Sign[], moves: readonly Move[]): void {
   let next = 0;
   for (const sign of signs) {
     for (let move = moves[next]; move !== undefined && isBefore(move, sign); move = moves[++next]) walk.move(move);
@@ -181,7 +181,7 @@ function isBefore({ state, atMs }: Move, sign: Sign): boolean {
 }
 
 /** How the attempt ended, if the handler ran before the move. */
-const ENDING_OF_MOVE: Readonly<Record<MoveState, AttemptSpan["outcome"]>> = {
+const ENDING_OF_MOVE: Readonly<Record<MoveState, TimelineAttempt["outcome"]>> = {
   running: "suspended", // And had what it waited for at once.
   suspended: "suspended",
   slot: "interrupted",
@@ -202,7 +202,7 @@ interface Stretch {
   /** False: an attempt without any other sign than its failure ran in between. */
   isSure: boolean;
   readonly gaps: Gap[];
-  ending: AttemptSpan["outcome"];
+  ending: TimelineAttempt["outcome"];
   failure: AttemptError | undefined;
 }
 
@@ -213,13 +213,13 @@ interface Gap {
 }
 
 /** Reads signs one after the other into stretches. */
-class Walk {
+class StretchReader {
   readonly stretches: Stretch[] = [];
   /** Attempts that failed without having shown any other sign: only their end is known. */
   readonly silentFailures: { readonly atMs: number; readonly failure: AttemptError | undefined }[] = [];
   #open: Stretch;
   #lastActMs: number;
-  #lastNewsMs: number | undefined;
+  #lastChangeMs: number | undefined;
   /** Pauses that ended, as far as moves are missing. */
   resumedPauses = 0;
   /** A move was seen: from there on, nothing else stops or goes on. */
@@ -242,8 +242,8 @@ class Walk {
     return this.#lastActMs;
   }
 
-  get lastNewsMs(): number | undefined {
-    return this.#lastNewsMs;
+  get lastChangeMs(): number | undefined {
+    return this.#lastChangeMs;
   }
 
   move({ state, atMs }: Move): void {
@@ -261,7 +261,7 @@ class Walk {
         this.#lastActMs = Math.max(this.#lastActMs, atMs);
         return;
       case "news":
-        if (this.state === "running") this.#lastNewsMs = atMs;
+        if (this.state === "running") this.#lastChangeMs = atMs;
         return;
       case "failed":
         if (this.state === "running") this.enter("backingOff", atMs, true, "failed", failure);
@@ -284,7 +284,7 @@ class Walk {
     state: Stretch["state"],
     atMs: number,
     isExact: boolean,
-    ending: AttemptSpan["outcome"],
+    ending: TimelineAttempt["outcome"],
     failure: AttemptError | undefined,
   ): void {
     if (this.state === "running") this.#closeGap();
@@ -297,11 +297,11 @@ class Walk {
     this.stretches.push(open);
     this.#open = stretch(state, open.toMs);
     this.#lastActMs = open.toMs;
-    this.#lastNewsMs = undefined;
+    this.#lastChangeMs = undefined;
   }
 
   /** The last stretch ends here; nothing may be seen afterwards. */
-  end(atMs: number, ending: AttemptSpan["outcome"]): void {
+  end(atMs: number, ending: TimelineAttempt["outcome"]): void {
     if (this.state === "running" && ending !== "running") this.#closeGap();
     const open = this.#open;
     open.toMs = Math.max(atMs, open.fromMs);
@@ -325,7 +325,7 @@ class Walk {
     this.stretches.push(before);
     this.#open = stretch("running", atMs);
     this.#lastActMs = Math.max(this.#lastActMs, atMs);
-    this.#lastNewsMs = undefined;
+    this.#lastChangeMs = undefined;
   }
 
   /** Something else may have happened in the stretch at hand. */
@@ -334,9 +334,9 @@ class Walk {
   }
 
   #closeGap(): void {
-    const to = this.#lastNewsMs;
+    const to = this.#lastChangeMs;
     if (to !== undefined && to > this.#lastActMs && !this.#isNoted) this.#open.gaps.push({ fromMs: this.#lastActMs, toMs: to });
-    this.#lastNewsMs = undefined;
+    this.#lastChangeMs = undefined;
   }
 }
 
@@ -347,7 +347,7 @@ function stretch(state: Stretch["state"], fromMs: number): Stretch {
 // ── the end of the line ──────────────────────────────────────────────────────────────────────────
 
 /** What the present status says about the last stretch. */
-function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number): void {
+function finish({ invocation, held, entries }: InvocationSnapshot, walk: StretchReader, endMs: number): void {
   switch (invocation.status) {
     case "completed":
       // It was ended from outside, perhaps in the middle of another attempt.
@@ -380,7 +380,7 @@ function finish({ invocation, held, entries }: Known, walk: Walk, endMs: number)
   }
 }
 
-function finishInvoked(held: Known["held"], modifiedAtMs: number, walk: Walk, endMs: number): void {
+function finishInvoked(held: InvocationSnapshot["held"], modifiedAtMs: number, walk: StretchReader, endMs: number): void {
   const wait = held?.slotWait;
   if (wait !== undefined) {
     if (walk.state !== "slot") walk.enter("slot", wait.sinceMs, true, "interrupted", undefined);
@@ -404,7 +404,7 @@ function finishInvoked(held: Known["held"], modifiedAtMs: number, walk: Walk, en
 }
 
 /** The gaps that were suspensions: as many as the run number allows, the longest first. */
-function suspensionsIn(walk: Walk, { invocation }: Known): ReadonlySet<Gap> {
+function suspensionsIn(walk: StretchReader, { invocation }: InvocationSnapshot): ReadonlySet<Gap> {
   const moves = movesOf(invocation.milestones);
   // One that waits for a slot was woken and has not begun its next run.
   const isWoken = invocation.status === "ready" && moves.length === 0;
@@ -415,7 +415,7 @@ function suspensionsIn(walk: Walk, { invocation }: Known): ReadonlySet<Gap> {
   return new Set(gaps.slice(0, count));
 }
 
-const PHASES: Readonly<Record<Stretch["state"], readonly [Phase, WaitsFor]>> = {
+const PHASES: Readonly<Record<Stretch["state"], readonly [InvocationPhase, WaitsFor]>> = {
   running: ["running", undefined],
   backingOff: ["backingOff", "retry"],
   paused: ["paused", "resume"],
@@ -424,14 +424,14 @@ const PHASES: Readonly<Record<Stretch["state"], readonly [Phase, WaitsFor]>> = {
 };
 
 /** All moves are there, and no failure was written over: each run begins to write over those of the runs before. */
-function remembersAll({ invocation, events }: Known): boolean {
+function remembersAll({ invocation, events }: InvocationSnapshot): boolean {
   const failures = events.filter(({ kind }) => kind !== "paused").length;
   const hasAllFailures = failures === 0 || (invocation.run <= 1 && failures < EVENT_SLOTS);
   return hasAllFailures && resumptionsIn(movesOf(invocation.milestones)) === invocation.run - 1;
 }
 
-function layDown(walk: Walk, suspensions: ReadonlySet<Gap>, idleMs: number, isComplete: boolean, track: Track): void {
-  const attempts: AttemptSpan[] = walk.silentFailures.map(({ atMs, failure }) => ({
+function layDown(walk: StretchReader, suspensions: ReadonlySet<Gap>, idleMs: number, isComplete: boolean, track: Track): void {
+  const attempts: TimelineAttempt[] = walk.silentFailures.map(({ atMs, failure }) => ({
     startedAtMs: undefined,
     endedAtMs: track.clamp(atMs),
     outcome: "failed",

@@ -5,10 +5,10 @@
 import { formatDuration, type InvocationId, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
 import { type AttemptError, targetText } from "@perdure/partition";
 import { type AwaitLeaf, type AwaitNode, leavesOf } from "./awaiting.js";
-import type { Explanation, Link } from "./explain.js";
+import type { Explanation, ChainLink } from "./explain.js";
 import type { FlowFacts, LockFacts } from "./facts.js";
 import { NAMED_IN_SENTENCE_MAX, QUOTED_CHARS_MAX } from "./limits.js";
-import type { Step } from "./steps.js";
+import type { JournalStep } from "./steps.js";
 import type { Situation, Wait } from "./wait.js";
 
 /** What an operator can do, and what that does. */
@@ -29,11 +29,11 @@ export function sentenceOf({ situation, chain, deadlock }: Explanation, nowMs: n
 
 function deadlockSentence(ids: readonly InvocationId[], isCertain: boolean): string {
   const circle = ids.length === 1 ? `${ids[0]} waits for itself` : `${ids.join(" waits for ")} waits for ${ids[0]}`;
-  const verdict = isCertain ? "This is a deadlock" : "This looks like a deadlock";
-  return `${verdict}: ${circle}. None of them continues until one is cancelled or killed.`;
+  const certainty = isCertain ? "This is a deadlock" : "This looks like a deadlock";
+  return `${certainty}: ${circle}. None of them continues until one is cancelled or killed.`;
 }
 
-function endSentence({ id, situation }: Link, nowMs: number): string {
+function endSentence({ id, situation }: ChainLink, nowMs: number): string {
   if (situation === undefined) return `The last invocation of this chain is ${id}, which is not stored (any more).`;
   return `The last invocation of this chain is ${id} (${targetText(situation.invocation.facts.target)}): ${lowerFirst(ownSentence(situation, nowMs))}`;
 }
@@ -82,12 +82,12 @@ function completedSentence(wait: Wait & { kind: "completed" }, atMs: number): st
 }
 
 function lockSentence({ service, key, lock }: Wait & { kind: "objectLock" }, since: string): string {
-  const wanted = `the lock of the object ${service}/${key}`;
+  const lockText = `the lock of the object ${service}/${key}`;
   const held = lock.holder === undefined ? "" : `, which ${lock.holder} holds`;
   if (lock.isPaused) {
-    return `It has waited ${since} for ${wanted}${held}. The queue of the object is paused: no invocation starts until the queue is resumed. ${placeText(lock)}.`;
+    return `It has waited ${since} for ${lockText}${held}. The queue of the object is paused: no invocation starts until the queue is resumed. ${placeText(lock)}.`;
   }
-  return `It has waited ${since} for ${wanted}${held}. ${placeText(lock)}.`;
+  return `It has waited ${since} for ${lockText}${held}. ${placeText(lock)}.`;
 }
 
 function placeText({ ahead, aheadIsLeast }: LockFacts): string {
@@ -124,7 +124,7 @@ function doing({ awaiting, open, lastStep, endpointAnswer }: Wait & { kind: "run
   return lastStep === undefined ? "" : `; its last step is ${stepText(lastStep)}`;
 }
 
-function stepText({ type, name, subject, index }: Step): string {
+function stepText({ type, name, subject, index }: JournalStep): string {
   const label = name === "" ? subject : name;
   return `${type}${label === "" ? "" : ` '${label}'`} (journal entry ${index})`;
 }
@@ -177,8 +177,8 @@ function awaitedText(awaiting: AwaitNode, nowMs: number): string {
   if (leaves.length === 1) return leafText(leaves[0] as AwaitLeaf, nowMs);
   const isFlat = awaiting.children.every(({ kind }) => kind !== "node");
   const outer = soleNode(awaiting);
-  const wants = isFlat ? awaiting.wants : outer?.wants;
-  switch (wants) {
+  const mode = isFlat ? awaiting.mode : outer?.mode;
+  switch (mode) {
     case "any":
       return `the first of ${listed(leaves, nowMs, "or")}`;
     case "all":
@@ -200,11 +200,11 @@ function soleNode(node: AwaitNode): AwaitNode | undefined {
   return only.children.every(({ kind }) => kind !== "node") ? only : soleNode(only);
 }
 
-function listed(leaves: readonly AwaitLeaf[], nowMs: number, word: "and" | "or"): string {
+function listed(leaves: readonly AwaitLeaf[], nowMs: number, conjunction: "and" | "or"): string {
   const named = leaves.slice(0, NAMED_IN_SENTENCE_MAX).map((leaf) => leafText(leaf, nowMs));
   const rest = leaves.length - named.length;
-  if (rest > 0) return `${named.join(", ")} ${word} ${rest} more`;
-  return named.length === 1 ? (named[0] ?? "") : `${named.slice(0, -1).join(", ")} ${word} ${named.at(-1)}`;
+  if (rest > 0) return `${named.join(", ")} ${conjunction} ${rest} more`;
+  return named.length === 1 ? (named[0] ?? "") : `${named.slice(0, -1).join(", ")} ${conjunction} ${named.at(-1)}`;
 }
 
 export function leafText(leaf: AwaitLeaf, nowMs: number): string {

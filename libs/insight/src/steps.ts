@@ -24,7 +24,7 @@ export interface StepResult {
   readonly message: string | undefined;
 }
 
-export interface Step {
+export interface JournalStep {
   /** Of the command (or signal) in the journal. */
   readonly index: number;
   /** As introspection calls it: `Call`, `Sleep`, `Run`, …, `Signal`. */
@@ -48,23 +48,23 @@ export interface Step {
 }
 
 /** A journal, read once. */
-export interface Journal {
-  readonly steps: readonly Step[];
+export interface ParsedJournal {
+  readonly steps: readonly JournalStep[];
   /** By the completion id of the step's result. */
-  readonly byCompletion: ReadonlyMap<number, Step>;
+  readonly byCompletion: ReadonlyMap<number, JournalStep>;
 }
 
 const PENDING: StepResult = { kind: "pending", code: undefined, message: undefined };
 const SUCCESS: StepResult = { kind: "success", code: undefined, message: undefined };
 
-interface Completion {
+interface StepCompletion {
   readonly atMs: number;
   readonly result: NotificationResult;
 }
 
 /** Brings commands and completions together; entries that cannot be decoded become steps without a command. */
-export function readJournal(entries: readonly JournalEntry[]): Journal {
-  const completions = new Map<number, Completion>();
+export function readJournal(entries: readonly JournalEntry[]): ParsedJournal {
+  const completions = new Map<number, StepCompletion>();
   for (const entry of entries) {
     if (isCommand(entry.type)) continue;
     const decoded = decodeNotification(entry.type, entry.body);
@@ -72,8 +72,8 @@ export function readJournal(entries: readonly JournalEntry[]): Journal {
       completions.set(decoded.id.id, { atMs: entry.appendedAtMs, result: decoded.result });
     }
   }
-  const steps: Step[] = [];
-  const byCompletion = new Map<number, Step>();
+  const steps: JournalStep[] = [];
+  const byCompletion = new Map<number, JournalStep>();
   for (const [index, entry] of entries.entries()) {
     if (!isCommand(entry.type)) {
       const signal = signalStep(entry, index);
@@ -98,8 +98,8 @@ function commandStep(
   entry: JournalEntry,
   index: number,
   command: JournalCommand,
-  completions: ReadonlyMap<number, Completion>,
-): Step {
+  completions: ReadonlyMap<number, StepCompletion>,
+): JournalStep {
   const id = completionIdOf(command);
   const completion = id === undefined ? undefined : completions.get(id);
   const isDone = id === undefined || completion !== undefined;
@@ -120,7 +120,7 @@ function commandStep(
   };
 }
 
-function unreadable(entry: JournalEntry, index: number): Step {
+function unreadable(entry: JournalEntry, index: number): JournalStep {
   return {
     index,
     type: journalCommandName(entry.type),
@@ -137,7 +137,7 @@ function unreadable(entry: JournalEntry, index: number): Step {
 }
 
 /** A signal is a step of its own: it comes from outside, without a command. */
-function signalStep(entry: JournalEntry, index: number): Step | undefined {
+function signalStep(entry: JournalEntry, index: number): JournalStep | undefined {
   const decoded = decodeNotification(entry.type, entry.body);
   if (isFault(decoded) || decoded.id.kind === "completion") return undefined;
   return {

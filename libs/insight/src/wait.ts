@@ -5,15 +5,15 @@
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { AttemptError, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/partition";
 import { type Awaited, type AwaitLeaf, type AwaitNode, futureFromJson, leafOfStep, leavesOf, resolveFuture } from "./awaiting.js";
-import type { EndpointAnswer, FlowFacts, Known, LockFacts, RouteFacts, Surroundings } from "./facts.js";
+import type { EndpointAnswer, FlowFacts, InvocationSnapshot, LockFacts, RouteFacts, InvocationContext } from "./facts.js";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
-import { readJournal, type Step } from "./steps.js";
+import { readJournal, type JournalStep } from "./steps.js";
 
 /** Of `sys_invocation.status`. */
 export type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off" | "suspended" | "paused" | "completed";
 
 export type Wait =
-  | { readonly kind: "completed"; readonly outcome: Outcome; readonly forgottenAtMs: number | undefined }
+  | { readonly kind: "completed"; readonly outcome: Outcome; readonly expiresAtMs: number | undefined }
   | { readonly kind: "delayedStart"; readonly startsAtMs: number }
   | { readonly kind: "objectLock"; readonly service: string; readonly key: string; readonly lock: LockFacts }
   | { readonly kind: "limit"; readonly flow: FlowFacts }
@@ -25,7 +25,7 @@ export type Wait =
       /** Somebody asked for a pause; it takes effect when the attempt stops. */
       readonly pauseRequested: boolean;
       /** The newest command of the handler. */
-      readonly lastStep: Step | undefined;
+      readonly lastStep: JournalStep | undefined;
       /** What the handler says it waits for; undefined when it does not say. */
       readonly awaiting: AwaitNode | undefined;
       /** What the endpoint has sent in this attempt; undefined when the worker does not say. */
@@ -59,9 +59,9 @@ export interface Situation {
 }
 
 /** What the invocation waits for now. */
-export function situationOf(known: Known, around: Surroundings): Situation {
-  const { invocation, entries } = known;
-  const { status, wait, sinceMs } = judge(known, around);
+export function situationOf(snapshot: InvocationSnapshot, around: InvocationContext): Situation {
+  const { invocation, entries } = snapshot;
+  const { status, wait, sinceMs } = statusOf(snapshot, around);
   return {
     id: invocation.facts.id,
     invocation,
@@ -73,10 +73,10 @@ export function situationOf(known: Known, around: Surroundings): Situation {
   };
 }
 
-type Judged = Pick<Situation, "status" | "wait" | "sinceMs">;
+type StatusAndWait = Pick<Situation, "status" | "wait" | "sinceMs">;
 
-function judge(known: Known, around: Surroundings): Judged {
-  const { invocation } = known;
+function statusOf(snapshot: InvocationSnapshot, around: InvocationContext): StatusAndWait {
+  const { invocation } = snapshot;
   switch (invocation.status) {
     case "scheduled":
       return {
@@ -87,9 +87,9 @@ function judge(known: Known, around: Surroundings): Judged {
     case "inboxed":
       return inboxed(invocation, around);
     case "invoked":
-      return invoked(invocation, known, around);
+      return invoked(invocation, snapshot, around);
     case "suspended":
-      return suspended(invocation, known);
+      return suspended(invocation, snapshot);
     case "ready":
       return {
         status: "ready",
@@ -97,18 +97,18 @@ function judge(known: Known, around: Surroundings): Judged {
         sinceMs: invocation.readyAtMs,
       };
     case "paused":
-      return paused(invocation, known);
+      return paused(invocation, snapshot);
     case "completed": {
       const at = invocation.milestones.completedAtMs ?? invocation.modifiedAtMs;
-      const forgottenAtMs = at + invocation.facts.completionRetentionMs;
-      return { status: "completed", wait: { kind: "completed", outcome: invocation.outcome, forgottenAtMs }, sinceMs: at };
+      const expiresAtMs = at + invocation.facts.completionRetentionMs;
+      return { status: "completed", wait: { kind: "completed", outcome: invocation.outcome, expiresAtMs }, sinceMs: at };
     }
     default:
       return unreachable(invocation);
   }
 }
 
-function inboxed(invocation: Inboxed, { lock, flow }: Surroundings): Judged {
+function inboxed(invocation: Inboxed, { lock, flow }: InvocationContext): StatusAndWait {
   const sinceMs = invocation.milestones.inboxedAtMs ?? invocation.modifiedAtMs;
   if (invocation.waitsFor === "slot") {
     return { status: "pending", wait: { kind: "limit", flow: flow ?? flowUnknown(invocation) }, sinceMs };
@@ -129,8 +129,8 @@ function flowUnknown({ facts }: Invocation): FlowFacts {
   };
 }
 
-function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Judged {
-  const { held } = known;
+function invoked(invocation: Invoked, snapshot: InvocationSnapshot, { route }: InvocationContext): StatusAndWait {
+  const { held } = snapshot;
   if (held?.slotWait !== undefined) {
     // As in SQL, an attempt that is due after a failure counts as backing off until it begins.
     const status = held.retryCount > 0 ? "backing-off" : "ready";
@@ -142,7 +142,7 @@ function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Ju
   if (!held.inFlight) {
     const { retry } = route;
     const attemptsLeft = retry?.attemptsMax === undefined ? undefined : Math.max(0, retry.attemptsMax - held.retryCount);
-    const failedAtMs = newestFailureMs(known) ?? held.lastStartAtMs ?? invocation.modifiedAtMs;
+    const failedAtMs = newestFailureMs(snapshot) ?? held.lastStartAtMs ?? invocation.modifiedAtMs;
     return {
       status: "backing-off",
       wait: {
@@ -156,11 +156,11 @@ function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Ju
       sinceMs: failedAtMs,
     };
   }
-  const journal = readJournal(known.entries);
+  const journal = readJournal(snapshot.entries);
   const future = held.lastAwaitingJson === undefined ? undefined : futureFromJson(held.lastAwaitingJson);
   const open: AwaitLeaf[] = [];
   for (let at = journal.steps.length - 1; at >= 0 && open.length < AWAITED_LEAVES_MAX; at--) {
-    const step = journal.steps[at] as Step;
+    const step = journal.steps[at] as JournalStep;
     if (step.endedAtMs === undefined) open.push(leafOfStep(step));
   }
   return {
@@ -179,13 +179,13 @@ function invoked(invocation: Invoked, known: Known, { route }: Surroundings): Ju
   };
 }
 
-function suspended(invocation: Suspended, { entries }: Known): Judged {
+function suspended(invocation: Suspended, { entries }: InvocationSnapshot): StatusAndWait {
   const awaiting = resolveFuture(invocation.awaiting, invocation.facts.id, readJournal(entries));
   // A notification that is not enough to wake it touches the record as well; before it, nothing says when it suspended.
   return { status: "suspended", wait: { kind: "awaiting", awaiting }, sinceMs: lastActivityMs(invocation, entries) };
 }
 
-function paused(invocation: Paused, { events }: Known): Judged {
+function paused(invocation: Paused, { events }: InvocationSnapshot): StatusAndWait {
   const event = newest(events.filter(({ kind }) => kind === "paused"));
   return {
     status: "paused",
@@ -195,14 +195,14 @@ function paused(invocation: Paused, { events }: Known): Judged {
 }
 
 /** The last time the handler did something; the record's own time when nothing came in since. */
-function lastActivityMs(invocation: Invocation, entries: Known["entries"]): number {
+function lastActivityMs(invocation: Invocation, entries: InvocationSnapshot["entries"]): number {
   const last = entries.at(-1);
   if (last === undefined || last.appendedAtMs < invocation.modifiedAtMs) return invocation.modifiedAtMs;
   const command = entries.findLast(({ type }) => type < 0x8000);
   return Math.max(command?.appendedAtMs ?? 0, invocation.milestones.runningAtMs ?? 0);
 }
 
-function newestFailureMs({ events }: Known): number | undefined {
+function newestFailureMs({ events }: InvocationSnapshot): number | undefined {
   return newest(events.filter(({ kind }) => kind === "transientError"))?.atMs;
 }
 

@@ -29,23 +29,23 @@ import {
 } from "@perdure/partition/testing";
 import { voidResult } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
-import type { Held, Known, Phase } from "../src/index.js";
+import type { InvokerView, InvocationSnapshot, InvocationPhase } from "../src/index.js";
 
 const ID = anId(1);
 const HOLDER = anId(2);
 
 /** A stretch of the ledger; the last one is open. */
 export interface Truth {
-  readonly phase: Phase;
+  readonly phase: InvocationPhase;
   readonly fromMs: number;
 }
 
-export class Life {
+export class PlayedHistory {
   readonly partition = new MemoryPartition();
   readonly truth: Truth[] = [];
   readonly #random: SeededRandom;
   readonly #isKeyed: boolean;
-  #held: Held | undefined;
+  #held: InvokerView | undefined;
   #failures = 0;
   #completions = 0;
   /** Completion ids of steps that are still to be answered. */
@@ -87,7 +87,7 @@ export class Life {
   }
 
   /** What a reader of the store and the invoker would see now. */
-  get known(): Known {
+  get snapshot(): InvocationSnapshot {
     const { length } = this.invocation.journal;
     const entries = Array.from({ length }, (_, index) => this.partition.entry(ID, index) as JournalEntry);
     return { invocation: this.invocation, held: this.#held, entries, events: this.#events() };
@@ -118,13 +118,13 @@ export class Life {
   }
 
   /** All slots of the worker are taken: the attempt begins later. */
-  #queue(held: Held): void {
+  #queue(held: InvokerView): void {
     this.#held = { ...held, inFlight: false, slotWait: { sinceMs: this.partition.nowMs } };
     this.#note("queued", true);
   }
 
   #wait(): void {
-    const { slotWait, ...held } = this.#held as Held;
+    const { slotWait, ...held } = this.#held as InvokerView;
     if (this.#random.chance(0.3)) return this.#fire("sleep");
     if (slotWait === undefined || this.#random.chance(0.3)) return;
     const nowMs = this.partition.nowMs;
@@ -178,10 +178,10 @@ export class Life {
       return this.#play({ kind: "signal", id: ID, signal: { kind: "signalName", name: "s" }, result: voidResult });
     if (this.#slotsRunOut && this.#random.chance(0.2)) {
       this.#openRuns = [];
-      return this.#queue(this.#held as Held);
+      return this.#queue(this.#held as InvokerView);
     }
     this.#held = {
-      ...(this.#held as Held),
+      ...(this.#held as InvokerView),
       inFlight: true,
       retryCount: (this.#held?.retryCount ?? 0) + 1,
       lastStartAtMs: this.partition.nowMs,
@@ -194,7 +194,7 @@ export class Life {
   #fail(then: "retry" | "pause"): void {
     this.#failures++;
     const { run } = this.invocation;
-    if (then === "retry") this.#held = { ...(this.#held as Held), inFlight: false };
+    if (then === "retry") this.#held = { ...(this.#held as InvokerView), inFlight: false };
     this.#play(failOf(ID, run, then, this.#failures));
   }
 
@@ -235,7 +235,7 @@ export class Life {
     }
   }
 
-  #note(phase: Phase, anew = false): void {
+  #note(phase: InvocationPhase, anew = false): void {
     if (!anew && this.truth.at(-1)?.phase === phase) return;
     this.truth.push({ phase, fromMs: this.partition.nowMs });
   }

@@ -5,8 +5,8 @@ import { anInvocation, SOME_ERROR, someFacts } from "@perdure/partition/testing"
 import { encodeCompletion, MessageType } from "@perdure/service-protocol";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
-import { type Known, type Phase, type Segment, type Timeline, timelineOf } from "../src/index.js";
-import { Life, type Truth } from "./life.js";
+import { type InvocationSnapshot, type InvocationPhase, type PhaseSegment, type Timeline, timelineOf } from "../src/index.js";
+import { PlayedHistory, type Truth } from "./life.js";
 
 const SEEDS = 150;
 const STEPS = 60;
@@ -28,13 +28,13 @@ function expectWhole(timeline: Timeline): void {
 }
 
 /** Phases that the ledger knows within a segment; stretches of no length do not count. */
-function phasesWithin(truth: readonly Truth[], { fromMs, toMs }: Segment): ReadonlySet<Phase> {
-  const found = new Set<Phase>();
+function phasesWithin(truth: readonly Truth[], { fromMs, toMs }: PhaseSegment): ReadonlySet<InvocationPhase> {
+  const phases = new Set<InvocationPhase>();
   for (const [index, { phase, fromMs: from }] of truth.entries()) {
     const to = truth[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY;
-    if (Math.min(to, toMs) > Math.max(from, fromMs)) found.add(phase);
+    if (Math.min(to, toMs) > Math.max(from, fromMs)) phases.add(phase);
   }
-  return found;
+  return phases;
 }
 
 /** What is not inferred was so. */
@@ -52,60 +52,60 @@ function expectTrue(truth: readonly Truth[], { segments }: Timeline, where: stri
 
 describe("a life lived through the core", () => {
   test(`adds up at every moment, and is told truly where it is not inferred (${SEEDS} lives)`, () => {
-    const told = new Set<string>();
+    const covered = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
       const random = new SeededRandom(seed);
-      const life = new Life(random);
+      const history = new PlayedHistory(random);
       for (let step = 0; step < STEPS; step++) {
-        life.step();
-        const nowMs = life.partition.nowMs + random.below(50);
-        life.partition.nowMs = nowMs;
-        const timeline = timelineOf(life.known, nowMs, IDLE_MS[seed % IDLE_MS.length]);
+        history.step();
+        const nowMs = history.partition.nowMs + random.below(50);
+        history.partition.nowMs = nowMs;
+        const timeline = timelineOf(history.snapshot, nowMs, IDLE_MS[seed % IDLE_MS.length]);
         expectWhole(timeline);
-        for (const { phase, inferred } of timeline.segments) told.add(`${phase}${inferred ? "?" : ""}`);
-        expectTrue(life.truth, timeline, `seed ${seed}, step ${step}`);
+        for (const { phase, inferred } of timeline.segments) covered.add(`${phase}${inferred ? "?" : ""}`);
+        expectTrue(history.truth, timeline, `seed ${seed}, step ${step}`);
       }
     }
     // Otherwise the lives would prove little.
     for (const phase of ["delayed", "queued", "running", "backingOff", "suspended", "paused", "completed"]) {
-      expect(told).toContain(phase);
+      expect(covered).toContain(phase);
     }
   });
 
   test("a life without failures is told without any inference, however often it stops, up to a bound", () => {
-    const told = new Set<string>();
+    const covered = new Set<string>();
     let runsMost = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
-      const life = new Life(new SeededRandom(seed));
+      const history = new PlayedHistory(new SeededRandom(seed));
       for (let step = 0; step < STEPS; step++) {
-        life.step();
-        const { invocation, truth } = life;
+        history.step();
+        const { invocation, truth } = history;
         const movesMade =
           truth.filter(({ phase }) => phase === "suspended" || phase === "paused").length +
           2 * truth.filter(({ phase }) => phase === "queued").length +
           invocation.run -
           1;
-        if (life.known.events.some(({ kind }) => kind !== "paused") || movesMade > MOVES_KEPT_MAX) break;
-        const { segments } = timelineOf(life.known, life.partition.nowMs, undefined);
+        if (history.snapshot.events.some(({ kind }) => kind !== "paused") || movesMade > MOVES_KEPT_MAX) break;
+        const { segments } = timelineOf(history.snapshot, history.partition.nowMs, undefined);
         expect(segments.filter(({ inferred }) => inferred)).toEqual([]);
-        for (const { phase } of segments) told.add(phase);
+        for (const { phase } of segments) covered.add(phase);
         runsMost = Math.max(runsMost, invocation.run);
       }
     }
-    expect(told).toEqual(new Set(["delayed", "queued", "running", "suspended", "completed"]));
+    expect(covered).toEqual(new Set(["delayed", "queued", "running", "suspended", "completed"]));
     expect(runsMost).toBeGreaterThan(4);
   });
 
   test("rows of a server that noted no moves are told as well as they can be", () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
-      const life = new Life(new SeededRandom(seed), false);
+      const history = new PlayedHistory(new SeededRandom(seed), false);
       for (let step = 0; step < STEPS; step++) {
-        life.step();
-        const { known } = life;
-        const invocation = { ...known.invocation, milestones: { ...known.invocation.milestones, moves: undefined } };
-        const timeline = timelineOf({ ...known, invocation }, life.partition.nowMs, undefined);
+        history.step();
+        const { snapshot } = history;
+        const invocation = { ...snapshot.invocation, milestones: { ...snapshot.invocation.milestones, moves: undefined } };
+        const timeline = timelineOf({ ...snapshot, invocation }, history.partition.nowMs, undefined);
         expectWhole(timeline);
-        expectTrue(life.truth, timeline, `seed ${seed}, step ${step}`);
+        expectTrue(history.truth, timeline, `seed ${seed}, step ${step}`);
       }
     }
   });
@@ -180,8 +180,8 @@ describe("whatever is stored", () => {
         fc.constantFrom(undefined, 0, 700),
         (name, stones, entries, events, holding, createdAtMs, nowMs, run, idleMs) => {
           const change = { facts: someFacts({ createdAtMs }), milestones: stones, run, modifiedAtMs: nowMs };
-          const known: Known = { invocation: anInvocation(name, change), held: holding, entries, events };
-          expectWhole(timelineOf(known, nowMs, idleMs));
+          const snapshot: InvocationSnapshot = { invocation: anInvocation(name, change), held: holding, entries, events };
+          expectWhole(timelineOf(snapshot, nowMs, idleMs));
         },
       ),
       { numRuns: 1_000 },

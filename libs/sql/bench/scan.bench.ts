@@ -94,8 +94,8 @@ function aSource(): IntrospectionSource {
       stateOf: async () => new Map(),
       events: async () => [],
       invocationRow(_partition, id) {
-        const found = invocations.find(({ facts }) => facts.id === id);
-        return found === undefined ? undefined : encodeInvocation(found);
+        const match = invocations.find(({ facts }) => facts.id === id);
+        return match === undefined ? undefined : encodeInvocation(match);
       },
       async *invocationRows(_partition, group) {
         for (let at = 0; at < rows[group].length; at += PAGE_ROWS) yield rows[group].slice(at, at + PAGE_ROWS);

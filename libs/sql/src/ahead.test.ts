@@ -15,9 +15,9 @@ async function* range(name: string, pages: readonly string[], happened: string[]
 }
 
 async function all(pages: AsyncIterable<string>): Promise<string[]> {
-  const found: string[] = [];
-  for await (const page of pages) found.push(page);
-  return found;
+  const received: string[] = [];
+  for await (const page of pages) received.push(page);
+  return received;
 }
 
 test("pages come in their order, also those of empty ranges and of none", async () => {
@@ -48,12 +48,12 @@ test("whoever leaves early ends what was begun, and nothing else is begun", asyn
 test("a range that fails is told in its turn, after the pages before it", async () => {
   const happened: string[] = [];
   const pages = readAhead([range("a", ["1", "2"], happened), range("b", ["broken"], happened), range("c", [], happened)], 1);
-  const found: string[] = [];
+  const received: string[] = [];
   await expect(
     (async () => {
-      for await (const page of pages) found.push(page);
+      for await (const page of pages) received.push(page);
     })(),
   ).rejects.toThrow("b is broken");
-  expect(found).toEqual(["1", "2"]);
+  expect(received).toEqual(["1", "2"]);
   expect(new Set(happened)).toEqual(new Set(["begin a", "begin b", "begin c", "end a", "end b", "end c"]));
 });

@@ -4,7 +4,7 @@
  */
 import { invariant, utf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
-import type { Cell, ColumnType } from "./table.js";
+import type { SqlValue, ColumnType } from "./table.js";
 
 /** Rows for which a new buffer has room; it doubles from there. */
 const ROWS_MIN = 64;
@@ -46,7 +46,7 @@ export function newColumn(type: ColumnType, textBytesMax = Number.POSITIVE_INFIN
 }
 
 /** Values of one column, in the order of rows. */
-abstract class Column {
+abstract class ValueColumn {
   length = 0;
   hasNulls = false;
   /** One bit a row, set where there is no value; as long as the last NULL needs. */
@@ -55,7 +55,7 @@ abstract class Column {
   /** Memory held so far, roughly. */
   abstract get bytes(): number;
   /** Undefined is NULL. */
-  abstract push(cell: Cell): void;
+  abstract push(cell: SqlValue): void;
   /** Makes room for a value at `length`. */
   protected abstract skip(): void;
 
@@ -79,7 +79,7 @@ abstract class Column {
 }
 
 /** Texts as UTF-8, or bytes, one behind the other. */
-export class TextColumn extends Column {
+export class TextColumn extends ValueColumn {
   data: Uint8Array = new Uint8Array(TEXT_BYTES_MIN);
   /** Where the value of a row ends in `data`; it begins where that of the row before ends. */
   ends: Uint32Array = new Uint32Array(ROWS_MIN);
@@ -95,7 +95,7 @@ export class TextColumn extends Column {
     return this.#size + this.length * 4;
   }
 
-  push(cell: Cell): void {
+  push(cell: SqlValue): void {
     if (cell === undefined) return this.pushNull();
     if (typeof cell === "string") return this.pushText(cell);
     const bytes = cell as Uint8Array;
@@ -170,14 +170,14 @@ export class TextColumn extends Column {
 }
 
 /** 32-bit numbers, booleans as 0 and 1, milliseconds. */
-export class NumberColumn extends Column {
+export class NumberColumn extends ValueColumn {
   values: Float64Array = new Float64Array(ROWS_MIN);
 
   get bytes(): number {
     return this.length * 8;
   }
 
-  push(cell: Cell): void {
+  push(cell: SqlValue): void {
     if (cell === undefined) this.pushNull();
     else this.pushNumber(Number(cell));
   }
@@ -192,14 +192,14 @@ export class NumberColumn extends Column {
   }
 }
 
-export class BigColumn extends Column {
+export class BigColumn extends ValueColumn {
   values: BigUint64Array = new BigUint64Array(ROWS_MIN);
 
   get bytes(): number {
     return this.length * 8;
   }
 
-  push(cell: Cell): void {
+  push(cell: SqlValue): void {
     if (cell === undefined) return this.pushNull();
     this.skip();
     this.values[this.length++] = BigInt(cell as number | bigint);
@@ -211,7 +211,7 @@ export class BigColumn extends Column {
 }
 
 /** Lists are rare and short: they stay what they are. */
-export class ListColumn extends Column {
+export class ListColumn extends ValueColumn {
   readonly values: (readonly number[] | readonly string[] | undefined)[] = [];
   #items = 0;
 
@@ -219,7 +219,7 @@ export class ListColumn extends Column {
     return this.length * 16 + this.#items * 32;
   }
 
-  push(cell: Cell): void {
+  push(cell: SqlValue): void {
     if (cell === undefined) return this.pushNull();
     const list = cell as readonly number[] | readonly string[];
     this.values[this.length++] = list;

@@ -6,7 +6,7 @@
  *                                                           └── gather them ◀─┘ only those, and only rows that can matter
  */
 import type { Clock, Logger } from "@perdure/base";
-import type { Database } from "./duckdb/database.js";
+import type { SqlDatabase } from "./duckdb/database.js";
 import { encodeJson, JSON_CONTENT_TYPE } from "./encode/json.js";
 import type { ResultBatch, ResultRows } from "./encode/result.js";
 import { isEngineBroken, refusalOf, refused, TimedOut } from "./errors.js";
@@ -15,7 +15,7 @@ import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./op
 import type { SourcePort, SqlAnswer, SqlFormat } from "./ports.js";
 import { runStatement } from "./query/run.js";
 import { type CheckedStatement, checkStatement } from "./query/statement.js";
-import type { Table } from "./table.js";
+import type { SqlTable } from "./table.js";
 import { TABLES } from "./tables/index.js";
 import { Turns } from "./turns.js";
 
@@ -29,13 +29,13 @@ export interface SqlEnginePorts {
 export function createSqlEngine(
   { source, clock, logger }: SqlEnginePorts,
   options: Partial<SqlEngineOptions> = {},
-  tables: readonly Table[] = TABLES,
+  tables: readonly SqlTable[] = TABLES,
 ): SqlEngine {
   const bounds: SqlEngineOptions = { ...SQL_ENGINE_DEFAULTS, ...options };
   const turns = new Turns(bounds.runningQueriesMax, bounds.waitingQueriesMax);
   const running = new Set<Promise<unknown>>();
   const closing = new AbortController();
-  let database: Promise<Database> | undefined;
+  let database: Promise<SqlDatabase> | undefined;
 
   async function query(text: string, format: SqlFormat, callerSignal: AbortSignal): Promise<SqlAnswer> {
     const statement = checkStatement(text);
@@ -87,7 +87,7 @@ export function createSqlEngine(
     }
   }
 
-  function open(): Promise<Database> {
+  function open(): Promise<SqlDatabase> {
     database ??= load(tables, bounds).catch((cause: unknown) => {
       database = undefined;
       throw cause;
@@ -111,7 +111,7 @@ export function createSqlEngine(
 }
 
 /** The engine is a large native library, so it waits until somebody asks. */
-async function load(tables: readonly Table[], bounds: SqlEngineOptions): Promise<Database> {
+async function load(tables: readonly SqlTable[], bounds: SqlEngineOptions): Promise<SqlDatabase> {
   const { openDatabase } = await import("./duckdb/database.js");
   return openDatabase(tables, { sessions: bounds.runningQueriesMax, memoryBytesMax: bounds.engineMemoryBytesMax });
 }

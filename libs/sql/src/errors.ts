@@ -3,7 +3,7 @@ import { PerdureError } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
 import type { SqlAnswer } from "./ports.js";
 
-type Refusal = SqlAnswer & { readonly kind: "refused" };
+type SqlRefusal = SqlAnswer & { readonly kind: "refused" };
 
 /** A statement that was understood but must not run. */
 export class NotAQuery extends Error {
@@ -36,7 +36,7 @@ export class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-export function refused(reason: Refusal["reason"], message: string, retryAfterSeconds?: number): Refusal {
+export function refused(reason: SqlRefusal["reason"], message: string, retryAfterSeconds?: number): SqlRefusal {
   return { kind: "refused", reason, message, retryAfterSeconds };
 }
 
@@ -47,7 +47,7 @@ const CALLERS_ERRORS =
 const NO_MEMORY = /^Out of Memory Error: |"exception_type":"Out of Memory"|^Array buffer allocation failed$/;
 
 /** What a caller is told when this was thrown; `undefined` when it is our fault and its text not for callers. */
-export function refusalOf(cause: unknown): Refusal | undefined {
+export function refusalOf(cause: unknown): SqlRefusal | undefined {
   const message = messageOf(cause);
   if (
     cause instanceof NotAQuery ||

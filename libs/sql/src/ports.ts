@@ -78,24 +78,24 @@ export interface OpenSource extends IntrospectionSource, AsyncDisposable {}
  */
 export interface LiveRows {
   /** Invocations in the invokers' memory, or those of them with these ids. */
-  held(ids: readonly InvocationId[] | undefined): Rows<HeldInvocation>;
-  deployments(): Rows<DeploymentRow>;
+  held(ids: readonly InvocationId[] | undefined): RowSource<HeldInvocation>;
+  deployments(): RowSource<DeploymentRow>;
   /** Latest revisions. */
-  services(): Rows<ServiceRow>;
-  rules(): Rows<RuleRow>;
-  schedules(): Rows<ScheduleRow>;
+  services(): RowSource<ServiceRow>;
+  rules(): RowSource<RuleRow>;
+  schedules(): RowSource<ScheduleRow>;
   /** Processes that may lead partitions. */
-  nodes(): Rows<NodeRow>;
+  nodes(): RowSource<NodeRow>;
   /** All partitions, whether or not they have a leader. */
-  partitions(): Rows<PartitionRow>;
+  partitions(): RowSource<PartitionRow>;
   /** What flow control knows in these partitions, in all when undefined. */
-  queues(partitions: readonly number[] | undefined): Rows<QueueRow>;
-  queueEntries(partitions: readonly number[] | undefined): Rows<FlowEntryRow>;
-  limits(partitions: readonly number[] | undefined): Rows<FlowLimitRow>;
-  buckets(partitions: readonly number[] | undefined): Rows<FlowBucketRow>;
+  queues(partitions: readonly number[] | undefined): RowSource<QueueRow>;
+  queueEntries(partitions: readonly number[] | undefined): RowSource<FlowEntryRow>;
+  limits(partitions: readonly number[] | undefined): RowSource<FlowLimitRow>;
+  buckets(partitions: readonly number[] | undefined): RowSource<FlowBucketRow>;
 }
 
-export type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
+export type RowSource<Row> = Iterable<Row> | AsyncIterable<Row>;
 
 /** The reading half of a partition store. */
 export interface StoredRows {
@@ -291,6 +291,6 @@ export interface ScheduleRow {
 
 /** Workers and leaders of partitions: of a cluster, or of the one process. */
 export interface ClusterPort {
-  nodes(): Rows<NodeRow>;
-  partitions(): Rows<PartitionRow>;
+  nodes(): RowSource<NodeRow>;
+  partitions(): RowSource<PartitionRow>;
 }

@@ -13,7 +13,7 @@ import { columnsOf, type TableName } from "./schema.js";
 export type ColumnType = "text" | "u32" | "u64" | "bool" | "bytes" | "timestamp" | "duration" | "u32List" | "textList";
 
 /** Undefined is NULL. A `u64` may be given as a number while that is exact. */
-export type Cell = string | number | bigint | boolean | Uint8Array | readonly number[] | readonly string[] | undefined;
+export type SqlValue = string | number | bigint | boolean | Uint8Array | readonly number[] | readonly string[] | undefined;
 
 export interface ColumnHeader {
   readonly name: string;
@@ -26,12 +26,12 @@ export interface RowPage {
   /** Makes a row the current one. */
   go(row: number): void;
   /** Value of a column, given by its index, of the current row. */
-  read(column: number): Cell;
+  read(column: number): SqlValue;
   /** Adds that value to a buffer of the column's type; made only as far as the buffer needs it. */
   append(column: number, into: AnyColumn): void;
 }
 
-export interface Table {
+export interface SqlTable {
   readonly name: string;
   readonly columns: readonly ColumnHeader[];
   /**
@@ -42,7 +42,7 @@ export interface Table {
 }
 
 /** How columns read their values off a row, by name; columns without a reader are NULL. */
-export type Readers<Row> = { readonly [column: string]: (row: Row) => Cell };
+export type Readers<Row> = { readonly [column: string]: (row: Row) => SqlValue };
 
 export interface TableDefinition<Row> {
   readonly name: TableName;
@@ -51,7 +51,7 @@ export interface TableDefinition<Row> {
   rows(source: IntrospectionSource, hints: ScanHints): AsyncIterable<Row> | Iterable<Row>;
 }
 
-export function defineTable<Row>({ name, readers, rows }: TableDefinition<Row>): Table {
+export function defineTable<Row>({ name, readers, rows }: TableDefinition<Row>): SqlTable {
   const columns = columnsOf(name);
   const reads = readersByIndex(name, columns, readers);
   return {
@@ -77,19 +77,19 @@ export function readersByIndex<Row>(
   name: string,
   columns: readonly ColumnHeader[],
   readers: Readers<Row>,
-): readonly (((row: Row) => Cell) | undefined)[] {
+): readonly (((row: Row) => SqlValue) | undefined)[] {
   const reads = columns.map((column) => readers[column.name]);
-  const known = reads.filter((read) => read !== undefined).length;
-  invariant(known === Object.keys(readers).length, `every reader of ${name} belongs to a column`);
+  const readerCount = reads.filter((read) => read !== undefined).length;
+  invariant(readerCount === Object.keys(readers).length, `every reader of ${name} belongs to a column`);
   return reads;
 }
 
 class ObjectPage<Row> implements RowPage {
   readonly #rows: readonly Row[];
-  readonly #reads: readonly (((row: Row) => Cell) | undefined)[];
+  readonly #reads: readonly (((row: Row) => SqlValue) | undefined)[];
   #row = 0;
 
-  constructor(rows: readonly Row[], reads: readonly (((row: Row) => Cell) | undefined)[]) {
+  constructor(rows: readonly Row[], reads: readonly (((row: Row) => SqlValue) | undefined)[]) {
     this.#rows = rows;
     this.#reads = reads;
   }
@@ -102,7 +102,7 @@ class ObjectPage<Row> implements RowPage {
     this.#row = row;
   }
 
-  read(column: number): Cell {
+  read(column: number): SqlValue {
     return this.#reads[column]?.(this.#rows[this.#row] as Row);
   }
 

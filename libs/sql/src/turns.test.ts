@@ -7,9 +7,9 @@ describe("turns", () => {
   test("come in the order in which they were asked for", async () => {
     const turns = new Turns(1, 8);
     const begun: string[] = [];
-    const ask = (name: string, signal = never) => turns.begin(signal).then(() => begun.push(name));
-    await ask("a");
-    const waiting = [ask("b"), ask("c")];
+    const begin = (name: string, signal = never) => turns.begin(signal).then(() => begun.push(name));
+    await begin("a");
+    const waiting = [begin("b"), begin("c")];
     expect(begun).toEqual(["a"]);
     turns.end();
     await waiting[0];
@@ -17,7 +17,7 @@ describe("turns", () => {
     turns.end();
     await waiting[1];
     turns.end();
-    await ask("d");
+    await begin("d");
     expect(begun).toEqual(["a", "b", "c", "d"]);
   });
 

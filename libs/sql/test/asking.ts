@@ -4,7 +4,7 @@ import { tableFromIPC } from "apache-arrow";
 import { createSqlEngine } from "../src/engine.js";
 import type { SqlEngine, SqlEngineOptions } from "../src/options.js";
 import type { IntrospectionSource, SourcePort, SqlAnswer, SqlFormat } from "../src/ports.js";
-import type { Table } from "../src/table.js";
+import type { SqlTable } from "../src/table.js";
 import { type JsonRow, parseJson } from "./recorded.js";
 
 /** A source that nothing may read: for engines over tables of their own. */
@@ -13,7 +13,7 @@ export const NO_SOURCE = {} as IntrospectionSource;
 export function anEngine(
   source: IntrospectionSource,
   options: Partial<SqlEngineOptions> = {},
-  tables?: readonly Table[],
+  tables?: readonly SqlTable[],
 ): SqlEngine {
   return createSqlEngine({ source: always(source), clock: systemClock, logger: silentLogger }, options, tables);
 }
@@ -24,7 +24,7 @@ function always(source: IntrospectionSource): SourcePort {
 }
 
 /** The encoded answer. Throws `<reason>: <message>` when refused. */
-export async function ask(engine: SqlEngine, sql: string, format: SqlFormat): Promise<Uint8Array> {
+export async function request(engine: SqlEngine, sql: string, format: SqlFormat): Promise<Uint8Array> {
   const answer = await engine.query(sql, format, new AbortController().signal);
   if (answer.kind === "refused") throw new Error(`${answer.reason}: ${answer.message}`);
   const chunks: Uint8Array[] = [];
@@ -33,13 +33,13 @@ export async function ask(engine: SqlEngine, sql: string, format: SqlFormat): Pr
 }
 
 export async function rowsOf(engine: SqlEngine, sql: string): Promise<readonly JsonRow[]> {
-  const { rows } = parseJson(fromUtf8(await ask(engine, sql, "json"))) as { rows: readonly JsonRow[] };
+  const { rows } = parseJson(fromUtf8(await request(engine, sql, "json"))) as { rows: readonly JsonRow[] };
   return rows;
 }
 
 /** The Arrow stream as apache-arrow reads it. */
 export async function arrowOf(engine: SqlEngine, sql: string) {
-  return tableFromIPC(await ask(engine, sql, "arrow"));
+  return tableFromIPC(await request(engine, sql, "arrow"));
 }
 
 export async function refusalOf(engine: SqlEngine, sql: string): Promise<SqlAnswer & { kind: "refused" }> {

@@ -31,7 +31,7 @@ const holder = newInvocationId({ service: "Counter", key: "k", handler: "add" },
 
 const store = new KvPartitionStore(new MemoryKeyValue());
 /** Partitions whose flow was asked for. */
-const asked: number[] = [];
+const requestedPartitions: number[] = [];
 let engine: SqlEngine;
 let live: LiveRows;
 
@@ -54,11 +54,11 @@ beforeAll(async () => {
     registry: { deployments: () => [], services, effective: () => ({ public: true }), rules: () => RULES },
     flow: {
       flowRows(partition) {
-        asked.push(partition);
+        requestedPartitions.push(partition);
         return partition === home("s1") ? FLOW : NO_FLOW;
       },
       flowLimits(partition) {
-        asked.push(partition);
+        requestedPartitions.push(partition);
         return partition === home("s1") ? { limits: FLOW.limits, buckets: FLOW.buckets } : NO_FLOW;
       },
     },
@@ -68,7 +68,7 @@ beforeAll(async () => {
   engine = anEngine({ partitionCount: PARTITIONS, isOneMoment: true, store, live });
 });
 beforeEach(() => {
-  asked.length = 0;
+  requestedPartitions.length = 0;
 });
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
@@ -191,11 +191,11 @@ const FLOW: FlowRows = {
   buckets: [{ partitionKey, scope: "s1", l1: undefined, l2: undefined, rule: "s1", rate, available: 3.7 }],
 };
 
-const ask = (sql: string): Promise<readonly JsonRow[]> => rowsOf(engine, sql);
+const query = (sql: string): Promise<readonly JsonRow[]> => rowsOf(engine, sql);
 
 describe("sys_vqueue_meta", () => {
   test("shows a queue as the reference does", async () => {
-    const [row] = await ask(`select * from sys_vqueue_meta where id = '${idOf("t1/u1")}'`);
+    const [row] = await query(`select * from sys_vqueue_meta where id = '${idOf("t1/u1")}'`);
     expect(row).toEqual({
       partition_key: partitionKey,
       id: idOf("t1/u1"),
@@ -217,7 +217,7 @@ describe("sys_vqueue_meta", () => {
   });
 
   test("calls a queue inactive when everything in it sleeps", async () => {
-    expect(await ask("select limit_key, is_active from sys_vqueue_meta where not is_active")).toEqual([
+    expect(await query("select limit_key, is_active from sys_vqueue_meta where not is_active")).toEqual([
       { limit_key: "t6", is_active: false },
     ]);
   });
@@ -225,7 +225,7 @@ describe("sys_vqueue_meta", () => {
 
 describe("sys_scheduler", () => {
   test("says what the head of each queue waits for, and for how long it has", async () => {
-    const rows = await ask(
+    const rows = await query(
       "select m.limit_key, s.status, s.blocked_on, s.scheduled_at, s.concurrency_rules_block_duration as c, " +
         "s.throttling_rules_block_duration as t, s.lock_block_duration as l " +
         "from sys_scheduler s join sys_vqueue_meta m on m.id = s.id order by 1",
@@ -249,13 +249,13 @@ describe("sys_scheduler", () => {
   });
 
   test("explains in the words of the reference", async () => {
-    const [row] = await ask(`select blocked_on_json, head_entry_id from sys_scheduler where id = '${idOf("t1/u1")}'`);
+    const [row] = await query(`select blocked_on_json, head_entry_id from sys_scheduler where id = '${idOf("t1/u1")}'`);
     expect(row).toEqual({
       head_entry_id: waiting,
       blocked_on_json:
         '{"resource":"limit-key-concurrency","scope":"s1","limit_key":"t1/u1","blocked_level":"level1","blocked_rule":"s1/*"}',
     });
-    const [lock] = await ask(`select blocked_on_json from sys_scheduler where id = '${idOf("t3")}'`);
+    const [lock] = await query(`select blocked_on_json from sys_scheduler where id = '${idOf("t3")}'`);
     expect(lock).toEqual({ blocked_on_json: '{"resource":"lock","scope":"s1","lock_name":"Wf/w"}' });
   });
 });
@@ -263,7 +263,7 @@ describe("sys_scheduler", () => {
 describe("sys_vqueues", () => {
   test("shows who is in a queue, as the official command line asks", async () => {
     const sql = `SELECT entry_id, entry_kind, stage, status, has_lock, created_at, num_attempts, deployment FROM sys_vqueues WHERE id = '${idOf("t4")}' LIMIT 100`;
-    expect(await ask(sql)).toMatchObject([
+    expect(await query(sql)).toMatchObject([
       {
         entry_kind: "invocation",
         stage: "running",
@@ -272,10 +272,10 @@ describe("sys_vqueues", () => {
         deployment: "dp_14pRvKO3JzniV4tg6GOFKOl",
       },
     ]);
-    expect(await ask("select run_at, first_runnable_at from sys_vqueues where stage = 'running'")).toEqual([
+    expect(await query("select run_at, first_runnable_at from sys_vqueues where stage = 'running'")).toEqual([
       { first_runnable_at: "2026-11-21T07:32:12.186Z" },
     ]);
-    expect(await ask("select next_at, vqueue_id from sys_vqueue_entry_status where stage = 'inbox'")).toEqual([
+    expect(await query("select next_at, vqueue_id from sys_vqueue_entry_status where stage = 'inbox'")).toEqual([
       { next_at: "2026-11-21T07:32:12.181Z", vqueue_id: idOf("t1/u1") },
     ]);
   });
@@ -284,7 +284,7 @@ describe("sys_vqueues", () => {
 describe("limits", () => {
   test("sys_user_limits counts who runs at each level, and never less than none is available", async () => {
     expect(
-      await ask("select level, scope, l1, usage, concurrency_limit, available, rule_pattern, num_waiters from sys_user_limits"),
+      await query("select level, scope, l1, usage, concurrency_limit, available, rule_pattern, num_waiters from sys_user_limits"),
     ).toEqual([
       { level: "Scope", scope: "s1", usage: 1, rule_pattern: "s1", num_waiters: 0 },
       {
@@ -301,7 +301,7 @@ describe("limits", () => {
   });
 
   test("sys_rate_limits shows rates, weights and priorities, and the buckets in use", async () => {
-    expect(await ask("select * from sys_rate_limits order by pattern")).toEqual([
+    expect(await query("select * from sys_rate_limits order by pattern")).toEqual([
       { pattern: "s1", rate_limit: 100, rate_period: "PT60S", burst: 20, weight: 2, scope: "s1", available: 3 },
       { pattern: "s2", weight: 1, priority: 1 },
     ]);
@@ -317,13 +317,13 @@ describe("what a statement names", () => {
     ["a scope", "select id from sys_vqueue_meta where scope = 's1'"],
     ["a scope's limits", "select usage from sys_user_limits where scope = 's1'"],
   ])("%s is asked for in its partition alone", async (_what, sql) => {
-    expect((await ask(sql)).length).toBeGreaterThan(0);
-    expect(asked).toEqual([home("s1")]);
+    expect((await query(sql)).length).toBeGreaterThan(0);
+    expect(requestedPartitions).toEqual([home("s1")]);
   });
 
   test.each(["vq_1nope", "nonsense"])("%j, which is no id, is in none", async (id) => {
-    expect(await ask(`select id from sys_vqueue_meta where id = '${id}'`)).toEqual([]);
-    expect(asked).toEqual([]);
+    expect(await query(`select id from sys_vqueue_meta where id = '${id}'`)).toEqual([]);
+    expect(requestedPartitions).toEqual([]);
   });
 });
 
@@ -347,32 +347,32 @@ test("invocations of a scope are looked for in its partition alone", async () =>
 
 describe("keys in scopes", () => {
   test("locks name the object and its holder; one that nobody holds is not shown", async () => {
-    expect(await ask("select * from sys_locks")).toEqual([
+    expect(await query("select * from sys_locks")).toEqual([
       { partition_key: hashString("k"), lock_name: "Counter/k", acquired_by: holder },
     ]);
   });
 
   test.each(["state", "sys_promise"])("%s tells the scope from the service", async (table) => {
     const sql = `select partition_key, scope, service_name, service_key from ${table} where service_name = 'Wf' and service_key = 'w' order by scope`;
-    expect(await ask(sql)).toEqual([
+    expect(await query(sql)).toEqual([
       { partition_key: partitionKey, scope: "s1", service_name: "Wf", service_key: "w" },
       { partition_key: hashString("w"), service_name: "Wf", service_key: "w" },
     ]);
-    expect(await ask(`select service_key from ${table} where scope = 's1'`)).toEqual([{ service_key: "w" }]);
+    expect(await query(`select service_key from ${table} where scope = 's1'`)).toEqual([{ service_key: "w" }]);
   });
 
   test("a key in a scope is looked up", async () => {
     const sql = "select value_utf8 from state where service_name = 'Wf' and service_key = 'w' and scope = 's1'";
-    expect(await ask(sql)).toEqual([{ value_utf8: "1" }]);
+    expect(await query(sql)).toEqual([{ value_utf8: "1" }]);
     const object = "select value_utf8 from state where service_name = 'Counter' and service_key = 'k'";
-    expect(await ask(object)).toEqual([{ value_utf8: "3" }]);
+    expect(await query(object)).toEqual([{ value_utf8: "3" }]);
   });
 });
 
 test("our columns are those of the recording, and no more", async () => {
   const { types } = readTestData("vqueue-columns.json") as { types: Record<string, string[]> };
   for (const [table, columns] of Object.entries(types)) {
-    const rows = await ask(
+    const rows = await query(
       `select column_name from information_schema.columns where table_name = '${table}' order by ordinal_position`,
     );
     expect([table, rows.map((row) => row["column_name"])]).toEqual([table, columns]);

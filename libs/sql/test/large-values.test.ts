@@ -4,7 +4,7 @@ import { fromUtf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "../src/limits.js";
 import type { SqlEngine } from "../src/options.js";
 import { defineTable } from "../src/table.js";
-import { anEngine, arrowOf, ask, NO_SOURCE, refusalOf, rowsOf } from "./asking.js";
+import { anEngine, arrowOf, request, NO_SOURCE, refusalOf, rowsOf } from "./asking.js";
 
 const MIB = 1024 * 1024;
 const engines: SqlEngine[] = [];
@@ -41,7 +41,7 @@ function stateOf(sizes: readonly number[], byte = 0xe2): SqlEngine {
 describe("a value as large as one may be", () => {
   test("is whole in JSON and Arrow", async () => {
     const engine = stateOf([CELL_BYTES_MAX]);
-    const json = await ask(engine, "select value from state", "json");
+    const json = await request(engine, "select value from state", "json");
     expect(json.length).toBe(CELL_BYTES_MAX * 2 + '{"rows":[{"value":""}]}'.length);
     expect(Buffer.from(json).indexOf("e2".repeat(1000))).toBe(19);
     const [row] = (await arrowOf(engine, "select value from state")).toArray();
@@ -100,6 +100,6 @@ describe("several large values", () => {
       reason: "invalid",
       message: expect.stringMatching(/^the query reads too much of state/),
     });
-    expect(fromUtf8(await ask(stateOf(many), "select 1 as one", "json"))).toBe('{"rows":[{"one":1}]}');
+    expect(fromUtf8(await request(stateOf(many), "select 1 as one", "json"))).toBe('{"rows":[{"one":1}]}');
   });
 });

@@ -1,7 +1,7 @@
 /** What clients of the reference see besides rows: names of columns, types of relations, errors in place of half an answer. */
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { TABLE_NAMES } from "../src/schema.js";
-import { anEngine, arrowOf, ask, NO_SOURCE, refusalOf, rowsOf } from "./asking.js";
+import { anEngine, arrowOf, request, NO_SOURCE, refusalOf, rowsOf } from "./asking.js";
 import { readTestData, recordedTable } from "./recorded.js";
 
 const engine = anEngine(NO_SOURCE, {}, TABLE_NAMES.map(recordedTable));
@@ -154,7 +154,7 @@ describe("numbers too large", () => {
   test("are refused before anything is answered, in both encodings", async () => {
     const sql = "select sum(x) as s from (values (9223372036854775807), (1)) t(x)";
     for (const format of ["json", "arrow"] as const) {
-      await expect(ask(engine, sql, format)).rejects.toThrow("invalid: 9223372036854775808 does not fit in 64 bits");
+      await expect(request(engine, sql, format)).rejects.toThrow("invalid: 9223372036854775808 does not fit in 64 bits");
     }
   });
 

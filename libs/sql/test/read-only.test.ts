@@ -235,9 +235,9 @@ describe("bounds", () => {
   test("beyond the waiting room callers are asked to come back", async () => {
     const narrow = anEngine(NO_SOURCE, { runningQueriesMax: 1, waitingQueriesMax: 1 }, TABLE_NAMES.map(recordedTable));
     const caller = new AbortController();
-    const ask = () => narrow.query("select count(*) from range(100000000000) a", "json", caller.signal);
-    const kept = [ask(), ask()];
-    expect(await ask()).toMatchObject({ kind: "refused", reason: "busy", retryAfterSeconds: 1 });
+    const request = () => narrow.query("select count(*) from range(100000000000) a", "json", caller.signal);
+    const kept = [request(), request()];
+    expect(await request()).toMatchObject({ kind: "refused", reason: "busy", retryAfterSeconds: 1 });
     caller.abort();
     for (const answer of await Promise.all(kept)) expect(answer).toMatchObject({ reason: "unavailable" });
     expect(await rowsOf(narrow, "select 1 as one")).toEqual([{ one: 1 }]);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fromHex } from "@perdure/base";
 import { columnsOf, type TableName } from "../src/schema.js";
-import { type Cell, type ColumnType, defineTable, type Table } from "../src/table.js";
+import { type SqlValue, type ColumnType, defineTable, type SqlTable } from "../src/table.js";
 
 /** A value as JSON has it; integers a double cannot hold are bigint. */
 export type JsonValue = string | number | bigint | boolean | null | readonly JsonValue[] | JsonRow;
@@ -44,7 +44,7 @@ export function readTestData(name: string): unknown {
 export const recording = readTestData("recorded.json") as Recording;
 
 /** The table with its recorded rows. */
-export function recordedTable(name: TableName): Table {
+export function recordedTable(name: TableName): SqlTable {
   const columns = columnsOf(name);
   const readers = Object.fromEntries(
     columns.map((column) => [column.name, (row: JsonRow) => cellOf(column.type, row[column.name])]),
@@ -52,7 +52,7 @@ export function recordedTable(name: TableName): Table {
   return defineTable<JsonRow>({ name, readers, rows: () => recording.tables[name] ?? [] });
 }
 
-function cellOf(type: ColumnType, value: JsonValue | undefined): Cell {
+function cellOf(type: ColumnType, value: JsonValue | undefined): SqlValue {
   if (value === undefined || value === null) return undefined;
   switch (type) {
     case "timestamp":
@@ -62,6 +62,6 @@ function cellOf(type: ColumnType, value: JsonValue | undefined): Cell {
     case "bytes":
       return fromHex(value as string);
     default:
-      return value as Cell;
+      return value as SqlValue;
   }
 }

@@ -22,12 +22,12 @@ beforeEach(() => {
   world.source.counts.scans.length = 0;
 });
 
-const ask = (sql: string): Promise<readonly JsonRow[]> => rowsOf(engine, sql);
+const query = (sql: string): Promise<readonly JsonRow[]> => rowsOf(engine, sql);
 const idsOf = (rows: readonly JsonRow[]) => rows.map((row) => row["id"]).sort();
 
 describe("sys_invocation", () => {
   test("shows the status people know, derived from what is stored and what the invoker holds", async () => {
-    const rows = await ask("select id, status from sys_invocation");
+    const rows = await query("select id, status from sys_invocation");
     const status = new Map(rows.map((row) => [row["id"], row["status"]]));
     const byRole = Object.fromEntries(Object.entries(world.ids).map(([role, id]) => [role, status.get(id)]));
     expect(byRole).toEqual({
@@ -46,7 +46,7 @@ describe("sys_invocation", () => {
   });
 
   test("joins what the invoker knows of a failing invocation", async () => {
-    expect(await ask(`select * from sys_invocation where id = '${world.ids.retrying}'`)).toEqual([
+    expect(await query(`select * from sys_invocation where id = '${world.ids.retrying}'`)).toEqual([
       {
         id: world.ids.retrying,
         target: "Greeter/retry",
@@ -81,7 +81,7 @@ describe("sys_invocation", () => {
   });
 
   test("shows who waits for a slot, and since when", async () => {
-    expect(await ask("select id, service, is_continuation, queued_at, retry_count from sys_slot_wait")).toEqual([
+    expect(await query("select id, service, is_continuation, queued_at, retry_count from sys_slot_wait")).toEqual([
       {
         id: world.ids.retrying,
         service: "Greeter",
@@ -93,13 +93,13 @@ describe("sys_invocation", () => {
   });
 
   test("reads one row for a look-up by id", async () => {
-    const rows = await ask(`SELECT id FROM sys_invocation inv WHERE inv.id = '${world.ids.done}'  LIMIT 1`);
+    const rows = await query(`SELECT id FROM sys_invocation inv WHERE inv.id = '${world.ids.done}'  LIMIT 1`);
     expect(idsOf(rows)).toEqual([world.ids.done]);
     expect(world.source.counts).toEqual({ pointReads: 1, rows: 0, scans: [] });
   });
 
   test("reads two rows for two ids, also in a join and with further predicates", async () => {
-    const rows = await ask(
+    const rows = await query(
       `SELECT inv.id, dp.id IS NOT NULL as pinned_deployment_exists FROM sys_invocation inv
        LEFT JOIN sys_deployment dp ON dp.id = inv.pinned_deployment_id
        WHERE status != 'completed' AND inv.id in ('${world.ids.done}','${world.ids.paused}') ORDER BY inv.created_at DESC, inv.id`,
@@ -121,13 +121,13 @@ describe("sys_invocation", () => {
       ["the key stands in WHERE", "sys_invocation i, sys_journal j WHERE i.id = j.id AND j.id IN ('$id')"],
     ])("%s", async (_what, from) => {
       const sql = `SELECT count(*) AS n FROM ${from.replace("$id", world.ids.done)}`;
-      expect((await ask(sql))[0]?.["n"]).toBeGreaterThan(0);
+      expect((await query(sql))[0]?.["n"]).toBeGreaterThan(0);
       expect(world.source.counts).toEqual(both);
     });
 
     test("a conjunct of ON itself", async () => {
       const on = `j.id = '${world.ids.done}' AND j.index = 0`;
-      const rows = await ask(
+      const rows = await query(
         `SELECT i.id, j.index FROM sys_service i LEFT JOIN sys_journal j ON ${on}`.replace("i.id", "i.name"),
       );
       expect(rows.length).toBeGreaterThan(0);
@@ -136,8 +136,8 @@ describe("sys_invocation", () => {
 
     test("but not of a side that the join preserves", async () => {
       const on = `i.id = j.id AND i.id = '${world.ids.done}'`;
-      const [row] = await ask(`SELECT count(DISTINCT i.id) AS n FROM sys_invocation i LEFT JOIN sys_journal j ON ${on}`);
-      const [all] = await ask("SELECT count(*) AS n FROM sys_invocation");
+      const [row] = await query(`SELECT count(DISTINCT i.id) AS n FROM sys_invocation i LEFT JOIN sys_journal j ON ${on}`);
+      const [all] = await query("SELECT count(*) AS n FROM sys_invocation");
       expect(row).toEqual(all);
     });
   });
@@ -166,13 +166,13 @@ describe("sys_invocation", () => {
         `(SELECT j.id FROM sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE ${OF_STEPS} UNION ALL SELECT NULL)`,
       ],
     ])("%s", async (_what, from) => {
-      const [row] = await ask(`SELECT count(*) AS n FROM ${from}`);
+      const [row] = await query(`SELECT count(*) AS n FROM ${from}`);
       expect(row?.["n"]).toBeGreaterThan(10);
       expect(world.source.counts.scans.filter((scan) => scan === "journal")).toEqual(["journal"]);
     });
 
     test("the other table is the one with the IN", async () => {
-      const rows = await ask(
+      const rows = await query(
         "SELECT target FROM sys_invocation WHERE target LIKE '%/steps' AND id IN (SELECT id FROM sys_journal WHERE entry_type = 'Command: Sleep')",
       );
       expect(rows).toEqual([{ target: "Greeter/steps" }]);
@@ -180,7 +180,7 @@ describe("sys_invocation", () => {
     });
 
     test("none when no invocation is meant", async () => {
-      const [row] = await ask(
+      const [row] = await query(
         "SELECT count(*) AS n FROM sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE target LIKE 'x%')",
       );
       expect(row).toEqual({ n: 0 });
@@ -196,7 +196,7 @@ describe("sys_invocation", () => {
         `sys_journal j WHERE j.id IN (WITH sys_invocation AS (SELECT id FROM sys_promise) SELECT id FROM sys_invocation) OR true`,
       ],
     ])("but of all where they matter: %s", async (_what, from) => {
-      const [row] = await ask(`SELECT count(*) AS n FROM ${from}`);
+      const [row] = await query(`SELECT count(*) AS n FROM ${from}`);
       expect(row?.["n"]).toBeGreaterThan(5);
       expect(world.source.counts.scans.filter((scan) => scan === "journal").length).toBeGreaterThan(5);
     });
@@ -212,22 +212,22 @@ describe("sys_invocation", () => {
         "sys_invocation i LEFT JOIN sys_journal j ON i.id = j.id AND j.index = 1 WHERE j.id IS NULL",
         "sys_journal j WHERE j.id IN (SELECT i.id FROM sys_invocation i WHERE i.journal_size > j.index)",
       ]) {
-        const [narrowed] = await ask(`SELECT count(*) AS n FROM ${from}`);
+        const [narrowed] = await query(`SELECT count(*) AS n FROM ${from}`);
         expect([from, narrowed]).toEqual([
           from,
-          (await ask(`SELECT count(*) AS n FROM ${from.replace("WHERE", `WHERE (`)}) ${twice}`))[0],
+          (await query(`SELECT count(*) AS n FROM ${from.replace("WHERE", `WHERE (`)}) ${twice}`))[0],
         ]);
       }
     });
   });
 
   test("answers nothing for a malformed id", async () => {
-    expect(await ask("select * from sys_invocation where id = 'inv_bad'")).toEqual([]);
+    expect(await query("select * from sys_invocation where id = 'inv_bad'")).toEqual([]);
     expect(world.source.counts).toEqual({ pointReads: 0, rows: 0, scans: [] });
   });
 
   test("leaves completed invocations unread where the statement does not want them", async () => {
-    const rows = await ask(
+    const rows = await query(
       "SELECT id FROM sys_invocation inv WHERE status != 'completed' ORDER BY inv.created_at DESC, inv.id LIMIT 100",
     );
     expect(rows.length).toBe(7);
@@ -235,28 +235,28 @@ describe("sys_invocation", () => {
   });
 
   test("leaves unfinished invocations unread where only completed ones are wanted", async () => {
-    const rows = await ask("SELECT id FROM sys_invocation inv WHERE status = 'completed' AND inv.completion_result = 'failure'");
+    const rows = await query("SELECT id FROM sys_invocation inv WHERE status = 'completed' AND inv.completion_result = 'failure'");
     expect(idsOf(rows)).toEqual([world.ids.failed]);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("completed"));
   });
 
   test("stops reading at a LIMIT that nothing stands in the way of", async () => {
     expect(
-      await ask("SELECT COUNT(1) AS n FROM (SELECT * FROM sys_invocation inv LIMIT 2) WHERE inv.status IS NOT NULL"),
+      await query("SELECT COUNT(1) AS n FROM (SELECT * FROM sys_invocation inv LIMIT 2) WHERE inv.status IS NOT NULL"),
     ).toEqual([{ n: 2 }]);
     expect(world.source.counts.scans.length).toBeLessThan(2 * PARTITIONS);
-    expect((await ask("select id from sys_invocation where target_service_name = 'Greeter' limit 1 offset 1")).length).toBe(1);
+    expect((await query("select id from sys_invocation where target_service_name = 'Greeter' limit 1 offset 1")).length).toBe(1);
   });
 
   test("reads one partition for a partition key, whose 64 bits count to the last", async () => {
     const key = partitionKeyOf(world.ids.done);
-    expect(idsOf(await ask(`select id from sys_invocation_status where partition_key = ${key}`))).toEqual([world.ids.done]);
+    expect(idsOf(await query(`select id from sys_invocation_status where partition_key = ${key}`))).toEqual([world.ids.done]);
     expect(world.source.counts.scans).toEqual(["unfinished", "completed"]);
-    expect(await ask(`select id from sys_invocation_status where partition_key = ${key ^ 1n}`)).toEqual([]);
+    expect(await query(`select id from sys_invocation_status where partition_key = ${key ^ 1n}`)).toEqual([]);
   });
 
   test("narrows by deployment and leaves completed rows unread, as draining asks", async () => {
-    const [row] = await ask(
+    const [row] = await query(
       "SELECT COUNT(1) AS inv_count FROM sys_invocation_status WHERE pinned_deployment_id = 'dp_14pRvKO3JzniV4tg6GOFKOl' AND status != 'completed'",
     );
     expect(Number(row?.["inv_count"])).toBeGreaterThan(3);
@@ -264,26 +264,26 @@ describe("sys_invocation", () => {
   });
 
   test.each(["desc", "asc"])("shows the first rows by time as the engine would (%s), aliases and ties included", async (way) => {
-    const all = await ask(`select id, modified_at from sys_invocation order by modified_at ${way}, id`);
-    expect(await ask(`select id, modified_at from sys_invocation order by modified_at ${way}, id limit 3 offset 1`)).toEqual(
+    const all = await query(`select id, modified_at from sys_invocation order by modified_at ${way}, id`);
+    expect(await query(`select id, modified_at from sys_invocation order by modified_at ${way}, id limit 3 offset 1`)).toEqual(
       all.slice(1, 4),
     );
-    expect(await ask(`select id as created_at from sys_invocation order by created_at ${way} limit 2`)).toEqual(
-      (await ask(`select id as created_at from sys_invocation order by 1 ${way}`)).slice(0, 2),
+    expect(await query(`select id as created_at from sys_invocation order by created_at ${way} limit 2`)).toEqual(
+      (await query(`select id as created_at from sys_invocation order by 1 ${way}`)).slice(0, 2),
     );
-    expect((await ask(`select id from sys_invocation order by completed_at ${way}, id limit 2`)).length).toBe(2);
+    expect((await query(`select id from sys_invocation order by completed_at ${way}, id limit 2`)).length).toBe(2);
   });
 
   test("reads everything where a predicate does not decide alone", async () => {
-    expect((await ask(`select id from sys_invocation where id = '${world.ids.done}' or status = 'paused'`)).length).toBe(2);
-    expect((await ask(`select id from sys_invocation where not (id = '${world.ids.done}')`)).length).toBe(10);
-    expect((await ask(`select a.id from sys_invocation a, sys_invocation b where a.id = '${world.ids.done}'`)).length).toBe(11);
-    expect((await ask(`select count(*) as n from sys_invocation limit 1`))[0]).toEqual({ n: 11 });
+    expect((await query(`select id from sys_invocation where id = '${world.ids.done}' or status = 'paused'`)).length).toBe(2);
+    expect((await query(`select id from sys_invocation where not (id = '${world.ids.done}')`)).length).toBe(10);
+    expect((await query(`select a.id from sys_invocation a, sys_invocation b where a.id = '${world.ids.done}'`)).length).toBe(11);
+    expect((await query(`select count(*) as n from sys_invocation limit 1`))[0]).toEqual({ n: 11 });
     expect(
-      (await ask(`select id from sys_invocation where id = '${world.ids.done}' union all select id from sys_invocation`)).length,
+      (await query(`select id from sys_invocation where id = '${world.ids.done}' union all select id from sys_invocation`)).length,
     ).toBe(12);
-    expect((await ask("select distinct target_service_name from sys_invocation limit 3")).length).toBe(3);
-    expect((await ask("select s.name, i.id from sys_service s left join sys_invocation i on i.id = 'x' order by 1")).length).toBe(
+    expect((await query("select distinct target_service_name from sys_invocation limit 3")).length).toBe(3);
+    expect((await query("select s.name, i.id from sys_service s left join sys_invocation i on i.id = 'x' order by 1")).length).toBe(
       3,
     );
   });
@@ -292,15 +292,15 @@ describe("sys_invocation", () => {
 describe("sys_invocation_status", () => {
   test("shows the stored status and the partition key", async () => {
     expect(
-      await ask(`select partition_key, status, journal_size from sys_invocation_status where id = '${world.ids.inboxed}'`),
+      await query(`select partition_key, status, journal_size from sys_invocation_status where id = '${world.ids.inboxed}'`),
     ).toEqual([{ partition_key: exact(partitionKeyOf(world.ids.inboxed)), status: "inboxed" }]);
-    expect((await ask("select id from sys_invocation_status where status in ('invoked', 'suspended')")).length).toBe(4);
+    expect((await query("select id from sys_invocation_status where status in ('invoked', 'suspended')")).length).toBe(4);
   });
 
   test("shows what a suspended invocation waits for", async () => {
     const columns =
       "suspended_waiting_for_completions as c, suspended_waiting_for_signals as s, suspended_waiting_future_json as f";
-    expect(await ask(`select ${columns} from sys_invocation_status where status = 'suspended'`)).toEqual([
+    expect(await query(`select ${columns} from sys_invocation_status where status = 'suspended'`)).toEqual([
       { c: [1], s: [1], f: '{"Unknown":[{"Single":{"CompletionId":1}},{"Single":{"SignalIndex":1}}]}' },
     ]);
   });
@@ -309,7 +309,7 @@ describe("sys_invocation_status", () => {
     const columns =
       "completion_result, completion_failure, invoked_by, invoked_by_id, invoked_by_target, invoked_by_service_name";
     expect(
-      await ask(
+      await query(
         `select ${columns} from sys_invocation_status where id in ('${world.ids.failed}', '${world.ids.child}') order by 1`,
       ),
     ).toEqual([
@@ -326,17 +326,17 @@ describe("sys_invocation_status", () => {
 });
 
 test("sys_invocation_state shows what the invoker holds, also by id", async () => {
-  expect(await ask("select id, in_flight, retry_count from sys_invocation_state order by retry_count")).toEqual([
+  expect(await query("select id, in_flight, retry_count from sys_invocation_state order by retry_count")).toEqual([
     { id: world.ids.running, in_flight: true, retry_count: 1 },
     { id: world.ids.retrying, in_flight: false, retry_count: 3 },
   ]);
-  expect((await ask(`select id from sys_invocation_state where id = '${world.ids.running}'`)).length).toBe(1);
-  expect(await ask(`select id from sys_invocation_state where id = '${world.ids.done}'`)).toEqual([]);
+  expect((await query(`select id from sys_invocation_state where id = '${world.ids.running}'`)).length).toBe(1);
+  expect(await query(`select id from sys_invocation_state where id = '${world.ids.done}'`)).toEqual([]);
 });
 
 describe("sys_journal", () => {
   test("shows each entry with the texts that the CLI parses", async () => {
-    const rows = await ask(
+    const rows = await query(
       `select index, entry_type, name, version, entry_json, entry_lite_json from sys_journal where id = '${world.ids.done}' order by index`,
     );
     const { child } = world.ids;
@@ -410,13 +410,13 @@ describe("sys_journal", () => {
   });
 
   test("reads no journal for what stands elsewhere, and one for an id", async () => {
-    await ask(`select id from sys_journal where id = '${world.ids.done}' and index = 0`);
+    await query(`select id from sys_journal where id = '${world.ids.done}' and index = 0`);
     expect(world.source.counts).toEqual({ pointReads: 1, rows: 0, scans: ["journal"] });
   });
 
   test("gives raw bytes and their length", async () => {
     expect(
-      await ask(
+      await query(
         `select index, raw, raw_length, version, appended_at from sys_journal where id = '${world.ids.done}' and index = 4`,
       ),
     ).toEqual([{ index: 4, raw: "08022200", raw_length: 4, version: 2, appended_at: "2026-11-21T07:25:50.242Z" }]);
@@ -424,7 +424,7 @@ describe("sys_journal", () => {
 });
 
 test("sys_journal_events shows failures and pauses", async () => {
-  const rows = await ask(
+  const rows = await query(
     "select id, after_journal_entry_index, appended_at, event_type, event_json from sys_journal_events order by appended_at",
   );
   const failure =
@@ -450,7 +450,7 @@ test("sys_journal_events shows failures and pauses", async () => {
 describe("keyed tables", () => {
   test("state is found by service and key without a scan", async () => {
     expect(
-      await ask(
+      await query(
         "select key, value, value_utf8, key_length, value_length from state where service_name = 'Counter' and service_key = 'k1' order by key ;",
       ),
     ).toEqual([
@@ -461,29 +461,29 @@ describe("keyed tables", () => {
   });
 
   test("state of a service is scanned, of a key only looked up", async () => {
-    expect((await ask("select * from state where service_name = 'Counter'")).length).toBe(3);
+    expect((await query("select * from state where service_name = 'Counter'")).length).toBe(3);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("state"));
     world.source.counts.scans.length = 0;
-    expect((await ask("select * from state where service_key = 'w1' and service_name = 'Counter'")).length).toBe(0);
+    expect((await query("select * from state where service_key = 'w1' and service_name = 'Counter'")).length).toBe(0);
     expect(world.source.counts.scans).toEqual(["stateOf"]);
     world.source.counts.scans.length = 0;
     // Whoever names neither service nor scope may mean a workflow in any scope, wherever that lives.
-    expect((await ask("select * from state where service_key = 'w1'")).length).toBe(1);
+    expect((await query("select * from state where service_key = 'w1'")).length).toBe(1);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("state"));
   });
 
   test("locks and inboxes show holders and who waits", async () => {
-    expect(await ask("select service_name, service_key, invocation_id from sys_keyed_service_status")).toEqual([
+    expect(await query("select service_name, service_key, invocation_id from sys_keyed_service_status")).toEqual([
       { service_name: "Counter", service_key: "k1", invocation_id: world.ids.running },
     ]);
     expect(
-      await ask("select service_name, service_key, id, sequence_number from sys_inbox where service_name in ('Counter', 'Wf')"),
+      await query("select service_name, service_key, id, sequence_number from sys_inbox where service_name in ('Counter', 'Wf')"),
     ).toEqual([{ service_name: "Counter", service_key: "k1", id: world.ids.inboxed, sequence_number: 0 }]);
   });
 
   test("promises show how they ended", async () => {
     expect(
-      await ask(
+      await query(
         "select key, completed, completion_success_value, completion_success_value_utf8, completion_failure from sys_promise order by key",
       ),
     ).toEqual([
@@ -494,7 +494,7 @@ describe("keyed tables", () => {
   });
 
   test("all of them carry the partition key of their object", async () => {
-    const rows = await ask(
+    const rows = await query(
       "select partition_key from state where service_key = 'k1' union select partition_key from sys_inbox union select partition_key from sys_keyed_service_status",
     );
     expect(rows).toEqual([{ partition_key: exact(partitionKeyOf(world.ids.running)) }]);
@@ -502,7 +502,7 @@ describe("keyed tables", () => {
 });
 
 test("what the registry knows is shown", async () => {
-  expect(await ask("select * from sys_deployment")).toEqual([
+  expect(await query("select * from sys_deployment")).toEqual([
     {
       id: "dp_14pRvKO3JzniV4tg6GOFKOl",
       ty: "http",
@@ -513,17 +513,17 @@ test("what the registry knows is shown", async () => {
       services: ["Greeter", "Counter", "Wf"],
     },
   ]);
-  expect(await ask("select * from sys_service where name = 'Wf'")).toEqual([
+  expect(await query("select * from sys_service where name = 'Wf'")).toEqual([
     { name: "Wf", revision: 2, public: false, ty: "workflow", deployment_id: "dp_14pRvKO3JzniV4tg6GOFKOl" },
   ]);
-  expect(await ask("select * from sys_rules")).toEqual([
+  expect(await query("select * from sys_rules")).toEqual([
     { pattern: "s1/*", concurrency: 5, disabled: false, version: 1, last_modified: "2026-11-21T07:25:50.242Z" },
   ]);
 });
 
 test("tables of flow control are empty where nothing flows", async () => {
   for (const table of ["sys_vqueues", "sys_vqueue_meta", "sys_vqueue_entry_status", "sys_scheduler", "sys_user_limits"]) {
-    expect(await ask(`select * from ${table}`)).toEqual([]);
+    expect(await query(`select * from ${table}`)).toEqual([]);
   }
 });
 

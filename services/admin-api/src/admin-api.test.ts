@@ -30,13 +30,13 @@ afterEach(async () => {
 
 describe("from registration to removal", () => {
   test("a registered deployment is listed, shown with its services, and removed", async () => {
-    const created = await server.ask("POST", "/deployments", { uri: endpoint.uri });
+    const created = await server.send("POST", "/deployments", { uri: endpoint.uri });
     expect(created.status).toBe(201);
     const { id, services } = created.json<{ id: string; services: { name: string; revision: number }[] }>();
     expect(created.headers["location"]).toBe(`deployments/${id}`);
     expect(services).toMatchObject([{ name: "Greeter", ty: "Service", revision: 1, deployment_id: id, public: true }]);
 
-    const listed = (await server.ask("GET", "/deployments")).json();
+    const listed = (await server.send("GET", "/deployments")).json();
     expect(listed).toMatchObject({
       deployments: [
         {
@@ -48,16 +48,16 @@ describe("from registration to removal", () => {
         },
       ],
     });
-    expect((await server.ask("GET", `/v4/deployments/${id}`)).json()).toMatchObject({ id, sdk_version: "test-sdk/1.0" });
-    expect((await server.ask("GET", "/services")).json()).toMatchObject({ services: [{ name: "Greeter" }] });
-    expect((await server.ask("DELETE", `/deployments/${id}`)).status).toBe(202);
-    expect((await server.ask("GET", `/deployments/${id}`)).status).toBe(404);
+    expect((await server.send("GET", `/v4/deployments/${id}`)).json()).toMatchObject({ id, sdk_version: "test-sdk/1.0" });
+    expect((await server.send("GET", "/services")).json()).toMatchObject({ services: [{ name: "Greeter" }] });
+    expect((await server.send("DELETE", `/deployments/${id}`)).status).toBe(202);
+    expect((await server.send("GET", `/deployments/${id}`)).status).toBe(404);
   });
 });
 
 describe("verbs", () => {
   test("an unknown invocation is 404 with its id in the message", async () => {
-    const answer = await server.ask("PATCH", `/invocations/${GHOST}/cancel`);
+    const answer = await server.send("PATCH", `/invocations/${GHOST}/cancel`);
     expect(answer.status).toBe(404);
     expect(answer.json()).toEqual({ message: `The requested invocation '${GHOST}' does not exist`, restate_code: null });
     expect(partitions.commands).toEqual([{ kind: "cancel", id: GHOST }]);
@@ -65,7 +65,7 @@ describe("verbs", () => {
 
   test("restart-as-new answers the id of the copy, which shares the partition", async () => {
     partitions.answers.set(GHOST, { kind: "done" });
-    const answer = await server.ask("PATCH", `/v3/invocations/${GHOST}/restart-as-new`);
+    const answer = await server.send("PATCH", `/v3/invocations/${GHOST}/restart-as-new`);
     expect(answer.status).toBe(200);
     const { new_invocation_id } = answer.json<{ new_invocation_id: string }>();
     expect(new_invocation_id.slice(0, 16)).toBe(GHOST.slice(0, 16));

@@ -2,7 +2,7 @@
 
 import { consoleRoutes, withConsole } from "./console/serve.js";
 import { json } from "./http/answer.js";
-import { type Route, routerOf } from "./http/route.js";
+import { type ApiRoute, routerOf } from "./http/route.js";
 import { type RequestListener, serve } from "./http/server.js";
 import { adminMeasure, measuredSql } from "./metrics.js";
 import { adminDocument } from "./openapi/admin-document.js";
@@ -38,8 +38,8 @@ export function createAdminApi(ports: AdminPorts, options: AdminOptions): Reques
 }
 
 /** Everything served, the document about it included. */
-export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Route[] {
-  const routes: readonly Route[] = [
+export function routesOf(ports: AdminPorts, options: AdminOptions): readonly ApiRoute[] {
+  const routes: readonly ApiRoute[] = [
     ...metaRoutes(ports, options),
     ...consoleRoutes(),
     ...deploymentRoutes(ports.registry),
@@ -63,7 +63,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Rou
   return [...routes, documentRoute(routes)];
 }
 
-function documentRoute(routes: readonly Route[]): Route {
+function documentRoute(routes: readonly ApiRoute[]): ApiRoute {
   return {
     path: "/openapi",
     isInternal: true,

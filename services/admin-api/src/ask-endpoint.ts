@@ -1,9 +1,9 @@
 /** Why: the management API passes questions on to endpoints; they go out like every other request, signed and with the deployment's headers. */
 import type { Clock } from "@perdure/base";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
-import type { AskEndpoint } from "./ports.js";
+import type { CallEndpoint } from "./ports.js";
 
-export interface AskEndpointPorts {
+export interface CallEndpointPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
   /** Undefined: the questions carry no signature. */
   readonly identity: RequestIdentity | undefined;
@@ -14,7 +14,7 @@ export interface AskEndpointPorts {
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 const ANSWER_MS = 10_000;
 
-export function createAskEndpoint({ transports, identity, clock }: AskEndpointPorts): AskEndpoint {
+export function createCallEndpoint({ transports, identity, clock }: CallEndpointPorts): CallEndpoint {
   return async ({ address, additionalHeaders }, { path, contentType, body }, signal) => {
     const headers: Record<string, string> = { ...additionalHeaders };
     if (contentType !== undefined) headers["content-type"] = contentType;

@@ -8,7 +8,7 @@ import { browserGuard, guardsInTurn } from "./http/browser-guard.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 
-export interface DoorParts {
+export interface AdminListenerParts {
   /** Asked before the guard against strangers' web pages. */
   readonly guard?: RequestGuard | undefined;
   /** Whether somebody could look at the console, if the settings let them: not where only a gateway may ask. */
@@ -20,11 +20,11 @@ const OPEN_TO_OTHERS =
   "the management API listens beyond this machine and requires no credential: let only trusted machines reach its port, or set admin.bind-address to 127.0.0.1";
 
 /** Rejects with RT0004 when the address cannot be bound. */
-export async function openAdminDoor(
+export async function openAdminListener(
   settings: AdminSettings,
   ports: AdminPorts,
   options: AdminOptions,
-  { guard, showsConsole = true }: DoorParts = {},
+  { guard, showsConsole = true }: AdminListenerParts = {},
 ): Promise<BoundListener> {
   const { clock, logger } = ports;
   if (showsConsole && isBeyondLoopback(settings)) logger.warn({ address: settings.bindAddress }, OPEN_TO_OTHERS);

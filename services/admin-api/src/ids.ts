@@ -12,7 +12,7 @@ import {
   type SubscriptionId,
   type VqueueId,
 } from "@perdure/base";
-import { ApiError } from "./http/errors.js";
+import { RouteError } from "./http/errors.js";
 import type { ApiRequest } from "./http/request.js";
 
 export function deploymentParam(request: ApiRequest): DeploymentId {
@@ -39,7 +39,7 @@ function pathId<T>(request: ApiRequest, name: string, parse: (text: string) => P
   const text = request.param(name);
   const parsed = parse(text);
   if (parsed.ok) return parsed.value;
-  throw new ApiError(400, `Invalid URL: Cannot parse \`${name}\` with value \`${text}\`: ${parsed.problem}`);
+  throw new RouteError(400, `Invalid URL: Cannot parse \`${name}\` with value \`${text}\`: ${parsed.problem}`);
 }
 
 function fieldId<T>(name: string, parsed: Parsed<T>): T {
@@ -47,6 +47,6 @@ function fieldId<T>(name: string, parsed: Parsed<T>): T {
   throw invalidField(name, parsed.problem);
 }
 
-function invalidField(name: string, reason: string): ApiError {
-  return new ApiError(400, `The request field '${name}' is invalid. Reason: ${reason}`);
+function invalidField(name: string, reason: string): RouteError {
+  return new RouteError(400, `The request field '${name}' is invalid. Reason: ${reason}`);
 }

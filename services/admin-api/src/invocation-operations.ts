@@ -13,7 +13,7 @@ export type DeploymentChoice =
   | { readonly kind: "latest" }
   | { readonly kind: "id"; readonly id: DeploymentId };
 
-export type Verb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
+export type OperationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
 
 /** Outcome of a verb: `status` as the single routes answer; `problem` is set exactly when it was refused. */
 export interface VerbOutcome {
@@ -28,7 +28,7 @@ type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "r
 /** Carries out verbs without further choices; the others have their own functions below. */
 export async function applyVerb(
   ports: InvocationPorts,
-  verb: Exclude<Verb, "resume" | "restart-as-new">,
+  verb: Exclude<OperationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
 ): Promise<VerbOutcome> {
   return outcomeOf(verb, id, await ports.partitions.submit(commandOf(verb, id)));
@@ -81,7 +81,7 @@ export async function restartAsNew(
 }
 
 function commandOf(
-  verb: Exclude<Verb, "resume" | "restart-as-new">,
+  verb: Exclude<OperationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
 ): Exclude<PartitionCommand, { kind: "invoke" }> {
   return verb === "purge-journal" ? { kind: "purgeJournal", id } : { kind: verb, id };
@@ -144,7 +144,7 @@ function unfit(
   return undefined;
 }
 
-function outcomeOf(verb: Verb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
+function outcomeOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "done":
       return { status: 200, problem: undefined, newId: undefined };
@@ -159,7 +159,7 @@ function outcomeOf(verb: Verb, id: InvocationId, answer: CommandAnswer): VerbOut
 }
 
 /** The one table of refusals: which state forbids which verb, and in which words. */
-function refusalOf(verb: Verb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
+function refusalOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "notFound":
       return refused(404, `The requested invocation '${id}' does not exist`);

@@ -82,7 +82,7 @@ export const BATCH_RETRY_BOUNDS = { firstMs: 400, longestMs: 6_400 } as const;
 /** Bounds of the random pause after which a batch that stopped on an error is taken up again. */
 export const BATCH_AGAIN_BOUNDS = { firstMs: 5_000, longestMs: 5_000 } as const;
 /** Who cancels a batch that another process runs looks so often whether it is over, and so long. */
-export const BATCH_LOOK_MS = 50;
+export const BATCH_POLL_MS = 50;
 export const BATCH_CANCEL_WAIT_MS = 15_000;
 
 /** Characters of somebody's words that are kept with a batch: who, why. */

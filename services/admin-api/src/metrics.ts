@@ -1,7 +1,7 @@
 /** Why: what the management API tells about itself. Labels are closed sets: routes as they are written, never paths that were asked. */
 import type { Clock } from "@perdure/base";
 import { COARSE_SECONDS_BUCKETS, type Metrics } from "@perdure/role";
-import type { Route } from "./http/route.js";
+import type { ApiRoute } from "./http/route.js";
 import type { Sql } from "./ports.js";
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"];
@@ -9,7 +9,7 @@ const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"];
 /** Told of each request to a known route; `status` is undefined when the client left before. */
 export type AdminMeasure = (method: string, path: string, status: number | undefined, durationMs: number) => void;
 
-export function adminMeasure(metrics: Metrics, routes: readonly Route[]): AdminMeasure {
+export function adminMeasure(metrics: Metrics, routes: readonly ApiRoute[]): AdminMeasure {
   const operations = routes.flatMap(({ path, operations: each }) => Object.keys(each).map((method) => operationOf(method, path)));
   const requests = metrics.counter({
     name: "perdure_admin_requests_total",

@@ -7,7 +7,7 @@ import type { DeploymentRecord, Registry } from "@perdure/metadata";
 import type { Edge, HealthReport, Metrics } from "@perdure/role";
 import type { Schedules } from "@perdure/schedule";
 import type { SubscriptionStatus } from "@perdure/subscription";
-import type { Batches } from "./batches/batches.js";
+import type { BatchService } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 
 /** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
@@ -33,7 +33,7 @@ export type SqlAnswer =
 export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
 
 /** `message` says why there is no answer. */
-export type EndpointAnswer =
+export type EndpointResponse =
   | {
       readonly kind: "response";
       readonly status: number;
@@ -43,11 +43,11 @@ export type EndpointAnswer =
   | { readonly kind: "failed"; readonly message: string };
 
 /** Sends a POST to where a deployment answers, with its additional headers and our signature. Never rejects. */
-export type AskEndpoint = (
+export type CallEndpoint = (
   deployment: DeploymentRecord,
   request: { readonly path: string; readonly contentType: string | undefined; readonly body: Uint8Array },
   signal: AbortSignal,
-) => Promise<EndpointAnswer>;
+) => Promise<EndpointResponse>;
 
 /** What its data has seen since it was made. */
 export interface UsageReport {
@@ -68,9 +68,9 @@ export interface AdminPorts {
   readonly sql: Sql;
   /** For explaining what invocations wait for. */
   readonly insight: InsightSource;
-  readonly askEndpoint: AskEndpoint;
+  readonly callEndpoint: CallEndpoint;
   /** Operations on many invocations, in the background. */
-  readonly batches: Batches;
+  readonly batches: BatchService;
   /** Whether the process is worth keeping, and may be given work. */
   readonly health: () => HealthReport;
   /** Whether commits become durable, where the process makes them; takes a bounded time. */

@@ -4,9 +4,9 @@ import type { BatchId, InvocationId } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
 import type { CommandAnswer, Invocation } from "@perdure/partition";
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
-import type { Batches, SharedBatches } from "../src/batches/batches.js";
+import type { BatchService, SharedBatches } from "../src/batches/batches.js";
 import { type BatchRecord, recordKey } from "../src/batches/record.js";
-import { BATCH_LOOK_MS, BATCH_PAGE_IDS, BATCH_WORKERS_MAX, BATCHES_RUNNING_MAX } from "../src/limits.js";
+import { BATCH_POLL_MS, BATCH_PAGE_IDS, BATCH_WORKERS_MAX, BATCHES_RUNNING_MAX } from "../src/limits.js";
 import { anInvocation, createScriptedPartitions } from "../src/testing/index.js";
 import { freshId, freshIds, type View, World } from "./batches-world.js";
 
@@ -110,10 +110,10 @@ test("two processes do not both go on: whoever wrote last does", async () => {
   world.partitions.submit = async () => ({ kind: "pending" });
   await using other = await world.openBatches();
   for (;;) if ((await other.get(id as never))?.state === "finished") break;
-  const taken = world.partitions.commands.length;
+  const commandCount = world.partitions.commands.length;
   for (const open of hung) open({ kind: "pending" });
   expect(await world.untilOver(id)).toMatchObject({ state: "finished", done: BATCH_PAGE_IDS + 1, succeeded: BATCH_PAGE_IDS + 1 });
-  expect(world.partitions.commands.length).toBe(taken);
+  expect(world.partitions.commands.length).toBe(commandCount);
 });
 
 describe("of two processes", () => {
@@ -127,7 +127,7 @@ describe("of two processes", () => {
       startedBy: undefined,
       reason: undefined,
     }) as const;
-  const over = async (of: Batches, id: BatchId): Promise<BatchRecord> => {
+  const over = async (of: BatchService, id: BatchId): Promise<BatchRecord> => {
     for (;;) {
       const record = await of.get(id);
       if (record !== undefined && record.state !== "running") return record;
@@ -151,7 +151,7 @@ describe("of two processes", () => {
     const { id } = (await other.begin(killing(ids))) as BatchRecord;
     expect(await leader.get(id)).toMatchObject({ state: "running", succeeded: 0 });
     expect(world.partitions.commands).toEqual([]);
-    await leader.look();
+    await leader.refresh();
     expect(await over(other, id)).toMatchObject({ state: "finished", succeeded: ids.length });
     expect(world.partitions.commands).toHaveLength(ids.length);
     expect((await other.results(id, 0))?.results.map((each) => each.id)).toEqual(ids.slice(0, BATCH_PAGE_IDS));
@@ -175,12 +175,12 @@ describe("of two processes", () => {
     const gates: ((answer: CommandAnswer) => void)[] = [];
     world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
     const { id } = (await slow.begin(killing(freshIds(1)))) as BatchRecord;
-    const looked = slow.look();
+    const refreshing = slow.refresh();
     while (!isRead || gates.length === 0) await slow.get(id);
     gates[0]?.({ kind: "done" });
     expect(await over(slow, id)).toMatchObject({ state: "finished" });
     end();
-    await looked;
+    await refreshing;
     expect(await slow.get(id)).toMatchObject({ state: "finished" });
     await slow[Symbol.asyncDispose]();
   });
@@ -193,10 +193,10 @@ describe("of two processes", () => {
     const cancelled = other.cancel(id);
     const store = createMemoryMetadataStore(world.memory);
     while ((await store.get(recordKey(id)))?.version === 1) await store.get("nothing");
-    await leader.look();
+    await leader.refresh();
     for (const open of gates) open({ kind: "done" });
     expect(await over(leader, id)).toMatchObject({ state: "cancelled", succeeded: BATCH_WORKERS_MAX });
-    world.clock.advanceBy(BATCH_LOOK_MS);
+    world.clock.advanceBy(BATCH_POLL_MS);
     expect(await cancelled).toMatchObject({ state: "cancelled", succeeded: BATCH_WORKERS_MAX });
     expect((await other.results(id, 0))?.results).toHaveLength(BATCH_WORKERS_MAX);
   });

@@ -11,7 +11,7 @@ import {
 import type { JournalEntry } from "@perdure/partition";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { VirtualClock } from "@perdure/testkit";
-import { type Batches, openBatches, openSharedBatches, type SharedBatches } from "../src/batches/batches.js";
+import { type BatchService, openBatches, openSharedBatches, type SharedBatches } from "../src/batches/batches.js";
 import type { InsightSource } from "../src/insight/source.js";
 import type { Sql, SqlAnswer } from "../src/ports.js";
 import {
@@ -66,7 +66,7 @@ export class World implements AsyncDisposable {
   sqlAnswer: (query: string) => SqlAnswer = () => rowsOf([]);
   partitions: ScriptedPartitions = createScriptedPartitions();
   /** Of the process that serves now. */
-  batches!: Batches;
+  batches!: BatchService;
   server!: TestServer;
   readonly #registry: Registry & RegistryView;
   readonly #insight: InsightSource = {
@@ -95,7 +95,7 @@ export class World implements AsyncDisposable {
   }
 
   /** What a process with these documents and partitions does. */
-  openBatches(): Promise<Batches> {
+  openBatches(): Promise<BatchService> {
     return openBatches(this.#ports());
   }
 
@@ -125,17 +125,17 @@ export class World implements AsyncDisposable {
   }
 
   begin(body: object) {
-    return this.server.ask("POST", "/invocations/batch", body);
+    return this.server.send("POST", "/invocations/batch", body);
   }
 
   async view(id: string): Promise<View> {
-    return (await this.server.ask("GET", `/invocations/batches/${id}`)).json<View>();
+    return (await this.server.send("GET", `/invocations/batches/${id}`)).json<View>();
   }
 
   async untilOver(id: string): Promise<View> {
     for (let round = 0; round < 2_000; round++) {
-      const found = await this.view(id);
-      if (found.state !== "running") return found;
+      const batch = await this.view(id);
+      if (batch.state !== "running") return batch;
     }
     throw new Error("the batch does not end");
   }
@@ -144,7 +144,7 @@ export class World implements AsyncDisposable {
     const results: Result[] = [];
     for (let cursor: string | null = "0"; cursor !== null; ) {
       const page: { results: Result[]; next_cursor: string | null } = (
-        await this.server.ask("GET", `/invocations/batches/${id}/results?cursor=${cursor}`)
+        await this.server.send("GET", `/invocations/batches/${id}/results?cursor=${cursor}`)
       ).json();
       results.push(...page.results);
       if (page.next_cursor === cursor) throw new Error("the batch is over, and its results are not");

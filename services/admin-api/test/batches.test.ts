@@ -74,16 +74,16 @@ describe("what is refused", () => {
       ["DELETE", ""],
       ["GET", "/results"],
     ] as const) {
-      const unknown = await world.server.ask(method, `/invocations/batches/${GHOST}${path}`);
+      const unknown = await world.server.send(method, `/invocations/batches/${GHOST}${path}`);
       expect([unknown.status, unknown.json()]).toEqual([
         404,
         { message: `The requested batch '${GHOST}' does not exist`, restate_code: null },
       ]);
-      expect((await world.server.ask(method, `/invocations/batches/bat_1${path}`)).status).toBe(400);
-      expect((await world.server.ask(method, `/invocations/batches/${freshId(0)}${path}`)).status).toBe(400);
+      expect((await world.server.send(method, `/invocations/batches/bat_1${path}`)).status).toBe(400);
+      expect((await world.server.send(method, `/invocations/batches/${freshId(0)}${path}`)).status).toBe(400);
     }
-    expect((await world.server.ask("GET", "/invocations/batch")).status).toBe(405);
-    expect((await world.server.ask("GET", "/v4/invocations/batches")).json()).toEqual({ batches: [] });
+    expect((await world.server.send("GET", "/invocations/batch")).status).toBe(405);
+    expect((await world.server.send("GET", "/v4/invocations/batches")).json()).toEqual({ batches: [] });
   });
 });
 
@@ -113,7 +113,7 @@ describe("a batch", () => {
     for (const [n, id] of ids.entries()) world.partitions.answers.set(id, { kind: answers[n % 3] as "done" });
     world.sqlAnswer = () => rowsOf(ids.map((id) => ({ id })));
     const filter = "target_service_name = 'A' and modified_at < now() - interval '1 hour'";
-    const begun = await world.server.ask(
+    const begun = await world.server.send(
       "POST",
       "/v3/invocations/batch",
       { operation: "kill", filter, reason: "too many" },
@@ -141,13 +141,13 @@ describe("a batch", () => {
       { invocation_id: ids[2], result: "failed", status: 404, error: `The requested invocation '${ids[2]}' does not exist` },
     ]);
     expect(world.partitions.commands).toHaveLength(ids.length);
-    expect((await world.server.ask("GET", "/invocations/batches")).json()).toMatchObject({
+    expect((await world.server.send("GET", "/invocations/batches")).json()).toMatchObject({
       batches: [{ id, state: "finished" }],
     });
     for (const cursor of ["x", "-1", "1e3"]) {
-      expect((await world.server.ask("GET", `/invocations/batches/${id}/results?cursor=${cursor}`)).status).toBe(400);
+      expect((await world.server.send("GET", `/invocations/batches/${id}/results?cursor=${cursor}`)).status).toBe(400);
     }
-    expect((await world.server.ask("GET", `/invocations/batches/${id}/results?cursor=99`)).json()).toEqual({
+    expect((await world.server.send("GET", `/invocations/batches/${id}/results?cursor=99`)).json()).toEqual({
       results: [],
       next_cursor: null,
     });
@@ -183,7 +183,7 @@ describe("a batch", () => {
     const resumed = (await world.begin({ operation: "resume", ids, deployment: "Keep" })).json<View>();
     expect(await world.untilOver(resumed.id)).toMatchObject({ succeeded: 2, deployment: "keep" });
     // The newest first.
-    const { batches: listed } = (await world.server.ask("GET", "/invocations/batches")).json<{ batches: View[] }>();
+    const { batches: listed } = (await world.server.send("GET", "/invocations/batches")).json<{ batches: View[] }>();
     expect(listed).toHaveLength(2);
   });
 
@@ -245,7 +245,7 @@ describe("a batch", () => {
     };
     const { id } = (await world.begin({ operation: "kill", ids })).json<View>();
     while (gates.length < BATCH_WORKERS_MAX) await world.view(id);
-    const cancelled = world.server.ask("DELETE", `/invocations/batches/${id}`);
+    const cancelled = world.server.send("DELETE", `/invocations/batches/${id}`);
     await world.view(id);
     for (const open of gates) open({ kind: "done" });
     expect((await cancelled).json()).toMatchObject({
@@ -255,7 +255,7 @@ describe("a batch", () => {
     });
     expect(world.partitions.commands).toHaveLength(BATCH_WORKERS_MAX);
     expect(await world.allResults(id)).toHaveLength(BATCH_WORKERS_MAX);
-    const again = await world.server.ask("DELETE", `/invocations/batches/${id}`);
+    const again = await world.server.send("DELETE", `/invocations/batches/${id}`);
     expect([again.status, again.json<View>().state]).toEqual([200, "cancelled"]);
     await world.batches[Symbol.asyncDispose]();
     await world.server[Symbol.asyncDispose]();
@@ -273,9 +273,9 @@ describe("a batch", () => {
     world.clock.advanceBy(BATCH_KEPT_MS);
     for (let i = 0; i < 50 && world.memory.documents.size > 0; i++) {
       world.clock.advanceBy(BATCH_CLEANUP_MS);
-      await world.server.ask("GET", "/invocations/batches");
+      await world.server.send("GET", "/invocations/batches");
     }
     expect(world.memory.documents.size).toBe(0);
-    expect((await world.server.ask("GET", `/invocations/batches/${id}`)).status).toBe(404);
+    expect((await world.server.send("GET", `/invocations/batches/${id}`)).status).toBe(404);
   });
 });

@@ -32,27 +32,27 @@ describe("the console", () => {
   test.each([["HTTP/1.1", startServer] as const, ["HTTP/2", startHttp2Server] as const])(
     "is served over %s",
     async (_version, start) => {
-      const { ask } = await open({}, start);
-      const page = await ask("GET", "/ui/invocations/inv_1?a=b");
+      const { send } = await open({}, start);
+      const page = await send("GET", "/ui/invocations/inv_1?a=b");
       expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
       expect(page.text).toContain('<base href="/ui/">');
-      const script = await ask("GET", `/ui/${TINY_SCRIPT_PATH}`, undefined, { "accept-encoding": "br" });
+      const script = await send("GET", `/ui/${TINY_SCRIPT_PATH}`, undefined, { "accept-encoding": "br" });
       expect([script.status, script.headers["content-encoding"]]).toEqual([200, "br"]);
-      expect((await ask("HEAD", "/ui/")).status).toBe(200);
+      expect((await send("HEAD", "/ui/")).status).toBe(200);
     },
   );
 
   test("is told where the ingress is, and may call it", async () => {
-    const { ask } = await open();
-    const { text, headers } = await ask("GET", "/ui/");
+    const { send } = await open();
+    const { text, headers } = await send("GET", "/ui/");
     expect(bootOf(text)).toEqual({ kind: "local", ingressUrl: "http://localhost:21600/", canCrash: true, version: "0.1.0" });
     expect(headers["content-security-policy"]).toContain("connect-src 'self' http://localhost:21600;");
   });
 
   test("is told where traces are looked at, when somebody has said so", async () => {
     const traceUrl = "https://jaeger.example/trace/{traceId}";
-    const { ask } = await open({ options: { traceUrl } });
-    expect(bootOf((await ask("GET", "/ui/")).text)).toMatchObject({ kind: "local", traceUrl });
+    const { send } = await open({ options: { traceUrl } });
+    expect(bootOf((await send("GET", "/ui/")).text)).toMatchObject({ kind: "local", traceUrl });
   });
 
   test.each([
@@ -63,37 +63,37 @@ describe("the console", () => {
     ["1.2.3.4.5", "http://localhost:8081/"],
     ["[::::]:9070", "http://localhost:8081/"],
   ])("finds the ingress of this machine at the name it came by: %s", async (host, ingressUrl) => {
-    const { ask } = await open({ crashAttempt: null, options: { ingressPort: () => 8081 } });
-    const { text, headers } = await ask("GET", "/ui/", undefined, { host });
+    const { send } = await open({ crashAttempt: null, options: { ingressPort: () => 8081 } });
+    const { text, headers } = await send("GET", "/ui/", undefined, { host });
     expect(bootOf(text)).toMatchObject({ ingressUrl, canCrash: false });
     expect(headers["content-security-policy"]).toContain(`connect-src 'self' ${ingressUrl.slice(0, -1)};`);
   });
 
   test("has one address, whatever generation of the interface is asked", async () => {
-    const { ask } = await open();
-    const { status, headers } = await ask("GET", "/v4/ui/services/a%2Fb?x=1");
+    const { send } = await open();
+    const { status, headers } = await send("GET", "/v4/ui/services/a%2Fb?x=1");
     expect([status, headers.location]).toEqual([308, "/ui/services/a%2Fb?x=1"]);
-    expect((await ask("GET", "/v2/ui/")).headers.location).toBe("/ui/");
-    expect((await ask("GET", "/v3/ui")).headers.location).toBe("/ui/");
-    expect((await ask("GET", "/v1/ui/")).status).toBe(400);
+    expect((await send("GET", "/v2/ui/")).headers.location).toBe("/ui/");
+    expect((await send("GET", "/v3/ui")).headers.location).toBe("/ui/");
+    expect((await send("GET", "/v1/ui/")).status).toBe(400);
   });
 
   test("takes no other methods", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     for (const path of ["/ui/", "/ui/services"]) {
-      const { status, headers } = await ask("POST", path);
+      const { status, headers } = await send("POST", path);
       expect([status, headers.allow]).toEqual([405, "GET,HEAD"]);
     }
   });
 
   test("that is not there is said to be missing, and how to get it", async () => {
-    const { ask } = await open({ console: undefined });
+    const { send } = await open({ console: undefined });
     for (const path of ["/ui/", "/ui/assets/x.js"]) {
-      const answer = await ask("GET", path);
+      const answer = await send("GET", path);
       expect(answer.status).toBe(404);
       expect(answer.json()).toEqual({ message: expect.stringContaining("admin.disable-web-ui"), restate_code: null });
     }
-    expect((await ask("GET", "/")).headers.location).toBe("/ui/");
+    expect((await send("GET", "/")).headers.location).toBe("/ui/");
   });
 
   test("is served by the port that the process opens", async () => {

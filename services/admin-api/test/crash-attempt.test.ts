@@ -49,15 +49,15 @@ function backingOff(): InsightSource {
 }
 
 test("an attempt that runs is cut off, and what was cut is told", async () => {
-  const asked: InvocationId[] = [];
+  const requestedIds: InvocationId[] = [];
   const crashAttempt = (id: InvocationId) => {
-    asked.push(id);
+    requestedIds.push(id);
     return { attempt: 2, journalLength: 5 };
   };
-  const { ask } = await open({ crashAttempt });
-  const answer = await ask("POST", PATH);
+  const { send } = await open({ crashAttempt });
+  const answer = await send("POST", PATH);
   expect([answer.status, answer.json()]).toEqual([202, { attempt: 2, journal_length: 5 }]);
-  expect(asked).toEqual([ID]);
+  expect(requestedIds).toEqual([ID]);
 });
 
 test.each<[status: Invocation["status"], word: string]>([
@@ -68,31 +68,31 @@ test.each<[status: Invocation["status"], word: string]>([
   ["paused", "paused"],
   ["completed", "completed"],
   ["invoked", "about to begin"],
-])("an invocation that is %s has none that runs: 409", async (status, word) => {
+])("an invocation that is %s has none that runs: 409", async (status, state) => {
   const partitions = createScriptedPartitions();
   partitions.invocations.set(ID, anInvocation(ID, status, undefined));
-  const { ask } = await open({ partitions });
-  const answer = await ask("POST", PATH);
+  const { send } = await open({ partitions });
+  const answer = await send("POST", PATH);
   expect(answer.status).toBe(409);
-  expect(answer.json()).toEqual({ message: expect.stringContaining(word), restate_code: null });
+  expect(answer.json()).toEqual({ message: expect.stringContaining(state), restate_code: null });
 });
 
 test("one that backs off says when its next attempt begins", async () => {
   const partitions = createScriptedPartitions();
   partitions.invocations.set(ID, anInvocation(ID, "invoked", undefined));
-  const { ask } = await open({ partitions, insight: backingOff() });
-  expect((await ask("POST", PATH)).json<{ message: string }>().message).toMatch(/begins in (5\d|60)\d{3} ms/);
+  const { send } = await open({ partitions, insight: backingOff() });
+  expect((await send("POST", PATH)).json<{ message: string }>().message).toMatch(/begins in (5\d|60)\d{3} ms/);
 });
 
 test("unknown invocations are 404, and so is everything where nobody may do this", async () => {
-  const { ask } = await open({});
-  expect((await ask("POST", PATH)).status).toBe(404);
-  expect((await ask("POST", "/invocations/inv_nope/crash-attempt")).status).toBe(400);
-  expect((await ask("GET", PATH)).status).toBe(405);
-  expect((await ask("GET", "/openapi")).text).toContain("/invocations/{invocation_id}/crash-attempt");
+  const { send } = await open({});
+  expect((await send("POST", PATH)).status).toBe(404);
+  expect((await send("POST", "/invocations/inv_nope/crash-attempt")).status).toBe(400);
+  expect((await send("GET", PATH)).status).toBe(405);
+  expect((await send("GET", "/openapi")).text).toContain("/invocations/{invocation_id}/crash-attempt");
   await server?.[Symbol.asyncDispose]();
   const without = await open({ crashAttempt: null });
-  expect((await without.ask("POST", PATH)).status).toBe(404);
-  expect((await without.ask("GET", PATH)).status).toBe(404);
-  expect((await without.ask("GET", "/openapi")).text).not.toContain("crash-attempt");
+  expect((await without.send("POST", PATH)).status).toBe(404);
+  expect((await without.send("GET", PATH)).status).toBe(404);
+  expect((await without.send("GET", "/openapi")).text).not.toContain("crash-attempt");
 });

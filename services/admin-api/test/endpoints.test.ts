@@ -61,7 +61,7 @@ beforeAll(async () => {
   partitions.answers.set("resumeQueue", { kind: "done" });
   endpoint = await startEndpoint("h2c", { body: aManifest([aWireService("Greeter", ["greet", "more"])]) });
   server = await startServer(createTestAdminApi({ registry: await createTestRegistry(), partitions }));
-  const { paths } = (await server.ask("GET", "/openapi")).json<{ paths: Record<string, Record<string, Documented>> }>();
+  const { paths } = (await server.send("GET", "/openapi")).json<{ paths: Record<string, Record<string, Documented>> }>();
   endpoints = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
@@ -95,7 +95,7 @@ describe("every path", () => {
   test("answers methods that it does not have with 405, and says which it has", async () => {
     for (const [path, methods] of allowed) {
       for (const method of METHODS.filter((one) => !methods.includes(one))) {
-        const answer = await server.ask(method, unknownPath(path));
+        const answer = await server.send(method, unknownPath(path));
         expect([method, path, answer.status]).toEqual([method, path, 405]);
         expect(answer.headers["allow"]?.split(",").sort()).toEqual([...methods].sort());
         if (method !== "HEAD") expect(answer.json()).toMatchObject({ restate_code: null });
@@ -105,9 +105,9 @@ describe("every path", () => {
 
   test("with a trailing slash, in other letters or below itself is unknown", async () => {
     for (const path of allowed.keys()) {
-      const known = unknownPath(path);
-      for (const wrong of [`${known}/`, `/x${known}`, `/V2${known}`, `/v5${known}`]) {
-        expectError(await server.ask("GET", wrong), [404], wrong);
+      const concretePath = unknownPath(path);
+      for (const wrong of [`${concretePath}/`, `/x${concretePath}`, `/V2${concretePath}`, `/v5${concretePath}`]) {
+        expectError(await server.send("GET", wrong), [404], wrong);
       }
     }
   });
@@ -115,12 +115,12 @@ describe("every path", () => {
   test("is served by every generation alike, and not by the first", async () => {
     for (const one of endpoints.filter(({ method }) => method === "GET")) {
       const path = unknownPath(one.path);
-      const plain = await server.ask("GET", path);
+      const plain = await server.send("GET", path);
       for (const prefix of ["/v2", "/v3", "/v4"]) {
-        const same = await server.ask("GET", prefix + path);
+        const same = await server.send("GET", prefix + path);
         expect([prefix + path, same.status, same.text]).toEqual([prefix + path, plain.status, plain.text]);
       }
-      expectError(await server.ask("GET", `/v1${path}`), [400], `/v1${path}`);
+      expectError(await server.send("GET", `/v1${path}`), [400], `/v1${path}`);
     }
   });
 });
@@ -132,7 +132,7 @@ describe("every endpoint", () => {
       for (const name of names) {
         for (const bad of ["x", `${(UNKNOWN[name] ?? "").slice(0, 8)}`, "inv_1~", "%00"]) {
           const path = one.path.replace(`{${name}}`, bad);
-          const answer = await server.ask(one.method, path, one.operation.requestBody === undefined ? undefined : {});
+          const answer = await server.send(one.method, path, one.operation.requestBody === undefined ? undefined : {});
           expectError(answer, [400], `${one.method} ${path}`);
         }
       }
@@ -142,11 +142,11 @@ describe("every endpoint", () => {
   test("answers ids that nobody has with 404", async () => {
     for (const one of endpoints.filter((one) => hasId(one) && !NOT_HERE.test(titleOf(one)))) {
       if (ACCEPTS_UNKNOWN.has(titleOf(one))) {
-        expect([titleOf(one), (await server.ask(one.method, unknownPath(one.path))).status]).toEqual([titleOf(one), 202]);
+        expect([titleOf(one), (await server.send(one.method, unknownPath(one.path))).status]).toEqual([titleOf(one), 202]);
         continue;
       }
       const body = BODIES[titleOf(one)] ?? (one.operation.requestBody === undefined ? undefined : {});
-      const answer = await server.ask(one.method, unknownPath(one.path), body);
+      const answer = await server.send(one.method, unknownPath(one.path), body);
       expectError(answer, [404], titleOf(one));
     }
   });
@@ -156,13 +156,13 @@ describe("every endpoint", () => {
     for (const one of endpoints.filter(({ operation }) => operation.requestBody !== undefined)) {
       const path = unknownPath(one.path);
       const optional = titleOf(one) === "POST /deployments/{deployment}/verify";
-      if (!optional) expectError(await server.ask(one.method, path, "{}", {}), [415], titleOf(one));
-      expectError(await server.ask(one.method, path, "{}", { "content-type": "text/plain" }), [415], titleOf(one));
+      if (!optional) expectError(await server.send(one.method, path, "{}", {}), [415], titleOf(one));
+      expectError(await server.send(one.method, path, "{}", { "content-type": "text/plain" }), [415], titleOf(one));
       for (const broken of ["", "{", "nope", '{"a":1}}']) {
-        expectError(await server.ask(one.method, path, broken, asJson), [400], `${titleOf(one)} ${broken}`);
+        expectError(await server.send(one.method, path, broken, asJson), [400], `${titleOf(one)} ${broken}`);
       }
       for (const wrong of ["null", "7", '"text"', "true"]) {
-        expectError(await server.ask(one.method, path, wrong, asJson), [422], `${titleOf(one)} ${wrong}`);
+        expectError(await server.send(one.method, path, wrong, asJson), [422], `${titleOf(one)} ${wrong}`);
       }
     }
   });
@@ -170,7 +170,7 @@ describe("every endpoint", () => {
   test("has the same head as its answer to GET, and no body", async () => {
     for (const one of endpoints.filter(({ method }) => method === "GET")) {
       const path = unknownPath(one.path);
-      const [whole, head] = [await server.ask("GET", path), await server.ask("HEAD", path)];
+      const [whole, head] = [await server.send("GET", path), await server.send("HEAD", path)];
       const without = ({ date: _date, ...rest }: TestResponse["headers"]) => rest;
       expect([path, head.status, head.text, without(head.headers)]).toEqual([path, whole.status, "", without(whole.headers)]);
     }
@@ -178,8 +178,8 @@ describe("every endpoint", () => {
 
   test("compresses what it answers when it is worth it", async () => {
     for (const one of endpoints.filter(({ method }) => method === "GET")) {
-      const answer = await server.ask("GET", unknownPath(one.path), undefined, { "accept-encoding": "gzip" });
-      const plain = await server.ask("GET", unknownPath(one.path));
+      const answer = await server.send("GET", unknownPath(one.path), undefined, { "accept-encoding": "gzip" });
+      const plain = await server.send("GET", unknownPath(one.path));
       const isWorthIt = plain.body.length >= 32;
       expect([one.path, answer.headers["content-encoding"]]).toEqual([one.path, isWorthIt ? "gzip" : undefined]);
       expect([one.path, answer.headers["vary"]]).toEqual([one.path, isWorthIt ? "accept-encoding" : undefined]);
@@ -208,7 +208,7 @@ describe("queries", () => {
     ["DELETE", `/invocations/${UNKNOWN["invocation_id"]}?mode=Eat`],
     ["GET", `/invocations/${UNKNOWN["invocation_id"]}/timeline?payloads=maybe`],
   ])("%s %s is 400", async (method, path) => {
-    expectError(await server.ask(method, path), [400], path);
+    expectError(await server.send(method, path), [400], path);
   });
 
   test.each<[object, string]>([
@@ -216,19 +216,19 @@ describe("queries", () => {
     [{ arn: 1 }, "arn: Invalid input: expected string, received number"],
     [{}, "missing field `uri`"],
   ])("POST /deployments of %j names the field", async (body, reason) => {
-    const { status, text } = await server.ask("POST", "/deployments", body);
+    const { status, text } = await server.send("POST", "/deployments", body);
     expect([status, text]).toEqual([422, expect.stringContaining(reason)]);
   });
 
   test.each(["x", "/t", "http://mykafka/t"])("the subscription source %p is 400 with META0009", async (source) => {
-    const { status, text } = await server.ask("POST", "/subscriptions", { source, sink: "service://PageA/x" });
+    const { status, text } = await server.send("POST", "/subscriptions", { source, sink: "service://PageA/x" });
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ restate_code: "META0009" })]);
   });
 
   test("fields and parameters that nobody knows are left alone", async () => {
-    expect((await server.ask("GET", "/deployments?colour=blue")).status).toBe(200);
+    expect((await server.send("GET", "/deployments?colour=blue")).status).toBe(200);
     expect(
-      (await server.ask("POST", "/kafka-clusters", { name: "extra", properties: { "bootstrap.servers": "a:1" }, colour: 1 }))
+      (await server.send("POST", "/kafka-clusters", { name: "extra", properties: { "bootstrap.servers": "a:1" }, colour: 1 }))
         .status,
     ).toBe(201);
   });
@@ -239,12 +239,12 @@ describe("lists in pages", () => {
     const registered = await Promise.all(
       ["A", "B", "C"].map(async (name) => {
         const one = await startEndpoint("h2c", { body: aManifest([aWireService(`Page${name}`, ["x", "y", "z"])]) });
-        return { one, answer: await server.ask("POST", "/deployments", { uri: one.uri }) };
+        return { one, answer: await server.send("POST", "/deployments", { uri: one.uri }) };
       }),
     );
     for (const name of ["p1", "p2", "p3"]) {
-      await server.ask("POST", "/kafka-clusters", { name, properties: { "bootstrap.servers": "a:1" } });
-      await server.ask("POST", "/subscriptions", { source: `kafka://${name}/t`, sink: "service://PageA/x" });
+      await server.send("POST", "/kafka-clusters", { name, properties: { "bootstrap.servers": "a:1" } });
+      await server.send("POST", "/subscriptions", { source: `kafka://${name}/t`, sink: "service://PageA/x" });
     }
     for (const [path, field, key] of [
       ["/deployments", "deployments", "id"],
@@ -255,16 +255,16 @@ describe("lists in pages", () => {
       ["/v3/subscriptions", "subscriptions", "id"],
     ] as const) {
       type Page = { [name: string]: { [name: string]: string }[] } & { next_cursor: string | null };
-      const whole = (await server.ask("GET", path)).json<Page>();
+      const whole = (await server.send("GET", path)).json<Page>();
       expect(whole).not.toHaveProperty("next_cursor");
-      const seen: (string | undefined)[] = [];
+      const ids: (string | undefined)[] = [];
       for (let cursor: string | null = ""; cursor !== null; ) {
-        const page: Page = (await server.ask("GET", `${path}?limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`)).json<Page>();
-        seen.push(...(page[field] ?? []).map((item) => item[key]));
+        const page: Page = (await server.send("GET", `${path}?limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`)).json<Page>();
+        ids.push(...(page[field] ?? []).map((item) => item[key]));
         cursor = page.next_cursor;
       }
-      expect([path, [...seen].sort()]).toEqual([path, whole[field]?.map((item) => item[key]).sort()]);
-      expect(seen.length).toBeGreaterThanOrEqual(3);
+      expect([path, [...ids].sort()]).toEqual([path, whole[field]?.map((item) => item[key]).sort()]);
+      expect(ids.length).toBeGreaterThanOrEqual(3);
     }
     for (const { one, answer } of registered) {
       expect(answer.status).toBe(201);
@@ -275,42 +275,42 @@ describe("lists in pages", () => {
 
 describe("at the same time", () => {
   const times = 12;
-  const together = (ask: (index: number) => Promise<TestResponse>) =>
-    Promise.all(Array.from({ length: times }, (_, index) => ask(index)));
+  const together = (send: (index: number) => Promise<TestResponse>) =>
+    Promise.all(Array.from({ length: times }, (_, index) => send(index)));
   const counts = (answers: readonly TestResponse[]) =>
     Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([status, same]) => [status, same.length]));
 
   test("registrations of one destination make one deployment", async () => {
-    const answers = await together(() => server.ask("POST", "/deployments", { uri: endpoint.uri }));
+    const answers = await together(() => server.send("POST", "/deployments", { uri: endpoint.uri }));
     expect(counts(answers)).toEqual({ 201: 1, 409: times - 1 });
-    const again = await together(() => server.ask("POST", "/v4/deployments", { uri: endpoint.uri }));
+    const again = await together(() => server.send("POST", "/v4/deployments", { uri: endpoint.uri }));
     expect(counts(again)).toEqual({ 200: times });
     expect(new Set([...again.map((answer) => answer.json<{ id: string }>().id)]).size).toBe(1);
   });
 
   test("changes of a service end with one of them, whole", async () => {
     const answers = await together((index) =>
-      server.ask("PATCH", "/services/Greeter", { inactivity_timeout: `${index + 1}s`, abort_timeout: `${index + 1}m` }),
+      server.send("PATCH", "/services/Greeter", { inactivity_timeout: `${index + 1}s`, abort_timeout: `${index + 1}m` }),
     );
     expect(counts(answers)).toEqual({ 200: times });
-    const { inactivity_timeout, abort_timeout } = (await server.ask("GET", "/services/Greeter")).json<Record<string, string>>();
+    const { inactivity_timeout, abort_timeout } = (await server.send("GET", "/services/Greeter")).json<Record<string, string>>();
     expect(Number.parseInt(String(inactivity_timeout), 10)).toBe(Number.parseInt(String(abort_timeout), 10));
   });
 
   test("a name is taken once, and given back once", async () => {
     const cluster = { name: "raced", properties: { "bootstrap.servers": "a:1" } };
-    expect(counts(await together(() => server.ask("POST", "/kafka-clusters", cluster)))).toEqual({ 201: 1, 409: times - 1 });
-    expect(counts(await together(() => server.ask("DELETE", "/kafka-clusters/raced")))).toEqual({ 202: 1, 404: times - 1 });
+    expect(counts(await together(() => server.send("POST", "/kafka-clusters", cluster)))).toEqual({ 201: 1, 409: times - 1 });
+    expect(counts(await together(() => server.send("DELETE", "/kafka-clusters/raced")))).toEqual({ 202: 1, 404: times - 1 });
     const rule = [{ pattern: "raced", precondition: { type: "does_not_exist" } }];
-    expect(counts(await together(() => server.ask("PUT", "/limits/rules", rule)))).toEqual({ 200: 1, 409: times - 1 });
-    const gone = await together(() => server.ask("POST", "/limits/rules/bulk-delete", [{ pattern: "raced" }]));
+    expect(counts(await together(() => server.send("PUT", "/limits/rules", rule)))).toEqual({ 200: 1, 409: times - 1 });
+    const gone = await together(() => server.send("POST", "/limits/rules/bulk-delete", [{ pattern: "raced" }]));
     expect(gone.flatMap((answer) => answer.json<string[]>())).toEqual(["raced"]);
   });
 
   test("a deployment goes once", async () => {
-    const { deployments } = (await server.ask("GET", "/deployments")).json<{ deployments: { id: string; uri: string }[] }>();
+    const { deployments } = (await server.send("GET", "/deployments")).json<{ deployments: { id: string; uri: string }[] }>();
     const id = deployments.find(({ uri }) => uri.startsWith(endpoint.uri))?.id;
-    const answers = await together(() => server.ask("DELETE", `/deployments/${id}?force=true`));
+    const answers = await together(() => server.send("DELETE", `/deployments/${id}?force=true`));
     expect(counts(answers)).toEqual({ 202: 1, 404: times - 1 });
   });
 });

@@ -34,13 +34,13 @@ function rows(...chunks: string[]): Sql {
 
 describe("generations of the path", () => {
   test.each(["", "/v2", "/v3", "/v4"])("%s/version is served", async (prefix) => {
-    const { ask } = await open();
-    expect((await ask("GET", `${prefix}/version`)).json()).toMatchObject({ version: "1.7.12", max_admin_api_version: 4 });
+    const { send } = await open();
+    expect((await send("GET", `${prefix}/version`)).json()).toMatchObject({ version: "1.7.12", max_admin_api_version: 4 });
   });
 
   test.each(["/v1", "/v1/services", "/v1/"])("%s is refused with the versions that are served", async (path) => {
-    const { ask } = await open();
-    const answer = await ask("GET", path);
+    const { send } = await open();
+    const answer = await send("GET", path);
     expect(answer.status).toBe(400);
     expect(answer.json()).toEqual({
       message: "Unsupported Admin API version V1. This server supports versions between V2 and V4.",
@@ -51,19 +51,19 @@ describe("generations of the path", () => {
   test.each(["/v5/version", "/v0/version", "/v02/version", "/V2/version", "/v2/v3/nope", "/Version", "/version/", "/v2/"])(
     "%s is unknown",
     async (path) => {
-      const { ask } = await open();
-      const answer = await ask("GET", path);
+      const { send } = await open();
+      const answer = await send("GET", path);
       expect(answer.status).toBe(path === "/v2/" ? 308 : 404);
     },
   );
 
   test("a bare prefix leads to the web UI", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     for (const path of ["/", "/ui", "/v2", "/v4?x=1"]) {
-      const answer = await ask("GET", path);
+      const answer = await send("GET", path);
       expect([answer.status, answer.headers.location]).toEqual([308, "/ui/"]);
       for (const method of ["OPTIONS", "POST", "DELETE"]) {
-        const refused = await ask(method, path);
+        const refused = await send(method, path);
         expect([refused.status, refused.headers.allow, refused.headers.location]).toEqual([405, "GET,HEAD", undefined]);
       }
     }
@@ -72,63 +72,63 @@ describe("generations of the path", () => {
 
 describe("bodies", () => {
   test("a body above the bound is refused while it is read", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     const huge = JSON.stringify({ query: "x".repeat(1024 * 1024) });
-    const answer = await ask("POST", "/query", huge, { "content-type": "application/json", "transfer-encoding": "chunked" });
+    const answer = await send("POST", "/query", huge, { "content-type": "application/json", "transfer-encoding": "chunked" });
     expect(answer.status).toBe(413);
     expect(answer.json()).toMatchObject({ restate_code: null });
   });
 
   test("a body that is announced as too long is refused before it arrives", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     const headers = { "content-type": "application/json", "content-length": "99000000", expect: "100-continue" };
-    expect((await ask("POST", "/query", undefined, headers)).status).toBe(413);
+    expect((await send("POST", "/query", undefined, headers)).status).toBe(413);
   });
 
   test("a name of a Kafka cluster that is too long for a key is the caller's mistake", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     const properties = { "bootstrap.servers": "a:1" };
-    expect((await ask("POST", "/kafka-clusters", { name: "n".repeat(513), properties })).status).toBe(422);
-    expect((await ask("POST", "/kafka-clusters", { name: "n".repeat(512), properties })).status).toBe(201);
+    expect((await send("POST", "/kafka-clusters", { name: "n".repeat(513), properties })).status).toBe(422);
+    expect((await send("POST", "/kafka-clusters", { name: "n".repeat(512), properties })).status).toBe(201);
   });
 
   test("a name of a Kafka cluster is one that sources can name", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     const properties = { "bootstrap.servers": "a:1" };
-    const statusOf = async (name: string) => (await ask("POST", "/kafka-clusters", { name, properties })).status;
+    const statusOf = async (name: string) => (await send("POST", "/kafka-clusters", { name, properties })).status;
     for (const name of ["a/b", "a?b", "a#b", "a b", "\u00fc", "a\n"]) expect(await statusOf(name)).toBe(422);
     for (const name of ["bad_name!", "a.b-c:9092"]) expect(await statusOf(name)).toBe(201);
   });
 
   test("types that end in +json are JSON", async () => {
-    const { ask } = await open({ sql: rows("{}") });
-    expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/vnd.x+json" })).status).toBe(200);
-    expect((await ask("POST", "/query", '{"query":"select 1"}', { "content-type": "application/jsonx" })).status).toBe(415);
+    const { send } = await open({ sql: rows("{}") });
+    expect((await send("POST", "/query", '{"query":"select 1"}', { "content-type": "application/vnd.x+json" })).status).toBe(200);
+    expect((await send("POST", "/query", '{"query":"select 1"}', { "content-type": "application/jsonx" })).status).toBe(415);
   });
 
   test("a body that is not UTF-8 is refused, not stored as something else", async () => {
-    const { ask } = await open();
+    const { send } = await open();
     const body = (name: string) => Buffer.from(JSON.stringify({ name, properties: { "bootstrap.servers": "a:1" } }), "latin1");
     const headers = { "content-type": "application/json" };
-    const refused = await ask("POST", "/kafka-clusters", body("k\u00fc"), headers);
+    const refused = await send("POST", "/kafka-clusters", body("k\u00fc"), headers);
     expect([refused.status, refused.json()]).toEqual([
       400,
       { message: "Failed to parse the request body as JSON: it is not UTF-8", restate_code: null },
     ]);
-    expect((await ask("GET", "/kafka-clusters")).json()).toEqual({ clusters: [] });
-    expect((await ask("POST", "/kafka-clusters", body("ku"), headers)).status).toBe(201);
+    expect((await send("GET", "/kafka-clusters")).json()).toEqual({ clusters: [] });
+    expect((await send("POST", "/kafka-clusters", body("ku"), headers)).status).toBe(201);
   });
 
   test("what is wrong with a body is named by its path", async () => {
-    const { ask } = await open();
-    const answer = await ask("PUT", "/limits/rules", [{ pattern: "ok" }, { pattern: "ok", limits: { concurrency: 0 } }]);
+    const { send } = await open();
+    const answer = await send("PUT", "/limits/rules", [{ pattern: "ok" }, { pattern: "ok", limits: { concurrency: 0 } }]);
     expect(answer.status).toBe(422);
     expect(answer.json<{ message: string }>().message).toContain("[1].limits.concurrency");
   });
 
   test("a path that is not percent-encoded UTF-8 is 400", async () => {
-    const { ask } = await open();
-    expect((await ask("GET", "/services/%ff")).status).toBe(400);
+    const { send } = await open();
+    expect((await send("GET", "/services/%ff")).status).toBe(400);
   });
 });
 
@@ -136,9 +136,9 @@ describe("compression", () => {
   const decoders = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync } as const;
 
   test.each(Object.keys(decoders) as (keyof typeof decoders)[])("%s, when asked for", async (encoding) => {
-    const { ask } = await open();
-    const plain = await ask("GET", "/version");
-    const packed = await ask("GET", "/version", undefined, { "accept-encoding": encoding });
+    const { send } = await open();
+    const plain = await send("GET", "/version");
+    const packed = await send("GET", "/version", undefined, { "accept-encoding": encoding });
     expect(packed.headers["content-encoding"]).toBe(encoding);
     expect(packed.headers["content-length"]).toBeUndefined();
     expect(decoders[encoding](packed.body).toString()).toBe(plain.text);
@@ -156,21 +156,21 @@ describe("compression", () => {
     ["gzip;q=x", undefined],
     ["", undefined],
   ])("accept-encoding %p gives %p", async (accepted, expected) => {
-    const { ask } = await open();
-    const answer = await ask("GET", "/version", undefined, { "accept-encoding": accepted });
+    const { send } = await open();
+    const answer = await send("GET", "/version", undefined, { "accept-encoding": accepted });
     expect(answer.headers["content-encoding"]).toBe(expected);
     expect(answer.headers["vary"]).toBe("accept-encoding");
   });
 
   test("a stream is compressed too, HEAD and short answers are not", async () => {
-    const { ask } = await open({ sql: rows('{"rows":[', "]}") });
-    const query = await ask("POST", "/query", { query: "q" }, { "accept-encoding": "gzip", accept: "application/json" });
+    const { send } = await open({ sql: rows('{"rows":[', "]}") });
+    const query = await send("POST", "/query", { query: "q" }, { "accept-encoding": "gzip", accept: "application/json" });
     expect(gunzipSync(query.body).toString()).toBe('{"rows":[]}');
-    const head = await ask("HEAD", "/version", undefined, { "accept-encoding": "gzip" });
+    const head = await send("HEAD", "/version", undefined, { "accept-encoding": "gzip" });
     expect(head.headers["content-encoding"]).toBeUndefined();
     expect(Number(head.headers["content-length"])).toBeGreaterThan(100);
     expect(head.text).toBe("");
-    expect((await ask("GET", "/services", undefined, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
+    expect((await send("GET", "/services", undefined, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
   });
 });
 
@@ -183,13 +183,13 @@ describe("queries", () => {
     ["*/*", "arrow"],
   ])("accept %p asks for %s", async (accept, format) => {
     const formats: string[] = [];
-    const { ask } = await open({
-      sql: async (query, asked, signal) => {
-        formats.push(asked);
-        return rows(query)(query, asked, signal);
+    const { send } = await open({
+      sql: async (query, requestedFormat, signal) => {
+        formats.push(requestedFormat);
+        return rows(query)(query, requestedFormat, signal);
       },
     });
-    const answer = await ask("POST", "/query", { query: "select 1" }, { accept });
+    const answer = await send("POST", "/query", { query: "select 1" }, { accept });
     expect(formats).toEqual([format]);
     expect(answer.text).toBe("select 1");
     expect(answer.headers["content-type"]).toBe(format === "json" ? "application/json" : "application/vnd.apache.arrow.stream");
@@ -202,10 +202,10 @@ describe("queries", () => {
     ["unavailable", 503],
     ["busy", 429],
   ] as const)("a refusal as %s is %i and has no code", async (reason, status) => {
-    const { ask } = await open({
+    const { send } = await open({
       sql: async () => ({ kind: "refused", reason, message: "why", retryAfterSeconds: reason === "busy" ? 7 : undefined }),
     });
-    const answer = await ask("POST", "/query", { query: "x" });
+    const answer = await send("POST", "/query", { query: "x" });
     expect(answer.status).toBe(status);
     expect(answer.json()).toEqual({ message: "why", restate_code: null });
     expect(answer.headers["retry-after"]).toBe(reason === "busy" ? "7" : undefined);
@@ -213,7 +213,7 @@ describe("queries", () => {
 
   test("a stream that fails midway is cut off, so that nobody takes a part for the whole", async () => {
     const warnings: string[] = [];
-    const { ask } = await open({
+    const { send } = await open({
       logger: recorder(warnings),
       sql: async () => ({
         kind: "rows",
@@ -224,7 +224,7 @@ describe("queries", () => {
         })(),
       }),
     });
-    await expect(ask("POST", "/query", { query: "x" })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
+    await expect(send("POST", "/query", { query: "x" })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
     expect(warnings).toEqual(["a response was cut off"]);
   });
 
@@ -247,9 +247,9 @@ describe("queries", () => {
         })(),
       }),
     });
-    const asked = httpRequest({ port, method: "POST", path: "/query", headers: { "content-type": "application/json" } });
-    asked.on("response", (answer) => answer.once("data", () => answer.destroy())).on("error", () => undefined);
-    asked.end(JSON.stringify({ query: "x" }));
+    const outgoing = httpRequest({ port, method: "POST", path: "/query", headers: { "content-type": "application/json" } });
+    outgoing.on("response", (answer) => answer.once("data", () => answer.destroy())).on("error", () => undefined);
+    outgoing.end(JSON.stringify({ query: "x" }));
     await ended.promise;
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(warnings).toEqual([]);
@@ -276,13 +276,13 @@ describe("queries", () => {
 
 test("errors of strangers are logged in full and told in general", async () => {
   const errors: string[] = [];
-  const { ask } = await open({
+  const { send } = await open({
     logger: recorder(errors),
     metrics: () => {
       throw new Error("password is hunter2");
     },
   });
-  const answer = await ask("GET", "/metrics");
+  const answer = await send("GET", "/metrics");
   expect(answer.status).toBe(500);
   expect(answer.json()).toEqual({ message: "[OPS0003] internal error", restate_code: "OPS0003" });
   expect(errors).toEqual(["request failed"]);
@@ -293,24 +293,24 @@ test.each([
   [{ live: true, ready: false, waitingFor: ["worker", "admin API"] }, 200, 503, "not ready: waiting for worker, admin API"],
   [{ live: false, ready: false, waitingFor: [] }, 503, 503, "not ready"],
 ])("probes are told of %j", async (report, livez, readyz, message) => {
-  const { ask } = await open({ health: () => report });
-  expect((await ask("GET", "/livez")).status).toBe(livez);
-  const answer = await ask("GET", "/readyz");
+  const { send } = await open({ health: () => report });
+  expect((await send("GET", "/livez")).status).toBe(livez);
+  const answer = await send("GET", "/readyz");
   expect(answer.status).toBe(readyz);
   if (message !== undefined) expect(answer.json()).toEqual({ message, restate_code: null });
 });
 
 test("a server that commits nothing is alive and not ready", async () => {
-  const { ask } = await open({ isCommitting: () => Promise.resolve(false) });
-  expect((await ask("GET", "/livez")).status).toBe(200);
-  const answer = await ask("GET", "/readyz");
+  const { send } = await open({ isCommitting: () => Promise.resolve(false) });
+  expect((await send("GET", "/livez")).status).toBe(200);
+  const answer = await send("GET", "/readyz");
   expect(answer.status).toBe(503);
   expect(answer.json()).toEqual({ message: "not ready: waiting for a durable commit", restate_code: null });
 });
 
 test("metrics are text in the exposition format", async () => {
-  const { ask } = await open({ metrics: async () => "perdure_up 1\n" });
-  const answer = await ask("GET", "/metrics");
+  const { send } = await open({ metrics: async () => "perdure_up 1\n" });
+  const answer = await send("GET", "/metrics");
   expect(answer.text).toBe("perdure_up 1\n");
   expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
 });
@@ -344,20 +344,20 @@ test("everything works over HTTP/2 as well, and every stream is ended", async ()
   await using http2 = await startHttp2Server(
     createTestAdminApi({ registry: await createTestRegistry(), sql: rows('{"rows":[', "1]}") }),
   );
-  expect((await http2.ask("GET", "/v3/version")).json()).toMatchObject({ min_admin_api_version: 2 });
-  expect((await http2.ask("HEAD", "/version")).text).toBe("");
-  expect((await http2.ask("GET", "/health")).status).toBe(200);
-  const gone = await http2.ask("GET", "/services/Nope");
+  expect((await http2.send("GET", "/v3/version")).json()).toMatchObject({ min_admin_api_version: 2 });
+  expect((await http2.send("HEAD", "/version")).text).toBe("");
+  expect((await http2.send("GET", "/health")).status).toBe(200);
+  const gone = await http2.send("GET", "/services/Nope");
   expect([gone.status, gone.json()]).toEqual([
     404,
     { message: "The requested service 'Nope' does not exist", restate_code: null },
   ]);
-  const wrong = await http2.ask("DELETE", "/services");
+  const wrong = await http2.send("DELETE", "/services");
   expect([wrong.status, wrong.headers["allow"]]).toEqual([405, "GET,HEAD"]);
-  expect((await http2.ask("GET", "/v2")).headers["location"]).toBe("/ui/");
-  const query = await http2.ask("POST", "/query", { query: "q" }, { accept: "application/json", "accept-encoding": "zstd" });
+  expect((await http2.send("GET", "/v2")).headers["location"]).toBe("/ui/");
+  const query = await http2.send("POST", "/query", { query: "q" }, { accept: "application/json", "accept-encoding": "zstd" });
   expect(zstdDecompressSync(query.body).toString()).toBe('{"rows":[1]}');
-  expect((await http2.ask("POST", "/query", "{", { "content-type": "application/json" })).status).toBe(400);
+  expect((await http2.send("POST", "/query", "{", { "content-type": "application/json" })).status).toBe(400);
 });
 
 test.each([

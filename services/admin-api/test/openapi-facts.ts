@@ -43,8 +43,8 @@ function fieldsOfContent(root: Node, holder: unknown): readonly string[] {
 function collect(root: Node, schema: unknown, path: string, into: Set<string>): void {
   if (typeof schema !== "object" || schema === null) return;
   const node = resolved(root, schema as Node);
-  for (const word of ["oneOf", "anyOf", "allOf"]) {
-    for (const part of (node[word] ?? []) as unknown[]) collect(root, part, path, into);
+  for (const keyword of ["oneOf", "anyOf", "allOf"]) {
+    for (const part of (node[keyword] ?? []) as unknown[]) collect(root, part, path, into);
   }
   for (const [name, part] of Object.entries((node["properties"] ?? {}) as Node)) {
     const field = path === "" ? name : `${path}.${name}`;

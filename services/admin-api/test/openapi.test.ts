@@ -28,7 +28,7 @@ let document: Record<string, unknown>;
 let ours: Facts;
 beforeAll(async () => {
   await using server = await startServer(createTestAdminApi({ registry: await createTestRegistry() }));
-  const answer = await server.ask("GET", "/openapi");
+  const answer = await server.send("GET", "/openapi");
   expect(answer.status).toBe(200);
   document = answer.json<Record<string, unknown>>();
   ours = factsOf(document);
@@ -135,8 +135,8 @@ function missingFacts(operation: string): readonly string[] {
   const theirs = reference[operation]!;
   const own = ours[operation];
   if (own === undefined) return ["the operation"];
-  const missing = (what: string, wanted: readonly string[], there: readonly string[]) =>
-    wanted.filter((fact) => !there.includes(fact)).map((fact) => `${what} ${fact}`);
+  const missing = (what: string, expected: readonly string[], there: readonly string[]) =>
+    expected.filter((fact) => !there.includes(fact)).map((fact) => `${what} ${fact}`);
   return [
     ...missing("parameter", theirs.parameters, own.parameters),
     ...missing("request", theirs.request, own.request),

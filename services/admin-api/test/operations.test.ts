@@ -45,7 +45,7 @@ beforeEach(() => {
 async function register(services: readonly object[], change: object = {}): Promise<string> {
   const endpoint = await startEndpoint("h2c", { body: aManifest(services, change) });
   endpoints.push(endpoint);
-  const answer = await server.ask("POST", "/deployments", { uri: endpoint.uri });
+  const answer = await server.send("POST", "/deployments", { uri: endpoint.uri });
   return answer.json<{ id: string }>().id;
 }
 
@@ -71,7 +71,7 @@ describe("answers of a partition", () => {
     ["restart-as-new", { kind: "journalGone" }, 410],
   ])("%s %j is %i", async (verb, answer, status) => {
     partitions.answers.set(ID, answer);
-    const response = await server.ask("PATCH", `/invocations/${ID}/${verb}`);
+    const response = await server.send("PATCH", `/invocations/${ID}/${verb}`);
     expect(response.status).toBe(status);
     if (status >= 400) expect(response.json()).toMatchObject({ message: expect.stringContaining(ID), restate_code: null });
   });
@@ -82,19 +82,19 @@ describe("answers of a partition", () => {
       ["PATCH", `/invocations/${ID}/kill`],
       ["DELETE", `/invocations/${ID}`],
     ] as const) {
-      const response = await server.ask(method, path);
+      const response = await server.send(method, path);
       expect([response.status, response.json()]).toEqual([503, { message: "[ING0006] no leader", restate_code: "ING0006" }]);
     }
   });
 
   test("an answer that makes no sense is our error, not the caller's", async () => {
     partitions.answers.set(ID, { kind: "versionMismatch" });
-    expect((await server.ask("PATCH", `/invocations/${ID}/kill`)).status).toBe(500);
+    expect((await server.send("PATCH", `/invocations/${ID}/kill`)).status).toBe(500);
   });
 });
 
 describe("resume with a deployment", () => {
-  const resume = (deployment: string) => server.ask("PATCH", `/invocations/${ID}/resume?deployment=${deployment}`);
+  const resume = (deployment: string) => server.send("PATCH", `/invocations/${ID}/resume?deployment=${deployment}`);
   beforeEach(() => {
     partitions.answers.set(ID, { kind: "done" });
   });
@@ -157,7 +157,7 @@ describe("resume with a deployment", () => {
 });
 
 describe("restart as new", () => {
-  const restart = (query: string) => server.ask("PATCH", `/invocations/${ID}/restart-as-new${query}`);
+  const restart = (query: string) => server.send("PATCH", `/invocations/${ID}/restart-as-new${query}`);
   const moved = () =>
     partitions.commands.map(
       (command) => command.kind === "restartAsNew" && [command.from, command.moveTo, command.keepDeployment],
@@ -197,7 +197,7 @@ describe("restart as new", () => {
 });
 
 describe("batches", () => {
-  const batch = (verb: string, body: object) => server.ask("POST", `/internal/invocations_batch_operations/${verb}`, body);
+  const batch = (verb: string, body: object) => server.send("POST", `/internal/invocations_batch_operations/${verb}`, body);
 
   test("each invocation succeeds or fails on its own", async () => {
     partitions.answers.set(ID, { kind: "done" });
@@ -250,7 +250,7 @@ describe("batches", () => {
 });
 
 describe("state edits", () => {
-  const edit = (service: string, body: object) => server.ask("POST", `/services/${service}/state`, body);
+  const edit = (service: string, body: object) => server.send("POST", `/services/${service}/state`, body);
 
   test("lists of bytes and texts both become bytes, and the key decides the partition", async () => {
     partitions.answers.set("mutateState", { kind: "pending" });
@@ -281,7 +281,7 @@ describe("state edits", () => {
     partitions.answers.set("mutateState", { kind: "done" });
     const value = "x".repeat(2 * 1024 * 1024);
     expect((await edit("Counter", { object_key: "k", new_state: { value } })).status).toBe(202);
-    expect((await server.ask("POST", "/query", { query: value })).status).toBe(413);
+    expect((await server.send("POST", "/query", { query: value })).status).toBe(413);
   });
 
   test("a stale version is 409 instead of silence", async () => {
@@ -309,14 +309,14 @@ describe("state edits", () => {
 test("secrets of a Kafka cluster stay what they were when a client writes back what it read", async () => {
   const registry = await createTestRegistry();
   await using kafka = await startServer(createTestAdminApi({ registry }));
-  const made = await kafka.ask("POST", "/kafka-clusters", {
+  const made = await kafka.send("POST", "/kafka-clusters", {
     name: "k[1]",
     properties: { "bootstrap.servers": "b:1", "sasl.password": "hunter2", "client.id": "***" },
   });
   expect(made.headers["location"]).toBe("kafka-clusters/k%5B1%5D");
-  const read = (await kafka.ask("GET", "/kafka-clusters/k%5B1%5D")).json<{ properties: Record<string, string> }>();
+  const read = (await kafka.send("GET", "/kafka-clusters/k%5B1%5D")).json<{ properties: Record<string, string> }>();
   expect(read.properties).toEqual({ "bootstrap.servers": "b:1", "sasl.password": "***", "client.id": "***" });
-  const patched = await kafka.ask("PATCH", "/kafka-clusters/k%5B1%5D", { properties: { ...read.properties, "linger.ms": "5" } });
+  const patched = await kafka.send("PATCH", "/kafka-clusters/k%5B1%5D", { properties: { ...read.properties, "linger.ms": "5" } });
   expect(patched.text).not.toContain("hunter2");
   expect(registry.kafkaCluster("k[1]")?.properties).toEqual({
     "bootstrap.servers": "b:1",
@@ -330,13 +330,13 @@ describe("a virtual queue", () => {
   const QUEUE = "vq_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B";
 
   test.each(["pause", "resume"])("is told to %s in its partition", async (verb) => {
-    expect((await server.ask("POST", `/vqueues/${QUEUE}/${verb}`)).status).toBe(202);
+    expect((await server.send("POST", `/vqueues/${QUEUE}/${verb}`)).status).toBe(202);
     expect(partitions.commands).toEqual([{ kind: `${verb}Queue`, id: QUEUE.replace("vq_", "inv_"), queue: QUEUE }]);
   });
 
   test("is not paused where too many are", async () => {
     partitions.answers.set("pauseQueue", { kind: "tooManyPauses" });
-    const answer = await server.ask("POST", `/vqueues/${QUEUE}/pause`);
+    const answer = await server.send("POST", `/vqueues/${QUEUE}/pause`);
     expect(answer.status).toBe(409);
     expect(answer.json()).toMatchObject({ message: expect.stringContaining("too many queues are paused") });
   });
@@ -346,7 +346,7 @@ describe("a virtual queue", () => {
     ["inv_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B", "id doesn't match the expected type"],
     ["nope", "bad format"],
   ])("has an id; %s is none", async (id, reason) => {
-    const answer = await server.ask("POST", `/vqueues/${id}/pause`);
+    const answer = await server.send("POST", `/vqueues/${id}/pause`);
     expect(answer.status).toBe(400);
     expect(answer.json()).toMatchObject({ message: `The request field 'vqueue_id' is invalid. Reason: ${reason}` });
     expect(partitions.commands).toEqual([]);
@@ -356,7 +356,7 @@ describe("a virtual queue", () => {
 test("/version says that flow control is offered, and to records of topics", async () => {
   const registry = await createTestRegistry();
   const on = await startServer(createTestAdminApi({ registry, scopesEnabled: true, recordScopesEnabled: true }));
-  const features = async (of: TestServer) => (await of.ask("GET", "/version")).json<{ features: object }>().features;
+  const features = async (of: TestServer) => (await of.send("GET", "/version")).json<{ features: object }>().features;
   expect(await features(on)).toMatchObject({ vqueues: true, kafka_scope: true, scoped_virtual_objects: false });
   expect(await features(server)).toMatchObject({ vqueues: false, kafka_scope: false });
   await on[Symbol.asyncDispose]();

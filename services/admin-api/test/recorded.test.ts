@@ -26,48 +26,48 @@ type Difference = {
   readonly body?: unknown;
 };
 
-const KNOWN_IS_REFUSED: Difference = { status: 409, code: "META0004" };
-const IN_OUR_WORDS: Difference = { message: true };
+const EXISTING_IS_REFUSED: Difference = { status: 409, code: "META0004" };
+const OWN_MESSAGE: Difference = { message: true };
 
 /** By file, then by the name of the exchange. */
 const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>> = {
   "deployments-register": {
     // Without a prefix a known destination is refused, as the interface specification wants it; /v3 and later accept it unchanged.
-    "same again, force absent": KNOWN_IS_REFUSED,
-    "same again, force false": KNOWN_IS_REFUSED,
-    "same, trailing slash": KNOWN_IS_REFUSED,
-    "same, other metadata without force": KNOWN_IS_REFUSED,
-    "dry run of existing": KNOWN_IS_REFUSED,
-    "force null": KNOWN_IS_REFUSED,
-    "uri with query": KNOWN_IS_REFUSED,
-    both: KNOWN_IS_REFUSED,
-    "unknown field": KNOWN_IS_REFUSED,
-    "content type with charset": KNOWN_IS_REFUSED,
-    "v2, force false on existing": KNOWN_IS_REFUSED,
+    "same again, force absent": EXISTING_IS_REFUSED,
+    "same again, force false": EXISTING_IS_REFUSED,
+    "same, trailing slash": EXISTING_IS_REFUSED,
+    "same, other metadata without force": EXISTING_IS_REFUSED,
+    "dry run of existing": EXISTING_IS_REFUSED,
+    "force null": EXISTING_IS_REFUSED,
+    "uri with query": EXISTING_IS_REFUSED,
+    both: EXISTING_IS_REFUSED,
+    "unknown field": EXISTING_IS_REFUSED,
+    "content type with charset": EXISTING_IS_REFUSED,
+    "v2, force false on existing": EXISTING_IS_REFUSED,
     // We add which handlers would vanish.
-    "service type change": IN_OUR_WORDS,
-    "service type change, dry run": IN_OUR_WORDS,
+    "service type change": OWN_MESSAGE,
+    "service type change, dry run": OWN_MESSAGE,
     // A scheme we could never call, and tokens we could never mint, are refused at once.
     "ftp uri": { status: 400, code: null },
     "google auth without https": { status: 400, code: null },
     // What the transport says is its own.
-    unreachable: IN_OUR_WORDS,
-    "HTTP/1.1 endpoint with use_http_11": IN_OUR_WORDS,
-    "endpoint answers 500": IN_OUR_WORDS,
-    "endpoint answers 404": IN_OUR_WORDS,
-    "endpoint bad json": IN_OUR_WORDS,
-    "endpoint bad content type": IN_OUR_WORDS,
-    "endpoint bad service name": IN_OUR_WORDS,
-    "SDK over HTTP/1.1": IN_OUR_WORDS,
+    unreachable: OWN_MESSAGE,
+    "HTTP/1.1 endpoint with use_http_11": OWN_MESSAGE,
+    "endpoint answers 500": OWN_MESSAGE,
+    "endpoint answers 404": OWN_MESSAGE,
+    "endpoint bad json": OWN_MESSAGE,
+    "endpoint bad content type": OWN_MESSAGE,
+    "endpoint bad service name": OWN_MESSAGE,
+    "SDK over HTTP/1.1": OWN_MESSAGE,
   },
   "deployments-write": {
     // An update in place must be similar, whatever else it asks for, so a new address with other services is refused.
     "patch uri to other services": { status: 400, code: "META0016" },
     "patch uri to one already registered": { status: 400, code: "META0016" },
-    "patch uri unreachable": IN_OUR_WORDS,
+    "patch uri unreachable": OWN_MESSAGE,
     "patch use_http_11": { body: "the address of before, because the updates above were refused" },
     "patch metadata (not patchable)": { body: "the address of before, because the updates above were refused" },
-    "patch lambda field": IN_OUR_WORDS,
+    "patch lambda field": OWN_MESSAGE,
     // PUT and PATCH are the same operation in every generation.
     "PUT unprefixed": { status: 200 },
     "PUT v2": { body: "the address of before, because the updates above were refused" },
@@ -79,7 +79,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     "delete force=true": { status: 404, code: null },
   },
   invocations: {
-    "restart-as-new: workflowDone": IN_OUR_WORDS,
+    "restart-as-new: workflowDone": OWN_MESSAGE,
   },
   kafka: {
     // The interface specification gives META0009 to every broken rule of a subscription.
@@ -128,9 +128,9 @@ beforeAll(async () => {
   }
   await open("21614", "http1", { status: 404, contentType: "text/plain", body: "not here" });
   await open("21617", "h2c", {});
-  const nobody = await startEndpoint("h2c");
-  replay.translate("localhost:21699", new URL(nobody.uri).host);
-  await nobody[Symbol.asyncDispose]();
+  const emptyEndpoint = await startEndpoint("h2c");
+  replay.translate("localhost:21699", new URL(emptyEndpoint.uri).host);
+  await emptyEndpoint[Symbol.asyncDispose]();
   await registerScenario();
 });
 afterAll(async () => {
@@ -147,12 +147,12 @@ async function open(recordedPort: string, http: "h2c" | "http1", script: Endpoin
 /** The two deployments that exist in every recording, and the id of one that was removed. */
 async function registerScenario(): Promise<void> {
   const [v1, v2] = endpoints;
-  const first = await server.ask("POST", "/deployments", {
+  const first = await server.send("POST", "/deployments", {
     uri: v1?.uri,
     additional_headers: { "x-golden": "1" },
     metadata: { env: "golden" },
   });
-  const second = await server.ask("POST", "/deployments", { uri: v2?.uri, metadata: { env: "golden", rev: "2" } });
+  const second = await server.send("POST", "/deployments", { uri: v2?.uri, metadata: { env: "golden", rev: "2" } });
   firstDeployment = first.json<{ id: DeploymentId }>().id;
   replay.translate("dp_14pRvKO3JzniV4tg6GOFKOl", firstDeployment);
   replay.translate("dp_10FO4WnaK42fvixX6zpnmOl", second.json<{ id: string }>().id);
@@ -314,7 +314,7 @@ const FILES = [
 describe.each(FILES)("%s as recorded", (file) => {
   if (file === "rules") {
     // A rule that existed before the recording began.
-    beforeAll(() => server.ask("PUT", "/limits/rules", [{ pattern: "*", limits: { concurrency: 100 } }]));
+    beforeAll(() => server.send("PUT", "/limits/rules", [{ pattern: "*", limits: { concurrency: 100 } }]));
   }
   const exchanges = loadExchanges(file);
   test.each(exchanges.map((exchange) => [exchange.name, exchange] as const))("%s", (_name, exchange) => check(file, exchange));

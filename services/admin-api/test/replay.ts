@@ -45,7 +45,7 @@ export class Replay {
   async run(exchange: Exchange): Promise<{ readonly ours: TestResponse; readonly recorded: Json | undefined }> {
     const { method, path, headers, body } = exchange.request;
     const sent = body === null || body === "" ? undefined : this.ours(body);
-    const ours = await this.#server.ask(method, this.ours(path), sent, { ...headers });
+    const ours = await this.#server.send(method, this.ours(path), sent, { ...headers });
     this.#learn(exchange.response.json, ours);
     const { json } = exchange.response;
     return { ours, recorded: json === undefined ? undefined : (JSON.parse(this.ours(JSON.stringify(json))) as Json) };

@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 async function put(rule: object): Promise<unknown> {
-  const answer = await server.ask("PUT", "/limits/rules", [rule]);
+  const answer = await server.send("PUT", "/limits/rules", [rule]);
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
   const [shown] = answer.json<{ version: number; last_modified_millis_since_epoch: number }[]>();
   const { version: _version, last_modified_millis_since_epoch: _modified, ...rest } = shown!;
@@ -74,13 +74,13 @@ describe("a rule's rate, weight and priority", () => {
     [{ priority: 0 }, "[0].priority: expected a whole number from 1 to 5"],
     [{ priority: 6 }, "[0].priority: expected a whole number from 1 to 5"],
   ])("are refused out of bounds: %j", async (fields, problem) => {
-    const answer = await server.ask("PUT", "/limits/rules", [{ pattern: "bad", ...fields }]);
+    const answer = await server.send("PUT", "/limits/rules", [{ pattern: "bad", ...fields }]);
     expect(answer.status).toBe(422);
     expect(answer.json<{ message: string }>().message).toContain(problem);
   });
 
   test("are in the document about the interface", async () => {
-    const document = (await server.ask("GET", "/openapi")).text;
+    const document = (await server.send("GET", "/openapi")).text;
     for (const name of ["rate", "burst", "weight", "priority"]) expect(document).toContain(`"${name}"`);
   });
 });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
-import { createScheduleKeeper } from "@perdure/registry";
+import { createScheduleBook } from "@perdure/registry";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { createScheduleEngine, type ScheduleEngine, type Schedules } from "@perdure/schedule";
 import { aRegistry, FakePartitions } from "@perdure/schedule/testing";
@@ -35,16 +35,16 @@ beforeEach(async () => {
     random: systemRandom,
     logger: silentLogger,
   };
-  const keeper = await createScheduleKeeper(ports, { scopesEnabled: false });
-  engine = createScheduleEngine({ ...ports, book: keeper, partitions });
+  const manager = await createScheduleBook(ports, { scopesEnabled: false });
+  engine = createScheduleEngine({ ...ports, book: manager, partitions });
   const schedules: Schedules = {
-    get: (id) => keeper.get(id),
-    list: () => keeper.list(),
-    create: (spec, isPaused) => keeper.create(spec, isPaused),
-    replace: (id, spec, expected) => keeper.replace(id, spec, expected),
-    remove: (id, expected) => keeper.remove(id, expected),
-    pause: (id) => keeper.pause(id),
-    resume: (id) => keeper.resume(id),
+    get: (id) => manager.get(id),
+    list: () => manager.list(),
+    create: (spec, isPaused) => manager.create(spec, isPaused),
+    replace: (id, spec, expected) => manager.replace(id, spec, expected),
+    remove: (id, expected) => manager.remove(id, expected),
+    pause: (id) => manager.pause(id),
+    resume: (id) => manager.resume(id),
     runNow: (id, key) => engine.runNow(id, key),
   };
   server = await startServer(createTestAdminApi({ registry: await createTestRegistry(), schedules }));
@@ -55,15 +55,15 @@ afterEach(async () => {
 });
 
 async function make(change: object = {}): Promise<Shown> {
-  const answer = await server.ask("POST", "/schedules", { ...YEARLY, ...change });
+  const answer = await server.send("POST", "/schedules", { ...YEARLY, ...change });
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 201 });
   return answer.json<Shown>();
 }
 
-const get = async (id: string) => (await server.ask("GET", `/schedules/${id}`)).json<Shown>();
+const get = async (id: string) => (await server.send("GET", `/schedules/${id}`)).json<Shown>();
 
 test("a schedule is made with every default filled in, shown, and ended", async () => {
-  const answer = await server.ask("POST", "/schedules", YEARLY);
+  const answer = await server.send("POST", "/schedules", YEARLY);
   const made = answer.json<Shown>();
   expect(answer.headers["location"]).toBe(`schedules/${made.id}`);
   expect(made.id).toMatch(/^sch_1\w{22}$/);
@@ -82,8 +82,8 @@ test("a schedule is made with every default filled in, shown, and ended", async 
   });
   expect(made.next_at).toMatch(/^\d{4}-01-01T12:00:00\.000000000Z$/);
   expect(await get(made.id)).toEqual(made);
-  expect((await server.ask("DELETE", `/schedules/${made.id}`)).status).toBe(202);
-  expect((await server.ask("GET", `/schedules/${made.id}`)).status).toBe(404);
+  expect((await server.send("DELETE", `/schedules/${made.id}`)).status).toBe(202);
+  expect((await server.send("GET", `/schedules/${made.id}`)).status).toBe(404);
 });
 
 test("everything that can be said is kept, and what is shown can be sent again", async () => {
@@ -117,7 +117,7 @@ test("everything that can be said is kept, and what is shown can be sent again",
     status: "paused",
     next_at: null,
   });
-  const put = await server.ask("PUT", `/schedules/${made.id}?expected_version=1`, made);
+  const put = await server.send("PUT", `/schedules/${made.id}?expected_version=1`, made);
   expect({ status: put.status, text: put.text }).toMatchObject({ status: 200 });
   const { version, modified_at: _modified, ...rest } = put.json<Shown>();
   const { version: _version, modified_at: _before, ...before } = made;
@@ -165,7 +165,7 @@ describe("a body that is wrong is refused", () => {
     [{ target: { service: "Greeter", handler: "greet", priority: 9 } }, 422, null, "target.priority: "],
     [{ max_firings: 0 }, 422, null, "max_firings: "],
   ])("%j", async (change, status, code, text) => {
-    const answer = await server.ask("POST", "/schedules", { ...YEARLY, ...change });
+    const answer = await server.send("POST", "/schedules", { ...YEARLY, ...change });
     expect(answer.json()).toEqual({ message: expect.stringContaining(text), restate_code: code });
     expect(answer.status).toBe(status);
   });
@@ -183,19 +183,19 @@ describe("ids", () => {
     ["GET", "/next"],
   ])("%s %s of an unknown one is 404, of a malformed one 400", async (method, path) => {
     const body = method === "PUT" ? YEARLY : undefined;
-    const unknown = await server.ask(method, `/schedules/${GHOST}${path}`, body);
+    const unknown = await server.send(method, `/schedules/${GHOST}${path}`, body);
     expect([unknown.status, unknown.json()]).toEqual([
       404,
       { message: `The requested schedule '${GHOST}' does not exist`, restate_code: null },
     ]);
-    const malformed = await server.ask(method, `/schedules/dp_1nope${path}`, body);
+    const malformed = await server.send(method, `/schedules/dp_1nope${path}`, body);
     expect([malformed.status, malformed.json<{ message: string }>().message]).toEqual([
       400,
       "Invalid URL: Cannot parse `schedule` with value `dp_1nope`: id doesn't match the expected type",
     ]);
   });
   test("other methods are 405", async () => {
-    const answer = await server.ask("PATCH", `/schedules/${GHOST}`, {});
+    const answer = await server.send("PATCH", `/schedules/${GHOST}`, {});
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "GET,HEAD,PUT,DELETE"]);
   });
 });
@@ -204,20 +204,20 @@ describe("changes", () => {
   test("with a version that is not the present one are refused, and of two at once one holds", async () => {
     const { id } = await make();
     const both = await Promise.all(
-      ["a", "b"].map((name) => server.ask("PUT", `/schedules/${id}?expected_version=1`, { ...YEARLY, name })),
+      ["a", "b"].map((name) => server.send("PUT", `/schedules/${id}?expected_version=1`, { ...YEARLY, name })),
     );
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect((await get(id)).version).toBe(2);
-    expect((await server.ask("DELETE", `/schedules/${id}?expected_version=1`)).status).toBe(409);
-    expect((await server.ask("DELETE", `/schedules/${id}?expected_version=x`)).status).toBe(400);
-    expect((await server.ask("DELETE", `/schedules/${id}?expected_version=2`)).status).toBe(202);
+    expect((await server.send("DELETE", `/schedules/${id}?expected_version=1`)).status).toBe(409);
+    expect((await server.send("DELETE", `/schedules/${id}?expected_version=x`)).status).toBe(400);
+    expect((await server.send("DELETE", `/schedules/${id}?expected_version=2`)).status).toBe(202);
   });
   test("to a name that is taken are refused", async () => {
     const { id } = await make();
     await make({ name: "other" });
     const answers = await Promise.all([
-      server.ask("POST", "/schedules", YEARLY),
-      server.ask("PUT", `/schedules/${id}`, { ...YEARLY, name: "other" }),
+      server.send("POST", "/schedules", YEARLY),
+      server.send("PUT", `/schedules/${id}`, { ...YEARLY, name: "other" }),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([409, 409]);
   });
@@ -229,7 +229,7 @@ describe("changes", () => {
       ["resume", "active"],
       ["resume", "active"],
     ] as const) {
-      const answer = await server.ask("POST", `/schedules/${id}/${verb}`);
+      const answer = await server.send("POST", `/schedules/${id}/${verb}`);
       expect([answer.status, answer.json<Shown>().status]).toEqual([200, status]);
     }
   });
@@ -239,56 +239,56 @@ describe("lists", () => {
   test("come in pages that together are everything, also when one in between goes", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push((await make({ name: `s${i}` })).id);
-    const listed = (await server.ask("GET", "/schedules")).json<{ schedules: Shown[] }>();
+    const listed = (await server.send("GET", "/schedules")).json<{ schedules: Shown[] }>();
     expect(listed.schedules.length).toBe(5);
     const order = listed.schedules.map(({ id }) => id);
     expect(new Set(order)).toEqual(new Set(ids));
-    const seen: string[] = [];
+    const receivedIds: string[] = [];
     let path: string | undefined = "/schedules?limit=2";
     while (path !== undefined) {
-      const page: { schedules: Shown[]; next_cursor: string | null } = (await server.ask("GET", path)).json();
-      seen.push(...page.schedules.map(({ id }) => id));
-      if (seen.length === 2) await server.ask("DELETE", `/schedules/${seen[1]}`);
+      const page: { schedules: Shown[]; next_cursor: string | null } = (await server.send("GET", path)).json();
+      receivedIds.push(...page.schedules.map(({ id }) => id));
+      if (receivedIds.length === 2) await server.send("DELETE", `/schedules/${receivedIds[1]}`);
       path = page.next_cursor === null ? undefined : `/schedules?limit=2&cursor=${page.next_cursor}`;
     }
-    expect(seen).toEqual(order);
+    expect(receivedIds).toEqual(order);
   });
   test("can be narrowed", async () => {
     await make({ name: "a" });
     await make({ name: "b", paused: true });
     await make({ name: "c", target: { service: "Counter", handler: "add", key: "k" } });
     const names = async (query: string) =>
-      (await server.ask("GET", `/schedules?${query}`)).json<{ schedules: Shown[] }>().schedules.map(({ name }) => name);
+      (await server.send("GET", `/schedules?${query}`)).json<{ schedules: Shown[] }>().schedules.map(({ name }) => name);
     expect(await names("name=b")).toEqual(["b"]);
     expect(await names("status=paused")).toEqual(["b"]);
     expect(await names("service=Counter")).toEqual(["c"]);
     expect(await names("name=a&status=paused")).toEqual([]);
   });
   test.each(["limit=0", "limit=x", "cursor=%", "status=happy"])("%s is refused", async (query) => {
-    expect((await server.ask("GET", `/schedules?${query}`)).status).toBe(400);
+    expect((await server.send("GET", `/schedules?${query}`)).status).toBe(400);
   });
 });
 
 describe("next fire times", () => {
   test("in UTC and as the clock on the wall shows them", async () => {
     const { id } = await make({ cron: "30 2 29 3 *", zone: "Europe/Berlin", start_at: "2054-01-01T00:00:00Z", max_firings: 3 });
-    const { next } = (await server.ask("GET", `/schedules/${id}/next?count=5`)).json<{ next: unknown }>();
+    const { next } = (await server.send("GET", `/schedules/${id}/next?count=5`)).json<{ next: unknown }>();
     expect(next).toEqual([
       // 29 March 2054 is a Sunday, on which clocks go forward.
       { at: "2054-03-29T01:00:00.000000000Z", local: "2054-03-29T03:00:00+02:00" },
       { at: "2055-03-29T00:30:00.000000000Z", local: "2055-03-29T02:30:00+02:00" },
       { at: "2056-03-29T00:30:00.000000000Z", local: "2056-03-29T02:30:00+02:00" },
     ]);
-    expect((await server.ask("GET", `/schedules/${id}/next?count=1001`)).status).toBe(400);
+    expect((await server.send("GET", `/schedules/${id}/next?count=1001`)).status).toBe(400);
   });
 });
 
 describe("run now", () => {
   test("answers the invocation, and with an idempotency key the same again", async () => {
     const { id } = await make({ paused: true });
-    const first = await server.ask("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "k" });
-    const again = await server.ask("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "k" });
-    const other = await server.ask("POST", `/schedules/${id}/run`);
+    const first = await server.send("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "k" });
+    const again = await server.send("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "k" });
+    const other = await server.send("POST", `/schedules/${id}/run`);
     expect([first.status, again.status, other.status]).toEqual([202, 200, 202]);
     const [invocation] = partitions.runs.keys();
     expect(first.json()).toEqual({ invocation_id: invocation, status: "Accepted" });
@@ -302,17 +302,17 @@ describe("run now", () => {
   });
   test("is refused with a key that is none, and 503 when the partition is away", async () => {
     const { id } = await make();
-    expect((await server.ask("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "x".repeat(600) })).status).toBe(
+    expect((await server.send("POST", `/schedules/${id}/run`, undefined, { "idempotency-key": "x".repeat(600) })).status).toBe(
       400,
     );
     partitions.fault = () => "refuse";
-    const answer = await server.ask("POST", `/schedules/${id}/run`);
+    const answer = await server.send("POST", `/schedules/${id}/run`);
     expect([answer.status, answer.json()]).toMatchObject([503, { restate_code: "ING0006" }]);
   });
 });
 
 test("the OpenAPI document knows the schedules and what a body may say", async () => {
-  const { paths, components } = (await server.ask("GET", "/openapi")).json<{
+  const { paths, components } = (await server.send("GET", "/openapi")).json<{
     paths: Record<string, Record<string, object>>;
     components: { schemas: Record<string, object> };
   }>();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const services = [...(v2?.manifest.services ?? []), ...(v1?.manifest.services ?? []).filter(({ name }) => name === "Wf")];
   endpoint = await startEndpoint("h2c", { body: { ...v1?.manifest, services } });
   server = await startServer(createTestAdminApi({ registry: await createTestRegistry() }));
-  expect((await server.ask("POST", "/deployments", { uri: endpoint.uri })).status).toBe(201);
+  expect((await server.send("POST", "/deployments", { uri: endpoint.uri })).status).toBe(201);
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -29,7 +29,7 @@ afterAll(async () => {
 describe.each(["Counter", "Wf"])("the document of %s", (service) => {
   test("has the recorded paths, operations, parameters, bodies and answers", async () => {
     const recorded = loadExchanges("services-read").find(({ name }) => name === `openapi ${service}`)?.response.json as Node;
-    const ours = (await server.ask("GET", `/services/${service}/openapi`)).json<Node>();
+    const ours = (await server.send("GET", `/services/${service}/openapi`)).json<Node>();
     expect(bare(field(ours, "paths"))).toEqual(bare(field(recorded, "paths")));
     expect(Object.keys(field(ours, "components", "responses")).sort()).toEqual(
       Object.keys(field(recorded, "components", "responses")).sort(),
@@ -41,7 +41,7 @@ describe.each(["Counter", "Wf"])("the document of %s", (service) => {
 });
 
 test("schemas of a handler are named after it and referred to; private handlers are left out", async () => {
-  const document = (await server.ask("GET", "/services/Greeter/openapi")).json<Node>();
+  const document = (await server.send("GET", "/services/Greeter/openapi")).json<Node>();
   const typed = field(document, "paths", "/restate/call/Greeter/typed", "post");
   expect(field(typed, "requestBody", "content", "application/json", "schema")).toEqual({
     $ref: "#/components/schemas/typedRequest",
@@ -60,14 +60,14 @@ test("references inside a handler's schema lead to where the document keeps it; 
   await using shop = await startEndpoint("h2c", {
     body: aManifest([{ name: "Shop", ty: "SERVICE", handlers: [{ name: "buy", input, output }] }]),
   });
-  expect((await server.ask("POST", "/deployments", { uri: shop.uri })).status).toBe(201);
-  const document = (await server.ask("GET", "/services/Shop/openapi")).json<Node>();
+  expect((await server.send("POST", "/deployments", { uri: shop.uri })).status).toBe(201);
+  const document = (await server.send("GET", "/services/Shop/openapi")).json<Node>();
   expect(field(document, "components", "schemas", "buyRequest")).toEqual({
     title: "Order",
     $ref: "#/components/schemas/buyRequest/$defs/Order",
     $defs: { Order: { type: "object" } },
   });
-  const handler = (await server.ask("GET", "/services/Shop/handlers/buy")).json();
+  const handler = (await server.send("GET", "/services/Shop/handlers/buy")).json();
   expect(handler).toMatchObject({
     input_description: "JSON 'Order'",
     output_description: "optional text/plain",
@@ -87,7 +87,7 @@ function bare(node: Node): Node {
 }
 
 function field(node: Node, ...path: string[]): { [name: string]: Node } {
-  let found: Node = node;
-  for (const name of path) found = (found as { [name: string]: Node })[name] as Node;
-  return found as { [name: string]: Node };
+  let current: Node = node;
+  for (const name of path) current = (current as { [name: string]: Node })[name] as Node;
+  return current as { [name: string]: Node };
 }

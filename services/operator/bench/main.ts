@@ -13,6 +13,6 @@ const figures = await measureCrowd({
   perSecond,
   readyWithinMs: HOUR_MS,
   quietMs: QUIET_MS,
-  tell: (line) => console.error(line),
+  report: (line) => console.error(line),
 });
 console.log(JSON.stringify(figures));

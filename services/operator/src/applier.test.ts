@@ -9,7 +9,7 @@ import {
   resources,
 } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
-import { Applier } from "./applier.js";
+import { ObjectApplier } from "./applier.js";
 import { FIGHT_REVERTS, UNSEEN_TRUST_MS } from "./limits.js";
 
 const SIGNAL = new AbortController().signal;
@@ -39,7 +39,7 @@ function aCluster() {
     } as ObjectCache;
   };
   const metrics = { driftReverts: { inc: () => {} } };
-  const applier = new Applier({ client, cacheOf, clock, metrics: metrics as never, onFight: ({ kind }) => fights.push(kind) });
+  const applier = new ObjectApplier({ client, cacheOf, clock, metrics: metrics as never, onFight: ({ kind }) => fights.push(kind) });
   return { applier, clock, there, written, fights };
 }
 
@@ -85,7 +85,7 @@ test("who removes an object again and again is given way to; what we removed our
   const budget = object(resources.disruptionBudgets, "worker", "env-a");
   for (let n = 0; n <= FIGHT_REVERTS + 1; n++) {
     await applier.apply(budget, SIGNAL);
-    applier.forgetObject(resources.disruptionBudgets, "worker", "env-a");
+    applier.discardObject(resources.disruptionBudgets, "worker", "env-a");
     there.clear();
   }
   expect(fights).toEqual([]);
@@ -122,7 +122,7 @@ test("what the controller of quotas notes of their use is nobody's change, whate
   const used = (n: number) => ({ manager: "kube-controller-manager", subresource: "status", time: `2026-01-01T00:00:0${n}Z` });
   let version = 0;
   let managedFields: object[] = [ours];
-  let seen: object | undefined;
+  let applied: object | undefined;
   const metadata = () => ({ name: "env", namespace: "env-a", uid: "uid-1", resourceVersion: `${version}`, managedFields });
   const fights: string[] = [];
   let writes = 0;
@@ -134,9 +134,9 @@ test("what the controller of quotas notes of their use is nobody's change, whate
       return { metadata: metadata() };
     },
   };
-  const applier = new Applier({
+  const applier = new ObjectApplier({
     client: client as unknown as KubernetesClient,
-    cacheOf: () => ({ get: () => seen }) as unknown as ObjectCache,
+    cacheOf: () => ({ get: () => applied }) as unknown as ObjectCache,
     clock: new VirtualClock(),
     metrics: { driftReverts: { inc: () => {} } } as never,
     onFight: ({ kind }) => fights.push(kind),
@@ -146,12 +146,12 @@ test("what the controller of quotas notes of their use is nobody's change, whate
     await applier.apply(quota, SIGNAL);
     managedFields = [ours, used(n)];
     version++;
-    seen = { metadata: metadata() };
+    applied = { metadata: metadata() };
   }
   expect([writes, fights]).toEqual([1, []]);
   for (let n = 1; n <= FIGHT_REVERTS; n++) {
     managedFields = [ours, used(n), { manager: "kubectl-edit", operation: "Update", fieldsV1: { "f:spec": {} } }];
-    seen = { metadata: metadata() };
+    applied = { metadata: metadata() };
     await applier.apply(quota, SIGNAL);
   }
   expect(fights).toEqual(["ResourceQuota"]);
@@ -174,7 +174,7 @@ function aSet() {
     },
   };
   const fights: string[] = [];
-  const applier = new Applier({
+  const applier = new ObjectApplier({
     client: client as unknown as KubernetesClient,
     cacheOf: () => ({ get: () => there }) as unknown as ObjectCache,
     clock: new VirtualClock(),

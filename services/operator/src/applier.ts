@@ -13,7 +13,7 @@ import type { OperatorMetrics } from "./metrics.js";
 /** Owns the fields that we send. */
 export const MANAGER = "perdure-operator";
 
-interface Remembered {
+interface AppliedObject {
   readonly hash: string;
   readonly uid: string;
   /** What it was after our write. */
@@ -24,7 +24,7 @@ interface Remembered {
   readonly rolling: { readonly object: KubeObject; readonly generation: number } | undefined;
 }
 
-export interface ApplierPorts {
+export interface ObjectApplierPorts {
   readonly client: KubernetesClient;
   /** Our copy of a kind; undefined where we keep none. */
   readonly cacheOf: (resource: Resource) => ObjectCache | undefined;
@@ -34,14 +34,14 @@ export interface ApplierPorts {
   readonly onFight: (object: KubeObject) => void;
 }
 
-export class Applier {
-  readonly #ports: ApplierPorts;
-  readonly #remembered = new Map<string, Remembered>();
+export class ObjectApplier {
+  readonly #ports: ObjectApplierPorts;
+  readonly #remembered = new Map<string, AppliedObject>();
   /** When an object was put right, lately. */
   readonly #reverts = new Map<string, number[]>();
   readonly #pausedUntilMs = new Map<string, number>();
 
-  constructor(ports: ApplierPorts) {
+  constructor(ports: ObjectApplierPorts) {
     this.#ports = ports;
   }
 
@@ -101,12 +101,12 @@ export class Applier {
     }
   }
 
-  #remember(key: string, object: KubeObject, hash: string, written: MetadataOnly): Remembered {
+  #remember(key: string, object: KubeObject, hash: string, written: MetadataOnly): AppliedObject {
     const resource = resourceOf(object);
     const { uid = "", generation = 0 } = written.metadata;
     const before = this.#remembered.get(key);
     // Nothing is in a namespace that is another one than before, whatever we remember of kinds of which we keep no copy.
-    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#forgetWithin(object.metadata.name);
+    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#discardWithin(object.metadata.name);
     const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
     const now = { hash, uid, version: versionOf(written, resource), atMs: this.#ports.clock.monotonicMs(), rolling };
     this.#remembered.set(key, now);
@@ -114,30 +114,30 @@ export class Applier {
   }
 
   /** Everything is compared and written anew: another leader may have been at it. */
-  forget(): void {
+  discardAll(): void {
     this.#remembered.clear();
   }
 
   /** One that goes because it is not wanted any more: when it is wanted again, nobody has taken it from us. */
-  forgetObject(resource: Resource, name: string, namespace: string | undefined): void {
+  discardObject(resource: Resource, name: string, namespace: string | undefined): void {
     this.#remembered.delete(`${resource.plural}/${keyOf(name, namespace)}`);
   }
 
   /** What belongs to a namespace that is no more, and itself. */
-  forgetNamespace(namespace: string): void {
-    this.#forgetWithin(namespace);
+  discardNamespace(namespace: string): void {
+    this.#discardWithin(namespace);
     for (const map of [this.#remembered, this.#reverts, this.#pausedUntilMs])
       map.delete(`${resources.namespaces.plural}/${namespace}`);
   }
 
-  #forgetWithin(namespace: string): void {
+  #discardWithin(namespace: string): void {
     for (const map of [this.#remembered, this.#reverts, this.#pausedUntilMs]) {
       for (const key of map.keys()) if (key.includes(`/${namespace}/`)) map.delete(key);
     }
   }
 
   /** Kinds of which we keep no copy are what we wrote, for a while: nobody tells us when somebody removes one. */
-  #isAsWritten(resource: Resource, { uid, version, atMs }: Remembered, cached: MetadataOnly | undefined): boolean {
+  #isAsWritten(resource: Resource, { uid, version, atMs }: AppliedObject, cached: MetadataOnly | undefined): boolean {
     const { cacheOf, clock } = this.#ports;
     if (cacheOf(resource) === undefined) return clock.monotonicMs() - atMs < UNSEEN_TRUST_MS;
     return cached !== undefined && cached.metadata.uid === uid && versionOf(cached, resource) === version;
@@ -157,7 +157,7 @@ export class Applier {
 
 /** Whether somebody changed the set after our last write, and all that is new about ours is how far its rollout goes. */
 function isUndone(
-  { object: before, generation }: NonNullable<Remembered["rolling"]>,
+  { object: before, generation }: NonNullable<AppliedObject["rolling"]>,
   cached: MetadataOnly | undefined,
   object: KubeObject,
 ): boolean {
@@ -180,7 +180,7 @@ function versionOf({ metadata }: MetadataOnly, resource: Resource): string {
   return resourceVersion;
 }
 
-interface ManagedFields {
+interface FieldOwner {
   readonly subresource?: string;
 }
 
@@ -188,8 +188,8 @@ interface ManagedFields {
  * Who owns which fields of what is wanted, and since when. Quotas have no generation, and their controller writes into the status whenever a pod
  * comes or goes, which is a new version of the object each time.
  */
-function ownersOf(metadata: KubeObject["metadata"]): readonly ManagedFields[] {
-  const { managedFields = [] } = metadata as { readonly managedFields?: readonly ManagedFields[] };
+function ownersOf(metadata: KubeObject["metadata"]): readonly FieldOwner[] {
+  const { managedFields = [] } = metadata as { readonly managedFields?: readonly FieldOwner[] };
   return managedFields.filter(({ subresource }) => subresource !== "status");
 }
 

@@ -91,16 +91,16 @@ export class Caches {
   }
 
   /** Names of environments one of whose parts has changed. `referring`: environments that refer to a Secret of this name. */
-  onPartChange(look: (environment: string, isGone: boolean) => void, referring: (secret: string) => Iterable<string>): void {
+  onPartChange(onChanged: (environment: string, isGone: boolean) => void, referring: (secret: string) => Iterable<string>): void {
     for (const reflector of this.#children.values()) {
       reflector.onChange(({ metadata }, change) => {
         const bare = metadata.labels?.[ENVIRONMENT_LABEL];
-        if (bare !== undefined && change !== "resync") look(`env-${bare}`, change === "deleted"); // Environments come by themselves.
+        if (bare !== undefined && change !== "resync") onChanged(`env-${bare}`, change === "deleted"); // Environments come by themselves.
       });
     }
     this.secrets.onChange(({ metadata }, change) => {
       if (change === "resync") return;
-      for (const name of referring(metadata.name)) look(name, false);
+      for (const name of referring(metadata.name)) onChanged(name, false);
     });
   }
 }

@@ -1,7 +1,7 @@
 /** Why: what is the same for all environments of a cell, said once where the operator is composed and given to whatever derives objects. */
 
 /** Where an API server looks up who may: a user, or a service account of a namespace. */
-export interface Subject {
+export interface AccessSubject {
   readonly kind: "User" | "ServiceAccount";
   readonly name: string;
   readonly namespace?: string;
@@ -37,9 +37,9 @@ export interface Cell {
   /** Secret in `namespace` (`name`, `key`) with the database in which environments that name none get a role; its URL is the operator's alone. */
   readonly postgresSecret: { readonly name: string; readonly key: string } | undefined;
   /** Gets the role for Secrets in each namespace of an environment; undefined: whoever runs the operator may do so anyway. */
-  readonly secretsRole: { readonly clusterRole: string; readonly subject: Subject } | undefined;
+  readonly secretsRole: { readonly clusterRole: string; readonly subject: AccessSubject } | undefined;
   /** Gets the role for removing a namespace with its volumes, when that is what an environment asks for; undefined as above. */
-  readonly removalRole: { readonly clusterRole: string; readonly subject: Subject } | undefined;
+  readonly removalRole: { readonly clusterRole: string; readonly subject: AccessSubject } | undefined;
   /** Whether volumes can be snapshotted: `auto` where the API is served. `snapshotClass`: the cluster's default when undefined. */
   readonly snapshots: "auto" | "on" | "off";
   readonly snapshotClass: string | undefined;

@@ -12,20 +12,20 @@ afterEach(() => {
 
 /** Whether a client gets through to a server that wants a certificate as well. */
 async function meets(server: KeyedCertificate, client: KeyedCertificate, trusted: string, servername: string): Promise<boolean> {
-  const door = createServer({
+  const listener = createServer({
     cert: server.certificate,
     key: server.privateKey.reveal(),
     ca: trusted,
     requestCert: true,
     rejectUnauthorized: true,
   });
-  door.on("secureConnection", (socket: TLSSocket) => {
+  listener.on("secureConnection", (socket: TLSSocket) => {
     socket.on("error", () => socket.destroy());
     socket.end("hello");
   });
-  await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve));
-  opened.push(() => door.close());
-  const { port } = door.address() as { readonly port: number };
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  opened.push(() => listener.close());
+  const { port } = listener.address() as { readonly port: number };
   const shown = { cert: client.certificate, key: client.privateKey.reveal() };
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port, servername, ca: trusted, ...shown });
@@ -41,13 +41,13 @@ describe("certificates of an environment", () => {
     const ours = await newAuthority("ours", nowMs);
     const theirs = await newAuthority("theirs", nowMs);
     const one = await issueCertificate(ours, NAMES, nowMs);
-    const stranger = await issueCertificate(theirs, NAMES, nowMs);
+    const untrusted = await issueCertificate(theirs, NAMES, nowMs);
     const name = "worker-0.worker-headless.env-1.svc.cluster.local";
     expect(await meets(one, one, ours.certificate, name)).toBe(true);
     expect(await meets(one, one, ours.certificate, "localhost")).toBe(true);
     expect(await meets(one, one, ours.certificate, "worker-0.worker-headless.env-2.svc.cluster.local")).toBe(false);
-    expect(await meets(one, stranger, ours.certificate, name)).toBe(false);
-    expect(await meets(stranger, one, ours.certificate, name)).toBe(false);
+    expect(await meets(one, untrusted, ours.certificate, name)).toBe(false);
+    expect(await meets(untrusted, one, ours.certificate, name)).toBe(false);
   });
 
   test("of an authority that was renewed are trusted by those who know only its certificate of before, and the other way round", async () => {

@@ -25,7 +25,7 @@ export interface KeyedCertificate {
 }
 
 /** What others know a process by. */
-export interface Names {
+export interface CertificateNames {
   readonly dns: readonly string[];
   readonly ip: readonly string[];
 }
@@ -33,7 +33,7 @@ export interface Names {
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const DAY_MS = 86_400_000;
 
-type Keys = Awaited<ReturnType<typeof newKeys>>;
+type GeneratedKeys = Awaited<ReturnType<typeof newKeys>>;
 const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 
 /** `nowMs`: milliseconds since 1970, here and below. */
@@ -46,7 +46,7 @@ export async function renewAuthority(name: string, { privateKey }: KeyedCertific
   return selfSigned(name, await keysOf(privateKey), nowMs);
 }
 
-async function selfSigned(name: string, keys: Keys, nowMs: number): Promise<KeyedCertificate> {
+async function selfSigned(name: string, keys: GeneratedKeys, nowMs: number): Promise<KeyedCertificate> {
   const made = await X509CertificateGenerator.createSelfSigned(
     {
       name: [{ CN: [name] }],
@@ -64,7 +64,7 @@ async function selfSigned(name: string, keys: Keys, nowMs: number): Promise<Keye
 }
 
 /** For servers and clients alike: each role is both. */
-export async function issueCertificate(authority: KeyedCertificate, names: Names, nowMs: number): Promise<KeyedCertificate> {
+export async function issueCertificate(authority: KeyedCertificate, names: CertificateNames, nowMs: number): Promise<KeyedCertificate> {
   const issuer = new X509Certificate(authority.certificate);
   const keys = await newKeys();
   const made = await X509CertificateGenerator.create(
@@ -94,10 +94,10 @@ export async function issueCertificate(authority: KeyedCertificate, names: Names
 export const endOf = (certificate: string): number => new X509Certificate(certificate).notAfter.getTime();
 
 /** Whether it is for all of these names. */
-export function isFor(certificate: string, names: Names): boolean {
+export function isFor(certificate: string, names: CertificateNames): boolean {
   const extension = new X509Certificate(certificate).getExtension(SubjectAlternativeNameExtension);
-  const known = new Set(extension?.names.items.map(({ value }) => value));
-  return [...names.dns, ...names.ip].every((name) => known.has(name));
+  const subjectNames = new Set(extension?.names.items.map(({ value }) => value));
+  return [...names.dns, ...names.ip].every((name) => subjectNames.has(name));
 }
 
 function validFor(days: number, nowMs: number) {
@@ -106,12 +106,12 @@ function validFor(days: number, nowMs: number) {
 
 const pemOf = (certificate: X509Certificate): string => `${certificate.toString("pem")}\n`;
 
-async function privateKeyPem(keys: Keys): Promise<Secret> {
+async function privateKeyPem(keys: GeneratedKeys): Promise<Secret> {
   const bytes = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
   return new Secret(`${PemConverter.encode(bytes, PemConverter.PrivateKeyTag)}\n`);
 }
 
-async function keysOf(privateKey: Secret): Promise<Keys> {
+async function keysOf(privateKey: Secret): Promise<GeneratedKeys> {
   const [bytes] = PemConverter.decode(privateKey.reveal());
   if (bytes === undefined) throw new TypeError("this is no private key in PEM");
   const key = await webcrypto.subtle.importKey("pkcs8", bytes, ALGORITHM, true, ["sign"]);

@@ -2,11 +2,11 @@ import { expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import { Metrics, Sampler, type SpanRecord, tracedEdge } from "@perdure/role";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { Controller, type Looked } from "./controller.js";
+import { Controller, type ReconcileResult } from "./controller.js";
 import { operatorMetrics, type ReconciledKind } from "./metrics.js";
 
 /** The spans of one look at `key`. */
-async function spansOf(kind: ReconciledKind, key: string, look: () => Promise<Looked>): Promise<readonly SpanRecord[]> {
+async function spansOf(kind: ReconciledKind, key: string, reconcile: () => Promise<ReconcileResult>): Promise<readonly SpanRecord[]> {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   const spans: SpanRecord[] = [];
@@ -17,25 +17,25 @@ async function spansOf(kind: ReconciledKind, key: string, look: () => Promise<Lo
     "internal",
   );
   const metrics = operatorMetrics(new Metrics(), () => clock.nowMs());
-  const looked = async (): Promise<Looked> => {
+  const reconcileOnce = async (): Promise<ReconcileResult> => {
     setImmediate(() => stop.abort());
-    return look();
+    return reconcile();
   };
-  const controller = new Controller(kind, looked, { clock, logger: silentLogger, metrics, edge }, { workers: 1 });
+  const controller = new Controller(kind, reconcileOnce, { clock, logger: silentLogger, metrics, edge }, { workers: 1 });
   await controller.run([[key, "creation"]], stop.signal);
   return spans;
 }
 
-const fine = async (): Promise<Looked> => ({ kind: "ok" });
+const fine = async (): Promise<ReconcileResult> => ({ kind: "ok" });
 
 test.each<[ReconciledKind, string, Readonly<Record<string, string>>]>([
   ["Environment", "env-0123456789", { "k8s.namespace.name": "env-0123456789" }],
   ["ServiceDeployment", "shop/greeter", { "k8s.namespace.name": "shop" }],
   ["CloudEnvironment", "hosted", {}],
 ])("a look at %s %s has a span that tells the namespace alone, where there is one", async (kind, key, place) => {
-  const told = (await spansOf(kind, key, fine)).map(({ name, attributes, error }) => ({ name, attributes, error }));
+  const spans = (await spansOf(kind, key, fine)).map(({ name, attributes, error }) => ({ name, attributes, error }));
   const attributes = { ...place, "perdure.reconcile.result": "ok" };
-  expect(told).toEqual([{ name: `reconcile ${kind}`, attributes, error: undefined }]);
+  expect(spans).toEqual([{ name: `reconcile ${kind}`, attributes, error: undefined }]);
 });
 
 test("what a look fails of is the span's error", async () => {

@@ -5,7 +5,7 @@
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { KubernetesApiError, type Priority, type AcquiredKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/role";
-import { PARTS_SETTLE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
+import { PARTS_DEBOUNCE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
 
 export interface ControllerPorts {
@@ -23,11 +23,11 @@ export interface ControllerOptions extends WorkQueueOptions {
 /** What is to be looked at, and how urgently. */
 export type Named = readonly [name: string, priority: Priority];
 
-export type Looked = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
+export type ReconcileResult = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
 
 export class Controller {
   readonly #kind: ReconciledKind;
-  readonly #look: (name: string, signal: AbortSignal, priority: Priority) => Promise<Looked>;
+  readonly #reconcile: (name: string, signal: AbortSignal, priority: Priority) => Promise<ReconcileResult>;
   readonly #ports: ControllerPorts;
   readonly #options: ControllerOptions;
   #queue: WorkQueue;
@@ -37,12 +37,12 @@ export class Controller {
 
   constructor(
     kind: ReconciledKind,
-    look: (name: string, signal: AbortSignal, priority: Priority) => Promise<Looked>,
+    reconcile: (name: string, signal: AbortSignal, priority: Priority) => Promise<ReconcileResult>,
     ports: ControllerPorts,
     options: ControllerOptions,
   ) {
     this.#kind = kind;
-    this.#look = look;
+    this.#reconcile = reconcile;
     this.#ports = ports;
     this.#options = options;
     this.#queue = new WorkQueue(ports.clock, options);
@@ -69,7 +69,7 @@ export class Controller {
 
   /** A part or the status of it has changed, and others are likely to change in the same moment. */
   enqueueForParts(name: string): void {
-    if (this.#isRunning) this.#queue.addAfter(name, PARTS_SETTLE_MS, "progress");
+    if (this.#isRunning) this.#queue.addAfter(name, PARTS_DEBOUNCE_MS, "progress");
   }
 
   /** Looks at `all` and at whatever is enqueued, until the signal fires; then ends when what is under way has ended. */
@@ -90,10 +90,10 @@ export class Controller {
 
   async #work(queue: WorkQueue, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const taken = await queue.take();
-      if (taken === undefined) return;
-      await this.#one(queue, taken, signal);
-      queue.done(taken.key);
+      const item = await queue.take();
+      if (item === undefined) return;
+      await this.#one(queue, item, signal);
+      queue.done(item.key);
     }
   }
 
@@ -121,13 +121,13 @@ export class Controller {
     const startedAt = this.#begin(clock.monotonicMs());
     const span = this.#ports.edge?.begin(undefined, false);
     try {
-      const looked = await (span === undefined
-        ? this.#look(key, signal, priority)
-        : span.run(() => this.#look(key, signal, priority)));
-      this.#endSpan(span, key, looked.kind, undefined);
+      const result = await (span === undefined
+        ? this.#reconcile(key, signal, priority)
+        : span.run(() => this.#reconcile(key, signal, priority)));
+      this.#endSpan(span, key, result.kind, undefined);
       queue.clearFailures(key);
-      if (looked.kind === "wait") queue.addAfter(key, looked.againMs);
-      metrics.reconciles.inc(kind, looked.kind);
+      if (result.kind === "wait") queue.addAfter(key, result.againMs);
+      metrics.reconciles.inc(kind, result.kind);
     } catch (cause) {
       if (signal.aborted) return; // Broken off; the next leader looks at everything.
       const error = errorOf(cause);

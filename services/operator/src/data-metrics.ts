@@ -3,7 +3,7 @@ import type { Metrics } from "@perdure/role";
 
 interface Noted {
   /** Milliseconds since 1970; undefined: none was taken yet. */
-  readonly takenMs: number | undefined;
+  readonly lastSnapshotMs: number | undefined;
   readonly isStale: boolean;
 }
 
@@ -30,12 +30,12 @@ export class SnapshotAges {
     );
   }
 
-  look(environment: string, takenMs: number | undefined, isStale: boolean): void {
-    if (takenMs === undefined && !isStale) this.#noted.delete(environment);
-    else this.#noted.set(environment, { takenMs, isStale });
+  record(environment: string, lastSnapshotMs: number | undefined, isStale: boolean): void {
+    if (lastSnapshotMs === undefined && !isStale) this.#noted.delete(environment);
+    else this.#noted.set(environment, { lastSnapshotMs, isStale });
   }
 
-  forget(environment: string): void {
+  remove(environment: string): void {
     this.#noted.delete(environment);
   }
 
@@ -46,7 +46,7 @@ export class SnapshotAges {
 
   #oldestSeconds(nowMs: number): number {
     let oldestMs = nowMs;
-    for (const { takenMs } of this.#noted.values()) oldestMs = Math.min(oldestMs, takenMs ?? nowMs);
+    for (const { lastSnapshotMs } of this.#noted.values()) oldestMs = Math.min(oldestMs, lastSnapshotMs ?? nowMs);
     return (nowMs - oldestMs) / 1000;
   }
 
@@ -72,12 +72,12 @@ export class FullVolumes {
     );
   }
 
-  look(environment: string, isFull: boolean): void {
+  record(environment: string, isFull: boolean): void {
     if (isFull) this.#full.add(environment);
     else this.#full.delete(environment);
   }
 
-  forget(environment: string): void {
+  remove(environment: string): void {
     this.#full.delete(environment);
   }
 

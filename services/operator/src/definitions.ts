@@ -17,7 +17,7 @@ import {
   waitFor,
 } from "@perdure/driver-kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
-import { DEFINITION_AGAIN_MS, DEFINITION_LOOK_MS, NAMES_IN_MESSAGE_MAX } from "./limits.js";
+import { DEFINITION_AGAIN_MS, DEFINITION_POLL_MS, NAMES_IN_MESSAGE_MAX } from "./limits.js";
 import type { OperatorMetrics } from "./metrics.js";
 
 export interface DefinitionsPorts {
@@ -58,16 +58,16 @@ export class Definitions {
 
   /** Resolves when all our kinds are served, or the signal fires. Rejects when nobody lets us in: waiting does not make that better. */
   async untilServed(signal: AbortSignal): Promise<void> {
-    for (let wasTold = false; !signal.aborted; wasTold = true) {
+    for (let wasReported = false; !signal.aborted; wasReported = true) {
       const missing = new Map<string, string>();
       for (const resource of NEEDED) {
-        const problem = await this.#problemOf(resource, wasTold, signal);
+        const problem = await this.#problemOf(resource, wasReported, signal);
         if (problem !== undefined) missing.set(resource.plural, problem);
       }
       if (signal.aborted) return;
       this.#missing = missing;
       if (missing.size === 0) return this.#compareAll(signal);
-      await waitFor(DEFINITION_LOOK_MS, this.#ports.clock, signal);
+      await waitFor(DEFINITION_POLL_MS, this.#ports.clock, signal);
     }
   }
 
@@ -80,7 +80,7 @@ export class Definitions {
     }
   }
 
-  async #problemOf(resource: Resource, wasTold: boolean, signal: AbortSignal): Promise<string | undefined> {
+  async #problemOf(resource: Resource, wasReported: boolean, signal: AbortSignal): Promise<string | undefined> {
     const { client, logger } = this.#ports;
     const { plural, kind } = resource;
     try {
@@ -90,10 +90,10 @@ export class Definitions {
     } catch (cause) {
       if (signal.aborted) return undefined;
       if (isUnauthorized(cause)) throw cause;
-      if (!wasTold) logger.warn({ cause, kind }, "our kinds cannot be listed yet; waiting");
+      if (!wasReported) logger.warn({ cause, kind }, "our kinds cannot be listed yet; waiting");
       if (!isNotFound(cause)) return `the API server (${plural})`;
       this.#note(plural, false);
-      await this.#tell(plural, "CrdMissing", `the definition of ${plural} is not there; the operator waits for it`);
+      await this.#recordEvent(plural, "CrdMissing", `the definition of ${plural} is not there; the operator waits for it`);
       return `the definition of ${plural}`;
     }
   }
@@ -117,19 +117,19 @@ export class Definitions {
   async #compare(plural: string, signal: AbortSignal): Promise<void> {
     const { client, metrics, logger, onChange } = this.#ports;
     const name = `${plural}.${API_GROUP}`;
-    const found = await client.find<KubeObject>(resources.definitions, name, undefined, { signal });
+    const definition = await client.find<KubeObject>(resources.definitions, name, undefined, { signal });
     const was = this.#missing.has(plural);
     const missing = new Map(this.#missing);
-    if (found === undefined) missing.set(plural, `the definition of ${plural}`);
+    if (definition === undefined) missing.set(plural, `the definition of ${plural}`);
     else missing.delete(plural);
     this.#missing = missing;
-    this.#note(plural, found !== undefined);
-    if (found === undefined) {
+    this.#note(plural, definition !== undefined);
+    if (definition === undefined) {
       if (!was) logger.error({ plural }, "a definition of ours was removed; waiting for it");
-      await this.#tell(plural, "CrdMissing", `the definition of ${plural} was removed; the operator waits for it`);
+      await this.#recordEvent(plural, "CrdMissing", `the definition of ${plural} was removed; the operator waits for it`);
       return;
     }
-    const lacking = lackingIn(schemaOf(found), plural);
+    const lacking = lackingIn(schemaOf(definition), plural);
     metrics.definitionOutdated.set(lacking.length > 0 ? 1 : 0, plural);
     const before = this.#lacking.get(plural);
     if (hashOf(before ?? []) === hashOf(lacking)) return;
@@ -142,10 +142,10 @@ export class Definitions {
       { plural, lacking: lacking.slice(0, NAMES_IN_MESSAGE_MAX) },
       "an installed definition is older than this operator",
     );
-    await this.#tell(plural, "CrdOutdated", message);
+    await this.#recordEvent(plural, "CrdOutdated", message);
   }
 
-  #tell(plural: string, reason: string, note: string): Promise<void> {
+  #recordEvent(plural: string, reason: string, note: string): Promise<void> {
     const { apiVersion, kind } = resources.definitions;
     const regarding = { apiVersion, kind, metadata: { name: `${plural}.${API_GROUP}` } };
     return this.#ports.events.record(regarding, { type: "Warning", reason, action: "Look", note });
@@ -160,46 +160,46 @@ function messageOf(plural: string, lacking: readonly string[]): string {
 
 // ── comparing ────────────────────────────────────────────────────────────────────────────────────
 
-type Schema = Readonly<Record<string, unknown>>;
+type OpenApiSchema = Readonly<Record<string, unknown>>;
 
 const RULES = "x-kubernetes-validations";
 
-function schemaOf(definition: KubeObject): Schema {
+function schemaOf(definition: KubeObject): OpenApiSchema {
   const { versions = [] } = definition["spec"] as {
-    readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: Schema } }[];
+    readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: OpenApiSchema } }[];
   };
   return versions.find(({ name }) => name === "v1alpha1")?.schema?.openAPIV3Schema ?? {};
 }
 
 /** Fields, values and rules that ours has and `installed` does not; what it has beyond ours is a newer release's. */
-export function lackingIn(installed: Schema, plural: string): readonly string[] {
+export function lackingIn(installed: OpenApiSchema, plural: string): readonly string[] {
   const definition = ours.find(({ metadata }) => metadata.name === `${plural}.${API_GROUP}`);
   const schema = definition?.spec.versions[0]?.schema.openAPIV3Schema ?? {};
   if (hashOf(schema) === hashOf(installed)) return [];
   return [...lacking(schema, installed, "")];
 }
 
-function* lacking(wanted: Schema, installed: Schema, path: string): Generator<string> {
-  const { properties = {} } = wanted as { readonly properties?: Readonly<Record<string, Schema>> };
-  const { properties: there = {} } = installed as { readonly properties?: Readonly<Record<string, Schema>> };
+function* lacking(required: OpenApiSchema, installed: OpenApiSchema, path: string): Generator<string> {
+  const { properties = {} } = required as { readonly properties?: Readonly<Record<string, OpenApiSchema>> };
+  const { properties: there = {} } = installed as { readonly properties?: Readonly<Record<string, OpenApiSchema>> };
   for (const [name, field] of Object.entries(properties)) {
-    const known = there[name];
-    if (known === undefined) yield `${path}.${name}`;
-    else yield* lacking(field, known, `${path}.${name}`);
+    const installedField = there[name];
+    if (installedField === undefined) yield `${path}.${name}`;
+    else yield* lacking(field, installedField, `${path}.${name}`);
   }
   for (const inner of ["items", "additionalProperties"] as const) {
-    const [one, other] = [wanted[inner], installed[inner]];
+    const [one, other] = [required[inner], installed[inner]];
     if (isSchema(one)) yield* lacking(one, isSchema(other) ? other : {}, `${path}[]`);
   }
-  for (const value of listOf(wanted["enum"])) {
+  for (const value of listOf(required["enum"])) {
     if (!listOf(installed["enum"]).includes(value)) yield `${path}=${String(value)}`;
   }
   const rules = new Set(listOf(installed[RULES]).map((rule) => (rule as { readonly rule?: string }).rule));
-  for (const rule of listOf(wanted[RULES])) {
+  for (const rule of listOf(required[RULES])) {
     const { rule: text = "", message = text } = rule as { readonly rule?: string; readonly message?: string };
     if (!rules.has(text)) yield `${path === "" ? "." : path} (${message})`;
   }
 }
 
-const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null;
+const isSchema = (value: unknown): value is OpenApiSchema => typeof value === "object" && value !== null;
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

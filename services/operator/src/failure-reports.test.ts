@@ -4,8 +4,8 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { KubernetesApiError, type KubeObject } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../test/an-environment.js";
-import { FAILURE_CONDITION, type FailurePorts, type ReportedKind, reportingFailures } from "./failure-reports.js";
-import { SLOW_ANSWER_MS, SLOW_LOOK_MS } from "./limits.js";
+import { FAILURE_CONDITION, type FailureReportPorts, type ReportedKind, reportingFailures } from "./failure-reports.js";
+import { SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";
 
 const READY = {
   type: "Ready",
@@ -24,16 +24,16 @@ const webhook = (detail: string) =>
 
 let environment: EnvironmentResource;
 let written: KubeObject[];
-let told: string[];
+let reasons: string[];
 let refusal: Error | undefined;
 
 beforeEach(() => {
   environment = { ...environmentWith(), status: { phase: "Running", conditions: [READY], namespace: "env-0123456789" } };
-  [written, told, refusal] = [[], [], undefined];
+  [written, reasons, refusal] = [[], [], undefined];
 });
 
 const KIND: ReportedKind = {
-  known: () => environment as unknown as KubeObject,
+  current: () => environment as unknown as KubeObject,
   firstStatus: { phase: "Pending" },
   onWritten: (object) => {
     environment = { ...environment, ...(object as unknown as Pick<EnvironmentResource, "status">) };
@@ -57,9 +57,9 @@ async function passing(
       },
     },
     clock,
-    events: { tell: async (_object: unknown, { reason }: { reason: string }) => void told.push(reason) },
+    events: { record: async (_object: unknown, { reason }: { reason: string }) => void reasons.push(reason) },
     logger: silentLogger,
-  } as unknown as FailurePorts;
+  } as unknown as FailureReportPorts;
   const { signal } = new AbortController();
   return await reportingFailures("env-0123456789", KIND, ports, signal, pass).catch((error: unknown) => error);
 }
@@ -74,7 +74,7 @@ test("a 5xx of the API server is a condition beside those that are known, with a
     namespace: "env-0123456789",
     conditions: [READY, { type: FAILURE_CONDITION, status: "True", reason: "ApiServerError", message: cause.message }],
   });
-  expect(told).toEqual(["ApiServerError"]);
+  expect(reasons).toEqual(["ApiServerError"]);
 });
 
 test("the same request that fails again writes nothing, another one replaces the condition", async () => {
@@ -105,8 +105,8 @@ test("a refusal that breaks a pass off is a condition, too", async () => {
 test("a write without an answer is reported while it goes on, once, and never instead of what is known of the failure", async () => {
   const slow = { operation: "patch statefulsets", forMs: SLOW_ANSWER_MS };
   const waiting = async (): Promise<never> => {
-    for (let ms = 0; ms < 3 * SLOW_LOOK_MS; ms += SLOW_LOOK_MS) {
-      clock.advanceBy(SLOW_LOOK_MS);
+    for (let ms = 0; ms < 3 * SLOW_WRITE_POLL_MS; ms += SLOW_WRITE_POLL_MS) {
+      clock.advanceBy(SLOW_WRITE_POLL_MS);
       await new Promise((resolve) => setImmediate(resolve));
     }
     throw new Error("broken off");
@@ -117,7 +117,7 @@ test("a write without an answer is reported while it goes on, once, and never in
   const [, condition] = environment.status?.conditions ?? [];
   expect(condition).toMatchObject({ type: FAILURE_CONDITION, status: "True", reason: "ApiServerSlow" });
   expect(condition?.message).toContain("patch statefulsets: no answer for 3 s");
-  expect(told).toEqual(["ApiServerSlow"]);
+  expect(reasons).toEqual(["ApiServerSlow"]);
   await failing(webhook("deadline exceeded"));
   await passing(waiting, slow);
   expect(environment.status?.conditions?.[1]).toMatchObject({ reason: "ApiServerError" });

@@ -6,13 +6,13 @@ import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type Condition, observed } from "@perdure/custom-resources";
 import { KubernetesApiError, type EventRecorder, isForbidden, type KubeObject, type KubernetesClient } from "@perdure/driver-kubernetes";
 import { MANAGER } from "./applier.js";
-import type { Looked } from "./controller.js";
-import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_LOOK_MS } from "./limits.js";
+import type { ReconcileResult } from "./controller.js";
+import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";
 
 export const FAILURE_CONDITION = "ReconcileFailed";
 export const STATUS_MANAGER = `${MANAGER}-status`;
 
-export interface FailurePorts {
+export interface FailureReportPorts {
   readonly client: Pick<KubernetesClient, "apply" | "pendingWrite">;
   readonly clock: Clock;
   readonly events: Pick<EventRecorder, "record">;
@@ -22,20 +22,20 @@ export interface FailurePorts {
 /** Objects that are reconciled and have conditions. */
 export interface ReportedKind {
   /** At least as new as the operator's last write; undefined when it is gone. */
-  readonly known: (key: string) => KubeObject | undefined;
+  readonly current: (key: string) => KubeObject | undefined;
   /** The status of an object that has none yet. */
   readonly firstStatus: Readonly<Record<string, unknown>>;
   readonly onWritten?: (object: KubeObject) => void;
 }
 
-interface Failure {
+interface ReconcileFailure {
   readonly reason: "ApiServerError" | "ApiServerSlow" | "Forbidden";
   /** How the message of the same failure begins. */
   readonly same: string;
   readonly message: string;
 }
 
-type Pass = (signal: AbortSignal) => Promise<Looked>;
+type ReconcileFunction = (signal: AbortSignal) => Promise<ReconcileResult>;
 
 /**
  * One pass. When the API server answers with a 5xx, or refuses what no condition of its own is about, the condition `ReconcileFailed` has the
@@ -45,10 +45,10 @@ type Pass = (signal: AbortSignal) => Promise<Looked>;
 export async function reportingFailures(
   key: string,
   kind: ReportedKind,
-  ports: FailurePorts,
+  ports: FailureReportPorts,
   signal: AbortSignal,
-  pass: Pass,
-): Promise<Looked> {
+  pass: ReconcileFunction,
+): Promise<ReconcileResult> {
   const reports = new FailureReports(key, kind, ports, signal);
   const own = AbortSignal.any([signal]); // Of this pass alone: the client knows by it which writes are this one's.
   const stopWatching = reports.watch(own);
@@ -63,7 +63,7 @@ export async function reportingFailures(
   }
 }
 
-const failureOf = (cause: KubernetesApiError): Failure => ({
+const failureOf = (cause: KubernetesApiError): ReconcileFailure => ({
   reason: isForbidden(cause) ? "Forbidden" : "ApiServerError",
   same: `${cause.operation}: ${cause.status} `,
   message: cause.message,
@@ -72,10 +72,10 @@ const failureOf = (cause: KubernetesApiError): Failure => ({
 class FailureReports {
   readonly #key: string;
   readonly #kind: ReportedKind;
-  readonly #ports: FailurePorts;
+  readonly #ports: FailureReportPorts;
   readonly #signal: AbortSignal;
 
-  constructor(key: string, kind: ReportedKind, ports: FailurePorts, signal: AbortSignal) {
+  constructor(key: string, kind: ReportedKind, ports: FailureReportPorts, signal: AbortSignal) {
     this.#key = key;
     this.#kind = kind;
     this.#ports = ports;
@@ -86,35 +86,35 @@ class FailureReports {
   watch(pass: AbortSignal): () => void {
     const { client, clock } = this.#ports;
     let timer: TimerHandle;
-    const look = (): void => {
+    const check = (): void => {
       const pending = client.pendingWrite(pass);
       if (pending === undefined || pending.forMs < SLOW_ANSWER_MS) {
-        timer = clock.setTimer(SLOW_LOOK_MS, look);
+        timer = clock.setTimer(SLOW_WRITE_POLL_MS, check);
         return;
       }
       const message = `${pending.operation}: no answer for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it asks does not answer`;
       // Whatever is known already says more than that.
       void this.report({ reason: "ApiServerSlow", same: "", message });
     };
-    timer = clock.setTimer(SLOW_LOOK_MS, look);
+    timer = clock.setTimer(SLOW_WRITE_POLL_MS, check);
     return () => timer.cancel();
   }
 
   /** Never rejects: an API server in trouble may refuse this, too, and the pass is tried again anyway. */
-  async report(failure: Failure): Promise<void> {
+  async report(failure: ReconcileFailure): Promise<void> {
     try {
-      const object = this.#kind.known(this.#key);
-      if (object === undefined || isKnown(object, failure)) return;
+      const object = this.#kind.current(this.#key);
+      if (object === undefined || isReported(object, failure)) return;
       await this.#write(object, failure);
     } catch (cause) {
       this.#ports.logger.info({ name: this.#key, cause }, "the failure of a reconcile could not be written into the status");
     }
   }
 
-  async #write(object: KubeObject, { reason, message }: Failure): Promise<void> {
+  async #write(object: KubeObject, { reason, message }: ReconcileFailure): Promise<void> {
     const { client, clock, events } = this.#ports;
     const { apiVersion, kind, metadata } = object;
-    const { conditions: known = [], ...before } = statusOf(object);
+    const { conditions: existing = [], ...before } = statusOf(object);
     const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
     const observation = {
       type: FAILURE_CONDITION,
@@ -122,8 +122,8 @@ class FailureReports {
       reason,
       message: message.slice(0, MESSAGE_CHARS_MAX),
     } as const;
-    const failed = observed(known, [observation], { generation: metadata.generation ?? 0, time });
-    const conditions = [...known.filter(({ type }) => type !== FAILURE_CONDITION), ...failed];
+    const failed = observed(existing, [observation], { generation: metadata.generation ?? 0, time });
+    const conditions = [...existing.filter(({ type }) => type !== FAILURE_CONDITION), ...failed];
     const { name, namespace, uid } = metadata;
     const own = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
     // All of the status belongs to this manager: what is left out would be removed.
@@ -138,7 +138,7 @@ class FailureReports {
 const statusOf = (object: KubeObject) => (object["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
 
 /** The same failure is written once: a status that changes with every failure would wake the queue without a pause. */
-function isKnown(object: KubeObject, { same }: Failure): boolean {
+function isReported(object: KubeObject, { same }: ReconcileFailure): boolean {
   const condition = statusOf(object).conditions?.find(({ type }) => type === FAILURE_CONDITION);
   return condition?.message.startsWith(same) === true;
 }

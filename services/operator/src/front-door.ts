@@ -8,12 +8,12 @@ import { FRONT_CONNECT_MS_MAX } from "./limits.js";
 /** `unknown`: the name leads nowhere for the operator, which has another DNS than the pods of the cluster. */
 export type FrontAnswer = "accepted" | "refused" | "unknown";
 
-export interface FrontDoor {
+export interface FrontProber {
   /** What becomes of a connection; never rejects. */
   connect(host: string, port: number, signal: AbortSignal): Promise<FrontAnswer>;
 }
 
-export const frontDoor: FrontDoor = {
+export const tcpFrontProber: FrontProber = {
   connect: (host, port, signal) =>
     new Promise((resolve) => {
       let isResolved = false;

@@ -90,41 +90,41 @@ describe("time to readiness", () => {
     const { readiness } = operatorMetrics(metrics, () => NOW_MS);
     const environment = anEnvironment("a", status, metadata);
     return {
-      look: (phase: "Provisioning" | "Updating" | "Degraded" | "Running" | "Suspended", atMs: number) =>
-        readiness.look(environment, phase, phase === "Running", atMs),
+      record: (phase: "Provisioning" | "Updating" | "Degraded" | "Running" | "Suspended", atMs: number) =>
+        readiness.record(environment, phase, phase === "Running", atMs),
       sums: () => linesOf(metrics, "perdure_operator_time_to_ready_seconds_sum"),
     };
   };
 
   test("is counted from an environment's creation, also by an operator that has just begun", () => {
-    const { look, sums } = begun(undefined, { creationTimestamp: "2026-01-01T00:09:00Z" });
-    look("Provisioning", NOW_MS);
-    look("Running", NOW_MS + 5_000);
-    look("Running", NOW_MS + 9_000);
+    const { record, sums } = begun(undefined, { creationTimestamp: "2026-01-01T00:09:00Z" });
+    record("Provisioning", NOW_MS);
+    record("Running", NOW_MS + 5_000);
+    record("Running", NOW_MS + 9_000);
     expect(sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="create"} 65']);
   });
 
   test("is counted from a new version, and from when a resting one is wanted again", () => {
     const update = begun({ phase: "Running", version: { current: "1.0.0" }, observedGeneration: 1 });
-    update.look("Updating", NOW_MS);
-    update.look("Updating", NOW_MS + 1_000);
-    update.look("Running", NOW_MS + 4_000);
+    update.record("Updating", NOW_MS);
+    update.record("Updating", NOW_MS + 1_000);
+    update.record("Running", NOW_MS + 4_000);
     expect(update.sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="update"} 4']);
     const resume = begun({ phase: "Suspended", version: { current: "1.1.0" }, observedGeneration: 1 });
-    resume.look("Degraded", NOW_MS);
-    resume.look("Running", NOW_MS + 3_000);
+    resume.record("Degraded", NOW_MS);
+    resume.record("Running", NOW_MS + 3_000);
     expect(resume.sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="resume"} 3']);
   });
 
   test("is not counted for what broke by itself, nor for what is put to rest on its way", () => {
     const broken = begun({ phase: "Running", version: { current: "1.1.0" }, observedGeneration: 1 });
-    broken.look("Degraded", NOW_MS);
-    broken.look("Running", NOW_MS + 3_000);
+    broken.record("Degraded", NOW_MS);
+    broken.record("Running", NOW_MS + 3_000);
     expect(broken.sums()).toEqual([]);
     const stopped = begun({ phase: "Running", version: { current: "1.0.0" }, observedGeneration: 1 });
-    stopped.look("Updating", NOW_MS);
-    stopped.look("Suspended", NOW_MS + 1_000);
-    stopped.look("Running", NOW_MS + 3_000);
+    stopped.record("Updating", NOW_MS);
+    stopped.record("Suspended", NOW_MS + 1_000);
+    stopped.record("Running", NOW_MS + 3_000);
     expect(stopped.sums()).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ const REASONS: ReadonlySet<string> = new Set([
 
 export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {
   const parts: ObservedParts = { controllers: [], caches: [], environments: undefined, isLeading: () => false };
-  const led = (): Iterable<EnvironmentResource> => (parts.isLeading() ? (parts.environments?.values() ?? []) : []);
+  const managedEnvironments = (): Iterable<EnvironmentResource> => (parts.isLeading() ? (parts.environments?.values() ?? []) : []);
   const byKind = (name: string, help: string, read: () => Iterable<ObservedValue>): void =>
     metrics.observedEach({ type: "gauge", name, help, labels: ["kind"], seriesMax: KIND_SERIES_MAX }, read);
 
@@ -84,7 +84,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
       labels: ["phase", "reason"],
       seriesMax: ENVIRONMENT_SERIES_MAX,
     },
-    () => countsOf(led()),
+    () => countsOf(managedEnvironments()),
   );
   metrics.observedEach(
     {
@@ -94,7 +94,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
       labels: ["env"],
       seriesMax: ENVIRONMENTS_SHOWN_MAX,
     },
-    () => readinessOf(led()),
+    () => readinessOf(managedEnvironments()),
   );
   metrics.observed(
     {
@@ -102,7 +102,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
       name: "perdure_operator_oldest_deletion_seconds",
       help: "Since the environment was to be deleted that has been waiting for it longest; 0 when none is",
     },
-    () => oldestDeletionSeconds(led(), nowMs()),
+    () => oldestDeletionSeconds(managedEnvironments(), nowMs()),
   );
   return parts;
 }

@@ -14,7 +14,7 @@ import {
 } from "@perdure/driver-kubernetes";
 import { prepareEnvironmentDatabase, removeEnvironmentDatabase } from "@perdure/driver-postgres";
 import type { Edge } from "@perdure/role";
-import { Applier } from "./applier.js";
+import { ObjectApplier } from "./applier.js";
 import { Caches, type CachesOptions } from "./caches.js";
 import type { Cell } from "./cell.js";
 import { Controller, type Named } from "./controller.js";
@@ -22,24 +22,24 @@ import { Definitions } from "./definitions.js";
 import { type DatabaseDriver, EnvironmentDatabases } from "./environment/databases.js";
 import { FrontChecks } from "./environment/front-checks.js";
 import { OwnWrites } from "./environment/own-writes.js";
-import type { EnvironmentPorts } from "./environment/ports.js";
+import type { EnvironmentReconcilePorts } from "./environment/ports.js";
 import { reconcileEnvironment } from "./environment/reconcile.js";
-import { RedisLooks } from "./environment/redis-looks.js";
+import { RedisChecks } from "./environment/redis-looks.js";
 import { ReleaseTurns } from "./environment/release.js";
 import { RetainedNotes } from "./environment/retained-notes.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
 import { SecretCopies } from "./environment/secret-copies.js";
 import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
-import { StartLooks } from "./environment/start-looks.js";
+import { StartChecks } from "./environment/start-looks.js";
 import { StatusPacing } from "./environment/status-pacing.js";
-import { VolumeLooks } from "./environment/volume-looks.js";
+import { VolumePoller } from "./environment/volume-looks.js";
 import { type ReportedKind, reportingFailures } from "./failure-reports.js";
-import { type FrontDoor, frontDoor } from "./front-door.js";
+import { type FrontProber, tcpFrontProber } from "./front-door.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
-import { type LossDoor, type WorkerDoor, workerDoor } from "./worker-door.js";
+import { type DataLossClient, type WorkerClient, httpWorkerClient } from "./worker-door.js";
 
 export interface OperatorPorts {
   readonly client: KubernetesClient;
@@ -48,9 +48,9 @@ export interface OperatorPorts {
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
   /** How workers are asked; over HTTP when absent. */
-  readonly door?: WorkerDoor & LossDoor;
+  readonly workerClient?: WorkerClient & DataLossClient;
   /** How fronts of environments are tried; by connections when absent. */
-  readonly frontDoor?: FrontDoor;
+  readonly frontProber?: FrontProber;
   /** Makes roles and schemas of environments; in PostgreSQL when absent. */
   readonly database?: DatabaseDriver;
   /** Begins the spans of looks. */
@@ -86,26 +86,26 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const stop = new AbortController();
   const events = new EventRecorder({ controller: CONTROLLER, instance: identity }, ports);
   const caches = new Caches({ ...options, namespace: cell.namespace }, { client, clock, random, logger }, metrics);
-  const onFight = (object: KubeObject): void => void tellOfFight(object, events, caches);
-  const applier = new Applier({ client, cacheOf: (resource) => caches.of(resource), clock, metrics, onFight });
-  const { door = workerDoor } = ports;
+  const onFight = (object: KubeObject): void => void reportContention(object, events, caches);
+  const applier = new ObjectApplier({ client, cacheOf: (resource) => caches.of(resource), clock, metrics, onFight });
+  const { workerClient = httpWorkerClient } = ports;
   const writes = new OwnWrites();
   const turns = new ReleaseTurns();
   const secretTurns = new SecretTurns(cell.releases.atOnce);
   const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
   const databases = new EnvironmentDatabases({ clock, random, logger, driver });
-  const frontChecks = new FrontChecks({ clock, cell, door: ports.frontDoor ?? frontDoor });
-  const redisLooks = new RedisLooks({ clock, logger });
-  const volumeLooks = new VolumeLooks({ clock, door });
+  const frontChecks = new FrontChecks({ clock, cell, prober: ports.frontProber ?? tcpFrontProber });
+  const redisChecks = new RedisChecks({ clock, logger });
+  const volumePoller = new VolumePoller({ clock, workerClient });
   const retention = new VolumeRetention(clock);
   const notes = new RetainedNotes(caches.ownConfigMaps, cell.namespace);
-  const startLooks = new StartLooks(clock);
-  const redisStartLooks = new StartLooks(clock);
+  const startChecks = new StartChecks(clock);
+  const redisStartChecks = new StartChecks(clock);
   const statusPacing = new StatusPacing(clock);
   const secretCopies = new SecretCopies({ client, clock, watched: caches.secrets, namespace: cell.namespace });
   const onChange = (plural: string): void => onDefinition(plural);
   const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
-  const environmentPorts: EnvironmentPorts = {
+  const environmentPorts: EnvironmentReconcilePorts = {
     client,
     applier,
     caches,
@@ -114,38 +114,38 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     events,
     metrics,
     logger,
-    door,
+    workerClient,
     writes,
     turns,
     secretTurns,
     databases,
-    redisLooks,
+    redisChecks,
     frontChecks,
-    volumeLooks,
+    volumePoller,
     retention,
     notes,
-    startLooks,
-    redisStartLooks,
+    startChecks,
+    redisStartChecks,
     statusPacing,
     secretCopies,
     definitions,
   };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
   const reported: ReportedKind = {
-    known(name) {
+    current(name) {
       const cached = caches.environments.get(name);
       return cached === undefined ? undefined : (writes.fresh(cached) as unknown as KubeObject);
     },
     firstStatus: { phase: "Pending" },
     onWritten: (written) => writes.note(written),
   };
-  const look = (name: string, signal: AbortSignal, priority: Priority) => {
-    if (priority === "urgent" || priority === "resync") secretCopies.forget(name);
+  const reconcile = (name: string, signal: AbortSignal, priority: Priority) => {
+    if (priority === "urgent" || priority === "resync") secretCopies.discard(name);
     return reportingFailures(name, reported, environmentPorts, signal, (own) =>
       reconcileEnvironment(name, environmentPorts, own),
     );
   };
-  const environments = new Controller("Environment", look, controllerPorts, options);
+  const environments = new Controller("Environment", reconcile, controllerPorts, options);
   const urgency = new Urgency();
   caches.environments.onChange((environment, change) => {
     const priority = urgency.of(environment, change);
@@ -159,7 +159,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const onDefinition = (plural: string): void => {
     if (plural === resources.environments.plural)
       for (const { metadata } of caches.environments.values()) environments.enqueue(metadata.name, "resync");
-    more.lookAtAll(plural);
+    more.enqueueAll(plural);
   };
   const more = servicesAndTunnels(options, { ...ports, applier, caches, cell, events, definitions });
   const leadership = new LeaseLeadership({ namespace: cell.namespace, name: LEASE, identity, ...options.lease }, ports);
@@ -167,7 +167,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
 
   const lead = async (signal: AbortSignal): Promise<void> => {
     metrics.leader.set(1);
-    applier.forget();
+    applier.discardAll();
     turns.clear();
     secretTurns.clear();
     secretCopies.clear();
@@ -223,7 +223,7 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-async function tellOfFight(object: KubeObject, events: EventRecorder, caches: Caches): Promise<void> {
+async function reportContention(object: KubeObject, events: EventRecorder, caches: Caches): Promise<void> {
   const environment = caches.environments.get(object.metadata.namespace ?? object.metadata.name);
   if (environment === undefined) return;
   const note = `${object.kind} ${object.metadata.name} is changed again and again by somebody else; it is left alone for a while`;

@@ -15,13 +15,13 @@ export const SECRETS_ROLE = "perdure-operator-secrets";
 /** Fixed name: bound in the namespace of an environment when its data are to be deleted, and in no other. */
 export const REMOVAL_ROLE = "perdure-operator-removal";
 
-const LOOK = ["get", "list", "watch"];
-const KEEP = [...LOOK, "create", "patch", "delete"];
+const READ = ["get", "list", "watch"];
+const KEEP = [...READ, "create", "patch", "delete"];
 const OWN = ["environments", "servicedeployments", "cloudenvironments"];
 
 /** In the whole cluster. */
 export const clusterRules: readonly PolicyRule[] = [
-  { apiGroups: ["perdure.dev"], resources: OWN, verbs: [...LOOK, "patch"] },
+  { apiGroups: ["perdure.dev"], resources: OWN, verbs: [...READ, "patch"] },
   { apiGroups: ["perdure.dev"], resources: OWN.map((plural) => `${plural}/status`), verbs: ["patch"] },
   { apiGroups: ["perdure.dev"], resources: OWN.map((plural) => `${plural}/finalizers`), verbs: ["update"] },
   {
@@ -34,9 +34,9 @@ export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: KEEP },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: KEEP },
   // Neither namespaces nor volumes may be deleted: that takes a role of its own, where somebody said that data are to go.
-  { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: [...LOOK, "create", "patch"] },
+  { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: [...READ, "create", "patch"] },
   { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get", "patch"] },
-  { apiGroups: [""], resources: ["pods"], verbs: LOOK },
+  { apiGroups: [""], resources: ["pods"], verbs: READ },
   {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions"],
@@ -75,5 +75,5 @@ export const removalRules: readonly PolicyRule[] = [
 /** In its own namespace. */
 export const ownNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
-  { apiGroups: [""], resources: ["secrets"], verbs: LOOK },
+  { apiGroups: [""], resources: ["secrets"], verbs: READ },
 ];

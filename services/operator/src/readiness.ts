@@ -21,7 +21,7 @@ export class Readiness {
   }
 
   /** The environment as it was seen, with the phase that it has now. A change that never makes it unready is no work to be measured. */
-  look({ metadata, spec, status: before }: EnvironmentResource, phase: EnvironmentPhase, isReady: boolean, nowMs: number): void {
+  record({ metadata, spec, status: before }: EnvironmentResource, phase: EnvironmentPhase, isReady: boolean, nowMs: number): void {
     const { name } = metadata;
     const begun = this.#begun.get(name);
     if (isReady || RESTING.has(phase)) {

@@ -10,7 +10,7 @@ export class ServiceReferences {
   constructor(deployments: Pick<ObjectCache<ServiceDeployment>, "onChange">) {
     deployments.onChange((deployment, change) => {
       const key = keyOf(deployment.metadata.name, deployment.metadata.namespace);
-      this.#forget(key);
+      this.#discard(key);
       if (change !== "deleted") this.#note(key, targetKeyOf(deployment));
     });
   }
@@ -31,7 +31,7 @@ export class ServiceReferences {
     else keys.add(key);
   }
 
-  #forget(key: string): void {
+  #discard(key: string): void {
     const target = this.#targetOf.get(key);
     if (target === undefined) return;
     this.#targetOf.delete(key);

@@ -12,7 +12,7 @@ import {
   resources,
 } from "@perdure/driver-kubernetes";
 import type { Edge } from "@perdure/role";
-import type { Applier } from "./applier.js";
+import type { ObjectApplier } from "./applier.js";
 import type { Caches } from "./caches.js";
 import type { Cell } from "./cell.js";
 import { reconcileCloudEnvironment } from "./cloud-environment/reconcile.js";
@@ -21,14 +21,14 @@ import type { Definitions } from "./definitions.js";
 import { reportingFailures } from "./failure-reports.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { ServiceReferences } from "./references.js";
-import { type Addresses, addressesOf } from "./service-deployment/addresses.js";
-import { AdminDoors } from "./service-deployment/admin-doors.js";
+import { type OperatorAddresses, addressesOf } from "./service-deployment/addresses.js";
+import { AdminClients } from "./service-deployment/admin-doors.js";
 import { type ServiceDeploymentOptions, ServiceDeployments } from "./service-deployment/reconcile.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
 
 export interface ServicesAndTunnelsPorts {
   readonly client: KubernetesClient;
-  readonly applier: Applier;
+  readonly applier: ObjectApplier;
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
@@ -43,40 +43,40 @@ export interface ServicesAndTunnelsPorts {
 
 export interface ServicesAndTunnelsOptions extends ControllerOptions, ServiceDeploymentOptions {
   /** Where things are; as the cell says when absent. */
-  readonly addresses?: Addresses | undefined;
+  readonly addresses?: OperatorAddresses | undefined;
 }
 
 export interface ServicesAndTunnels extends Disposable {
   /** Works until the signal fires. */
   run(signal: AbortSignal): Promise<void>;
   /** All objects of a kind are to be looked at. */
-  lookAtAll(plural: string): void;
+  enqueueAll(plural: string): void;
 }
 
 export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: ServicesAndTunnelsPorts): ServicesAndTunnels {
   const { caches, cell, clock, random, metrics, logger } = ports;
   const addresses = options.addresses ?? addressesOf(cell);
   const transport = nodeTransport();
-  const doors = new AdminDoors({ clock, random, transport: transport.send });
-  const more = { ...ports, doors, addresses };
+  const adminClients = new AdminClients({ clock, random, transport: transport.send });
+  const more = { ...ports, adminClients, addresses };
   const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
   const deployments = new ServiceDeployments(more, options);
   const services = new Controller(
     "ServiceDeployment",
     (key, signal) => {
-      const known = () => asObject(caches.serviceDeployments.get(...namesOf(key)));
-      return reportingFailures(key, { known, firstStatus: {} }, ports, signal, (own) => deployments.reconcile(key, own));
+      const current = () => asObject(caches.serviceDeployments.get(...namesOf(key)));
+      return reportingFailures(key, { current, firstStatus: {} }, ports, signal, (own) => deployments.reconcile(key, own));
     },
     controllerPorts,
     options,
   );
-  const lookAtCloud = (name: string, signal: AbortSignal) => {
-    const known = () => asObject(caches.cloudEnvironments.get(name));
-    return reportingFailures(name, { known, firstStatus: {} }, ports, signal, (own) =>
+  const reconcileCloud = (name: string, signal: AbortSignal) => {
+    const current = () => asObject(caches.cloudEnvironments.get(name));
+    return reportingFailures(name, { current, firstStatus: {} }, ports, signal, (own) =>
       reconcileCloudEnvironment(name, more, own),
     );
   };
-  const clouds = new Controller("CloudEnvironment", lookAtCloud, controllerPorts, options);
+  const clouds = new Controller("CloudEnvironment", reconcileCloud, controllerPorts, options);
   wake(caches, services, clouds);
 
   const servicesNow = () =>
@@ -88,7 +88,7 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
     async run(signal) {
       await Promise.all([services.run(servicesNow(), signal), clouds.run(cloudsNow(), signal)]);
     },
-    lookAtAll(plural) {
+    enqueueAll(plural) {
       if (plural === resources.serviceDeployments.plural) for (const [key] of servicesNow()) services.enqueue(key, "resync");
       if (plural === resources.cloudEnvironments.plural) for (const [name] of cloudsNow()) clouds.enqueue(name, "resync");
     },
@@ -109,7 +109,7 @@ function namesOf(key: string): [name: string, namespace: string] {
 
 function wake(caches: Caches, services: Controller, clouds: Controller): void {
   const references = new ServiceReferences(caches.serviceDeployments);
-  const lookAtServices = (keys: Iterable<string>): void => {
+  const enqueueServices = (keys: Iterable<string>): void => {
     for (const key of keys) services.enqueue(key, "progress");
   };
   const urgency = { services: new Urgency(), clouds: new Urgency() };
@@ -120,17 +120,17 @@ function wake(caches: Caches, services: Controller, clouds: Controller): void {
   caches.cloudEnvironments.onChange((cloud, change) => {
     const { metadata } = cloud;
     clouds.enqueue(metadata.name, urgency.clouds.of(cloud, change));
-    if (change !== "resync") lookAtServices(references.toCloudEnvironment(metadata.name));
+    if (change !== "resync") enqueueServices(references.toCloudEnvironment(metadata.name));
   });
   caches.environments.onChange(({ metadata }, change) => {
-    if (change !== "resync") lookAtServices(references.toEnvironment(metadata.name));
+    if (change !== "resync") enqueueServices(references.toEnvironment(metadata.name));
   });
   caches.secrets.onChange(({ metadata }, change) => {
     if (change === "resync") return;
     for (const cloud of caches.cloudEnvironments.values()) {
       if (!refersTo(cloud, metadata.name)) continue;
       clouds.enqueue(cloud.metadata.name, "progress");
-      lookAtServices(references.toCloudEnvironment(cloud.metadata.name));
+      enqueueServices(references.toCloudEnvironment(cloud.metadata.name));
     }
   });
   const kinds = [
@@ -142,14 +142,14 @@ function wake(caches: Caches, services: Controller, clouds: Controller): void {
   ];
   for (const kind of kinds) {
     caches.of(kind)?.onChange(({ metadata }, change) => {
-      if (change !== "resync") lookAtOwner(metadata, services, clouds);
+      if (change !== "resync") enqueueOwner(metadata, services, clouds);
     });
   }
 }
 
 const refersTo = ({ spec }: CloudEnvironment, secret: string): boolean => spec.authentication.secretRef.name === secret;
 
-function lookAtOwner(
+function enqueueOwner(
   { ownerReferences = [], namespace }: MetadataOnly["metadata"],
   services: Controller,
   clouds: Controller,

@@ -16,21 +16,21 @@ export function priorityAtStart({ metadata, status }: Reconcilable): Priority {
 /** How urgent changes of the objects of one kind are. */
 export class Urgency {
   /** What people say of an object, by its name; a status is not among it. */
-  readonly #asked = new Map<string, string>();
+  readonly #hashes = new Map<string, string>();
 
   of(object: Reconcilable, change: "added" | "changed" | "deleted" | "resync"): Priority {
     const { name, namespace, generation, deletionTimestamp, labels, annotations } = object.metadata;
     const key = keyOf(name, namespace);
     if (change === "deleted") {
-      this.#asked.delete(key);
+      this.#hashes.delete(key);
       return "urgent";
     }
-    const asked = hashOf([generation, deletionTimestamp, labels ?? {}, annotations ?? {}]);
-    const isAsked = this.#asked.get(key) !== asked;
-    this.#asked.set(key, asked);
+    const hash = hashOf([generation, deletionTimestamp, labels ?? {}, annotations ?? {}]);
+    const isChanged = this.#hashes.get(key) !== hash;
+    this.#hashes.set(key, hash);
     if (change === "resync") return "resync";
     // What the operator writes itself: the finalizer, the status.
-    if (change === "changed" && !isAsked) return "progress";
+    if (change === "changed" && !isChanged) return "progress";
     const priority = priorityAtStart(object);
     return priority === "resync" ? "urgent" : priority;
   }

@@ -27,9 +27,9 @@ const report = z.object({
 export type WorkerReport = z.output<typeof report>;
 
 /** Each resolves with undefined when there is no answer, and never rejects. */
-export interface WorkerDoor {
+export interface WorkerClient {
   /** How it is. */
-  look(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
+  readReport(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
   /** It gives its partitions away from now on. */
   drain(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
   /** It may stay after all. */
@@ -41,18 +41,18 @@ export type LossAnswer =
   /** Another mark is missing, or none. */
   | { readonly kind: "refused"; readonly reason: string };
 
-export interface LossDoor {
+export interface DataLossClient {
   /** The data set with this mark is lost for good. Undefined when it does not answer, or cannot now; never rejects. */
   acceptLoss(address: string, mark: string, signal: AbortSignal): Promise<LossAnswer | undefined>;
 }
 
-export const workerDoor: WorkerDoor & LossDoor = {
-  look: (address, signal) => drainReport("GET", address, signal),
+export const httpWorkerClient: WorkerClient & DataLossClient = {
+  readReport: (address, signal) => drainReport("GET", address, signal),
   drain: (address, signal) => drainReport("POST", address, signal),
   stay: (address, signal) => drainReport("DELETE", address, signal),
   async acceptLoss(address, mark, signal) {
     const path = `/accept-data-loss?mark=${encodeURIComponent(mark)}`;
-    const answer = await ask({ method: "POST", host: address, path }, signal);
+    const answer = await send({ method: "POST", host: address, path }, signal);
     if (answer?.status === 200) return parsed(accepted, answer.text);
     const refusal = answer?.status === 409 ? parsed(refused, answer.text) : undefined;
     return refusal === undefined ? undefined : { kind: "refused", reason: refusal.reason.slice(0, REASON_CHARS_MAX) };
@@ -69,36 +69,36 @@ async function drainReport(
   host: string,
   signal: AbortSignal,
 ): Promise<WorkerReport | undefined> {
-  const answer = await ask({ method, host, path: "/drain" }, signal);
+  const answer = await send({ method, host, path: "/drain" }, signal);
   return answer?.status === 200 ? parsed(report, answer.text) : undefined;
 }
 
-interface Answer {
+interface WorkerResponse {
   readonly status: number;
   readonly text: string;
 }
 
-function ask(
+function send(
   { method, host, path }: { readonly method: string; readonly host: string; readonly path: string },
   signal: AbortSignal,
-): Promise<Answer | undefined> {
+): Promise<WorkerResponse | undefined> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(WORKER_ANSWER_MS_MAX)]);
   return new Promise((resolve) => {
-    const nobody = (): void => resolve(undefined);
-    const asked = request({ method, host, port: PORTS.probes, path, agent: false, signal: deadline }, (answer) => {
+    const giveUp = (): void => resolve(undefined);
+    const outgoing = request({ method, host, port: PORTS.probes, path, agent: false, signal: deadline }, (answer) => {
       const chunks: Buffer[] = [];
       let length = 0;
       answer.on("data", (chunk: Buffer) => {
         length += chunk.length;
-        if (length > WORKER_ANSWER_BYTES_MAX) asked.destroy();
+        if (length > WORKER_ANSWER_BYTES_MAX) outgoing.destroy();
         else chunks.push(chunk);
       });
-      answer.on("error", nobody);
-      answer.on("close", nobody);
+      answer.on("error", giveUp);
+      answer.on("close", giveUp);
       answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     });
-    asked.on("error", nobody);
-    asked.end();
+    outgoing.on("error", giveUp);
+    outgoing.end();
   });
 }
 

@@ -76,8 +76,8 @@ const until = (name: string, what: string, holds: (status: NonNullable<CloudEnvi
   eventually(
     what,
     async () => {
-      const found = (await world.client.find(resources.cloudEnvironments, name)) as unknown as CloudEnvironment | undefined;
-      const { status } = found ?? {};
+      const existing = (await world.client.find(resources.cloudEnvironments, name)) as unknown as CloudEnvironment | undefined;
+      const { status } = existing ?? {};
       if (status === undefined || !holds(status)) throw new Error(JSON.stringify(status));
       return status;
     },
@@ -209,14 +209,14 @@ test(
     await eventually("it is registered", isRegistered, SOON_MS);
     const [pod] = world.kubelet.pods(namespace);
     const spec = pod?.["spec"] as { containers: { env: unknown }[]; initContainers: { env: unknown }[] };
-    const told = [
+    const variables = [
       { name: "PERDURE_TUNNEL_NAME", value: name },
       { name: "PERDURE_ENVIRONMENT_ID", value: ENVIRONMENT },
       { name: "PERDURE_REGION", value: "eu" },
       { name: "PERDURE_SIGNING_PUBLIC_KEY", value: KEY },
     ];
-    expect(spec.containers[0]?.env).toEqual(told);
-    expect(spec.initContainers[0]?.env).toEqual(told);
+    expect(spec.containers[0]?.env).toEqual(variables);
+    expect(spec.initContainers[0]?.env).toEqual(variables);
     expect(await runtime.call("Inner", "greet")).toBe("one");
 
     const changedAt = performance.now();
@@ -242,8 +242,8 @@ test(
     const one = aService({ name: "own", namespace, image: "own:1", perdure, container });
     await apply(one);
     const isRefused = async () => {
-      const found = conditionIn(await statusOf(world.client, one), "Registered");
-      return found?.reason === "InvalidTemplate" ? found : undefined;
+      const current = conditionIn(await statusOf(world.client, one), "Registered");
+      return current?.reason === "InvalidTemplate" ? current : undefined;
     };
     const refused = await eventually("it is refused", isRefused, SOON_MS);
     expect(refused.message).toBe("container 'code' sets PERDURE_TUNNEL_NAME, which is the operator's with tunnelMode in-process");

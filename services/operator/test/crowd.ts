@@ -74,8 +74,8 @@ export class Crowd implements AsyncDisposable {
   #report(object: KubeObject): void {
     const { name, namespace, generation = 0, uid } = object.metadata;
     const { replicas = 1 } = object["spec"] as { readonly replicas?: number };
-    const told = object["status"] as { readonly observedGeneration?: number; readonly readyReplicas?: number } | undefined;
-    if (told?.observedGeneration === generation && (told.readyReplicas ?? 0) === replicas) return;
+    const rollout = object["status"] as { readonly observedGeneration?: number; readonly readyReplicas?: number } | undefined;
+    if (rollout?.observedGeneration === generation && (rollout.readyReplicas ?? 0) === replicas) return;
     const counts = { replicas, readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas };
     const isSet = object.kind === "StatefulSet";
     const status = { observedGeneration: generation, ...counts, ...(isSet ? { currentReplicas: replicas } : {}) };

@@ -36,25 +36,25 @@ test(
     const [first, second] = [placed(made, 0), placed(made, 1)];
     first.isDeaf = true;
     second.missingMark = "lost1";
-    const asks = () => [...first.asked, ...second.asked].filter((one) => one.includes("accept-data-loss"));
+    const lossRequests = () => [...first.requests, ...second.requests].filter((one) => one.includes("accept-data-loss"));
 
     await world.change(made, { acceptDataLoss: "lost1" });
     const accepted = await world.until(name, (one) => reasonOf(one) === "Accepted");
     expect(conditionOf(accepted, CONDITION)).toMatchObject({ status: "True", message: expect.stringContaining("lost1") });
     expect(accepted.status?.acceptedDataLoss).toMatchObject({ mark: "lost1" });
-    expect(asks()).toContain("POST /accept-data-loss?mark=lost1");
+    expect(lossRequests()).toContain("POST /accept-data-loss?mark=lost1");
     await eventually(async () => (await eventsOf(world, made, "DataLossAccepted")).length > 0);
-    const [told, ...more] = await eventsOf(world, made, "DataLossAccepted");
-    expect([told, more]).toEqual([expect.stringContaining("lost1"), []]);
+    const [event, ...more] = await eventsOf(world, made, "DataLossAccepted");
+    expect([event, more]).toEqual([expect.stringContaining("lost1"), []]);
 
     // Later passes, and other changes, give it to nobody again.
-    const before = asks().length;
+    const before = lossRequests().length;
     await world.change(made, { deletionProtection: false });
     await world.until(
       name,
       (one) => one?.status?.observedGeneration === one?.metadata.generation && reasonOf(one) === "Accepted",
     );
-    expect(asks().length).toBe(before);
+    expect(lossRequests().length).toBe(before);
 
     second.missingMark = "lost2";
     await world.change(made, { acceptDataLoss: "lost2" });

@@ -95,9 +95,9 @@ describe("backups", () => {
       await storage.defineSnapshots();
       // People who install the API need not wait for the next look: any change is one.
       await touch(made);
-      const taken = await world.until(made.metadata.name, (one) => one?.status?.data?.lastSnapshotId !== undefined);
-      expect(conditionOf(taken, "BackupUnavailable")).toBeUndefined();
-      const first = taken.status?.data?.lastSnapshotId;
+      const withSnapshot = await world.until(made.metadata.name, (one) => one?.status?.data?.lastSnapshotId !== undefined);
+      expect(conditionOf(withSnapshot, "BackupUnavailable")).toBeUndefined();
+      const first = withSnapshot.status?.data?.lastSnapshotId;
       await world.until(made.metadata.name, (one) => one?.status?.data?.lastSnapshotId !== first);
       await eventually(async () => {
         const { status } = await world.client.get<EnvironmentResource>(resources.environments, made.metadata.name);
@@ -110,7 +110,7 @@ describe("backups", () => {
       await eventually(async () => {
         const { items } = await world.client.list(resources.volumeSnapshots, { namespace: made.metadata.name });
         expect(items.length).toBeLessThanOrEqual(4);
-        return world.client.find(resources.snapshotContents, first ?? "").then((found) => found === undefined);
+        return world.client.find(resources.snapshotContents, first ?? "").then((content) => content === undefined);
       });
       expect(metrics.text()).toMatch(/perdure_operator_snapshot_age_seconds \d/);
       await world.change(made, { backup: null });
@@ -122,8 +122,8 @@ describe("backups", () => {
     "that cannot be: a schedule that is none",
     async () => {
       const made = await world.create({ ...bundled(), backup: { schedule: "sometimes" } });
-      const told = await world.until(made.metadata.name, (one) => conditionOf(one, "BackupUnavailable") !== undefined);
-      expect(conditionOf(told, "BackupUnavailable")).toMatchObject({ reason: "InvalidSchedule" });
+      const updated = await world.until(made.metadata.name, (one) => conditionOf(one, "BackupUnavailable") !== undefined);
+      expect(conditionOf(updated, "BackupUnavailable")).toMatchObject({ reason: "InvalidSchedule" });
     },
     TEST_MS,
   );
@@ -158,9 +158,9 @@ describe("deleted with reclaimPolicy", () => {
       expect(specOf(content)).toMatchObject({ deletionPolicy: "Retain" });
 
       const id = made.spec.environmentId;
-      const stranger = await world.create({ ...bundled(), accountId: "acc_strangers", backup: { restoreFrom: { snapshotId } } });
+      const otherAccount = await world.create({ ...bundled(), accountId: "acc_strangers", backup: { restoreFrom: { snapshotId } } });
       const turnedAway = await world.until(
-        stranger.metadata.name,
+        otherAccount.metadata.name,
         (one) => conditionOf(one, "StorageReady")?.reason === "InvalidReference",
       );
       expect(conditionOf(turnedAway, "StorageReady")?.message).toBe(`there is no snapshot ${snapshotId}`);

@@ -36,8 +36,8 @@ test(
     const made = [await world.create(), await world.create()];
     for (const one of made) await world.untilReady(one);
     const before = new Map(await Promise.all(made.map(async (one) => [one.metadata.name, await urlOf(one)] as const)));
-    const known = new Set(made.flatMap(({ metadata }) => world.kubelet.pods(metadata.name).map(secretsHashOf)));
-    world.kubelet.breakPods((pod) => !known.has(secretsHashOf(pod)));
+    const oldHashes = new Set(made.flatMap(({ metadata }) => world.kubelet.pods(metadata.name).map(secretsHashOf)));
+    world.kubelet.breakPods((pod) => !oldHashes.has(secretsHashOf(pod)));
 
     const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/secrets/postgres`;
     const body = { stringData: { url: "postgres://perdure@rotated.example.org/perdure" } };

@@ -27,7 +27,7 @@ beforeAll(async () => {
 }, FIRST_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), TEST_MS);
 
-const isTold = (name: string, plural: string, value: number): boolean =>
+const hasMetric = (name: string, plural: string, value: number): boolean =>
   metrics.text().includes(`${name}{crd="${plural}"} ${value}\n`);
 
 async function eventsAbout(plural: string): Promise<string[]> {
@@ -49,15 +49,15 @@ const aCloud = (name: string): KubeObject => ({
   },
 });
 
-const untilLookedAt = (name: string): Promise<unknown> =>
+const untilReconciled = (name: string): Promise<unknown> =>
   eventually(
     `${name} was looked at`,
     async () => {
-      const found = await world.client.find<KubeObject & { status?: { conditions?: readonly unknown[] } }>(
+      const existing = await world.client.find<KubeObject & { status?: { conditions?: readonly unknown[] } }>(
         resources.cloudEnvironments,
         name,
       );
-      return found?.status?.conditions !== undefined;
+      return existing?.status?.conditions !== undefined;
     },
     SOON_MS,
   );
@@ -66,16 +66,16 @@ test(
   "while they are not there, readiness, metric and event name each; when they come, it goes on by itself",
   async () => {
     for (const plural of PLURALS) {
-      await eventually(plural, () => isTold("perdure_operator_crd_missing", plural, 1), SOON_MS);
+      await eventually(plural, () => hasMetric("perdure_operator_crd_missing", plural, 1), SOON_MS);
       expect(operator.waitingFor()).toContain(`the definition of ${plural}`);
       await eventually("an event", async () => (await eventsAbout(plural)).includes("CrdMissing"), SOON_MS);
     }
     await defineAll(world.client);
     await operator.untilWatching(AbortSignal.timeout(SOON_MS));
     expect(operator.waitingFor()).toEqual([]);
-    for (const plural of PLURALS) expect(isTold("perdure_operator_crd_missing", plural, 0)).toBe(true);
+    for (const plural of PLURALS) expect(hasMetric("perdure_operator_crd_missing", plural, 0)).toBe(true);
     await world.client.create(aCloud("first"));
-    await untilLookedAt("first");
+    await untilReconciled("first");
   },
   TEST_MS,
 );
@@ -85,7 +85,7 @@ async function goesOnWithout(plural: string): Promise<void> {
   const name = `without-${plural}`;
   if (plural !== "cloudenvironments") {
     await world.client.create(aCloud(name));
-    return void (await untilLookedAt(name));
+    return void (await untilReconciled(name));
   }
   const one = aService({ name, namespace: OPERATOR_NAMESPACE, image: "one", spec: { replicas: 0 } }, "http://127.0.0.1:9");
   await world.client.create(one);
@@ -97,16 +97,16 @@ test.each(PLURALS)(
   async (plural) => {
     const definition = definitions.find(({ metadata }) => metadata.name === `${plural}.perdure.dev`);
     await world.client.delete(resources.definitions, `${plural}.perdure.dev`, undefined);
-    await eventually("it is missed", () => isTold("perdure_operator_crd_missing", plural, 1), SOON_MS);
+    await eventually("it is missed", () => hasMetric("perdure_operator_crd_missing", plural, 1), SOON_MS);
     expect(operator.waitingFor()).toContain(`the definition of ${plural}`);
     await goesOnWithout(plural);
     await world.client.apply(definition as unknown as KubeObject, { manager: "test", force: true });
-    await eventually("it is seen", () => isTold("perdure_operator_crd_missing", plural, 0), SOON_MS);
+    await eventually("it is seen", () => hasMetric("perdure_operator_crd_missing", plural, 0), SOON_MS);
     await eventually("nothing is waited for", () => operator.waitingFor().length === 0, SOON_MS);
     expect(world.failures).toEqual([]);
     const name = `after-${plural}`;
     await eventually("an object", () => world.client.create(aCloud(name)), SOON_MS);
-    await untilLookedAt(name);
+    await untilReconciled(name);
   },
   TEST_MS,
 );
@@ -133,9 +133,9 @@ test(
     await world.client.apply(one, { manager: "people", force: true });
     const condition = async () => conditionIn(await statusOf(world.client, one), "CrdOutdated");
     await world.client.apply(older("servicedeployments", "drainAutoscaling"), { manager: "test", force: true });
-    await eventually("it is told", () => isTold("perdure_operator_crd_outdated", "servicedeployments", 1), SOON_MS);
-    const told = await eventually("the object tells it", condition, SOON_MS);
-    expect(told).toMatchObject({
+    await eventually("it is told", () => hasMetric("perdure_operator_crd_outdated", "servicedeployments", 1), SOON_MS);
+    const crdCondition = await eventually("the object tells it", condition, SOON_MS);
+    expect(crdCondition).toMatchObject({
       status: "True",
       reason: "SchemaDiffers",
       message: expect.stringContaining(".spec.drainAutoscaling"),
@@ -146,12 +146,12 @@ test(
     await world.client.apply(older("environments", "deletionProtection"), { manager: "test", force: true });
     const outdated = await world.until(
       environment.metadata.name,
-      (found) => conditionOf(found, "CrdOutdated")?.status === "True",
+      (changed) => conditionOf(changed, "CrdOutdated")?.status === "True",
     );
     expect(conditionOf(outdated, "CrdOutdated")?.message).toContain(".spec.deletionProtection");
 
     await defineAll(world.client);
-    await eventually("it is well", () => isTold("perdure_operator_crd_outdated", "servicedeployments", 0), SOON_MS);
+    await eventually("it is well", () => hasMetric("perdure_operator_crd_outdated", "servicedeployments", 0), SOON_MS);
     await eventually("the object is well", async () => (await condition()) === undefined, SOON_MS);
   },
   TEST_MS,

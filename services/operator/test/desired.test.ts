@@ -348,10 +348,10 @@ test("the quota has room for what the spec adds up to, also while it is being re
     const environment = anEnvironment({ size });
     const { hard } = (quotas(environment)[0] as KubeObject)["spec"] as { readonly hard: Readonly<Record<string, string>> };
     const pods = podsOf(everything(environment));
-    const asked = pods.flatMap(({ containers }) =>
+    const requests = pods.flatMap(({ containers }) =>
       containers.map(({ resources }) => resources.requests as { readonly memory: string }),
     );
-    const once = asked.reduce((sum, { memory }) => sum + quantityOf(memory), 0);
+    const once = requests.reduce((sum, { memory }) => sum + quantityOf(memory), 0);
     expect(quantityOf(hard["requests.memory"] as string)).toBeGreaterThan(once);
     expect(hard).toMatchObject({ "services.loadbalancers": "0", "services.nodeports": "0" });
   }

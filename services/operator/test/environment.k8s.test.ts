@@ -30,14 +30,14 @@ const CHILDREN: readonly Resource[] = [
 ];
 
 async function childrenOf(namespace: string): Promise<MetadataOnly[]> {
-  const found: MetadataOnly[] = [];
+  const children: MetadataOnly[] = [];
   for (const resource of CHILDREN) {
     const { items } = await world.client.list<KubeObject>(resource, { namespace });
     for (const { metadata } of items) {
-      found.push({ metadata: { ...metadata, name: `${resource.plural}/${metadata.name}` } });
+      children.push({ metadata: { ...metadata, name: `${resource.plural}/${metadata.name}` } });
     }
   }
-  return found;
+  return children;
 }
 
 const named = (children: readonly MetadataOnly[]): string[] => children.map(({ metadata }) => metadata.name).sort();
@@ -107,25 +107,25 @@ test(
     await world.untilReady(made);
     const versions = async () =>
       (await childrenOf(made.metadata.name)).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
-    let looked = 0;
+    let revision = 0;
     // Controllers still tell how its objects are when it is ready: until they are done, somebody else writes.
     await eventually(async () => {
       const before = await versions();
-      const looksBefore = looks();
+      const reconcilesBefore = reconcileCount();
       // A label is a change that makes the operator look, and nothing else.
       await world.kubernetes.request({
         method: "PATCH",
         path: `/apis/perdure.dev/v1alpha1/environments/${made.metadata.name}`,
-        body: { metadata: { labels: { looked: String(++looked) } } },
+        body: { metadata: { labels: { looked: String(++revision) } } },
       });
-      await eventually(async () => looks() > looksBefore);
+      await eventually(async () => reconcileCount() > reconcilesBefore);
       return JSON.stringify(await versions()) === JSON.stringify(before);
     });
   },
   TEST_MS,
 );
 
-function looks(): number {
+function reconcileCount(): number {
   return Number(/perdure_operator_reconciles_total\{kind="Environment",result="ok"\} (\d+)/.exec(metrics.text())?.[1] ?? 0);
 }
 

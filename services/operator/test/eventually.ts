@@ -4,16 +4,16 @@ import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/driver-kubernetes"
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import type { World } from "./world.js";
 
-const PATIENCE_MS = 60_000;
-const LOOK_MS = 50;
+const TIMEOUT_MS = 60_000;
+const POLL_MS = 50;
 const QUESTIONS = 100;
 
 /** Resolves when it holds; rejects after some minutes, at the line that waited. */
-export async function eventually(holds: () => Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
-  const late = new Error("it did not come about");
+export async function eventually(holds: () => Promise<boolean>, withinMs = TIMEOUT_MS): Promise<void> {
+  const timeoutError = new Error("it did not come about");
   for (const deadline = performance.now() + withinMs * TIMEOUT_FACTOR; !(await holds()); ) {
-    if (performance.now() > deadline) throw late;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    if (performance.now() > deadline) throw timeoutError;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 

@@ -10,11 +10,11 @@ export class FakeDatabase implements DatabaseDriver {
   /** Ids of environments that have rows in the platform's tables. */
   readonly shared = new Set<string>();
   /** Ids in the order in which they were asked for. */
-  readonly asked: string[] = [];
+  readonly requestedIds: string[] = [];
   failure: PerdureError | undefined;
 
   async prepare({ environmentId, password, isRunning }: PrepareOptions): Promise<PrepareOutcome> {
-    this.asked.push(environmentId);
+    this.requestedIds.push(environmentId);
     if (this.failure !== undefined) throw this.failure;
     if (isRunning && this.shared.has(environmentId)) return "inUse";
     this.shared.delete(environmentId);
@@ -23,7 +23,7 @@ export class FakeDatabase implements DatabaseDriver {
   }
 
   async remove({ environmentId }: EnvironmentDatabaseOptions): Promise<void> {
-    this.asked.push(environmentId);
+    this.requestedIds.push(environmentId);
     if (this.failure !== undefined) throw this.failure;
     this.passwords.delete(environmentId);
     this.shared.delete(environmentId);

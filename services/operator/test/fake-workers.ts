@@ -10,7 +10,7 @@ import type { Kubelet } from "./kubelet.js";
 
 export interface FakeWorker {
   /** As it was asked, oldest first. */
-  readonly asked: string[];
+  readonly requests: string[];
   report: WorkerReport;
   /** The mark of the data set that it misses; undefined: its data are there. */
   missingMark: string | undefined;
@@ -49,9 +49,9 @@ export class FakeWorkers implements AsyncDisposable {
   /** At a new address. */
   async #listen(report: Partial<WorkerReport>): Promise<{ readonly address: string; readonly worker: FakeWorker }> {
     const address = `${this.#subnet}.${this.#servers.length + 1}`;
-    const worker: FakeWorker = { asked: [], report: { ...QUIET, ...report }, missingMark: undefined, isDeaf: false };
+    const worker: FakeWorker = { requests: [], report: { ...QUIET, ...report }, missingMark: undefined, isDeaf: false };
     const server = createServer((req, res) => {
-      worker.asked.push(`${req.method} ${req.url}`);
+      worker.requests.push(`${req.method} ${req.url}`);
       if (worker.isDeaf) {
         res.destroy();
         return;

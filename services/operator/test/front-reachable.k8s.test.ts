@@ -11,7 +11,7 @@ const open = new Set([8080]);
 beforeAll(async () => {
   world = await World.start();
   world.startOperator({}, undefined, {
-    frontDoor: { connect: async (_host, port) => (open.has(port) ? "accepted" : "refused") },
+    frontProber: { connect: async (_host, port) => (open.has(port) ? "accepted" : "refused") },
   });
 }, FIRST_MS);
 afterAll(() => world?.[Symbol.asyncDispose](), TEST_MS);

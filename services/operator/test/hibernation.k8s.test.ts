@@ -121,8 +121,8 @@ test(
       await touch(made);
       return (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, name)).status?.phase === "Hibernated";
     });
-    expect(quiet(made, 0).asked).toContain("GET /drain");
-    expect(placed(made, 0).asked).toContain("GET /drain");
+    expect(quiet(made, 0).requests).toContain("GET /drain");
+    expect(placed(made, 0).requests).toContain("GET /drain");
     await world.change(made, { limits: { requestsPerSecond: 5 } });
     await world.until(
       name,

@@ -25,7 +25,7 @@ export async function playKubelet(client: KubernetesClient, ports: Omit<Reflecto
   let areEndsHeld = false;
   const under = new Set<Promise<void>>();
   const failures: unknown[] = [];
-  const look = (pod: KubeObject): void => {
+  const sync = (pod: KubeObject): void => {
     const acting = act(pod)
       .catch((cause: unknown) => {
         const status = (cause as { readonly status?: number }).status;
@@ -66,7 +66,7 @@ export async function playKubelet(client: KubernetesClient, ports: Omit<Reflecto
     );
   }
   pods.onChange((pod, change) => {
-    if (change !== "deleted") look(pod);
+    if (change !== "deleted") sync(pod);
   });
   const running = pods.run(stop.signal);
   await pods.synced;
@@ -76,15 +76,15 @@ export async function playKubelet(client: KubernetesClient, ports: Omit<Reflecto
     },
     breakPods(broken) {
       isBroken = broken;
-      for (const pod of pods.values()) look(pod);
+      for (const pod of pods.values()) sync(pod);
     },
     holdStarts(isHeld) {
       isHeldBack = isHeld;
-      for (const pod of pods.values()) look(pod);
+      for (const pod of pods.values()) sync(pod);
     },
     holdEnds(isHeld) {
       areEndsHeld = isHeld;
-      for (const pod of pods.values()) look(pod);
+      for (const pod of pods.values()) sync(pod);
     },
     pods: (namespace) => [...pods.values()].filter(({ metadata }) => metadata.namespace === namespace),
     async [Symbol.asyncDispose]() {

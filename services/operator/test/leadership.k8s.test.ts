@@ -101,7 +101,7 @@ test(
     await eventually(begun);
     // It waits for answers, which come while it is frozen: with each it would go on to the next thing to write.
     kubernetes.apiServer.freeze();
-    for (let look = 1; look <= 3; look++) await left.probe();
+    for (let attempt = 1; attempt <= 3; attempt++) await left.probe();
     process.kill(left.pid, "SIGSTOP");
     kubernetes.apiServer.thaw();
     await eventually(async () => (await leader()) === "right");

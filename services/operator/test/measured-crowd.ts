@@ -14,7 +14,7 @@ export interface CrowdOptions {
   readonly readyWithinMs: number;
   /** How long the finished cell is watched, from when nothing is looked at any more. */
   readonly quietMs: number;
-  readonly tell?: (line: string) => void;
+  readonly report?: (line: string) => void;
 }
 
 /** Differences of counters over a time. */
@@ -41,14 +41,14 @@ const TICKS_PER_SECOND = 100;
 const MIB = 1024;
 const WATCH_MS_MAX = 60_000;
 /** More than by default: each waits for the API server, which here shares two processors with everybody. */
-const LOOKS_AT_ONCE = 32;
+const RECONCILES_AT_ONCE = 32;
 /** Nothing was looked at for so long: what was to be looked at again because of what was written has been. */
-const SETTLED_MS = 2_000;
-const SETTLED_MS_MAX = 120_000;
+const QUIESCENT_MS = 2_000;
+const QUIESCENT_MS_MAX = 120_000;
 
 /** The bundle of the operator must have been made. */
 export async function measureCrowd(options: CrowdOptions): Promise<CrowdFigures> {
-  const { count, perSecond, readyWithinMs, quietMs, tell = () => undefined } = options;
+  const { count, perSecond, readyWithinMs, quietMs, report = () => undefined } = options;
   const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };
   await using kubernetes = await startKubernetes({ controllers: false });
   await using client = connectKubernetes(kubernetes.kubeconfig());
@@ -64,46 +64,46 @@ export async function measureCrowd(options: CrowdOptions): Promise<CrowdFigures>
     "images.registry": "images.example.org/perdure",
     "postgres.secret-name": "postgres",
     "reconcile.per-second": perSecond,
-    "reconcile.workers": LOOKS_AT_ONCE,
+    "reconcile.workers": RECONCILES_AT_ONCE,
   });
   for (const deadline = performance.now() + WATCH_MS_MAX; !(await program.probe()).startsWith("200 "); ) {
     if (performance.now() > deadline) throw new Error(`the operator does not watch: ${await program.probe()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const begun = await lookAt(program);
+  const begun = await sample(program);
   const growing = crowd.grow(count);
-  const telling = setInterval(() => tell(`${crowd.ready} of ${crowd.size} environments are ready`), 10_000);
+  const progressTimer = setInterval(() => report(`${crowd.ready} of ${crowd.size} environments are ready`), 10_000);
   try {
     await Promise.all([growing, crowd.untilReady(count, readyWithinMs)]);
   } finally {
-    clearInterval(telling);
+    clearInterval(progressTimer);
   }
-  const grown = await lookAt(program);
-  const settled = await untilSettled(program);
-  tell(`all ${count} are ready; watching for ${Math.round(quietMs / 1000)} s`);
+  const grown = await sample(program);
+  const quiescent = await untilQuiescent(program);
+  report(`all ${count} are ready; watching for ${Math.round(quietMs / 1000)} s`);
   await new Promise((resolve) => setTimeout(resolve, quietMs));
-  const rested = await lookAt(program);
+  const rested = await sample(program);
   return {
     growing: spentBetween(begun, grown),
-    quiet: spentBetween(settled, rested),
+    quiet: spentBetween(quiescent, rested),
     peakMiB: rested.peakMiB,
     lastMiB: rested.residentMiB,
     results: byLabel(rested.metrics, "perdure_operator_reconciles_total", "result"),
   };
 }
 
-async function untilSettled(program: OperatorProgram): Promise<Look> {
-  const deadline = performance.now() + SETTLED_MS_MAX;
-  for (let before = await lookAt(program); ; ) {
-    await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
-    const now = await lookAt(program);
+async function untilQuiescent(program: OperatorProgram): Promise<Sample> {
+  const deadline = performance.now() + QUIESCENT_MS_MAX;
+  for (let before = await sample(program); ; ) {
+    await new Promise((resolve) => setTimeout(resolve, QUIESCENT_MS));
+    const now = await sample(program);
     if (spentBetween(before, now).reconciles === 0) return now;
-    if (performance.now() > deadline) throw new Error(`environments are still looked at after ${SETTLED_MS_MAX} ms`);
+    if (performance.now() > deadline) throw new Error(`environments are still looked at after ${QUIESCENT_MS_MAX} ms`);
     before = now;
   }
 }
 
-interface Look {
+interface Sample {
   readonly atMs: number;
   readonly cpuSeconds: number;
   readonly peakMiB: number;
@@ -111,7 +111,7 @@ interface Look {
   readonly metrics: string;
 }
 
-async function lookAt(program: OperatorProgram): Promise<Look> {
+async function sample(program: OperatorProgram): Promise<Sample> {
   const stat = readFileSync(`/proc/${program.pid}/stat`, "utf8").replace(/^.*\) /, "");
   const [user, system] = stat.split(" ").slice(11, 13).map(Number) as [number, number];
   const status = readFileSync(`/proc/${program.pid}/status`, "utf8");
@@ -125,7 +125,7 @@ async function lookAt(program: OperatorProgram): Promise<Look> {
   };
 }
 
-function spentBetween(before: Look, after: Look): Spent {
+function spentBetween(before: Sample, after: Sample): Spent {
   const difference = (name: string, label: string): Readonly<Record<string, number>> => {
     const [first, last] = [byLabel(before.metrics, name, label), byLabel(after.metrics, name, label)];
     return Object.fromEntries(Object.entries(last).map(([value, sum]) => [value, sum - (first[value] ?? 0)]));

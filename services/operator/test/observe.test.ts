@@ -1,19 +1,19 @@
 import { describe, expect, test } from "@jest/globals";
 import { observed } from "@perdure/custom-resources";
 import { routableOutcome, storageOutcome, summary, withDeadline, workersOutcome } from "../src/environment/observe.js";
-import { bad, good, type Outcome } from "../src/environment/outcome.js";
+import { bad, good, type StepOutcome } from "../src/environment/outcome.js";
 import { versionEdge } from "../src/environment/version-edge.js";
 import { BUNDLED, environmentWith } from "./an-environment.js";
 
-const aSet = (asked: number, replicas: number, readyReplicas: number, updatedReplicas = asked, generation = 1) => ({
+const aSet = (requested: number, replicas: number, readyReplicas: number, updatedReplicas = requested, generation = 1) => ({
   metadata: { generation },
-  spec: { replicas: asked },
+  spec: { replicas: requested },
   status: { observedGeneration: 1, replicas, readyReplicas, updatedReplicas },
 });
 
 test("workers are ready when as many as wanted are there, ready, and of the wanted kind", () => {
-  const reasonOf = (set: Parameters<typeof workersOutcome>[0], wanted: number | undefined, isCurrent = true): string =>
-    workersOutcome(set, { wanted, isCurrent, isResting: false }).observation.reason;
+  const reasonOf = (set: Parameters<typeof workersOutcome>[0], desired: number | undefined, isCurrent = true): string =>
+    workersOutcome(set, { desired, isCurrent, isResting: false }).observation.reason;
   expect(reasonOf(undefined, 1)).toBe("RollingOut");
   expect(reasonOf(aSet(2, 2, 2), 2)).toBe("Ready");
   expect(reasonOf(aSet(2, 2, 1), 2)).toBe("RollingOut");
@@ -27,8 +27,8 @@ test("workers are ready when as many as wanted are there, ready, and of the want
 });
 
 test("without workers nothing is ready, unless it is to rest", () => {
-  const none = (isResting: boolean, wanted: number | undefined = 0, replicas = 0) =>
-    workersOutcome(aSet(0, replicas, replicas), { wanted, isCurrent: true, isResting }).observation;
+  const none = (isResting: boolean, desired: number | undefined = 0, replicas = 0) =>
+    workersOutcome(aSet(0, replicas, replicas), { desired, isCurrent: true, isResting }).observation;
   expect(none(false)).toMatchObject({ status: "False", reason: "NoWorkers" });
   expect(none(false, undefined)).toMatchObject({ status: "False", reason: "NoWorkers" });
   expect(none(false, 0, 1)).toMatchObject({ status: "False", reason: "Draining" });
@@ -37,48 +37,48 @@ test("without workers nothing is ready, unless it is to rest", () => {
 
 test("storage and route say what they wait for", () => {
   const external = environmentWith({ redis: { external: { secretRef: { name: "redis", key: "url" } } } });
-  const told = (outcome: ReturnType<typeof storageOutcome>) => [outcome.observation.status, outcome.observation.reason];
-  expect(told(storageOutcome(environmentWith(), undefined))).toEqual(["False", "VolumePending"]);
-  expect(told(storageOutcome(environmentWith(), aSet(3, 3, 2)))).toEqual(["False", "VolumePending"]);
-  expect(told(storageOutcome(environmentWith(), aSet(3, 3, 3)))).toEqual(["True", "Ready"]);
-  expect(told(storageOutcome(external, undefined))).toEqual(["True", "External"]);
-  expect(told(routableOutcome(undefined))).toEqual(["False", "GatewayLag"]);
-  expect(told(routableOutcome(aSet(0, 0, 0)))).toEqual(["False", "GatewayLag"]);
-  expect(told(routableOutcome(aSet(2, 2, 1)))).toEqual(["True", "Ready"]);
+  const summaryOf = (outcome: ReturnType<typeof storageOutcome>) => [outcome.observation.status, outcome.observation.reason];
+  expect(summaryOf(storageOutcome(environmentWith(), undefined))).toEqual(["False", "VolumePending"]);
+  expect(summaryOf(storageOutcome(environmentWith(), aSet(3, 3, 2)))).toEqual(["False", "VolumePending"]);
+  expect(summaryOf(storageOutcome(environmentWith(), aSet(3, 3, 3)))).toEqual(["True", "Ready"]);
+  expect(summaryOf(storageOutcome(external, undefined))).toEqual(["True", "External"]);
+  expect(summaryOf(routableOutcome(undefined))).toEqual(["False", "GatewayLag"]);
+  expect(summaryOf(routableOutcome(aSet(0, 0, 0)))).toEqual(["False", "GatewayLag"]);
+  expect(summaryOf(routableOutcome(aSet(2, 2, 1)))).toEqual(["True", "Ready"]);
 });
 
 describe("an environment", () => {
   const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady", "WorkersReady", "Routable"];
   const all = NEEDED.map((type) => good(type, "Fine"));
-  const told = (...given: Parameters<typeof summary>) =>
+  const extras = (...given: Parameters<typeof summary>) =>
     summary(...given).flatMap(({ type, status, reason }) => (NEEDED.includes(type) ? [] : [`${type}=${status}/${reason}`]));
 
   test("is ready when all is well, and else for the first reason that it is not", () => {
-    expect(told(environmentWith(), all)).toEqual(["Ready=True/Ready", "Progressing=False/Complete"]);
+    expect(extras(environmentWith(), all)).toEqual(["Ready=True/Ready", "Progressing=False/Complete"]);
     for (const [index, type] of NEEDED.entries()) {
       const broken = all.map((one, at) =>
         at === index ? bad(type, "Broken", "it is") : at > index ? bad(NEEDED[at] ?? "", "Later", "") : one,
       );
-      expect(told(environmentWith(), broken)).toEqual(["Ready=False/Broken", "Progressing=True/Broken"]);
+      expect(extras(environmentWith(), broken)).toEqual(["Ready=False/Broken", "Progressing=True/Broken"]);
       // Nobody has looked at the rest yet.
-      expect(told(environmentWith(), all.slice(0, index))).toEqual(["Ready=False/Pending", "Progressing=True/Pending"]);
+      expect(extras(environmentWith(), all.slice(0, index))).toEqual(["Ready=False/Pending", "Progressing=True/Pending"]);
     }
   });
 
   test("says what is less than people may think: egress to everybody, and a second that a crash may cost", () => {
     const open = environmentWith({ network: { egress: { mode: "open" }, disablePolicies: false } });
-    expect(told(open, all)).toContain("NetworkPermissive=True/EgressOpen");
+    expect(extras(open, all)).toContain("NetworkPermissive=True/EgressOpen");
     const apart = environmentWith({ network: { egress: { mode: "public" }, disablePolicies: true } });
-    const allowed: Outcome = { ...bad("NetworkIsolated", "PolicyDisabled", ""), isAllowed: true };
+    const allowed: StepOutcome = { ...bad("NetworkIsolated", "PolicyDisabled", ""), isAllowed: true };
     const without = all.map((one) => (one.observation.type === "NetworkIsolated" ? allowed : one));
-    expect(told(apart, without)).toEqual([
+    expect(extras(apart, without)).toEqual([
       "Ready=True/Ready",
       "Progressing=False/Complete",
       "NetworkPermissive=True/PoliciesDisabled",
     ]);
     const reduced = environmentWith({ redis: { bundled: { ...BUNDLED, fsync: "everysec" } } });
-    expect(told(reduced, all)).toContain("DurabilityReduced=True/FsyncEverySecond");
-    expect(told(environmentWith(), all).join()).not.toMatch(/NetworkPermissive|DurabilityReduced/);
+    expect(extras(reduced, all)).toContain("DurabilityReduced=True/FsyncEverySecond");
+    expect(extras(environmentWith(), all).join()).not.toMatch(/NetworkPermissive|DurabilityReduced/);
   });
 });
 
@@ -118,9 +118,9 @@ test("a change that takes longer than a quarter of an hour is said to be stuck, 
   const at = (minutes: number, conditions = before, generation = 1) =>
     withDeadline([underWay], conditions, generation, since + minutes * 60_000)[0];
   expect(at(15)).toEqual(underWay);
-  const late = at(16);
-  expect(late).toMatchObject({ status: "False", reason: "DeadlineExceeded", message: expect.stringContaining("0 of 1") });
-  const told = observed(before, late === undefined ? [] : [late], { generation: 1, time: "2026-01-01T00:16:00Z" });
-  expect(at(17, told)).toEqual(late);
-  expect(at(17, told, 2)).toEqual(underWay);
+  const overdue = at(16);
+  expect(overdue).toMatchObject({ status: "False", reason: "DeadlineExceeded", message: expect.stringContaining("0 of 1") });
+  const previous = observed(before, overdue === undefined ? [] : [overdue], { generation: 1, time: "2026-01-01T00:16:00Z" });
+  expect(at(17, previous)).toEqual(overdue);
+  expect(at(17, previous, 2)).toEqual(underWay);
 });

@@ -65,28 +65,28 @@ describeProvisioner("environments of a cluster", open);
 test(
   "one that is started again knows what the one before wished for, and what became of it",
   async () => {
-    const wish = aDesiredRuntime({ generation: 5 });
+    const desired = aDesiredRuntime({ generation: 5 });
     {
       await using first = await open();
-      await first.apply(wish);
+      await first.apply(desired);
     }
     await using second = await open();
-    expect(second.state(wish.environmentId)?.generation).toBe(5);
-    await second.apply({ ...wish, generation: 4, mode: "suspended" });
-    const ready = await untilState(second, wish, "ready");
-    const name = wish.environmentId.replace("_", "-");
+    expect(second.state(desired.environmentId)?.generation).toBe(5);
+    await second.apply({ ...desired, generation: 4, mode: "suspended" });
+    const ready = await untilState(second, desired, "ready");
+    const name = desired.environmentId.replace("_", "-");
     expect(ready.upstream).toEqual({
       ingress: `http://runtime.${name}.svc.cluster.local:8080`,
       admin: `http://runtime.${name}.svc.cluster.local:9070`,
     });
-    await second.remove(wish.environmentId, { erase: false });
+    await second.remove(desired.environmentId, { erase: false });
     await world.until(name, (one) => one?.status?.phase === "Suspended");
     await using third = await open();
-    expect(third.state(wish.environmentId)).toBeUndefined();
+    expect(third.state(desired.environmentId)).toBeUndefined();
     expect(await world.client.find(resources.volumeClaims, "data-redis-0", name)).toBeDefined();
-    await third.remove(wish.environmentId, { erase: true });
+    await third.remove(desired.environmentId, { erase: true });
     expect(await world.client.find(resources.namespaces, name)).toBeUndefined();
-    const key = `signing-key-${wish.environmentId.slice("env_".length)}`;
+    const key = `signing-key-${desired.environmentId.slice("env_".length)}`;
     expect(await world.client.find(resources.secrets, key, OPERATOR_NAMESPACE)).toBeUndefined();
   },
   TEST_MS,
@@ -97,12 +97,12 @@ test(
   async () => {
     await using provisioner = await open();
     const tunnels = { proxyUrl: "http://relay.example:9080", token: new Secret("rt_first") };
-    const wish = aDesiredRuntime({ tunnels });
-    const name = wish.environmentId.replace("_", "-");
-    const given = `tunnel-token-${wish.environmentId.slice("env_".length)}`;
+    const desired = aDesiredRuntime({ tunnels });
+    const name = desired.environmentId.replace("_", "-");
+    const given = `tunnel-token-${desired.environmentId.slice("env_".length)}`;
     const tokenOf = async (secret: string, namespace: string): Promise<string | undefined> => {
-      const found = await world.client.find(resources.secrets, secret, namespace);
-      const { token } = (found?.["data"] ?? {}) as Readonly<Record<string, string>>;
+      const existing = await world.client.find(resources.secrets, secret, namespace);
+      const { token } = (existing?.["data"] ?? {}) as Readonly<Record<string, string>>;
       return token === undefined ? undefined : Buffer.from(token, "base64").toString();
     };
     const hashOfWorkers = async (): Promise<string | undefined> => {
@@ -110,11 +110,11 @@ test(
       const { template } = set["spec"] as { readonly template: { readonly metadata: KubeObject["metadata"] } };
       return template.metadata.annotations?.["perdure.dev/secrets-hash"];
     };
-    await provisioner.apply(wish);
-    await untilState(provisioner, wish, "ready");
+    await provisioner.apply(desired);
+    await untilState(provisioner, desired, "ready");
     expect(await tokenOf("tunnel-token", name)).toBe("rt_first");
     const before = await hashOfWorkers();
-    const second = { ...wish, generation: 2, tunnels: { ...tunnels, token: new Secret("rt_second") } };
+    const second = { ...desired, generation: 2, tunnels: { ...tunnels, token: new Secret("rt_second") } };
     await provisioner.apply(second);
     await eventually(async () => (await hashOfWorkers()) !== before);
     expect(await tokenOf("tunnel-token", name)).toBe("rt_second");
@@ -122,7 +122,7 @@ test(
     expect(await tokenOf(given, OPERATOR_NAMESPACE)).toBeUndefined();
     expect(((await world.client.get(resources.environments, name)) as EnvironmentResource).spec.tunnels).toBeUndefined();
     await provisioner.apply({ ...second, generation: 4 });
-    await provisioner.remove(wish.environmentId, { erase: true });
+    await provisioner.remove(desired.environmentId, { erase: true });
     expect(await tokenOf(given, OPERATOR_NAMESPACE)).toBeUndefined();
   },
   TEST_MS,
@@ -134,12 +134,12 @@ test(
     const ports = { client: connectKubernetes(kubeconfig), clock: systemClock, random: systemRandom, logger: silentLogger };
     await using provisioner = await open();
     await using waker = openRuntimeWaker(ports);
-    const wish = aDesiredRuntime({ region: "where-nobody-acts" });
-    const name = wish.environmentId.replace("_", "-");
-    await provisioner.apply(wish);
+    const desired = aDesiredRuntime({ region: "where-nobody-acts" });
+    const name = desired.environmentId.replace("_", "-");
+    await provisioner.apply(desired);
     const wakeOf = async (): Promise<string | undefined> =>
       (await world.client.get(resources.environments, name)).metadata.annotations?.["perdure.dev/wake"];
-    const told = (hibernation: object) => {
+    const setHibernation = (hibernation: object) => {
       const status = { hibernation: { since: "2026-01-01T00:00:00Z", ...hibernation } };
       const object = { apiVersion: "perdure.dev/v1alpha1", kind: "Environment", metadata: { name }, status };
       return world.client.apply(object, { manager: "sleep", force: true, subresource: "status" });
@@ -147,23 +147,23 @@ test(
     /** Its copy follows in its own time, and asking costs nothing. */
     const untilWoken = async (before: string | undefined): Promise<string> => {
       for (const deadline = performance.now() + TEST_MS / 2; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
-        waker.requestWake(wish.environmentId);
+        waker.requestWake(desired.environmentId);
         const value = await wakeOf();
         if (value !== undefined && value !== before) return value;
         if (performance.now() > deadline) throw new Error("nobody woke it");
       }
     };
-    waker.requestWake(wish.environmentId);
+    waker.requestWake(desired.environmentId);
     expect(await wakeOf()).toBeUndefined();
-    await told({ state: "Asleep" });
+    await setHibernation({ state: "Asleep" });
     const first = await untilWoken(undefined);
-    await told({ state: "Asleep", wakeAsked: first });
+    await setHibernation({ state: "Asleep", wakeAsked: first });
     const second = await untilWoken(first);
-    for (let n = 0; n < 5; n++) waker.requestWake(wish.environmentId);
-    await told({ state: "Waking" });
-    waker.requestWake(wish.environmentId);
+    for (let n = 0; n < 5; n++) waker.requestWake(desired.environmentId);
+    await setHibernation({ state: "Waking" });
+    waker.requestWake(desired.environmentId);
     expect(await wakeOf()).toBe(second);
-    await provisioner.remove(wish.environmentId, { erase: true });
+    await provisioner.remove(desired.environmentId, { erase: true });
   },
   TEST_MS,
 );
@@ -172,13 +172,13 @@ test(
   "what the cell refuses has failed, with its reason",
   async () => {
     await using provisioner = await open();
-    const wish = aDesiredRuntime({ region: "elsewhere" });
-    await provisioner.apply(wish);
-    expect(await untilState(provisioner, wish, "failed")).toMatchObject({
+    const desired = aDesiredRuntime({ region: "elsewhere" });
+    await provisioner.apply(desired);
+    expect(await untilState(provisioner, desired, "failed")).toMatchObject({
       generation: 1,
       reason: expect.stringContaining("WrongRegion"),
     });
-    await provisioner.remove(wish.environmentId, { erase: true });
+    await provisioner.remove(desired.environmentId, { erase: true });
   },
   TEST_MS,
 );

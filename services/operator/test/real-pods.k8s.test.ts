@@ -72,11 +72,11 @@ class Greeter implements AsyncDisposable {
 
   said(text: string): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         if (this.lines.some((line) => line.includes(text))) resolve();
       };
-      this.#watchers.push(look);
-      look();
+      this.#watchers.push(check);
+      check();
     });
   }
 
@@ -92,7 +92,7 @@ async function explained<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
   } catch (cause) {
-    throw new Error(`${(cause as Error).message}\n${world.kubelet.lastWords()}`, { cause });
+    throw new Error(`${(cause as Error).message}\n${world.kubelet.lastOutput()}`, { cause });
   }
 }
 

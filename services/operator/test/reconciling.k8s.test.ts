@@ -143,25 +143,25 @@ test(
   async () => {
     const made = await world.create();
     await world.untilReady(made);
-    const ask = async (method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<number> => {
+    const send = async (method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<number> => {
       const question = { method, path, ...(body === undefined ? {} : { body }) };
       return (await world.kubernetes.request(question, OPERATOR_USER)).status;
     };
     const claims = `/api/v1/namespaces/${made.metadata.name}/persistentvolumeclaims`;
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
-    expect(await ask("GET", "/api/v1/secrets")).toBe(403);
-    expect(await ask("GET", "/api/v1/namespaces/default/secrets")).toBe(403);
-    expect(await ask("GET", `/api/v1/namespaces/${made.metadata.name}/secrets/signing-key`)).toBe(200);
-    expect(await ask("DELETE", `${claims}/data-redis-0`)).toBe(403);
+    expect(await send("GET", "/api/v1/secrets")).toBe(403);
+    expect(await send("GET", "/api/v1/namespaces/default/secrets")).toBe(403);
+    expect(await send("GET", `/api/v1/namespaces/${made.metadata.name}/secrets/signing-key`)).toBe(200);
+    expect(await send("DELETE", `${claims}/data-redis-0`)).toBe(403);
     const everything = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
-    expect(await ask("POST", `${rbac}/clusterroles`, { metadata: { name: "mine" }, rules: everything })).toBe(403);
+    expect(await send("POST", `${rbac}/clusterroles`, { metadata: { name: "mine" }, rules: everything })).toBe(403);
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
     const binding = {
       metadata: { name: "mine" },
       roleRef,
       subjects: [{ kind: "User", name: OPERATOR_USER, apiGroup: roleRef.apiGroup }],
     };
-    expect(await ask("POST", `${rbac}/namespaces/${made.metadata.name}/rolebindings`, binding)).toBe(403);
+    expect(await send("POST", `${rbac}/namespaces/${made.metadata.name}/rolebindings`, binding)).toBe(403);
   },
   TEST_MS,
 );
@@ -172,7 +172,7 @@ test(
     const made = await world.create({ workers: { replicas: 2 } });
     await world.untilReady(made);
     const namespace = made.metadata.name;
-    const look = async () => ({
+    const snapshot = async () => ({
       pods: world.kubelet
         .pods(namespace)
         .map(({ metadata }) => metadata.uid)
@@ -183,14 +183,14 @@ test(
         )
       ).flatMap(({ items }) => items.map(({ metadata }) => [metadata.name, metadata.generation, metadata.uid])),
     });
-    const before = await look();
+    const before = await snapshot();
     expect(before.pods.length).toBeGreaterThan(2);
     await operator[Symbol.asyncDispose]();
     operator = world.startOperator();
     // It has looked at everything when it has made the next one.
     await world.untilReady(await world.create());
     await world.change(made, { retention: { idempotency: "24h" } }); // What it is anyway.
-    expect(await look()).toEqual(before);
+    expect(await snapshot()).toEqual(before);
   },
   TEST_MS,
 );

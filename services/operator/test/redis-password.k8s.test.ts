@@ -22,14 +22,14 @@ interface SecretObject extends KubeObject {
 }
 
 async function passwordOf(namespace: string): Promise<string | undefined> {
-  const found = await world.client.find<SecretObject>(resources.secrets, "redis-auth", namespace);
-  return found?.data?.["password"];
+  const secret = await world.client.find<SecretObject>(resources.secrets, "redis-auth", namespace);
+  return secret?.data?.["password"];
 }
 
 /** The copy is in the Secret of the signing key. */
 async function copyOf(namespace: string): Promise<string | undefined> {
-  const found = await world.client.find<SecretObject>(resources.secrets, "signing-key", namespace);
-  return found?.data?.["redis-auth.password"];
+  const secret = await world.client.find<SecretObject>(resources.secrets, "signing-key", namespace);
+  return secret?.data?.["redis-auth.password"];
 }
 
 async function removeCopy(namespace: string): Promise<void> {
@@ -46,11 +46,11 @@ async function templatesOf(namespace: string): Promise<string> {
 
 const remove = (namespace: string, secret: string) => world.client.delete(resources.secrets, secret, namespace);
 /** Secrets of environments are not watched: they are read again when the environment changes. This field reaches no pod. */
-async function lookAgain({ metadata }: EnvironmentResource): Promise<void> {
+async function touchSpec({ metadata }: EnvironmentResource): Promise<void> {
   const { spec } = await world.client.get<EnvironmentResource>(resources.environments, metadata.name);
   await world.change({ metadata } as EnvironmentResource, { deletionProtection: !spec.deletionProtection });
 }
-const seen = (one: EnvironmentResource | undefined): boolean => one?.status?.observedGeneration === one?.metadata.generation;
+const isObserved = (one: EnvironmentResource | undefined): boolean => one?.status?.observedGeneration === one?.metadata.generation;
 
 async function annotate({ metadata }: EnvironmentResource, value: string): Promise<void> {
   const path = `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`;
@@ -72,10 +72,10 @@ test(
     for (const spoil of [() => remove(name, "redis-auth"), change]) {
       await spoil();
       expect(await passwordOf(name)).not.toBe(password);
-      await lookAgain(made);
+      await touchSpec(made);
       await eventually(async () => (await passwordOf(name)) === password);
     }
-    const restored = await world.until(name, seen);
+    const restored = await world.until(name, isObserved);
     await eventually(async () => (await eventsOf(world, made, "RedisPasswordRestored")).length > 0);
     expect(conditionOf(restored, "Ready")?.status).toBe("True");
     expect(restored.status?.redisAuth).toEqual(ready.status?.redisAuth);
@@ -96,7 +96,7 @@ test(
     await world.client.create({ apiVersion: "v1", kind: "Secret", metadata, data } as KubeObject);
     await removeCopy(name);
     await remove(name, "redis-auth");
-    await lookAgain(made);
+    await touchSpec(made);
     await eventually(async () => (await passwordOf(name)) === password);
     await eventually(async () => (await copyOf(name)) === password);
   },
@@ -114,7 +114,7 @@ test(
     const lose = async (): Promise<void> => {
       await remove(name, "redis-auth");
       await removeCopy(name);
-      await lookAgain(made);
+      await touchSpec(made);
       const lost = await world.until(name, (one) => conditionOf(one, "Accepted")?.reason === "RedisPasswordLost");
       expect(conditionOf(lost, "Ready")).toMatchObject({ status: "False", reason: "RedisPasswordLost" });
       expect(conditionOf(lost, "Ready")?.message).toContain(ROTATE);
@@ -139,7 +139,7 @@ test(
 
     // The annotation stays; the Secret that goes then is no rotation.
     await remove(name, "redis-auth");
-    await lookAgain(made);
+    await touchSpec(made);
     await eventually(async () => (await passwordOf(name)) === password);
   },
   TEST_MS,

@@ -115,8 +115,8 @@ async function isReady(ordinal: number): Promise<boolean> {
   return code === 0;
 }
 
-const untilReady = async (ordinal: number, wanted = true): Promise<void> => {
-  while ((await isReady(ordinal)) !== wanted) await new Promise((resolve) => setTimeout(resolve, 50));
+const untilReady = async (ordinal: number, expected = true): Promise<void> => {
+  while ((await isReady(ordinal)) !== expected) await new Promise((resolve) => setTimeout(resolve, 50));
 };
 
 describe("the readiness of a Redis", () => {

@@ -14,13 +14,13 @@ const STEP_MS = 2_000;
 
 let world: World;
 let client: KubernetesClient;
-const asked: string[] = [];
+const requests: string[] = [];
 
 beforeAll(async () => {
   world = await World.start();
   client = connectKubernetes(world.kubernetes.kubeconfig(OPERATOR_USER), (verb, plural) => {
     // The lease and the look at definitions go on whether there is an environment or not.
-    if (plural !== "leases" && plural !== "customresourcedefinitions") asked.push(`${verb} ${plural}`);
+    if (plural !== "leases" && plural !== "customresourcedefinitions") requests.push(`${verb} ${plural}`);
   });
   const operator = world.startOperator({}, undefined, { client });
   await operator.untilWatching(AbortSignal.timeout(TEST_MS));
@@ -32,16 +32,16 @@ afterAll(async () => {
 
 /** Requests from the creation of an environment until nothing is requested any more, counted. `whileStarting`: after it was made. */
 async function requestsOfOne(whileStarting = async (): Promise<void> => {}): Promise<Readonly<Record<string, number>>> {
-  asked.length = 0;
+  requests.length = 0;
   const made = await world.create();
   await whileStarting();
   await world.untilReady(made);
-  for (let before = -1; before !== asked.length; ) {
-    before = asked.length;
+  for (let before = -1; before !== requests.length; ) {
+    before = requests.length;
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
   }
   const counts: Record<string, number> = {};
-  for (const one of asked) counts[one] = (counts[one] ?? 0) + 1;
+  for (const one of requests) counts[one] = (counts[one] ?? 0) + 1;
   return counts;
 }
 

@@ -31,7 +31,7 @@ interface SetSpec {
 
 const setOf = async ({ metadata }: EnvironmentResource): Promise<KubeObject & { readonly spec: SetSpec }> =>
   world.client.get(resources.statefulSets, "worker", metadata.name);
-const askedFor = async (environment: EnvironmentResource): Promise<number> => (await setOf(environment)).spec.replicas;
+const replicasOf = async (environment: EnvironmentResource): Promise<number> => (await setOf(environment)).spec.replicas;
 
 test(
   "more come at once; fewer go one by one, each after it has given its partitions away",
@@ -48,18 +48,18 @@ test(
     for (const ordinal of [2, 1]) {
       const worker = placed(made, ordinal);
       await world.until(made.metadata.name, (one) => one?.status?.workers?.drainingOrdinal === ordinal);
-      await eventually(async () => worker.asked.filter((one) => one === "POST /drain").length >= 2);
+      await eventually(async () => worker.requests.filter((one) => one === "POST /drain").length >= 2);
       // Asked more than once, and still there: it has partitions left.
-      expect(await askedFor(made)).toBe(ordinal + 1);
-      expect(placed(made, ordinal - 1).asked).not.toContain("POST /drain");
+      expect(await replicasOf(made)).toBe(ordinal + 1);
+      expect(placed(made, ordinal - 1).requests).not.toContain("POST /drain");
       worker.report = { ...worker.report, partitions: 0 };
-      await eventually(async () => (await askedFor(made)) === ordinal);
+      await eventually(async () => (await replicasOf(made)) === ordinal);
     }
     const small = await world.until(made.metadata.name, (one) => one?.status?.workers?.summary === "1/1");
     await eventually(
       async () => (await world.client.find(resources.disruptionBudgets, "worker", made.metadata.name)) === undefined,
     );
-    expect(placed(made, 0).asked).toEqual([]);
+    expect(placed(made, 0).requests).toEqual([]);
     expect(await eventsOf(world, small, "DrainTimedOut")).toEqual([]);
   },
   TEST_MS,
@@ -83,7 +83,7 @@ test(
 
     await world.change(made, { suspended: false, workers: { replicas: 2 } });
     await world.untilReady(made);
-    expect(placed(made, 1).asked).toBeDefined();
+    expect(placed(made, 1).requests).toBeDefined();
     expect(await world.client.find(resources.disruptionBudgets, "front", name)).toBeDefined();
     const front = await world.client.get(resources.deployments, "front", name);
     expect(front["spec"]).toMatchObject({ replicas: 2 });
@@ -99,9 +99,9 @@ test(
     await world.untilReady(made);
     const startedAt = performance.now();
     await world.change(made, { workers: { replicas: 1 } });
-    await eventually(async () => (await askedFor(made)) === 1);
+    await eventually(async () => (await replicasOf(made)) === 1);
     expect(performance.now() - startedAt).toBeGreaterThan(2_000);
-    expect(placed(made, 1).asked).toContain("POST /drain");
+    expect(placed(made, 1).requests).toContain("POST /drain");
     await eventually(async () => (await eventsOf(world, made, "DrainTimedOut")).length > 0);
     expect(await eventsOf(world, made, "DrainTimedOut")).toEqual(["worker-1 had its 3 s and goes with 12 partitions"]);
   },
@@ -115,11 +115,11 @@ test(
     const made = await world.create({ workers: { replicas: 2 } });
     await world.untilReady(made);
     await world.change(made, { workers: { replicas: 1 } });
-    await eventually(async () => placed(made, 1).asked.includes("POST /drain"));
+    await eventually(async () => placed(made, 1).requests.includes("POST /drain"));
     await world.change(made, { workers: { replicas: 2 } });
-    await eventually(async () => placed(made, 1).asked.includes("DELETE /drain"));
+    await eventually(async () => placed(made, 1).requests.includes("DELETE /drain"));
     await world.until(made.metadata.name, (one) => one?.status?.workers?.drainingOrdinal === undefined);
-    expect(await askedFor(made)).toBe(2);
+    expect(await replicasOf(made)).toBe(2);
     expect(placed(made, 1).report.draining).toBe(false);
   },
   TEST_MS,
@@ -144,9 +144,9 @@ test(
     // A change of the template goes by, and the number stays.
     await world.change(made, { workers: { podLabels: { theirs: "yes" } } });
     await eventually(async () => JSON.stringify(await setOf(made)).includes('"theirs":"yes"'));
-    expect(await askedFor(made)).toBe(4);
+    expect(await replicasOf(made)).toBe(4);
     await world.change(made, { workers: { autoscaling: null } });
-    await eventually(async () => (await askedFor(made)) === 2);
+    await eventually(async () => (await replicasOf(made)) === 2);
     await eventually(async () => (await world.client.find(resources.autoscalers, "worker", made.metadata.name)) === undefined);
   },
   TEST_MS,
@@ -164,16 +164,16 @@ test(
     await world.client.apply(definition, { manager: "test", force: true });
     const find = (): Promise<KubeObject | undefined> =>
       world.client.find(resources.scaledObjects, "worker", made.metadata.name).catch(() => undefined);
-    let looked = 0;
+    let polls = 0;
     await eventually(async () => {
-      await world.change(made, { limits: { actionsPerMonth: ++looked } });
+      await world.change(made, { limits: { actionsPerMonth: ++polls } });
       return (await find()) !== undefined;
     });
     const object = await find();
     expect(object?.metadata.ownerReferences?.[0]?.uid).toBe(made.metadata.uid);
     const scaled = await world.until(made.metadata.name, (one) => one?.status?.workers?.autoscaler === "keda");
     expect(conditionOf(scaled, "AutoscalerUnavailable")).toBeUndefined();
-    expect(await askedFor(made)).toBe(2);
+    expect(await replicasOf(made)).toBe(2);
     await world.change(made, { suspended: true });
     await eventually(async () => (await find()) === undefined);
     await world.change(made, { suspended: false });

@@ -179,8 +179,8 @@ test(
   "a name that is somebody else's is left alone; another one is taken",
   async () => {
     const namespace = await aNamespace();
-    const wanted = service({ name: "clash", namespace, image: "clash:1" });
-    const name = nameOfVersion(wanted);
+    const desired = service({ name: "clash", namespace, image: "clash:1" });
+    const name = nameOfVersion(desired);
     const labels = { theirs: "yes" };
     const theirs = await world.client.create({
       apiVersion: "apps/v1",
@@ -192,11 +192,11 @@ test(
         template: { metadata: { labels }, spec: { containers: [{ name: "theirs", image: "theirs" }] } },
       },
     });
-    const other = nameOfVersion(wanted, undefined, 1);
+    const other = nameOfVersion(desired, undefined, 1);
     expect(other).not.toBe(name);
     await runtime.serveAt(namespace, other, greeter("Clash", "one"));
-    await apply(wanted);
-    const status = await until(wanted, "it is ready under another name", isReady);
+    await apply(desired);
+    const status = await until(desired, "it is ready under another name", isReady);
     expect(status).toMatchObject({ collisionCount: 1, versions: [{ hash: other.slice(-10), state: "Latest" }] });
     const untouched = (await setOf(name, namespace))?.metadata;
     expect(untouched).toMatchObject({ uid: theirs.metadata.uid, generation: theirs.metadata.generation });

@@ -5,7 +5,7 @@ import { silentLogger } from "@perdure/base";
 import { type ServiceDeployment, type ServiceDeploymentStatus, serviceDeploymentSpec } from "@perdure/custom-resources";
 import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
-import { AdminDoors } from "../src/service-deployment/admin-doors.js";
+import { AdminClients } from "../src/service-deployment/admin-doors.js";
 import { DEPLOYMENT_ID, FINALIZER, REGISTERED_AT, TEMPLATE, templateHash, versionName } from "../src/service-deployment/names.js";
 import { OwnSets } from "../src/service-deployment/own-sets.js";
 import { type ServiceDeploymentPorts, ServiceDeployments } from "../src/service-deployment/reconcile.js";
@@ -38,10 +38,10 @@ const REGISTERED = { [DEPLOYMENT_ID]: "dp_1", [REGISTERED_AT]: JSON.stringify(RE
 
 /** `copy` is what our copies have of ReplicaSets, `there` what the API server has. */
 function passes(deployment: ServiceDeployment, copy: readonly KubeObject[], there: readonly KubeObject[]) {
-  const asked: string[] = [];
-  const told: ServiceDeploymentStatus[] = [];
+  const requests: string[] = [];
+  const statuses: ServiceDeploymentStatus[] = [];
   const transport: ApiTransport = async ({ method, url }) => {
-    asked.push(`${method} ${url.pathname}`);
+    requests.push(`${method} ${url.pathname}`);
     const rows = url.pathname.endsWith("/query") ? { rows: [] } : {};
     return { status: 200, header: () => "application/json", body: new TextEncoder().encode(JSON.stringify(rows)) };
   };
@@ -49,10 +49,10 @@ function passes(deployment: ServiceDeployment, copy: readonly KubeObject[], ther
     list: async () => ({ items: there, resourceVersion: "9" }),
     find: async ({ plural }: Resource) =>
       plural === resources.serviceDeployments.plural ? (deployment as unknown as KubeObject) : undefined,
-    delete: async ({ plural }: Resource, name: string) => asked.push(`delete ${plural}/${name}`),
-    patch: async ({ plural }: Resource) => asked.push(`patch ${plural}`),
+    delete: async ({ plural }: Resource, name: string) => requests.push(`delete ${plural}/${name}`),
+    patch: async ({ plural }: Resource) => requests.push(`patch ${plural}`),
     apply: async (object: KubeObject & { readonly status?: ServiceDeploymentStatus }) => {
-      if (object.status !== undefined) told.push(object.status);
+      if (object.status !== undefined) statuses.push(object.status);
       return object;
     },
   };
@@ -67,32 +67,32 @@ function passes(deployment: ServiceDeployment, copy: readonly KubeObject[], ther
     caches,
     cell,
     clock,
-    applier: { apply: async () => true, forgetObject: () => {} },
-    events: { tell: async () => {} },
+    applier: { apply: async () => true, discardObject: () => {} },
+    events: { record: async () => {} },
     logger: silentLogger,
-    doors: new AdminDoors({ clock, transport }),
+    adminClients: new AdminClients({ clock, transport }),
     addresses: { endpoint: () => "http://shop.test" },
     definitions: { outdated: () => [] },
   } as unknown as ServiceDeploymentPorts;
   const owner = new ServiceDeployments(ports);
-  return { asked, told, run: () => owner.reconcile("team/shop", SIGNAL) };
+  return { requests, statuses, run: () => owner.reconcile("team/shop", SIGNAL) };
 }
 
 test("a version is not said to be registered before anybody has seen its pods", async () => {
-  const { told, run } = passes(aDeployment(), [], []);
+  const { statuses, run } = passes(aDeployment(), [], []);
   await run();
-  const conditions = new Map(told.at(-1)?.conditions?.map((one) => [one.type, one]));
+  const conditions = new Map(statuses.at(-1)?.conditions?.map((one) => [one.type, one]));
   expect(conditions.get("Registered")).toMatchObject({ status: "False", reason: "NotReady" });
   expect(conditions.get("Ready")?.status).toBe("False");
 });
 
 test("who is deleted right after it was registered is taken out of the registry, though our copy does not know of that yet", async () => {
   const leaving = aDeployment({ deletionTimestamp: "2026-01-01T00:00:00Z" });
-  const { asked, run } = passes(leaving, [aSet(leaving, "1", {})], [aSet(leaving, "2", REGISTERED)]);
+  const { requests, run } = passes(leaving, [aSet(leaving, "1", {})], [aSet(leaving, "2", REGISTERED)]);
   expect(await run()).toEqual({ kind: "ok" });
-  const removed = asked.findIndex((one) => one.startsWith("DELETE ") && one.endsWith("/deployments/dp_1"));
+  const removed = requests.findIndex((one) => one.startsWith("DELETE ") && one.endsWith("/deployments/dp_1"));
   expect(removed).toBeGreaterThanOrEqual(0);
-  expect(asked.indexOf("patch servicedeployments")).toBeGreaterThan(removed);
+  expect(requests.indexOf("patch servicedeployments")).toBeGreaterThan(removed);
 });
 
 test("what we noted on a version counts until our copy is as new", () => {

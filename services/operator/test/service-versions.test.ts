@@ -5,11 +5,11 @@ import { definitions, type ServiceDeployment, serviceDeploymentSpec } from "@per
 import { longestPauses, VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
 import { lackingIn } from "../src/definitions.js";
-import { AdminDoors } from "../src/service-deployment/admin-doors.js";
+import { AdminClients } from "../src/service-deployment/admin-doors.js";
 import { problemOf, replicaSet, selectorText, serviceOf } from "../src/service-deployment/desired.js";
 import { templateHash, versionName } from "../src/service-deployment/names.js";
 import { conditionsOf, statusOf } from "../src/service-deployment/status.js";
-import type { Version } from "../src/service-deployment/version.js";
+import type { ServiceVersion } from "../src/service-deployment/version.js";
 
 function aDeployment(fields: Readonly<Record<string, unknown>> = {}, collisionCount?: number): ServiceDeployment {
   const spec = serviceDeploymentSpec.parse({
@@ -114,7 +114,7 @@ describe("the objects of a version", () => {
   });
 });
 
-const aVersion = (fields: Partial<Version> = {}): Version => ({
+const aVersion = (fields: Partial<ServiceVersion> = {}): ServiceVersion => ({
   name: "shop-0123456789",
   uid: "u",
   hash: "0123456789",
@@ -123,7 +123,7 @@ const aVersion = (fields: Partial<Version> = {}): Version => ({
   registeredAt: undefined,
   supersededAtMs: undefined,
   removeAfterMs: undefined,
-  asked: 1,
+  requested: 1,
   replicas: 1,
   ready: 1,
   available: 1,
@@ -137,7 +137,7 @@ test("draining for longer than allowed is told, and ends nothing", () => {
   const drained = [
     { version: old, state: "Draining", active: 2, removeAfterMs: undefined, why: "2 unfinished invocations" } as const,
   ];
-  const seen = {
+  const facts = {
     hash: "0123456789",
     collisionCount: 0,
     latest: aVersion(),
@@ -147,10 +147,10 @@ test("draining for longer than allowed is told, and ends nothing", () => {
     drained,
   };
   const stuck = (nowMs: number) =>
-    conditionsOf(aDeployment({ perdure }), { ...seen, nowMs }).find(({ type }) => type === "DrainStuck");
+    conditionsOf(aDeployment({ perdure }), { ...facts, nowMs }).find(({ type }) => type === "DrainStuck");
   expect(stuck(60_000)).toMatchObject({ status: "False" });
   expect(stuck(60_001)).toMatchObject({ status: "True", reason: "MaxDrainExceeded", message: "2 unfinished invocations" });
-  expect(statusOf(aDeployment({ perdure }), { ...seen, nowMs: 60_001 })).toMatchObject({
+  expect(statusOf(aDeployment({ perdure }), { ...facts, nowMs: 60_001 })).toMatchObject({
     drainingVersions: 1,
     deploymentId: "dp_2",
     versions: [
@@ -173,20 +173,20 @@ const never = new AbortController().signal;
 describe("the doors of management APIs", () => {
   test("who does not answer is left alone, longer each time, and others are asked meanwhile", async () => {
     const clock = new VirtualClock();
-    const asked: string[] = [];
+    const requests: string[] = [];
     const transport: ApiTransport = async ({ url, headers }) => {
-      asked.push(`${url.host} ${headers["authorization"] ?? ""}`);
+      requests.push(`${url.host} ${headers["authorization"] ?? ""}`);
       if (url.host === "admin.test:9070") throw new Error("connect ECONNREFUSED");
       return answer(200, { version: "1" });
     };
-    const doors = new AdminDoors({ clock, random: longestPauses, transport });
-    expect(await doors.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs: 2_000 });
-    expect(await doors.version(TARGET, never)).toMatchObject({ kind: "unreachable" });
-    expect(await doors.version({ url: "http://other.test", token: undefined }, never)).toEqual({ kind: "answered", value: "1" });
-    expect(asked).toEqual(["admin.test:9070 Bearer key", "other.test "]);
+    const adminClients = new AdminClients({ clock, random: longestPauses, transport });
+    expect(await adminClients.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs: 2_000 });
+    expect(await adminClients.version(TARGET, never)).toMatchObject({ kind: "unreachable" });
+    expect(await adminClients.version({ url: "http://other.test", token: undefined }, never)).toEqual({ kind: "answered", value: "1" });
+    expect(requests).toEqual(["admin.test:9070 Bearer key", "other.test "]);
     for (const againMs of [4_000, 8_000, 16_000, 30_000, 30_000]) {
       clock.advanceTo(clock.nowMs() + 30_000);
-      expect(await doors.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs });
+      expect(await adminClients.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs });
     }
   });
 
@@ -198,11 +198,11 @@ describe("the doors of management APIs", () => {
       if (!json.use_http_11) return answer(500, { message: "[META0014] only HTTP/1.1", restate_code: "META0014" });
       return answer(201, { id: "dp_1", services: [], min_protocol_version: 5, max_protocol_version: 5 });
     };
-    const doors = new AdminDoors({ clock: new VirtualClock(), transport });
-    const wanted = { url: "http://shop.test", breaking: false, again: false, metadata: {} };
-    expect(await doors.register(TARGET, { ...wanted, protocol: "auto" }, never)).toEqual({ kind: "answered", value: "dp_1" });
+    const adminClients = new AdminClients({ clock: new VirtualClock(), transport });
+    const registration = { url: "http://shop.test", breaking: false, again: false, metadata: {} };
+    expect(await adminClients.register(TARGET, { ...registration, protocol: "auto" }, never)).toEqual({ kind: "answered", value: "dp_1" });
     expect(bodies).toEqual([false, true]);
-    expect(await doors.register(TARGET, { ...wanted, protocol: "h2c" }, never)).toMatchObject({
+    expect(await adminClients.register(TARGET, { ...registration, protocol: "h2c" }, never)).toMatchObject({
       kind: "refused",
       message: "[META0014] only HTTP/1.1",
     });
@@ -213,18 +213,18 @@ describe("the doors of management APIs", () => {
       url.pathname.endsWith("dp_gone")
         ? answer(404, { message: "no such deployment" })
         : answer(method === "GET" ? 500 : 409, { message: "still needed" });
-    const doors = new AdminDoors({ clock: new VirtualClock(), transport });
-    expect(await doors.remove(TARGET, "dp_gone", false, never)).toEqual({ kind: "answered", value: undefined });
-    expect(await doors.remove(TARGET, "dp_used", false, never)).toMatchObject({ kind: "refused", status: 409 });
-    expect(await doors.knows(TARGET, "dp_gone", never)).toEqual({ kind: "answered", value: false });
-    expect(await doors.knows(TARGET, "dp_used", never)).toMatchObject({ kind: "refused" });
+    const adminClients = new AdminClients({ clock: new VirtualClock(), transport });
+    expect(await adminClients.remove(TARGET, "dp_gone", false, never)).toEqual({ kind: "answered", value: undefined });
+    expect(await adminClients.remove(TARGET, "dp_used", false, never)).toMatchObject({ kind: "refused", status: 409 });
+    expect(await adminClients.knows(TARGET, "dp_gone", never)).toEqual({ kind: "answered", value: false });
+    expect(await adminClients.knows(TARGET, "dp_used", never)).toMatchObject({ kind: "refused" });
   });
 });
 
 describe("an installed definition", () => {
   const schema = (): Record<string, unknown> => {
-    const found = definitions.find(({ metadata }) => metadata.name === "servicedeployments.perdure.dev");
-    return JSON.parse(JSON.stringify(found?.spec.versions[0]?.schema.openAPIV3Schema)) as Record<string, unknown>;
+    const definition = definitions.find(({ metadata }) => metadata.name === "servicedeployments.perdure.dev");
+    return JSON.parse(JSON.stringify(definition?.spec.versions[0]?.schema.openAPIV3Schema)) as Record<string, unknown>;
   };
   type Fields = { properties: { spec: { properties: Record<string, Record<string, unknown>> } } };
 

@@ -6,7 +6,7 @@ import { SdkEndpoint, Server } from "@perdure/conformance";
 import { type ServiceDeployment, serviceDeploymentSpec } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import * as restate from "@restatedev/restate-sdk";
-import { type Addresses, addressesOf } from "../src/service-deployment/addresses.js";
+import { type OperatorAddresses, addressesOf } from "../src/service-deployment/addresses.js";
 import { type TunnelIdentity, templateHash, versionName } from "../src/service-deployment/names.js";
 import { cell } from "./cell.js";
 
@@ -31,7 +31,7 @@ export class Runtime implements AsyncDisposable {
   }
 
   /** Every management API is the server's; a version that runs nowhere is where nobody listens. */
-  get addresses(): Addresses {
+  get addresses(): OperatorAddresses {
     const place = ({ name, namespace }: { readonly name: string; readonly namespace: string }): string =>
       this.#urls.get(`${namespace}/${name}`) ?? "http://127.0.0.1:9";
     return {
@@ -151,8 +151,8 @@ export function nameOfVersion(deployment: KubeObject, tunnel?: TunnelIdentity, c
 export type Status = NonNullable<ServiceDeployment["status"]>;
 
 export async function statusOf(client: KubernetesClient, { metadata }: KubeObject): Promise<Status> {
-  const found = await client.find(resources.serviceDeployments, metadata.name, metadata.namespace);
-  return ((found as unknown as ServiceDeployment | undefined)?.status ?? {}) as Status;
+  const existing = await client.find(resources.serviceDeployments, metadata.name, metadata.namespace);
+  return ((existing as unknown as ServiceDeployment | undefined)?.status ?? {}) as Status;
 }
 
 export function conditionIn(status: Status, type: string) {

@@ -53,18 +53,18 @@ const redisTemplate = (environment: EnvironmentResource): Template =>
   templateOf(bundledRedis(environment, cell, "h").find(({ kind }) => kind === "StatefulSet"));
 
 /** What a program is told from the ConfigMap, by the names of variables. */
-function toldTo(program: string, environment: EnvironmentResource, within = cell): Readonly<Record<string, string>> {
+function settingsOf(program: string, environment: EnvironmentResource, within = cell): Readonly<Record<string, string>> {
   const data = runtimeConfig(environment, within)["data"] as Readonly<Record<string, string>>;
   const containers = [workerTemplate(environment, within), frontTemplate(environment, within)].flatMap(
     ({ spec }) => spec.containers,
   );
   const { env } = containers.find(({ name }) => name === program) as Container;
-  const told = env.map(({ name, valueFrom }) => [name, valueFrom?.configMapKeyRef?.key] as const);
-  return Object.fromEntries(told.filter(([, key]) => key !== undefined).map(([name, key]) => [name, data[key as string] ?? ""]));
+  const entries = env.map(({ name, valueFrom }) => [name, valueFrom?.configMapKeyRef?.key] as const);
+  return Object.fromEntries(entries.filter(([, key]) => key !== undefined).map(([name, key]) => [name, data[key as string] ?? ""]));
 }
 
 const TUNNELS = { proxyUrl: "http://relay.example:9080", tokenSecretRef: { name: "t", key: "k" } };
-const TOLD_OF_TUNNELS = {
+const TUNNEL_SETTINGS = {
   PERDURE_TUNNELS__PROXY_URL: "http://relay.example:9080",
   PERDURE_TUNNELS__TOKEN_FILE: "/var/run/perdure/tunnels/token",
 };
@@ -131,19 +131,19 @@ describe("limits and retention reach the programs that keep to them", () => {
         PERDURE_LIMITS__RETENTION: "172800s",
       },
     ],
-    ["tunnels, for attempts", { tunnels: TUNNELS }, "worker", TOLD_OF_TUNNELS],
-    ["tunnels, for discovery", { tunnels: TUNNELS }, "registry", TOLD_OF_TUNNELS],
-  ])("%s", (_field, changes, program, told) => {
-    expect(toldTo(program, environmentWith(changes))).toMatchObject(told);
+    ["tunnels, for attempts", { tunnels: TUNNELS }, "worker", TUNNEL_SETTINGS],
+    ["tunnels, for discovery", { tunnels: TUNNELS }, "registry", TUNNEL_SETTINGS],
+  ])("%s", (_field, changes, program, expected) => {
+    expect(settingsOf(program, environmentWith(changes))).toMatchObject(expected);
   });
 
   test("where traces go is told to every program where the cell has a collector, and to none where it has not", () => {
     const traced = { ...cell, tracingEndpoint: "http://collector.observability:4318" };
     for (const program of ["worker", "gateway", "admin", "registry"]) {
-      const told = toldTo(program, environmentWith());
+      const settings = settingsOf(program, environmentWith());
       const endpoint = { PERDURE_TRACING_ENDPOINT: "http://collector.observability:4318" };
-      expect(toldTo(program, environmentWith(), traced)).toEqual({ ...told, ...endpoint });
-      expect(Object.keys(told)).not.toContain("PERDURE_TRACING_ENDPOINT");
+      expect(settingsOf(program, environmentWith(), traced)).toEqual({ ...settings, ...endpoint });
+      expect(Object.keys(settings)).not.toContain("PERDURE_TRACING_ENDPOINT");
     }
   });
 
@@ -155,7 +155,7 @@ describe("limits and retention reach the programs that keep to them", () => {
       limits: { ...limits, deployments: 1, services: 1, subscriptions: 1, maxRetention: "1h" },
     });
     const own = /^PERDURE_(CLUSTER_NAME|LOG_FORMAT|ENVIRONMENT_NAME)$/;
-    const others = (program: string): string[] => Object.keys(toldTo(program, everything)).filter((name) => !own.test(name));
+    const others = (program: string): string[] => Object.keys(settingsOf(program, everything)).filter((name) => !own.test(name));
     expect(others("gateway").every((name) => name.startsWith("PERDURE_INGRESS__"))).toBe(true);
     expect(others("registry").every((name) => /^PERDURE_(WORKER__DEFAULT_|REDIS__|TUNNELS__|LIMITS__)/.test(name))).toBe(true);
     expect(others("admin").every((name) => name.startsWith("PERDURE_REDIS__"))).toBe(true);

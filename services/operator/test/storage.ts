@@ -72,7 +72,7 @@ class PlayedStorage implements Storage {
     while (!(await this.#client.serves(resources.volumeSnapshots))) await new Promise((resolve) => setTimeout(resolve, 50));
     const snapshots = new Reflector<Snapshot>({ resource: resources.volumeSnapshots }, { ...ports, client: this.#client });
     snapshots.onChange((snapshot, change) => {
-      if (change === "deleted") this.#do(() => this.#forget(snapshot));
+      if (change === "deleted") this.#do(() => this.#discard(snapshot));
       else this.#do(() => this.#take(snapshot));
     });
     this.#snapshots = snapshots;
@@ -154,7 +154,7 @@ class PlayedStorage implements Storage {
   }
 
   /** The snapshot goes with the object, unless its content says that it stays. */
-  async #forget({ status }: Snapshot): Promise<void> {
+  async #discard({ status }: Snapshot): Promise<void> {
     const name = status?.boundVolumeSnapshotContentName;
     if (name === undefined) return;
     const content = await this.#client.find<KubeObject & { readonly spec: { readonly deletionPolicy: string } }>(

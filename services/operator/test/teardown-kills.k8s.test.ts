@@ -75,7 +75,7 @@ test(
     const snapshots = async (): Promise<readonly (string | undefined)[]> =>
       (await world.client.list(resources.volumeSnapshots, { namespace: name })).items.map(({ metadata }) => metadata.uid);
     await eventually(async () => (await snapshots()).length === 1);
-    const [taken] = await snapshots();
+    const [snapshot] = await snapshots();
     await killed();
     expect(await world.client.find(resources.namespaces, name)).toBeDefined();
     storage.holdSnapshots(false);
@@ -90,8 +90,8 @@ test(
 
     expect(await world.client.find(resources.namespaces, name)).toBeUndefined();
     const note = await world.client.get(resources.configMaps, `retained-${name}`, OPERATOR_NAMESPACE);
-    expect(note["data"]).toMatchObject({ uid: made.metadata.uid, snapshotId: `snapcontent-${taken}` }); // The first one, and no second.
-    const content = await world.client.get<KubeObject>(resources.snapshotContents, `snapcontent-${taken}`);
+    expect(note["data"]).toMatchObject({ uid: made.metadata.uid, snapshotId: `snapcontent-${snapshot}` }); // The first one, and no second.
+    const content = await world.client.get<KubeObject>(resources.snapshotContents, `snapcontent-${snapshot}`);
     expect(content["spec"]).toMatchObject({ deletionPolicy: "Retain" });
   },
   TEST_MS,

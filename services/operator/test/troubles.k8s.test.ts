@@ -25,7 +25,7 @@ const QUIET_MS = 4_000;
 let conflictsLeft = 3;
 
 function busyClient(kubeconfig: string): KubernetesClient {
-  const made = connectKubernetes(kubeconfig, (verb, plural, status) => void asked.push(`${verb} ${plural} ${status}`));
+  const made = connectKubernetes(kubeconfig, (verb, plural, status) => void requests.push(`${verb} ${plural} ${status}`));
   const apply = made.apply.bind(made);
   made.apply = async <T extends MetadataOnly = KubeObject>(object: KubeObject, options: ApplyOptions): Promise<T> => {
     if (options.subresource === "status" && conflictsLeft > 0) {
@@ -53,8 +53,8 @@ afterAll(async () => {
 }, TEST_MS);
 
 /** Requests of the operator so far. */
-const asked: string[] = [];
-const countOf = (pattern: RegExp): number => asked.filter((one) => pattern.test(one)).length;
+const requests: string[] = [];
+const countOf = (pattern: RegExp): number => requests.filter((one) => pattern.test(one)).length;
 
 test(
   "a status that somebody else writes at the same moment is written again, and is right in the end",
@@ -154,8 +154,8 @@ describe("what an environment refers to", () => {
   });
   const put = (object: KubeObject) => world.client.apply(object, { manager: "test", force: true });
   const dataOf = async (name: string, namespace: string): Promise<Readonly<Record<string, string>>> => {
-    const found = await world.client.get(resources.secrets, name, namespace);
-    const data = found["data"] as Readonly<Record<string, string>>;
+    const object = await world.client.get(resources.secrets, name, namespace);
+    const data = object["data"] as Readonly<Record<string, string>>;
     return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]));
   };
   const hashOfPods = async (namespace: string): Promise<string | undefined> => {

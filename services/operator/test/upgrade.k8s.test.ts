@@ -27,12 +27,12 @@ const imageOf = (pod: KubeObject | undefined): string => (pod?.["spec"] as PodSp
 
 /** Releases of an environment's workers, by ordinal. */
 async function releases({ metadata }: EnvironmentResource): Promise<readonly string[]> {
-  const found: string[] = [];
+  const versions: string[] = [];
   for (const pod of world.kubelet.pods(metadata.name)) {
     const ordinal = /^worker-(\d+)$/.exec(pod.metadata.name)?.[1];
-    if (ordinal !== undefined) found[Number(ordinal)] = imageOf(pod).split(":").at(-1) as string;
+    if (ordinal !== undefined) versions[Number(ordinal)] = imageOf(pod).split(":").at(-1) as string;
   }
-  return found;
+  return versions;
 }
 
 async function partitionOf({ metadata }: EnvironmentResource): Promise<number> {
@@ -110,12 +110,12 @@ test(
     await eventually(async () => (await partitionOf(made)) === 0);
     const before = uidsOf(made);
     const set = await world.client.get(resources.statefulSets, "worker", made.metadata.name);
-    const looks = (text: string): number =>
+    const reconcileCount = (text: string): number =>
       Number(/reconciles_total\{kind="Environment",result="\w+"\} (\d+)/.exec(text)?.[1] ?? 0);
     const others = new Metrics();
     await world.endOperators();
     world.startOperator({}, others);
-    await eventually(async () => looks(others.text()) > 0);
+    await eventually(async () => reconcileCount(others.text()) > 0);
     await world.change(made, { limits: { actionsPerMonth: 1_000_000 } }); // Nothing that pods are told.
     await world.until(made.metadata.name, (one) => one?.status?.observedGeneration === one?.metadata.generation);
     expect(uidsOf(made)).toEqual(before);
@@ -149,8 +149,8 @@ test(
     }
     await eventually(async () => (await eventsOf(world, made, "DriftFight")).length === 1);
     await meddle("theirs:4");
-    const looked = `test/looked-${Math.random()}`;
-    const body = { metadata: { labels: { looked: "again" }, annotations: { [looked]: "1" } } };
+    const annotation = `test/looked-${Math.random()}`;
+    const body = { metadata: { labels: { looked: "again" }, annotations: { [annotation]: "1" } } };
     await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${namespace}`, body });
     await world.change(made, { limits: { actionsPerMonth: 5 } });
     await world.until(namespace, (one) => one?.status?.observedGeneration === one?.metadata.generation);

@@ -57,8 +57,8 @@ async function validating(plurals: readonly string[], port: number, work: () => 
 }
 
 async function failureOf(resource: Resource, { metadata }: Pick<KubeObject, "metadata">): Promise<Condition | undefined> {
-  const found = await world.client.find(resource, metadata.name, metadata.namespace);
-  const { conditions = [] } = (found?.["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
+  const existing = await world.client.find(resource, metadata.name, metadata.namespace);
+  const { conditions = [] } = (existing?.["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
   return conditions.find(({ type }) => type === FAILURE);
 }
 
@@ -85,19 +85,19 @@ test(
     };
     const [closed] = (await freePorts(1)) as [number];
     const service = aService({ name: "greeter", namespace: "default", image: "greeter:1" }, `http://127.0.0.1:${closed}`);
-    const found: (readonly [Resource, Pick<KubeObject, "metadata">])[] = [];
+    const failing: (readonly [Resource, Pick<KubeObject, "metadata">])[] = [];
     await validating(["statefulsets", "deployments", "replicasets"], closed, async () => {
-      found.push([resources.environments, await world.create()]);
-      found.push([resources.serviceDeployments, await world.client.create(service)]);
-      found.push([resources.cloudEnvironments, await world.client.create(cloud)]);
-      for (const [resource, object] of found) {
+      failing.push([resources.environments, await world.create()]);
+      failing.push([resources.serviceDeployments, await world.client.create(service)]);
+      failing.push([resources.cloudEnvironments, await world.client.create(cloud)]);
+      for (const [resource, object] of failing) {
         await eventually(async () => (await failureOf(resource, object)) !== undefined);
         const condition = await failureOf(resource, object);
         expect(condition).toMatchObject({ status: "True", reason: "ApiServerError" });
         expect(condition?.message).toMatch(/^patch (statefulsets|replicasets|deployments): 500 .*policy\.example\.org/);
       }
     });
-    for (const [resource, object] of found) await eventually(async () => (await failureOf(resource, object)) === undefined);
+    for (const [resource, object] of failing) await eventually(async () => (await failureOf(resource, object)) === undefined);
   },
   TEST_MS,
 );

@@ -12,7 +12,7 @@ import {
 } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
-import { type FrontDoor, frontDoor } from "../src/front-door.js";
+import { type FrontProber, tcpFrontProber } from "../src/front-door.js";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
 import {
   clusterRules,
@@ -97,7 +97,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
       metrics: operatorMetrics(metrics, () => ports.clock.nowMs()),
       onFatal: fatal,
       ...(this.database === undefined ? {} : { database: this.database }),
-      frontDoor: this.kubelet instanceof RealKubelet ? doorOf(this.kubelet) : { connect: async () => "accepted" },
+      frontProber: this.kubelet instanceof RealKubelet ? frontProberOf(this.kubelet) : { connect: async () => "accepted" },
       ...changedPorts,
     });
     this.#operators = [...this.#operators, { operator, client }];
@@ -172,10 +172,10 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
 }
 
 /** Names of the cluster lead to the machine's own addresses, which only the kubelet knows. */
-const doorOf = (kubelet: RealKubelet): FrontDoor => ({
+const frontProberOf = (kubelet: RealKubelet): FrontProber => ({
   async connect(host, port, signal) {
     try {
-      return await frontDoor.connect(kubelet.addressOf(host), port, signal);
+      return await tcpFrontProber.connect(kubelet.addressOf(host), port, signal);
     } catch {
       return "refused"; // It leads nowhere yet.
     }
@@ -227,7 +227,7 @@ export async function furnish(
 ): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
   const user = { kind: "User", name: OPERATOR_USER, apiGroup: rbac };
-  const asked: readonly (readonly [string, object])[] = [
+  const requests: readonly (readonly [string, object])[] = [
     ["/api/v1/namespaces", { metadata: { name: OPERATOR_NAMESPACE } }],
     [
       `/apis/${rbac}/v1/clusterroles`,
@@ -257,7 +257,7 @@ export async function furnish(
     ],
     [`/api/v1/namespaces/${OPERATOR_NAMESPACE}/secrets`, { metadata: { name: "postgres" }, stringData: { url: postgresUrl } }],
   ];
-  for (const [path, body] of asked) {
+  for (const [path, body] of requests) {
     const { status, text } = await kubernetes.request({ method: "POST", path, body });
     if (status !== 201) throw new Error(`${path}: ${status} ${text}`);
   }

@@ -3,7 +3,7 @@ import type { ErrorCode } from "@perdure/base";
 import type { ReplayResult } from "@perdure/invoker";
 import type { VerificationFinding, FindingKind, Verification } from "@perdure/metadata";
 import type { AttemptError } from "@perdure/partition";
-import type { Chosen } from "./check-selection.js";
+import type { ChosenInvocation } from "./check-selection.js";
 import { FINDING_MESSAGE_CHARS_MAX, FINDING_STACK_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
 
 /** In this order they are shown. */
@@ -19,7 +19,7 @@ const KINDS: readonly FindingKind[] = [
 
 type Details = Partial<Pick<VerificationFinding, "code" | "commandIndex" | "expected" | "actual" | "stacktrace">>;
 
-export class Findings {
+export class CheckFindings {
   readonly #all = new Map<string, VerificationFinding>();
   #compatible = 0;
   #mismatched = 0;
@@ -28,34 +28,34 @@ export class Findings {
   #impossible = 0;
   #skipped = 0;
 
-  replayed(chosen: Chosen, verdict: ReplayResult): void {
-    switch (verdict.kind) {
+  replayed(chosen: ChosenInvocation, result: ReplayResult): void {
+    switch (result.kind) {
       case "compatible":
         this.#compatible++;
-        if (verdict.output === "differs")
+        if (result.output === "differs")
           this.#note("outputDiffers", chosen, "the new code gives another output than the one stored");
         return;
       case "mismatch": {
-        const { error, commandIndex, expected, actual } = verdict;
+        const { error, commandIndex, expected, actual } = result;
         this.#mismatched++;
         return this.#note("journalMismatch", chosen, error.message, { ...detailsOf(error), commandIndex, expected, actual });
       }
       case "failed":
         this.#failed++;
-        return this.#note("failed", chosen, verdict.error.message, detailsOf(verdict.error));
+        return this.#note("failed", chosen, result.error.message, detailsOf(result.error));
       case "unclear":
         this.#unclear++;
-        return this.#note("unclear", chosen, verdict.error.message, detailsOf(verdict.error));
+        return this.#note("unclear", chosen, result.error.message, detailsOf(result.error));
     }
   }
 
   /** Nobody was asked, and it could not go on there. */
-  add(kind: "handlerMissing" | "protocolVersion", chosen: Chosen, message: string): void {
+  add(kind: "handlerMissing" | "protocolVersion", chosen: ChosenInvocation, message: string): void {
     this.#impossible++;
     this.#note(kind, chosen, message);
   }
 
-  skip(chosen: Chosen, message: string): void {
+  skip(chosen: ChosenInvocation, message: string): void {
     this.#skipped++;
     this.#note("skipped", chosen, message);
   }
@@ -75,13 +75,13 @@ export class Findings {
   }
 
   /** Mismatches at one place of one handler, and whatever else is said in the same words, are one finding. */
-  #note(kind: FindingKind, { facts, status, pinned }: Chosen, message: string, details: Details = {}): void {
+  #note(kind: FindingKind, { facts, status, pinned }: ChosenInvocation, message: string, details: Details = {}): void {
     const { service, handler } = facts.target;
     const place = kind === "journalMismatch" ? JSON.stringify([details.commandIndex, details.expected, details.actual]) : message;
     const key = JSON.stringify([kind, service, handler, place]);
-    const known = this.#all.get(key);
-    if (known !== undefined) {
-      this.#all.set(key, { ...known, invocations: known.invocations + 1 });
+    const existing = this.#all.get(key);
+    if (existing !== undefined) {
+      this.#all.set(key, { ...existing, invocations: existing.invocations + 1 });
       return;
     }
     this.#all.set(key, {

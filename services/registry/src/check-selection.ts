@@ -9,7 +9,7 @@ import type { CheckedStore } from "./check-ports.js";
 import { CHECK_SCAN_SHARE, CHECKED_HANDLERS_MAX, SCANNED_PER_TURN } from "./limits.js";
 
 /** What is kept of an invocation until its turn comes. */
-export interface Chosen {
+export interface ChosenInvocation {
   readonly facts: InvocationFacts;
   readonly pinned: Pinned;
   readonly status: Invocation["status"];
@@ -17,7 +17,7 @@ export interface Chosen {
   readonly lastStoredAtMs: number;
 }
 
-export interface Wanted {
+export interface SelectionCriteria {
   /** Undefined: the handler is none of the candidate's business. */
   rankOf(facts: InvocationFacts, pinned: Pinned): number | undefined;
   /** Which of those in flight count. */
@@ -25,10 +25,10 @@ export interface Wanted {
   readonly bounds: CheckBounds;
 }
 
-export interface Selection {
+export interface CheckSelection {
   /** Handlers take turns, those in flight first. */
-  readonly chosen: readonly Chosen[];
-  readonly found: number;
+  readonly chosen: readonly ChosenInvocation[];
+  readonly matchCount: number;
   /** Every invocation in flight that was found is among `chosen`, and all were looked at. */
   readonly isComplete: boolean;
 }
@@ -36,20 +36,20 @@ export interface Selection {
 /** Reads until a share of the time is over. Rejects when the store fails or the signal is aborted. */
 export async function select(
   { store, partitionCount }: { readonly store: CheckedStore; readonly partitionCount: number },
-  wanted: Wanted,
+  criteria: SelectionCriteria,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Selection> {
-  const { bounds } = wanted;
+): Promise<CheckSelection> {
+  const { bounds } = criteria;
   const untilMs = clock.monotonicMs() + bounds.timeoutMs * CHECK_SCAN_SHARE;
-  const inFlight = new Choice(bounds.inFlightPerHandler);
-  const completed = new Choice(bounds.completedPerHandler);
-  let seen = 0;
+  const inFlight = new HandlerRanking(bounds.inFlightPerHandler);
+  const completed = new HandlerRanking(bounds.completedPerHandler);
+  let scannedCount = 0;
   let isInTime = true;
 
-  async function scan(rows: AsyncIterable<Invocation>, into: Choice): Promise<void> {
+  async function scan(rows: AsyncIterable<Invocation>, into: HandlerRanking): Promise<void> {
     for await (const invocation of rows) {
-      if (++seen % SCANNED_PER_TURN === 0) {
+      if (++scannedCount % SCANNED_PER_TURN === 0) {
         await new Promise<void>((resolve) => void setImmediate(resolve));
         signal.throwIfAborted();
         isInTime = clock.monotonicMs() < untilMs;
@@ -57,8 +57,8 @@ export async function select(
       if (!isInTime) return;
       const { facts, pinned, journal, status } = invocation;
       if (pinned === undefined || journal.length === 0) continue; // It begins anew wherever it begins.
-      if (into === inFlight && !wanted.isMeant(status)) continue;
-      const rank = wanted.rankOf(facts, pinned);
+      if (into === inFlight && !criteria.isMeant(status)) continue;
+      const rank = criteria.rankOf(facts, pinned);
       if (rank !== undefined) into.add(rank, chosenOf(invocation, pinned));
     }
   }
@@ -74,11 +74,11 @@ export async function select(
   const all = [...inFlight.inTurns(), ...completed.inTurns()];
   const chosen = all.slice(0, bounds.invocations);
   const isComplete = sawAll && inFlight.left === 0 && inFlight.size <= bounds.invocations;
-  return { chosen, found: inFlight.found + completed.found, isComplete };
+  return { chosen, matchCount: inFlight.matchCount + completed.matchCount, isComplete };
 }
 
 /** Nothing large is kept alive: neither the outcome nor the row it came in. */
-function chosenOf({ facts, journal, modifiedAtMs, status }: Invocation, pinned: Pinned): Chosen {
+function chosenOf({ facts, journal, modifiedAtMs, status }: Invocation, pinned: Pinned): ChosenInvocation {
   return {
     facts: { ...facts, bytes: undefined },
     pinned,
@@ -89,23 +89,23 @@ function chosenOf({ facts, journal, modifiedAtMs, status }: Invocation, pinned: 
 }
 
 /** The best few of each handler. */
-class Choice {
-  found = 0;
+class HandlerRanking {
+  matchCount = 0;
   /** Found and not kept. */
   left = 0;
   readonly #perHandler: number;
-  readonly #handlers = new Map<string, { readonly rank: number; readonly chosen: Chosen }[]>();
+  readonly #handlers = new Map<string, { readonly rank: number; readonly chosen: ChosenInvocation }[]>();
 
   constructor(perHandler: number) {
     this.#perHandler = perHandler;
   }
 
   get size(): number {
-    return this.found - this.left;
+    return this.matchCount - this.left;
   }
 
-  add(rank: number, chosen: Chosen): void {
-    this.found++;
+  add(rank: number, chosen: ChosenInvocation): void {
+    this.matchCount++;
     const { service, handler } = chosen.facts.target;
     const name = `${service}/${handler}`;
     let best = this.#handlers.get(name);
@@ -122,7 +122,7 @@ class Choice {
     }
   }
 
-  *inTurns(): Iterable<Chosen> {
+  *inTurns(): Iterable<ChosenInvocation> {
     for (let turn = 0, any = true; any; turn++) {
       any = false;
       for (const best of this.#handlers.values()) {
@@ -135,6 +135,6 @@ class Choice {
   }
 }
 
-function isBefore(rank: number, chosen: Chosen, other: { readonly rank: number; readonly chosen: Chosen }): boolean {
+function isBefore(rank: number, chosen: ChosenInvocation, other: { readonly rank: number; readonly chosen: ChosenInvocation }): boolean {
   return rank < other.rank || (rank === other.rank && chosen.lastStoredAtMs > other.chosen.lastStoredAtMs);
 }

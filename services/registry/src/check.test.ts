@@ -52,19 +52,19 @@ interface Row {
 }
 
 /** Partitions that hold what a test says, and an endpoint that answers as it says. */
-class World implements CheckPorts {
+class RegistryWorld implements CheckPorts {
   readonly partitionCount = PARTITIONS;
   readonly clock = new VirtualClock();
   readonly rows: Invocation[] = [];
   /** By invocation; a body of one byte for each entry unless said otherwise. */
   readonly journals = new Map<InvocationId, readonly JournalEntry[]>();
-  readonly asked: { readonly subject: ReplaySubject; readonly candidate: DeploymentView; readonly timeoutMs: number }[] = [];
+  readonly checks: { readonly subject: ReplaySubject; readonly candidate: DeploymentView; readonly timeoutMs: number }[] = [];
   readonly stateReads: string[] = [];
   answer: (subject: ReplaySubject, signal: AbortSignal) => Promise<ReplayResult> | ReplayResult = () => COMPATIBLE;
   registry!: RegistryRole;
 
-  static async open(metadata: MetadataStore = createMemoryMetadataStore()): Promise<World> {
-    const world = new World();
+  static async open(metadata: MetadataStore = createMemoryMetadataStore()): Promise<RegistryWorld> {
+    const world = new RegistryWorld();
     world.registry = await createTestRegistry({ metadata, check: world, clock: world.clock });
     return world;
   }
@@ -81,7 +81,7 @@ class World implements CheckPorts {
 
   readonly replays: CheckPorts["replays"] = {
     check: async (candidate, subject, timeoutMs, given) => {
-      this.asked.push({ subject, candidate, timeoutMs });
+      this.checks.push({ subject, candidate, timeoutMs });
       return this.answer(subject, given);
     },
   };
@@ -119,12 +119,12 @@ class World implements CheckPorts {
     return endpoint.uri;
   }
 
-  async check(wishes: CheckOptions = {}, services?: readonly object[], change: object = {}) {
-    return this.registry.checkRegistration(aRegisterRequest(await this.serve(services, change)), wishes, signal);
+  async check(requestedBounds: CheckOptions = {}, services?: readonly object[], change: object = {}) {
+    return this.registry.checkRegistration(aRegisterRequest(await this.serve(services, change)), requestedBounds, signal);
   }
 
-  get askedIds(): InvocationId[] {
-    return this.asked.map(({ subject }) => subject.facts.id);
+  get checkedIds(): InvocationId[] {
+    return this.checks.map(({ subject }) => subject.facts.id);
   }
 }
 
@@ -134,7 +134,7 @@ function entries(count: number, bytes: number): JournalEntry[] {
 
 describe("chosen are", () => {
   test("those in flight on what is replaced, then on what serves now, then older; the last touched first", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     const uri = await world.serve();
     const { deployment } = await world.registry.register(aRegisterRequest(uri), signal);
     const latest = (await world.registry.register(aRegisterRequest(await world.serve()), signal)).deployment.id;
@@ -143,28 +143,28 @@ describe("chosen are", () => {
     const earlier = world.add({ n: 3, at: 10, deployment: deployment.id });
     const later = world.add({ n: 4, at: 20, deployment: deployment.id });
     await world.registry.checkRegistration(aRegisterRequest(uri, { force: true }), { concurrency: 1 }, signal);
-    expect(world.askedIds).toEqual([later, earlier, now, older]);
+    expect(world.checkedIds).toEqual([later, earlier, now, older]);
   });
 
   test("a few of each handler, which take turns, and completed ones last, the latest first", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= 5; n++) world.add({ n });
     const other = world.add({ n: 10, target: { handler: "b" } });
     const done = [20, 21, 22].map((n) => world.add({ n, status: "completed" }));
-    const found = await world.check({ inFlightPerHandler: 2, completedPerHandler: 2, concurrency: 1 });
-    expect(world.askedIds).toEqual([anId(5, 185), other, anId(4, 148), done[2], done[1]]);
-    expect(found).toMatchObject({ found: 9, checked: 5, compatible: 5, isComplete: false });
-    expect(world.asked.map(({ subject }) => subject.isCompleted)).toEqual([false, false, false, true, true]);
+    const verification = await world.check({ inFlightPerHandler: 2, completedPerHandler: 2, concurrency: 1 });
+    expect(world.checkedIds).toEqual([anId(5, 185), other, anId(4, 148), done[2], done[1]]);
+    expect(verification).toMatchObject({ found: 9, checked: 5, compatible: 5, isComplete: false });
+    expect(world.checks.map(({ subject }) => subject.isCompleted)).toEqual([false, false, false, true, true]);
   });
 
   test("no more in all than asked for", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= 9; n++) world.add({ n });
     expect(await world.check({ invocations: 4 })).toMatchObject({ found: 9, checked: 4, isComplete: false });
   });
 
   test("none that has not begun, and none of other services", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1, length: 0 });
     world.rows.push(anInvocation("invoked", { facts: someFacts({ id: anId(2) }), pinned: undefined }));
     world.add({ n: 3, target: { service: "Other" } });
@@ -172,22 +172,22 @@ describe("chosen are", () => {
   });
 
   test("only suspended and paused ones for a deployment that exists, unless it is asked for more", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     const { deployment } = await world.registry.register(aRegisterRequest(await world.serve()), signal);
     world.add({ n: 1, status: "invoked" });
     const suspended = world.add({ n: 2 });
     const paused = world.add({ n: 3, status: "paused", deployment: deployment.id });
     const done = world.add({ n: 4, status: "completed" });
     expect(await world.registry.checkDeployment(deployment.id, {}, signal)).toMatchObject({ found: 2, isComplete: true });
-    expect(world.askedIds).toEqual([suspended, paused]);
+    expect(world.checkedIds).toEqual([suspended, paused]);
     await world.registry.checkDeployment(deployment.id, { completedPerHandler: 1 }, signal);
-    expect(world.askedIds.slice(2)).toEqual([suspended, paused, done]);
+    expect(world.checkedIds.slice(2)).toEqual([suspended, paused, done]);
   });
 });
 
 describe("not asked are", () => {
   test("handlers that are not there: in flight they would fail, completed they are done", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1, target: { handler: "gone" } });
     const first = world.add({ n: 2, target: { handler: "gone" } });
     world.add({ n: 3, target: { handler: "gone" }, status: "completed" });
@@ -199,28 +199,28 @@ describe("not asked are", () => {
   });
 
   test("versions that the new code does not speak", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1, version: 5 });
     world.add({ n: 2, version: 5, status: "completed" });
-    const found = await world.check({}, undefined, { minProtocolVersion: 6 });
-    expect(found).toMatchObject({ checked: 0, incompatible: 1, skipped: 1 });
-    expect(found.findings.map(({ kind, status }) => [kind, status])).toEqual([
+    const verification = await world.check({}, undefined, { minProtocolVersion: 6 });
+    expect(verification).toMatchObject({ checked: 0, incompatible: 1, skipped: 1 });
+    expect(verification.findings.map(({ kind, status }) => [kind, status])).toEqual([
       ["protocolVersion", "suspended"],
       ["skipped", "completed"],
     ]);
   });
 
   test("handlers that opted out, or whose service did, unless they say otherwise", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (const [n, handler] of ["a", "b", "c"].entries()) world.add({ n: n + 1, target: { handler } });
     const off = { "perdure.replay-check": "off" };
     const handlers = [{ name: "a" }, { name: "b", metadata: { "perdure.replay-check": "on" } }, { name: "c", metadata: off }];
     expect(await world.check({}, [aWireService("S", [], { handlers, metadata: off })])).toMatchObject({ checked: 1, skipped: 2 });
-    expect(world.asked[0]?.subject.facts.target.handler).toBe("b");
+    expect(world.checks[0]?.subject.facts.target.handler).toBe("b");
   });
 
   test("journals that are too long, too large or gone", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1, length: CHECKED_ENTRIES_MAX + 1 });
     world.journals.set(world.add({ n: 2, length: 1 }), entries(1, CHECKED_JOURNAL_BYTES_MAX + 1));
     world.journals.set(world.add({ n: 3, length: 2 }), entries(1, 1));
@@ -228,7 +228,7 @@ describe("not asked are", () => {
   });
 
   test("what comes after the bytes are used up", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= 4; n++) world.journals.set(world.add({ n, length: 1 }), entries(1, 100));
     expect(await world.check({ bytes: 150, concurrency: 1 })).toMatchObject({ checked: 2, skipped: 2, isComplete: false });
   });
@@ -236,20 +236,20 @@ describe("not asked are", () => {
 
 describe("an endpoint is asked", () => {
   test("with the state of the key, unless the handler reads it lazily", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     const target = { key: "k", service: "O", serviceType: "virtualObject", handlerType: "exclusive" } as const;
     world.add({ n: 1, target: { ...target, handler: "eager" } });
     world.add({ n: 2, target: { ...target, handler: "lazy" } });
     world.add({ n: 3, target: { ...target, handler: "eager", scope: "tenant" } });
     const handlers = [{ name: "eager" }, { name: "lazy", enableLazyState: true }];
     await world.check({ concurrency: 1 }, [{ name: "O", ty: "VIRTUAL_OBJECT", handlers }]);
-    const withState = world.asked.filter(({ subject }) => subject.state !== undefined);
+    const withState = world.checks.filter(({ subject }) => subject.state !== undefined);
     expect(withState.map(({ subject }) => subject.facts.target.handler)).toEqual(["eager", "eager"]);
     expect(world.stateReads.map((read) => read.slice(2)).sort()).toEqual(["O k", "O@tenant k"]);
   });
 
   test("a few journals at a time, each within its time", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= 9; n++) world.add({ n });
     let now = 0;
     let most = 0;
@@ -261,24 +261,24 @@ describe("an endpoint is asked", () => {
     };
     await world.check({ concurrency: 3, replayTimeoutMs: 77 });
     expect(most).toBe(3);
-    expect(new Set(world.asked.map(({ timeoutMs }) => timeoutMs))).toEqual(new Set([77]));
+    expect(new Set(world.checks.map(({ timeoutMs }) => timeoutMs))).toEqual(new Set([77]));
   });
 
   test("until the time is over; the rest is skipped", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= 5; n++) world.add({ n });
     world.answer = (_subject, given) =>
       new Promise((resolve) => {
         given.addEventListener("abort", () => resolve({ kind: "failed", error: anError("given up") }));
-        if (world.asked.length === 2) world.clock.advanceBy(1_000);
+        if (world.checks.length === 2) world.clock.advanceBy(1_000);
       });
-    const found = await world.check({ concurrency: 2, timeoutMs: 1_000 });
-    expect(found).toMatchObject({ found: 5, checked: 0, failed: 0, skipped: 5, isComplete: false, durationMs: 1_000 });
+    const verification = await world.check({ concurrency: 2, timeoutMs: 1_000 });
+    expect(verification).toMatchObject({ found: 5, checked: 0, failed: 0, skipped: 5, isComplete: false, durationMs: 1_000 });
     expect(world.clock.pendingTimers).toBe(0);
   });
 
   test("until whoever wanted to know has gone", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const leave = new AbortController();
     world.answer = () => {
@@ -291,12 +291,12 @@ describe("an endpoint is asked", () => {
   });
 
   test("not at all when it could not be registered", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const uri = await world.serve();
     await world.registry.register(aRegisterRequest(uri), signal);
     await expect(world.registry.checkRegistration(aRegisterRequest(uri), {}, signal)).rejects.toMatchObject({ code: "META0004" });
-    expect(world.asked).toEqual([]);
+    expect(world.checks).toEqual([]);
   });
 });
 
@@ -310,9 +310,9 @@ describe("findings", () => {
   });
 
   test("at one place of a handler are one, the worst come first", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= 6; n++) world.add({ n });
-    const verdicts: ReplayResult[] = [
+    const results: ReplayResult[] = [
       { kind: "unclear", error: anError("who knows") },
       { kind: "compatible", output: "differs" },
       mismatch(3, "b", "one"),
@@ -320,11 +320,11 @@ describe("findings", () => {
       mismatch(3, "b", "two"),
       mismatch(4, "b"),
     ];
-    world.answer = () => verdicts.shift() ?? COMPATIBLE;
-    const found = await world.check({ concurrency: 1 });
-    expect(found).toMatchObject({ checked: 6, compatible: 1, incompatible: 3, failed: 1, skipped: 0, findingsLeftOut: 0 });
+    world.answer = () => results.shift() ?? COMPATIBLE;
+    const verification = await world.check({ concurrency: 1 });
+    expect(verification).toMatchObject({ checked: 6, compatible: 1, incompatible: 3, failed: 1, skipped: 0, findingsLeftOut: 0 });
     expect(
-      found.findings.map(({ kind, invocations, commandIndex, message }) => [kind, invocations, commandIndex, message]),
+      verification.findings.map(({ kind, invocations, commandIndex, message }) => [kind, invocations, commandIndex, message]),
     ).toEqual([
       ["journalMismatch", 2, 3, "one"],
       ["journalMismatch", 1, 4, "differs"],
@@ -332,7 +332,7 @@ describe("findings", () => {
       ["unclear", 1, undefined, "who knows"],
       ["outputDiffers", 1, undefined, "the new code gives another output than the one stored"],
     ]);
-    expect(found.findings[0]).toMatchObject({
+    expect(verification.findings[0]).toMatchObject({
       code: "RT0016",
       actual: { type: "Run", name: "b" },
       stacktrace: "at x",
@@ -341,20 +341,20 @@ describe("findings", () => {
   });
 
   test("are bounded in number and length", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     for (let n = 1; n <= FINDINGS_MAX + 5; n++) world.add({ n });
     let index = 0;
     world.answer = () => mismatch(index++, "b", "x".repeat(100_000));
-    const found = await world.check({ inFlightPerHandler: 1_000 });
-    expect([found.findings.length, found.findingsLeftOut, found.incompatible]).toEqual([FINDINGS_MAX, 5, FINDINGS_MAX + 5]);
-    expect(found.findings[0]?.message).toHaveLength(FINDING_MESSAGE_CHARS_MAX);
+    const verification = await world.check({ inFlightPerHandler: 1_000 });
+    expect([verification.findings.length, verification.findingsLeftOut, verification.incompatible]).toEqual([FINDINGS_MAX, 5, FINDINGS_MAX + 5]);
+    expect(verification.findings[0]?.message).toHaveLength(FINDING_MESSAGE_CHARS_MAX);
   });
 });
 
 describe("what a check found", () => {
   test("is kept with the deployment over a restart, until other code takes its place", async () => {
     const metadata = createMemoryMetadataStore();
-    const world = await World.open(metadata);
+    const world = await RegistryWorld.open(metadata);
     world.add({ n: 1 });
     world.answer = () => ({ kind: "failed", error: anError("boom", { errorCode: "RT0007" }) });
     const uri = await world.serve();
@@ -362,7 +362,7 @@ describe("what a check found", () => {
     expect(world.registry.deployments()).toEqual([]);
     const { deployment } = await world.registry.register(aRegisterRequest(uri, { verification }), signal);
     expect(deployment.verification).toEqual(verification);
-    const again = await World.open(metadata);
+    const again = await RegistryWorld.open(metadata);
     expect(again.registry.deployment(deployment.id)?.verification).toEqual(verification);
 
     const newer = { ...verification, checkedAtMs: verification.checkedAtMs + 1 };
@@ -381,7 +381,7 @@ describe("what a check found", () => {
   });
 
   test("is not told of code that was replaced while it was asked", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const uri = await world.serve();
     const { deployment } = await world.registry.register(aRegisterRequest(uri), signal);
@@ -395,7 +395,7 @@ describe("what a check found", () => {
   });
 
   test("is gone when the deployment is updated in place", async () => {
-    const world = await World.open();
+    const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const { deployment } = await world.registry.register(aRegisterRequest(await world.serve()), signal);
     await world.registry.checkDeployment(deployment.id, {}, signal);
@@ -407,7 +407,7 @@ describe("what a check found", () => {
 
 test("a registry that cannot check says so", async () => {
   const registry = await createTestRegistry();
-  const world = await World.open();
+  const world = await RegistryWorld.open();
   await expect(registry.checkRegistration(aRegisterRequest("http://127.0.0.1:1"), {}, signal)).rejects.toMatchObject({
     status: 400,
   });

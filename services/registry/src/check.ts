@@ -16,24 +16,24 @@ import {
   type Verification,
 } from "@perdure/metadata";
 import { hasState, keyspaceOf } from "@perdure/partition";
-import { Findings } from "./check-findings.js";
+import { CheckFindings } from "./check-findings.js";
 import type { CheckPorts } from "./check-ports.js";
-import { type Chosen, select, type Wanted } from "./check-selection.js";
+import { type ChosenInvocation, select, type SelectionCriteria } from "./check-selection.js";
 import { CHECK_METADATA_KEY, CHECK_METADATA_OFF, CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX } from "./limits.js";
 
 /** The code in question. */
 export interface Candidate {
   readonly record: DeploymentRecord;
   readonly view: DeploymentView;
-  readonly rankOf: Wanted["rankOf"];
-  readonly isMeant: Wanted["isMeant"];
+  readonly rankOf: SelectionCriteria["rankOf"];
+  readonly isMeant: SelectionCriteria["isMeant"];
 }
 
 /** The defaults with a request's wishes, none of them beyond what is allowed. `defaults` differ by what is checked. */
-export function boundsOf(wishes: CheckOptions, defaults: Partial<CheckBounds> = {}): CheckBounds {
+export function boundsOf(requested: CheckOptions, defaults: Partial<CheckBounds> = {}): CheckBounds {
   const bounds: Record<string, number> = {};
   for (const name of Object.keys(CHECK_DEFAULTS) as (keyof CheckBounds)[]) {
-    const wished = wishes[name] ?? defaults[name] ?? CHECK_DEFAULTS[name];
+    const wished = requested[name] ?? defaults[name] ?? CHECK_DEFAULTS[name];
     bounds[name] = Math.min(wished, CHECK_BOUNDS_MAX[name]);
   }
   return bounds as unknown as CheckBounds;
@@ -52,16 +52,16 @@ export async function checkCandidate(
   const timeUp = new AbortController();
   const timer = clock.setTimer(bounds.timeoutMs, () => timeUp.abort());
   try {
-    const { chosen, found, isComplete } = await select(ports, { rankOf, isMeant, bounds }, clock, signal);
-    const findings = new Findings();
-    const replays = chosen.filter((one) => !isSettledUnasked(candidate, one, findings));
+    const { chosen, matchCount, isComplete } = await select(ports, { rankOf, isMeant, bounds }, clock, signal);
+    const findings = new CheckFindings();
+    const replays = chosen.filter((one) => !isDecidedWithoutReplay(candidate, one, findings));
     const round = new Round(ports, candidate, bounds, findings, AbortSignal.any([signal, timeUp.signal]));
     await round.run(replays);
     signal.throwIfAborted();
     return findings.verification({
       checkedAtMs: clock.nowMs(),
       durationMs: Math.round(clock.monotonicMs() - startedAtMs),
-      found,
+      found: matchCount,
       isComplete: isComplete && !round.wasCutShort,
     });
   } finally {
@@ -70,7 +70,7 @@ export async function checkCandidate(
 }
 
 /** What can be said without asking the endpoint. */
-function isSettledUnasked({ record, view }: Candidate, chosen: Chosen, findings: Findings): boolean {
+function isDecidedWithoutReplay({ record, view }: Candidate, chosen: ChosenInvocation, findings: CheckFindings): boolean {
   const { service, handler } = chosen.facts.target;
   const isCompleted = chosen.status === "completed";
   if (handlerOf(view, chosen) === undefined) {
@@ -91,11 +91,11 @@ function isSettledUnasked({ record, view }: Candidate, chosen: Chosen, findings:
   return true;
 }
 
-function handlerOf(view: DeploymentView, { facts }: Chosen): HandlerView | undefined {
+function handlerOf(view: DeploymentView, { facts }: ChosenInvocation): HandlerView | undefined {
   return view.services.get(facts.target.service)?.handlers.get(facts.target.handler);
 }
 
-function isOptedOut({ services }: DeploymentRecord, { facts: { target } }: Chosen): boolean {
+function isOptedOut({ services }: DeploymentRecord, { facts: { target } }: ChosenInvocation): boolean {
   const service = services.find(({ definition }) => definition.name === target.service)?.definition;
   const handler = service?.handlers.find(({ name }) => name === target.handler);
   return (handler?.metadata[CHECK_METADATA_KEY] ?? service?.metadata[CHECK_METADATA_KEY]) === CHECK_METADATA_OFF;
@@ -107,11 +107,11 @@ class Round {
   readonly #ports: CheckPorts;
   readonly #candidate: Candidate;
   readonly #bounds: CheckBounds;
-  readonly #findings: Findings;
+  readonly #findings: CheckFindings;
   readonly #signal: AbortSignal;
   #bytesLeft: number;
 
-  constructor(ports: CheckPorts, candidate: Candidate, bounds: CheckBounds, findings: Findings, signal: AbortSignal) {
+  constructor(ports: CheckPorts, candidate: Candidate, bounds: CheckBounds, findings: CheckFindings, signal: AbortSignal) {
     this.#ports = ports;
     this.#candidate = candidate;
     this.#bounds = bounds;
@@ -120,7 +120,7 @@ class Round {
     this.#bytesLeft = bounds.bytes;
   }
 
-  async run(replays: readonly Chosen[]): Promise<void> {
+  async run(replays: readonly ChosenInvocation[]): Promise<void> {
     let next = 0;
     const worker = async (): Promise<void> => {
       for (let one = replays[next++]; one !== undefined; one = replays[next++]) await this.#one(one);
@@ -128,7 +128,7 @@ class Round {
     await Promise.all(Array.from({ length: Math.min(this.#bounds.concurrency, replays.length) }, worker));
   }
 
-  async #one(chosen: Chosen): Promise<void> {
+  async #one(chosen: ChosenInvocation): Promise<void> {
     if (this.#signal.aborted) return this.#cutShort(chosen, `the time of the check (${this.#bounds.timeoutMs} ms) was over`);
     if (this.#bytesLeft <= 0) return this.#cutShort(chosen, `the bytes of the check (${this.#bounds.bytes}) were used up`);
     const { facts, journalLength, pinned, lastStoredAtMs, status } = chosen;
@@ -146,24 +146,24 @@ class Round {
     this.#bytesLeft -= bytes;
     const { protocolVersion: version } = pinned;
     const subject = { facts, version, isCompleted: status === "completed", entries, state, lastStoredAtMs };
-    const verdict = await replays.check(this.#candidate.view, subject, this.#bounds.replayTimeoutMs, this.#signal);
-    this.#judge(chosen, verdict);
+    const result = await replays.check(this.#candidate.view, subject, this.#bounds.replayTimeoutMs, this.#signal);
+    this.#record(chosen, result);
   }
 
-  #judge(chosen: Chosen, verdict: ReplayResult): void {
-    if (this.#signal.aborted && verdict.kind === "failed") {
+  #record(chosen: ChosenInvocation, result: ReplayResult): void {
+    if (this.#signal.aborted && result.kind === "failed") {
       return this.#cutShort(chosen, `the time of the check (${this.#bounds.timeoutMs} ms) was over`);
     }
-    this.#findings.replayed(chosen, verdict);
+    this.#findings.replayed(chosen, result);
   }
 
-  async #stateOf({ facts: { target } }: Chosen, partition: number): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
+  async #stateOf({ facts: { target } }: ChosenInvocation, partition: number): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
     const handler = this.#candidate.view.services.get(target.service)?.handlers.get(target.handler);
     if (!hasState(target) || handler?.enableLazyState === true) return undefined;
     return this.#ports.store.stateOf(partition, keyspaceOf(target), target.key);
   }
 
-  #cutShort(chosen: Chosen, why: string): void {
+  #cutShort(chosen: ChosenInvocation, why: string): void {
     this.wasCutShort = true;
     this.#findings.skip(chosen, why);
   }

@@ -19,7 +19,7 @@ import { addressText, identityOf, type Sameness } from "./address.js";
 import type { Discovered } from "./discover.js";
 import { DEPLOYMENTS_MAX } from "./limits.js";
 import { deleteDeployment, putDeployment } from "./persistence.js";
-import { type Change, nextRevision, type RegistryState, type Stored } from "./state.js";
+import { type StateChange, nextRevision, type RegistryState, type Versioned } from "./state.js";
 
 /** What a decision needs besides state and request. */
 export interface DecisionContext {
@@ -44,21 +44,21 @@ export function decideRegistration(
   request: RegisterRequest,
   discovered: Discovered,
   context: DecisionContext,
-): Change<RegisterOutcome> {
+): StateChange<RegisterOutcome> {
   const identity = identityOf(discovered.address, request.additionalHeaders, context.sameness);
-  const known = deploymentsAt(state, identity, context.sameness);
-  if (known.length > 0 && !request.force) return keepOrRefuse(known, request, discovered);
-  if (known.length > 1) {
+  const existing = deploymentsAt(state, identity, context.sameness);
+  if (existing.length > 0 && !request.force) return keepOrRefuse(existing, request, discovered);
+  if (existing.length > 1) {
     throw new RegistryRefusal(
       409,
       "META0017",
-      `the destination '${addressText(discovered.address)}' is used by ${known.length} deployments ` +
-        `(${known.map(({ record }) => record.id).join(", ")}), so it is not clear which one to replace. Delete all but one of them first.`,
+      `the destination '${addressText(discovered.address)}' is used by ${existing.length} deployments ` +
+        `(${existing.map(({ record }) => record.id).join(", ")}), so it is not clear which one to replace. Delete all but one of them first.`,
     );
   }
   if (!request.force && !request.breaking) refuseConflicts(state, discovered.manifest.services);
 
-  const [replaced] = known;
+  const [replaced] = existing;
   if (replaced === undefined && state.deployments.size >= DEPLOYMENTS_MAX) {
     throw new RegistryRefusal(409, undefined, `there are already ${DEPLOYMENTS_MAX} deployments; delete some that are drained`);
   }
@@ -91,7 +91,7 @@ export function decideUpdate(
   id: DeploymentId,
   request: UpdateRequest,
   discovered: Discovered,
-): Change<DeploymentRecord> {
+): StateChange<DeploymentRecord> {
   const stored = requireDeployment(state, id);
   const old = stored.record;
   const broken = dissimilarities(shapeOf(old), discovered.manifest);
@@ -116,7 +116,7 @@ export function decideRemoval(
   id: DeploymentId,
   usage: DeploymentUsage | undefined,
   sameness: Sameness,
-): Change<undefined> {
+): StateChange<undefined> {
   const stored = state.deployments.get(id);
   if (stored === undefined) {
     throw new RegistryRefusal(404, undefined, `not found in the schema registry: deployment with id '${id}'`);
@@ -139,29 +139,29 @@ export function decideVerification(
   state: RegistryState,
   checked: DeploymentRecord,
   verification: Verification,
-): Change<DeploymentRecord> {
+): StateChange<DeploymentRecord> {
   const stored = requireDeployment(state, checked.id);
   if (stored.record.createdAtMs !== checked.createdAtMs) return { writes: [], answer: stored.record };
   return verified(stored, verification);
 }
 
-function verified(stored: Stored<DeploymentRecord>, verification: Verification): Change<DeploymentRecord> {
+function verified(stored: Versioned<DeploymentRecord>, verification: Verification): StateChange<DeploymentRecord> {
   const deployment: DeploymentRecord = { ...stored.record, verification };
   return { writes: [putDeployment(deployment, stored)], answer: deployment };
 }
 
-export function requireDeployment(state: RegistryState, id: DeploymentId): Stored<DeploymentRecord> {
+export function requireDeployment(state: RegistryState, id: DeploymentId): Versioned<DeploymentRecord> {
   const stored = state.deployments.get(id);
   if (stored === undefined) throw new RegistryRefusal(404, undefined, `The requested deployment '${id}' does not exist`);
   return stored;
 }
 
 function keepOrRefuse(
-  known: readonly Stored<DeploymentRecord>[],
+  existing: readonly Versioned<DeploymentRecord>[],
   request: RegisterRequest,
   discovered: Discovered,
-): Change<RegisterOutcome> {
-  const same = request.acceptUnchanged ? known.find(({ record }) => isUnchanged(record, discovered)) : undefined;
+): StateChange<RegisterOutcome> {
+  const same = request.acceptUnchanged ? existing.find(({ record }) => isUnchanged(record, discovered)) : undefined;
   if (same !== undefined) {
     const { verification, dryRun } = request;
     if (verification === undefined) return { writes: [], answer: { kind: "unchanged", deployment: same.record } };
@@ -171,7 +171,7 @@ function keepOrRefuse(
   throw new RegistryRefusal(
     409,
     "META0004",
-    `the destination '${addressText(discovered.address)}' is already registered as deployment ${known[0]?.record.id}` +
+    `the destination '${addressText(discovered.address)}' is already registered as deployment ${existing[0]?.record.id}` +
       `${request.acceptUnchanged ? ", and what it serves has changed" : ""}. Deployments are immutable: ` +
       "use a new destination for new code, or set 'force' to replace the deployment.",
   );
@@ -240,7 +240,7 @@ function needsFor(
   return needs;
 }
 
-function deploymentsAt(state: RegistryState, identity: string, sameness: Sameness): readonly Stored<DeploymentRecord>[] {
+function deploymentsAt(state: RegistryState, identity: string, sameness: Sameness): readonly Versioned<DeploymentRecord>[] {
   return [...state.deployments.values()].filter(
     ({ record }) => identityOf(record.address, record.additionalHeaders, sameness) === identity,
   );

@@ -30,7 +30,7 @@ async function endpointThatSays(http: "h2c" | "http1", ...scripts: EndpointScrip
   return endpoint;
 }
 
-function ask(
+function discoverWith(
   target: string | DiscoveryTarget,
   { headers = {}, signal = new AbortController().signal, fetcher = createNodeFetcher() as DiscoveryFetcher } = {},
 ): Promise<Discovered> {
@@ -69,8 +69,8 @@ const LAMBDA = { kind: "lambda", arn: "arn:aws:lambda:r:1:function:f:1", assumeR
 
 test("the request names all manifest versions and carries our headers and the deployment's", async () => {
   const endpoint = await endpointThatSays("h2c", { body: aManifest([]), headers: { "x-restate-server": "sdk/1" } });
-  const discovered = await ask(`${endpoint.uri}/base/?q=1`, { headers: { authorization: "Bearer t" } });
-  expect(endpoint.seen).toMatchObject([
+  const discovered = await discoverWith(`${endpoint.uri}/base/?q=1`, { headers: { authorization: "Bearer t" } });
+  expect(endpoint.requests).toMatchObject([
     {
       path: "/base/discover?q=1",
       headers: {
@@ -85,33 +85,33 @@ test("the request names all manifest versions and carries our headers and the de
 
 test("the HTTP version that was spoken is kept", async () => {
   const endpoint = await endpointThatSays("http1", { body: aManifest([aWireService("S", ["h"])]) });
-  const discovered = await ask({ kind: "http", uri: `${endpoint.uri}/`, httpVersion: "HTTP/1.1" });
+  const discovered = await discoverWith({ kind: "http", uri: `${endpoint.uri}/`, httpVersion: "HTTP/1.1" });
   expect(discovered.address).toEqual({ kind: "http", uri: `${endpoint.uri}/`, httpVersion: "HTTP/1.1" });
 });
 
 test("a function's address keeps role and compression", async () => {
   const target = { ...LAMBDA, assumeRoleArn: "arn:role" };
   const manifest = aManifest([], { protocolMode: "REQUEST_RESPONSE", lambdaCompression: "zstd" });
-  const discovered = await ask(target, { fetcher: scripted(said(manifest, { httpVersion: undefined })) });
+  const discovered = await discoverWith(target, { fetcher: scripted(said(manifest, { httpVersion: undefined })) });
   expect(discovered.address).toEqual({ kind: "lambda", arn: LAMBDA.arn, assumeRoleArn: "arn:role", compression: "zstd" });
 });
 
 describe("patience", () => {
   test.each([408, 429, 500, 502, 503, 504])("status %i is asked again", async (status) => {
     const fetcher = scripted(said({}, { status }), said(aManifest([])));
-    await ask("http://x/", { fetcher });
+    await discoverWith("http://x/", { fetcher });
     expect(fetcher.requests).toHaveLength(2);
   });
 
   test.each([400, 401, 404, 415])("status %i is final", async (status) => {
     const fetcher = scripted(said({}, { status }));
-    await expect(ask("http://x/", { fetcher })).rejects.toMatchObject({ code: "META0003" });
+    await expect(discoverWith("http://x/", { fetcher })).rejects.toMatchObject({ code: "META0003" });
     expect(fetcher.requests).toHaveLength(1);
   });
 
   test("an endpoint that never comes up is given up after five attempts", async () => {
     const fetcher = scripted(failure("connect"));
-    await expect(ask("http://x/", { fetcher })).rejects.toMatchObject({ status: 500, code: "META0003" });
+    await expect(discoverWith("http://x/", { fetcher })).rejects.toMatchObject({ status: 500, code: "META0003" });
     expect(fetcher.requests).toHaveLength(5);
   });
 
@@ -146,16 +146,16 @@ describe("patience", () => {
       {},
       new AbortController().signal,
     );
-    const settle = () => new Promise((resolve) => setImmediate(resolve));
-    await settle();
+    const flush = () => new Promise((resolve) => setImmediate(resolve));
+    await flush();
     virtual.advanceBy(199);
-    await settle();
+    await flush();
     expect(fetcher.requests).toHaveLength(1);
     virtual.advanceBy(1);
-    await settle();
+    await flush();
     expect(fetcher.requests).toHaveLength(2);
     virtual.advanceBy(399);
-    await settle();
+    await flush();
     expect(fetcher.requests).toHaveLength(2);
     virtual.advanceBy(1);
     await done;
@@ -172,7 +172,7 @@ describe("patience", () => {
         return failure("connect");
       },
     };
-    await expect(ask("http://x/", { fetcher, signal: hangUp.signal })).rejects.toBeInstanceOf(RegistryRefusal);
+    await expect(discoverWith("http://x/", { fetcher, signal: hangUp.signal })).rejects.toBeInstanceOf(RegistryRefusal);
     expect(fetcher.count).toBe(1);
   });
 });
@@ -188,12 +188,12 @@ describe("every way of not getting a usable answer has its code", () => {
 
   test("META0003: nobody there, or a bad status, which is quoted", async () => {
     const endpoint = await endpointThatSays("h2c", { status: 404, body: "nothing", headers: { "x-hint": "wrong door" } });
-    const quoted = await ask(endpoint.uri).catch((cause: Error) => cause.message);
+    const quoted = await discoverWith(endpoint.uri).catch((cause: Error) => cause.message);
     expect(quoted).toMatch(/^\[META0003\] got status code '404 Not Found'\. Make sure .*"x-hint":"wrong door".* Body: nothing$/);
     const address = endpoint.uri;
     await endpoint[Symbol.asyncDispose]();
-    expect(await codeOf(ask(address))).toEqual([500, "META0003"]);
-    expect(await codeOf(ask("http://x/", { fetcher: scripted(failure("client")) }))).toEqual([500, "META0003"]);
+    expect(await codeOf(discoverWith(address))).toEqual([500, "META0003"]);
+    expect(await codeOf(discoverWith("http://x/", { fetcher: scripted(failure("client")) }))).toEqual([500, "META0003"]);
   });
 
   test("META0012: no common protocol version", async () => {
@@ -202,31 +202,31 @@ describe("every way of not getting a usable answer has its code", () => {
       { minProtocolVersion: 1, maxProtocolVersion: 4 },
     ]) {
       const endpoint = await endpointThatSays("h2c", { body: aManifest([], change) });
-      expect(await codeOf(ask(endpoint.uri))).toEqual([500, "META0012"]);
+      expect(await codeOf(discoverWith(endpoint.uri))).toEqual([500, "META0012"]);
     }
     const mistaken = await endpointThatSays("h2c", {
       body: aManifest([], { minProtocolVersion: 1 }),
       headers: { "x-restate-server": "restate-sdk-typescript/1.2.0" },
     });
-    expect(await codeOf(ask(mistaken.uri))).toEqual([500, "META0012"]);
+    expect(await codeOf(discoverWith(mistaken.uri))).toEqual([500, "META0012"]);
   });
 
   test("META0013: not a manifest", async () => {
     const endpoint = await endpointThatSays("h2c", { contentType: "text/html", body: "<html>" });
-    expect(await codeOf(ask(endpoint.uri))).toEqual([500, "META0013"]);
+    expect(await codeOf(discoverWith(endpoint.uri))).toEqual([500, "META0013"]);
   });
 
   test("META0014: an HTTP/1.1 server asked in HTTP/2", async () => {
     const endpoint = await endpointThatSays("http1", { body: aManifest([]) });
-    expect(await codeOf(ask(endpoint.uri))).toEqual([500, "META0014"]);
+    expect(await codeOf(discoverWith(endpoint.uri))).toEqual([500, "META0014"]);
   });
 
   test("META0015: bidirectional mode where the transport has none", async () => {
-    expect(await codeOf(ask(LAMBDA, { fetcher: scripted(said(aManifest([]), { httpVersion: undefined })) }))).toEqual([
+    expect(await codeOf(discoverWith(LAMBDA, { fetcher: scripted(said(aManifest([]), { httpVersion: undefined })) }))).toEqual([
       500,
       "META0015",
     ]);
-    expect(await codeOf(ask("http://x/", { fetcher: scripted(said(aManifest([]), { httpVersion: "HTTP/1.0" })) }))).toEqual([
+    expect(await codeOf(discoverWith("http://x/", { fetcher: scripted(said(aManifest([]), { httpVersion: "HTTP/1.0" })) }))).toEqual([
       500,
       "META0015",
     ]);
@@ -234,6 +234,6 @@ describe("every way of not getting a usable answer has its code", () => {
 
   test("META0005: a reserved service name", async () => {
     const endpoint = await endpointThatSays("h2c", { body: aManifest([aWireService("restateThing", ["h"])]) });
-    expect(await codeOf(ask(endpoint.uri))).toEqual([400, "META0005"]);
+    expect(await codeOf(discoverWith(endpoint.uri))).toEqual([400, "META0005"]);
   });
 });

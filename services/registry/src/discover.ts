@@ -49,7 +49,7 @@ export async function discover(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Discovered> {
-  const answer = await askPatiently(ports, target, headers, signal);
+  const answer = await fetchWithRetries(ports, target, headers, signal);
   if (answer.kind === "failed") throw unreachableEndpoint(target, answer.failure.kind, answer.failure.message);
   const text = new TextDecoder().decode(answer.body);
   if (answer.status !== 200)
@@ -66,7 +66,7 @@ export async function discover(
   return { manifest: parsed.manifest, address: addressOf(target, answer.httpVersion, parsed.manifest), sdkVersion };
 }
 
-async function askPatiently(
+async function fetchWithRetries(
   { fetcher, clock, random, requestHeaders }: DiscoveryPorts,
   target: DiscoveryTarget,
   headers: Readonly<Record<string, string>>,

@@ -26,17 +26,17 @@ function audienceOf(token: unknown): string {
   return (JSON.parse(Buffer.from(String(token).split(".")[1]!, "base64url").toString()) as { aud: string }).aud;
 }
 
-interface Asked {
+interface ReceivedRequest {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly answer: DiscoveryAnswer;
 }
 
 /** Asks an HTTP/1.1 endpoint that answers so many bytes. */
-async function askFor(bytes: number, basePath = "", identity?: RequestIdentity): Promise<Asked> {
-  let seen: Pick<Asked, "url" | "headers"> = { url: "", headers: {} };
+async function fetchBytes(bytes: number, basePath = "", identity?: RequestIdentity): Promise<ReceivedRequest> {
+  let received: Pick<ReceivedRequest, "url" | "headers"> = { url: "", headers: {} };
   const endpoint = createServer((req, res) => {
-    seen = { url: req.url ?? "", headers: req.headers };
+    received = { url: req.url ?? "", headers: req.headers };
     res.end("x".repeat(bytes));
   });
   await new Promise<void>((resolve) => void endpoint.listen(0, "127.0.0.1", () => resolve()));
@@ -46,11 +46,11 @@ async function askFor(bytes: number, basePath = "", identity?: RequestIdentity):
   const target = { kind: "http", uri, httpVersion: "HTTP/1.1" } as const;
   const answer = await fetcher.fetch({ ...request, target }, new AbortController().signal);
   endpoint.close();
-  return { ...seen, answer };
+  return { ...received, answer };
 }
 
 test("the question is signed for the service's own path, wherever it is mounted", async () => {
-  const { url, headers, answer } = await askFor(2, "/base/?tenant=a", anIdentity());
+  const { url, headers, answer } = await fetchBytes(2, "/base/?tenant=a", anIdentity());
   expect(answer).toMatchObject({ kind: "response", status: 200, httpVersion: "HTTP/1.1" });
   expect(url).toBe("/base/discover?tenant=a");
   expect(headers["x-restate-signature-scheme"]).toBe("v1");
@@ -58,16 +58,16 @@ test("the question is signed for the service's own path, wherever it is mounted"
 });
 
 test("without a key there is no signature", async () => {
-  const { headers } = await askFor(2);
+  const { headers } = await fetchBytes(2);
   expect(headers["accept"]).toBe("x");
   expect(Object.keys(headers).filter((name) => name.startsWith("x-restate-"))).toEqual([]);
 });
 
 test("a function on AWS Lambda is asked through its own transport, signed for the path alone", async () => {
-  const asked: StreamRequest[] = [];
+  const requests: StreamRequest[] = [];
   const lambda: EndpointTransport = {
     open(opened, listener) {
-      asked.push(opened);
+      requests.push(opened);
       queueMicrotask(() => {
         listener.response(200, { "content-type": "application/json" });
         listener.data(utf8("{}"));
@@ -81,13 +81,13 @@ test("a function on AWS Lambda is asked through its own transport, signed for th
   const target = { kind: "lambda", arn: "arn:aws:lambda:eu-central-1:1:function:f:1", assumeRoleArn: "arn:role" } as const;
   const answer = await fetcher.fetch({ ...request, target }, new AbortController().signal);
   expect(answer).toMatchObject({ kind: "response", status: 200, httpVersion: undefined, body: utf8("{}") });
-  expect(asked).toMatchObject([
+  expect(requests).toMatchObject([
     { address: { kind: "lambda", arn: target.arn, assumeRoleArn: "arn:role", compression: undefined }, path: "/discover" },
   ]);
-  expect(audienceOf(asked[0]!.headers["x-restate-jwt-v1"])).toBe("/discover");
+  expect(audienceOf(requests[0]!.headers["x-restate-jwt-v1"])).toBe("/discover");
 });
 
 test("an answer that is too long is a failure, not memory", async () => {
-  const { answer } = await askFor(2048);
+  const { answer } = await fetchBytes(2048);
   expect(answer).toMatchObject({ kind: "failed", failure: { kind: "protocol" } });
 });

@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { SERVICE_DEFAULTS } from "./defaults.js";
 import { aWireService, createTestRegistry } from "./testing/index.js";
-import { overrides, World } from "./testing/world.js";
+import { overrides, RegistryWorld } from "./testing/world.js";
 
-let world: World;
+let world: RegistryWorld;
 beforeEach(async () => {
-  world = await World.open();
+  world = await RegistryWorld.open();
 });
 afterEach(() => world[Symbol.asyncDispose]());
 

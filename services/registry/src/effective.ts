@@ -63,8 +63,8 @@ function inactivity(deployment: DeploymentRecord, configuredMs: number): number 
 /** The manifest sets it on the run handler; a person sets it for the service. */
 function workflowRetention(revision: ServiceRevision, handler: HandlerDefinition | undefined, defaults: ServiceDefaults): number {
   const run = handler ?? revision.definition.handlers.find((candidate) => candidate.kind === "workflow");
-  const wantedMs = revision.overrides.workflowCompletionRetentionMs ?? run?.workflowCompletionRetentionMs;
-  return clamp(wantedMs ?? defaults.workflowRetentionMs, defaults);
+  const requestedMs = revision.overrides.workflowCompletionRetentionMs ?? run?.workflowCompletionRetentionMs;
+  return clamp(requestedMs ?? defaults.workflowRetentionMs, defaults);
 }
 
 function clampJournal(retentionMs: number, defaults: ServiceDefaults): number {

@@ -21,20 +21,20 @@ const FUNCTION = "arn:aws:lambda:eu-central-1:123456789012:function:greeter:7";
 const ROLE = "arn:aws:iam::123456789012:role/perdure-invoker";
 const SECRET = `root:x:0:0 ${"s".repeat(300)} tail-of-the-secret`;
 
-interface Asked {
+interface GuardedRegistry {
   readonly registry: RegistryRole;
-  readonly asked: string[];
+  readonly requestedUris: string[];
 }
 
-async function aGuardedRegistry(answer: DiscoveryAnswer): Promise<Asked> {
-  const asked: string[] = [];
+async function aGuardedRegistry(answer: DiscoveryAnswer): Promise<GuardedRegistry> {
+  const requestedUris: string[] = [];
   const fetcher: DiscoveryFetcher = {
     async fetch({ target }) {
-      asked.push(target.kind === "http" ? target.uri : target.arn);
+      requestedUris.push(target.kind === "http" ? target.uri : target.arn);
       return answer;
     },
   };
-  return { registry: await createTestRegistry({ fetcher, guard }), asked };
+  return { registry: await createTestRegistry({ fetcher, guard }), requestedUris };
 }
 
 const answered = (status: number, headers: Record<string, string>, body: string): DiscoveryAnswer => ({
@@ -55,22 +55,22 @@ describe("a guarded registry", () => {
   test.each(["https://127.0.0.1:9080/", "http://example.com/", "https://api.perdure.example/", "https://metadata.internal/"])(
     "does not ask %s, and says no more than that",
     async (uri) => {
-      const { registry, asked } = await aGuardedRegistry(answered(200, {}, ""));
+      const { registry, requestedUris } = await aGuardedRegistry(answered(200, {}, ""));
       expect(await refusalOf(registry, aRegisterRequest(uri))).toMatchObject({
         status: 400,
         code: "META0003",
         message: "[META0003] destination not allowed",
       });
-      expect(asked).toEqual([]);
+      expect(requestedUris).toEqual([]);
     },
   );
 
   test("tells a refusal of a connection in the same words, and does not try again", async () => {
     const denied = { kind: "failed", failure: { kind: "denied", message: "destination not allowed" } } as const;
-    const { registry, asked } = await aGuardedRegistry(denied);
+    const { registry, requestedUris } = await aGuardedRegistry(denied);
     const refusal = await refusalOf(registry, aRegisterRequest("https://rebind.example.com/"));
     expect(refusal).toMatchObject({ status: 400, code: "META0003", message: "[META0003] destination not allowed" });
-    expect(asked).toHaveLength(1);
+    expect(requestedUris).toHaveLength(1);
   });
 
   test("T5: quotes 256 printable characters of an answer and no header but the content type", async () => {
@@ -93,11 +93,11 @@ describe("a guarded registry", () => {
   });
 
   test("asks ten times in a minute at most", async () => {
-    const { registry, asked } = await aGuardedRegistry(answered(404, {}, ""));
+    const { registry, requestedUris } = await aGuardedRegistry(answered(404, {}, ""));
     for (let i = 0; i < 10; i++)
       expect(await refusalOf(registry, aRegisterRequest("https://example.com/"))).toMatchObject({ status: 500 });
     expect(await refusalOf(registry, aRegisterRequest("https://example.com/"))).toMatchObject({ status: 429 });
-    expect(asked).toHaveLength(10);
+    expect(requestedUris).toHaveLength(10);
   });
 });
 
@@ -120,13 +120,13 @@ describe("a Lambda function where strangers register", () => {
   });
 
   test("T24: is not asked without a role", async () => {
-    const { registry, asked } = await aGuardedRegistry(answered(200, {}, ""));
+    const { registry, requestedUris } = await aGuardedRegistry(answered(200, {}, ""));
     const refusal = await refusalOf(
       registry,
       aRegisterRequest(FUNCTION, { address: { kind: "lambda", arn: FUNCTION, assumeRoleArn: undefined } }),
     );
     expect(refusal).toMatchObject({ status: 400, code: "META0003", message: expect.stringContaining("assume_role_arn") });
-    expect(asked).toEqual([]);
+    expect(requestedUris).toEqual([]);
   });
 });
 

@@ -7,5 +7,5 @@ export { measuredFetcher } from "./metrics.js";
 export type { PlanBounds } from "./plan-bounds.js";
 export type { CountUsage, DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest, DiscoveryTarget } from "./ports.js";
 export { createRegistry, type RegistryOptions, type RegistryPorts, type RegistryRole } from "./registry.js";
-export { createScheduleKeeper, type ScheduleKeeper, type ScheduleKeeperOptions, type ScheduleKeeperPorts } from "./schedules.js";
+export { createScheduleBook, type ManagedScheduleBook, type ScheduleBookOptions, type ScheduleBookPorts } from "./schedules.js";
 export { type OpenSchedules, openSchedules, type SchedulesParts } from "./schedules-open.js";

@@ -1,11 +1,11 @@
 /** Why: where the clusters and the options of a subscription come from. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { aWireService, createTestRegistry } from "./testing/index.js";
-import { World } from "./testing/world.js";
+import { RegistryWorld } from "./testing/world.js";
 
-let world: World;
+let world: RegistryWorld;
 beforeEach(async () => {
-  world = await World.open();
+  world = await RegistryWorld.open();
 });
 afterEach(() => world[Symbol.asyncDispose]());
 

@@ -6,7 +6,7 @@ import type { SubscriptionId } from "@perdure/base";
 import { type KafkaClusterRecord, type RecordPlace, RegistryRefusal, type SubscriptionRecord } from "@perdure/metadata";
 import { KAFKA_CLUSTERS_MAX, SKIPPED_RECORDS_MAX, SUBSCRIPTIONS_MAX } from "./limits.js";
 import { deleteKafkaCluster, deleteSubscription, putKafkaCluster, putSubscription } from "./persistence.js";
-import type { Change, RegistryState, Stored } from "./state.js";
+import type { StateChange, RegistryState, Versioned } from "./state.js";
 
 type Properties = Readonly<Record<string, string>>;
 /** Clusters named in the server's own settings, by name; they win over stored ones and cannot be changed here. */
@@ -30,7 +30,7 @@ export function decideClusterCreation(
   name: string,
   properties: Properties,
   nowMs: number,
-): Change<KafkaClusterRecord> {
+): StateChange<KafkaClusterRecord> {
   if (findCluster(state, fixed, name) !== undefined) {
     throw new RegistryRefusal(409, undefined, `kafka cluster '${name}' already exists in schema registry`);
   }
@@ -47,7 +47,7 @@ export function decideClusterUpdate(
   fixed: StaticClusters,
   name: string,
   properties: Properties,
-): Change<KafkaClusterRecord> {
+): StateChange<KafkaClusterRecord> {
   refuseFixed(fixed, name);
   const stored = state.kafkaClusters.get(name);
   if (stored === undefined)
@@ -62,7 +62,7 @@ export function decideClusterRemoval(
   fixed: StaticClusters,
   name: string,
   force: boolean,
-): Change<undefined> {
+): StateChange<undefined> {
   refuseFixed(fixed, name);
   const stored = state.kafkaClusters.get(name);
   if (stored === undefined) {
@@ -86,7 +86,7 @@ export function decideSubscription(
   fixed: StaticClusters,
   id: SubscriptionId,
   request: { readonly source: string; readonly sink: string; readonly options: Properties },
-): Change<SubscriptionRecord> {
+): StateChange<SubscriptionRecord> {
   const source = parseUri("source", request.source, "kafka");
   const cluster = findCluster(state, fixed, source.authority);
   if (cluster === undefined) {
@@ -113,7 +113,7 @@ export function decideSubscription(
   return { writes: [putSubscription(record, undefined)], answer: record };
 }
 
-export function decidePause(state: RegistryState, id: SubscriptionId, paused: boolean): Change<SubscriptionRecord> {
+export function decidePause(state: RegistryState, id: SubscriptionId, paused: boolean): StateChange<SubscriptionRecord> {
   const stored = requireSubscription(state, id);
   if (stored.record.paused === paused) return { writes: [], answer: stored.record };
   const record = { ...stored.record, paused };
@@ -121,16 +121,16 @@ export function decidePause(state: RegistryState, id: SubscriptionId, paused: bo
 }
 
 /** A list of places, because a consumer that restarts comes to them again; the oldest are long behind it. */
-export function decideSkip(state: RegistryState, id: SubscriptionId, place: RecordPlace): Change<SubscriptionRecord> {
+export function decideSkip(state: RegistryState, id: SubscriptionId, place: RecordPlace): StateChange<SubscriptionRecord> {
   const stored = requireSubscription(state, id);
   const { skipped } = stored.record;
-  const isKnown = skipped.some(({ partition, offset }) => partition === place.partition && offset === place.offset);
-  if (isKnown) return { writes: [], answer: stored.record };
+  const isSkipped = skipped.some(({ partition, offset }) => partition === place.partition && offset === place.offset);
+  if (isSkipped) return { writes: [], answer: stored.record };
   const record = { ...stored.record, skipped: [...skipped, place].slice(-SKIPPED_RECORDS_MAX) };
   return { writes: [putSubscription(record, stored)], answer: record };
 }
 
-function requireSubscription(state: RegistryState, id: SubscriptionId): Stored<SubscriptionRecord> {
+function requireSubscription(state: RegistryState, id: SubscriptionId): Versioned<SubscriptionRecord> {
   const stored = state.subscriptions.get(id);
   if (stored === undefined) {
     throw new RegistryRefusal(404, undefined, `not found in the schema registry: subscription with id '${id}'`);
@@ -138,7 +138,7 @@ function requireSubscription(state: RegistryState, id: SubscriptionId): Stored<S
   return stored;
 }
 
-export function decideSubscriptionRemoval(state: RegistryState, id: SubscriptionId): Change<undefined> {
+export function decideSubscriptionRemoval(state: RegistryState, id: SubscriptionId): StateChange<undefined> {
   const stored = requireSubscription(state, id);
   return { writes: [deleteSubscription(stored)], answer: undefined };
 }

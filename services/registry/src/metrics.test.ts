@@ -22,12 +22,12 @@ test("a registry tells how much it keeps, who watches it, and whether it fires s
     connections: () => ({ idle: 2, used: 1, waiting: 0 }),
     isLeading: () => now.leading,
   });
-  const told = (): string[] =>
+  const lines = (): string[] =>
     metrics
       .text()
       .split("\n")
       .filter((line) => line.startsWith("perdure_registry_"));
-  expect(told()).toEqual([
+  expect(lines()).toEqual([
     'perdure_registry_entities{kind="deployment"} 2',
     'perdure_registry_entities{kind="service"} 3',
     'perdure_registry_entities{kind="subscription"} 1',
@@ -40,6 +40,6 @@ test("a registry tells how much it keeps, who watches it, and whether it fires s
   ]);
   now.watchers = 0;
   now.leading = true;
-  expect(told()).toContain("perdure_registry_watchers 0");
-  expect(told().at(-1)).toBe("perdure_registry_leading 1");
+  expect(lines()).toContain("perdure_registry_watchers 0");
+  expect(lines().at(-1)).toBe("perdure_registry_leading 1");
 });

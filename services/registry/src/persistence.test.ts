@@ -4,11 +4,11 @@ import { PerdureError } from "@perdure/base";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MetadataStore } from "@perdure/metadata";
 import type { RegistryRole } from "./registry.js";
 import { aRegisterRequest, aRuleChange, aWireService, createTestRegistry, type TestRegistrySetup } from "./testing/index.js";
-import { overrides, signal, World } from "./testing/world.js";
+import { overrides, signal, RegistryWorld } from "./testing/world.js";
 
-let world: World;
+let world: RegistryWorld;
 beforeEach(async () => {
-  world = await World.open();
+  world = await RegistryWorld.open();
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
@@ -64,14 +64,14 @@ describe("storage", () => {
     const memory = emptyMemoryMetadata();
     const both = await Promise.all([1, 2].map(() => createTestRegistry({ metadata: createMemoryMetadataStore(memory) })));
     const [one, two] = both as [RegistryRole, RegistryRole];
-    const asked = async (name: string) => aRegisterRequest((await world.endpointOf([aWireService(name, ["h"])])).uri);
+    const requestOf = async (name: string) => aRegisterRequest((await world.endpointOf([aWireService(name, ["h"])])).uri);
 
-    const same = await asked("S");
+    const same = await requestOf("S");
     const outcomes = await Promise.allSettled([one.register(same, signal), two.register(same, signal)]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { status: 409, code: "META0004" } });
 
-    const requests = await Promise.all(Array.from({ length: 12 }, () => asked("S")));
+    const requests = await Promise.all(Array.from({ length: 12 }, () => requestOf("S")));
     await Promise.all(requests.map((request, n) => (both[n % 2] as RegistryRole).register(request, signal)));
     await Promise.all(both.map((each) => each.reload()));
     const revisions = one.deployments().flatMap(({ services }) => services.map(({ revision }) => revision));

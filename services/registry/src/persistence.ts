@@ -12,7 +12,7 @@ import type {
   MetadataStore,
   SubscriptionRecord,
 } from "@perdure/metadata";
-import { EMPTY_RULE_BOOK, type RegistryState, type RuleBook, type StateTables, type Stored, stateOf } from "./state.js";
+import { EMPTY_RULE_BOOK, type RegistryState, type RuleDocument, type StateTables, type Versioned, stateOf } from "./state.js";
 import { StoredDeployment, StoredKafkaCluster, StoredRuleBook, StoredSubscription } from "./stored.js";
 
 /** Of all keys of the registry's own documents. */
@@ -46,29 +46,29 @@ export function withWrites(state: RegistryState, writes: readonly DocumentWrite[
   return stateOf(tables);
 }
 
-export function putDeployment(record: DeploymentRecord, previous: Stored<DeploymentRecord> | undefined): DocumentWrite {
+export function putDeployment(record: DeploymentRecord, previous: Versioned<DeploymentRecord> | undefined): DocumentWrite {
   return put(DEPLOYMENT + record.id, record, previous);
 }
-export function deleteDeployment(previous: Stored<DeploymentRecord>): DocumentWrite {
+export function deleteDeployment(previous: Versioned<DeploymentRecord>): DocumentWrite {
   return { kind: "delete", key: DEPLOYMENT + previous.record.id, expectedVersion: previous.version };
 }
-export function putKafkaCluster(record: KafkaClusterRecord, previous: Stored<KafkaClusterRecord> | undefined): DocumentWrite {
+export function putKafkaCluster(record: KafkaClusterRecord, previous: Versioned<KafkaClusterRecord> | undefined): DocumentWrite {
   return put(KAFKA_CLUSTER + record.name, record, previous);
 }
-export function deleteKafkaCluster(previous: Stored<KafkaClusterRecord>): DocumentWrite {
+export function deleteKafkaCluster(previous: Versioned<KafkaClusterRecord>): DocumentWrite {
   return { kind: "delete", key: KAFKA_CLUSTER + previous.record.name, expectedVersion: previous.version };
 }
-export function putSubscription(record: SubscriptionRecord, previous: Stored<SubscriptionRecord> | undefined): DocumentWrite {
+export function putSubscription(record: SubscriptionRecord, previous: Versioned<SubscriptionRecord> | undefined): DocumentWrite {
   return put(SUBSCRIPTION + record.id, record, previous);
 }
-export function deleteSubscription(previous: Stored<SubscriptionRecord>): DocumentWrite {
+export function deleteSubscription(previous: Versioned<SubscriptionRecord>): DocumentWrite {
   return { kind: "delete", key: SUBSCRIPTION + previous.record.id, expectedVersion: previous.version };
 }
-export function putRuleBook(book: RuleBook, previous: Stored<RuleBook>): DocumentWrite {
+export function putRuleBook(book: RuleDocument, previous: Versioned<RuleDocument>): DocumentWrite {
   return put(RULE_BOOK, book, previous);
 }
 
-function put(key: string, record: object, previous: Stored<object> | undefined): DocumentWrite {
+function put(key: string, record: object, previous: Versioned<object> | undefined): DocumentWrite {
   return { kind: "put", key, value: record as unknown as Json, expectedVersion: previous?.version ?? 0 };
 }
 
@@ -86,10 +86,10 @@ function mutableTables(state?: RegistryState): MutableTables {
 }
 
 /** What this process wrote is trusted; what comes from storage is checked first. */
-type Reader = <T>(key: string, schema: Checker<T>, value: unknown) => T;
-const trusted: Reader = <T>(_key: string, _schema: Checker<T>, value: unknown) => value as T;
+type DocumentReader = <T>(key: string, schema: DocumentSchema<T>, value: unknown) => T;
+const trusted: DocumentReader = <T>(_key: string, _schema: DocumentSchema<T>, value: unknown) => value as T;
 
-function place(tables: MutableTables, read: Reader, key: string, version: number, value: unknown): void {
+function place(tables: MutableTables, read: DocumentReader, key: string, version: number, value: unknown): void {
   if (key.startsWith(DEPLOYMENT)) {
     const record = read(key, StoredDeployment, value);
     tables.deployments.set(record.id, { version, record });
@@ -112,9 +112,9 @@ function remove(tables: MutableTables, key: string): void {
   else if (key.startsWith(SUBSCRIPTION)) tables.subscriptions.delete(key.slice(SUBSCRIPTION.length) as SubscriptionId);
 }
 
-type Checker<T> = { safeParse(value: unknown): { success: true; data: T } | { success: false; error: { message: string } } };
+type DocumentSchema<T> = { safeParse(value: unknown): { success: true; data: T } | { success: false; error: { message: string } } };
 
-function checked<T>(key: string, schema: Checker<T>, value: unknown): T {
+function checked<T>(key: string, schema: DocumentSchema<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new PerdureError("META0005", `the metadata document '${key}' is damaged: ${parsed.error.message}`);

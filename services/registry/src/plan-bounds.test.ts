@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createMemoryMetadataStore, emptyMemoryMetadata } from "@perdure/metadata";
 import { SERVICE_DEFAULTS } from "./defaults.js";
 import { aManifest, aRegisterRequest, aWireService, createTestRegistry } from "./testing/index.js";
-import { overrides, signal, World } from "./testing/world.js";
+import { overrides, signal, RegistryWorld } from "./testing/world.js";
 
-let world: World;
+let world: RegistryWorld;
 beforeEach(async () => {
-  world = await World.open();
+  world = await RegistryWorld.open();
 });
 afterEach(() => world[Symbol.asyncDispose]());
 

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage } from "@perdure/metadata";
 import { aManifest, aWireService, createTestRegistry } from "./testing/index.js";
-import { at, overrides, World } from "./testing/world.js";
+import { at, overrides, RegistryWorld } from "./testing/world.js";
 
-let world: World;
+let world: RegistryWorld;
 beforeEach(async () => {
-  world = await World.open();
+  world = await RegistryWorld.open();
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
@@ -146,7 +146,7 @@ describe("updating in place", () => {
     const endpoint = await world.endpointOf([aWireService("S", ["h"])]);
     const { deployment } = await world.register(endpoint.uri);
     expect(await world.update(deployment.id, {})).toBe(deployment);
-    expect(endpoint.seen).toHaveLength(1);
+    expect(endpoint.requests).toHaveLength(1);
   });
 
   test("a new address is taken over, the services stay as registered; overwrite takes them over under their revision", async () => {
@@ -155,7 +155,7 @@ describe("updating in place", () => {
     const moved = await world.update(deployment.id, { address: at(fixed.uri), additionalHeaders: { "X-A": "1" } });
     expect(moved).toMatchObject({ id: deployment.id, address: { uri: `${fixed.uri}/` }, additionalHeaders: { "x-a": "1" } });
     expect(moved.services).toEqual(deployment.services);
-    expect(fixed.seen.at(-1)?.headers).toMatchObject({ "x-a": "1" });
+    expect(fixed.requests.at(-1)?.headers).toMatchObject({ "x-a": "1" });
     await world.registry.modifyService("S", overrides({ public: false }));
     const overwritten = await world.update(deployment.id, { overwrite: true });
     expect(overwritten.services.map(({ definition, revision }) => [definition.name, revision])).toEqual([
@@ -269,8 +269,8 @@ describe("removing", () => {
 });
 
 test("listeners hear of every change once it can be read, until they stop listening", async () => {
-  const seen: number[] = [];
-  const stop = world.registry.onChange(() => seen.push(world.registry.kafkaClusters().length));
+  const counts: number[] = [];
+  const stop = world.registry.onChange(() => counts.push(world.registry.kafkaClusters().length));
   world.registry.onChange(() => {
     throw new Error("a listener with a bug concerns nobody else");
   });
@@ -279,5 +279,5 @@ test("listeners hear of every change once it can be read, until they stop listen
   await expect(world.registry.createKafkaCluster("b", { "bootstrap.servers": "b" })).rejects.toMatchObject({ status: 409 });
   stop();
   await world.registry.removeKafkaCluster("a", false);
-  expect(seen).toEqual([1, 2]);
+  expect(counts).toEqual([1, 2]);
 });

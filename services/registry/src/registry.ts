@@ -52,7 +52,7 @@ import { checkDeployment, checkSubscription, NO_PLAN_BOUNDS, type PlanBounds } f
 import type { CountUsage, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
 import { decideRuleDeletion, decideRules } from "./rules.js";
 import { decideModification } from "./services.js";
-import { type Change, isSameState, type RegistryState } from "./state.js";
+import { type StateChange, isSameState, type RegistryState } from "./state.js";
 import { turnVersion, withTurn } from "./turn.js";
 import { snapshotOf, type ViewCache } from "./views.js";
 
@@ -93,7 +93,7 @@ export interface RegistryRole extends Registry, RegistryView {
 /** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
 export async function createRegistry(ports: RegistryPorts, options: RegistryOptions): Promise<RegistryRole> {
   const { clock, random, logger } = ports;
-  const keeper = await createKeeper(ports, options.defaults);
+  const manager = await createRegistryManager(ports, options.defaults);
   const discovery: DiscoveryPorts = {
     fetcher: ports.fetcher,
     clock,
@@ -115,14 +115,14 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
     return target;
   }
 
-  function ask(target: DiscoveryTarget, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Discovered> {
-    const asking = () => discover(discovery, target, headers, signal);
-    return limit === undefined ? asking() : limit.run(asking);
+  function discoverLimited(target: DiscoveryTarget, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Discovered> {
+    const run = () => discover(discovery, target, headers, signal);
+    return limit === undefined ? run() : limit.run(run);
   }
 
   async function discoverFor(request: RegisterRequest, signal: AbortSignal) {
     const headers = lowerCaseNames(request.additionalHeaders);
-    const discovered = await ask(targetOf(request.address), headers, signal);
+    const discovered = await discoverLimited(targetOf(request.address), headers, signal);
     return (state: RegistryState) => {
       const change = decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
         nowMs: clock.nowMs(),
@@ -135,39 +135,39 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
   }
 
   return {
-    current: keeper.snapshot,
-    onChange: keeper.onChange,
-    reload: keeper.reload,
+    current: manager.snapshot,
+    onChange: manager.onChange,
+    reload: manager.reload,
 
     async register(request, signal) {
       const decide = await discoverFor(request, signal);
-      const outcome = await keeper.change(decide);
+      const outcome = await manager.change(decide);
       if (!request.dryRun) logger.info({ deploymentId: outcome.deployment.id, outcome: outcome.kind }, "deployment registered");
       return outcome;
     },
-    async checkRegistration(request, wishes, signal) {
+    async checkRegistration(request, requestedBounds, signal) {
       const check = requireCheck(ports.check);
       const decide = await discoverFor({ ...request, dryRun: true }, signal);
-      const state = keeper.state();
+      const state = manager.state();
       const candidate = candidateOf(state, decide(state).answer, defaults);
-      return checkCandidate(check, candidate, boundsOf(wishes), clock, signal);
+      return checkCandidate(check, candidate, boundsOf(requestedBounds), clock, signal);
     },
-    async checkDeployment(id, wishes, signal) {
+    async checkDeployment(id, requestedBounds, signal) {
       const check = requireCheck(ports.check);
-      const { record } = requireDeployment(keeper.state(), id);
+      const { record } = requireDeployment(manager.state(), id);
       const candidate = resumableOn(record, defaults);
-      const bounds = boundsOf(wishes, { completedPerHandler: 0 });
+      const bounds = boundsOf(requestedBounds, { completedPerHandler: 0 });
       const verification = await checkCandidate(check, candidate, bounds, clock, signal);
-      await keeper.change((state) => decideVerification(state, record, verification));
+      await manager.change((state) => decideVerification(state, record, verification));
       return verification;
     },
     async update(id, request, signal) {
-      const { record } = requireDeployment(keeper.state(), id);
+      const { record } = requireDeployment(manager.state(), id);
       if (request.address === undefined && request.additionalHeaders === undefined && !request.overwrite) return record;
       const headers = request.additionalHeaders === undefined ? undefined : lowerCaseNames(request.additionalHeaders);
       const target = request.address === undefined ? targetOfStored(record.address) : targetOf(request.address);
-      const discovered = await ask(target, headers ?? record.additionalHeaders, signal);
-      const updated = await keeper.change((state) => {
+      const discovered = await discoverLimited(target, headers ?? record.additionalHeaders, signal);
+      const updated = await manager.change((state) => {
         const change = decideUpdate(state, id, { ...request, additionalHeaders: headers }, discovered);
         checkDeployment(state, change.answer, bounds);
         return change;
@@ -176,55 +176,55 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
       return updated;
     },
     async remove(id, force) {
-      const known = keeper.state().deployments.get(id)?.record;
-      const isCounted = !force && known !== undefined;
-      const services = known?.services.map(({ definition }) => definition.name) ?? [];
+      const existing = manager.state().deployments.get(id)?.record;
+      const isCounted = !force && existing !== undefined;
+      const services = existing?.services.map(({ definition }) => definition.name) ?? [];
       const usage = isCounted ? await ports.countUsage(id, services) : undefined;
-      await keeper.change((state) => decideRemoval(state, id, usage, sameness));
+      await manager.change((state) => decideRemoval(state, id, usage, sameness));
       logger.info({ deploymentId: id, force }, "deployment removed");
     },
-    deployment: (id) => keeper.state().deployments.get(id)?.record,
-    deployments: () => [...keeper.state().deployments.values()].map(({ record }) => record),
-    service: (name) => keeper.state().latest.get(name),
-    services: () => [...keeper.state().latest.values()],
+    deployment: (id) => manager.state().deployments.get(id)?.record,
+    deployments: () => [...manager.state().deployments.values()].map(({ record }) => record),
+    service: (name) => manager.state().latest.get(name),
+    services: () => [...manager.state().latest.values()],
     effective: ({ deployment, revision }) => serviceOptions(deployment, revision, defaults),
-    modifyService: (name, changes) => keeper.change((state) => decideModification(state, name, changes)),
+    modifyService: (name, changes) => manager.change((state) => decideModification(state, name, changes)),
 
-    kafkaCluster: (name) => findCluster(keeper.state(), fixed, name),
-    kafkaClusters: () => listClusters(keeper.state(), fixed),
+    kafkaCluster: (name) => findCluster(manager.state(), fixed, name),
+    kafkaClusters: () => listClusters(manager.state(), fixed),
     createKafkaCluster: (name, properties) =>
-      keeper.change((state) => decideClusterCreation(state, fixed, name, properties, clock.nowMs())),
-    updateKafkaCluster: (name, properties) => keeper.change((state) => decideClusterUpdate(state, fixed, name, properties)),
-    removeKafkaCluster: (name, force) => keeper.change((state) => decideClusterRemoval(state, fixed, name, force)),
+      manager.change((state) => decideClusterCreation(state, fixed, name, properties, clock.nowMs())),
+    updateKafkaCluster: (name, properties) => manager.change((state) => decideClusterUpdate(state, fixed, name, properties)),
+    removeKafkaCluster: (name, force) => manager.change((state) => decideClusterRemoval(state, fixed, name, force)),
 
-    subscription: (id) => keeper.state().subscriptions.get(id)?.record,
-    subscriptions: () => [...keeper.state().subscriptions.values()].map(({ record }) => record),
+    subscription: (id) => manager.state().subscriptions.get(id)?.record,
+    subscriptions: () => [...manager.state().subscriptions.values()].map(({ record }) => record),
     createSubscription: (source, sink, subscriptionOptions) =>
-      keeper.change((state) => {
+      manager.change((state) => {
         checkSubscription(state, bounds);
         const id = newSubscriptionId(clock.nowMs(), random);
         return decideSubscription(state, fixed, id, { source, sink, options: subscriptionOptions });
       }),
-    pauseSubscription: (id, paused) => keeper.change((state) => decidePause(state, id, paused)),
-    skipRecord: (id, place) => keeper.change((state) => decideSkip(state, id, place)),
-    removeSubscription: (id) => keeper.change((state) => decideSubscriptionRemoval(state, id)),
+    pauseSubscription: (id, paused) => manager.change((state) => decidePause(state, id, paused)),
+    skipRecord: (id, place) => manager.change((state) => decideSkip(state, id, place)),
+    removeSubscription: (id) => manager.change((state) => decideSubscriptionRemoval(state, id)),
 
-    rules: () => keeper.state().ruleBook.record.rules,
-    putRules: (changes) => keeper.change((state) => decideRules(state, changes, clock.nowMs())),
-    deleteRules: (deletions) => keeper.change((state) => decideRuleDeletion(state, deletions)),
+    rules: () => manager.state().ruleBook.record.rules,
+    putRules: (changes) => manager.change((state) => decideRules(state, changes, clock.nowMs())),
+    deleteRules: (deletions) => manager.change((state) => decideRuleDeletion(state, deletions)),
   };
 }
 
 /** Holds the state and lets changes through one at a time. */
-interface Keeper {
+interface RegistryManager {
   state(): RegistryState;
   snapshot(): RegistrySnapshot;
-  change<T>(decide: (state: RegistryState) => Change<T>): Promise<T>;
+  change<T>(decide: (state: RegistryState) => StateChange<T>): Promise<T>;
   reload(): Promise<void>;
   onChange(listener: () => void): () => void;
 }
 
-async function createKeeper({ metadata, clock, random, logger }: RegistryPorts, defaults: ServiceDefaults): Promise<Keeper> {
+async function createRegistryManager({ metadata, clock, random, logger }: RegistryPorts, defaults: ServiceDefaults): Promise<RegistryManager> {
   const views: ViewCache = new WeakMap();
   const listeners = new Set<() => void>();
   // Before the state: a change between the two is met as a conflict, never overlooked.
@@ -254,8 +254,8 @@ async function createKeeper({ metadata, clock, random, logger }: RegistryPorts, 
   }
 
   /** A refusal, or that there is nothing to do, may be about what was true until another process changed it. */
-  async function decideNow<T>(decide: (state: RegistryState) => Change<T>): Promise<Change<T>> {
-    let decided: Change<T> | undefined;
+  async function decideNow<T>(decide: (state: RegistryState) => StateChange<T>): Promise<StateChange<T>> {
+    let decided: StateChange<T> | undefined;
     let refusal: unknown;
     try {
       decided = decide(state);
@@ -272,7 +272,7 @@ async function createKeeper({ metadata, clock, random, logger }: RegistryPorts, 
     return decided;
   }
 
-  async function changeNow<T>(decide: (state: RegistryState) => Change<T>): Promise<T> {
+  async function changeNow<T>(decide: (state: RegistryState) => StateChange<T>): Promise<T> {
     for (let attempt = 1; attempt <= CONFLICTS_MAX; attempt++) {
       const { writes, answer } = await decideNow(decide);
       if (writes.length === 0) return answer;

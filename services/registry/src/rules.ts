@@ -5,10 +5,10 @@
 import { RegistryRefusal, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { RULES_MAX } from "./limits.js";
 import { putRuleBook } from "./persistence.js";
-import type { Change, RegistryState } from "./state.js";
+import type { StateChange, RegistryState } from "./state.js";
 
 /** All or nothing. Answers the rules as they are afterwards, one for each change and in their order. */
-export function decideRules(state: RegistryState, changes: readonly RuleChange[], nowMs: number): Change<readonly RuleRecord[]> {
+export function decideRules(state: RegistryState, changes: readonly RuleChange[], nowMs: number): StateChange<readonly RuleRecord[]> {
   const book = state.ruleBook.record;
   const rules = new Map(book.rules.map((rule) => [rule.pattern, rule]));
   const nextVersion = book.version + 1;
@@ -31,7 +31,7 @@ export function decideRules(state: RegistryState, changes: readonly RuleChange[]
 export function decideRuleDeletion(
   state: RegistryState,
   deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],
-): Change<readonly string[]> {
+): StateChange<readonly string[]> {
   const book = state.ruleBook.record;
   const rules = new Map(book.rules.map((rule) => [rule.pattern, rule]));
   const removed: string[] = [];
@@ -67,12 +67,12 @@ function checkPrecondition(pattern: string, precondition: RuleChange["preconditi
     precondition.kind === "none" ||
     (precondition.kind === "matches" ? rule?.version === precondition.version : rule === undefined);
   if (isMet) return;
-  const wanted = precondition.kind === "matches" ? `Matches(v${precondition.version})` : "DoesNotExist";
+  const expected = precondition.kind === "matches" ? `Matches(v${precondition.version})` : "DoesNotExist";
   const actual = rule === undefined ? "None" : `Some(v${rule.version})`;
   throw new RegistryRefusal(
     409,
     undefined,
-    `rule precondition ${wanted} for pattern ${pattern} failed (actual version: ${actual})`,
+    `rule precondition ${expected} for pattern ${pattern} failed (actual version: ${actual})`,
   );
 }
 

@@ -9,7 +9,7 @@ import { createScheduleEngine, type OverlapPolicy, type ScheduleEngine, type Sch
 import { aRegistry, aSpec, FakePartitions, type InjectedFault } from "@perdure/schedule/testing";
 import { VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
-import { createScheduleKeeper, type ScheduleKeeper } from "./index.js";
+import { createScheduleBook, type ManagedScheduleBook } from "./index.js";
 
 const START = Date.parse("2026-11-21T12:00:00Z");
 const MINUTE = 60_000;
@@ -43,11 +43,11 @@ class Scene {
   readonly partitions = new FakePartitions();
   readonly #memory = emptyMemoryMetadata();
   #diskWorks = true;
-  #troublesLeft = 0;
-  #trouble: InjectedFault = "none";
+  #faultsLeft = 0;
+  #fault: InjectedFault = "none";
   /** The most runs that were there at once. */
   mostRunning = 0;
-  keeper!: ScheduleKeeper;
+  manager!: ManagedScheduleBook;
   engine!: ScheduleEngine;
 
   async boot(): Promise<void> {
@@ -59,16 +59,16 @@ class Scene {
       [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
     };
     this.partitions.fault = () => {
-      if (this.#troublesLeft === 0) return "none";
-      this.#troublesLeft--;
-      return this.#trouble;
+      if (this.#faultsLeft === 0) return "none";
+      this.#faultsLeft--;
+      return this.#fault;
     };
     const ports = { metadata, registry, clock: this.clock, random: systemRandom, logger: silentLogger };
-    this.keeper = await createScheduleKeeper(ports, { scopesEnabled: false });
-    this.engine = createScheduleEngine({ ...ports, book: this.keeper, partitions: this.partitions });
+    this.manager = await createScheduleBook(ports, { scopesEnabled: false });
+    this.engine = createScheduleEngine({ ...ports, book: this.manager, partitions: this.partitions });
   }
 
-  async settle(): Promise<void> {
+  async flush(): Promise<void> {
     for (let i = 0; i < 6; i++) await new Promise((resolve) => setImmediate(resolve));
     this.mostRunning = Math.max(this.mostRunning, this.partitions.running.length);
   }
@@ -77,7 +77,7 @@ class Scene {
     const end = this.clock.nowMs() + ms;
     while (this.clock.nowMs() < end) {
       this.clock.advanceTo(Math.min(end, this.clock.nowMs() + 20_000));
-      await this.settle();
+      await this.flush();
     }
   }
 
@@ -87,10 +87,10 @@ class Scene {
     const stopped = this.engine[Symbol.asyncDispose]().then(() => {
       isStopped = true;
     });
-    await this.settle();
+    await this.flush();
     while (!isStopped) {
       this.clock.advanceBy(1000);
-      await this.settle();
+      await this.flush();
     }
     await stopped;
     this.partitions.dropWaiters();
@@ -104,10 +104,10 @@ class Scene {
         await this.stop();
         this.clock.advanceBy(one.downMs);
         await this.boot();
-        return this.settle();
+        return this.flush();
       case "trouble":
-        this.#trouble = one.with;
-        this.#troublesLeft = one.times;
+        this.#fault = one.with;
+        this.#faultsLeft = one.times;
         return;
       case "disk":
         this.#diskWorks = one.works;
@@ -115,14 +115,14 @@ class Scene {
       case "end": {
         const [oldest] = this.partitions.running;
         if (oldest !== undefined) this.partitions.end(oldest);
-        return this.settle();
+        return this.flush();
       }
     }
   }
 
   heal(): Promise<void> {
     this.#diskWorks = true;
-    this.#troublesLeft = 0;
+    this.#faultsLeft = 0;
     return this.pass(MINUTE);
   }
 }
@@ -130,8 +130,8 @@ class Scene {
 async function play(spec: ScheduleSpec, steps: readonly Step[]): Promise<Scene> {
   const scene = new Scene();
   await scene.boot();
-  await scene.keeper.create(spec, false);
-  await scene.settle();
+  await scene.manager.create(spec, false);
+  await scene.flush();
   for (const one of steps) await scene.take(one);
   await scene.heal();
   await scene.stop();
@@ -147,7 +147,7 @@ test("under allow, with everything caught up, every time fires exactly once", as
       const scene = await play(spec, steps);
       const expected = Array.from({ length: minutes(scene) }, (_, i) => START + (i + 1) * MINUTE);
       expect(scene.partitions.times.map((time) => Date.parse(time)).sort()).toEqual(expected);
-      expect(scene.keeper.list()[0]?.state).toMatchObject({ firedCount: expected.length, missedCount: 0, failedCount: 0 });
+      expect(scene.manager.list()[0]?.state).toMatchObject({ firedCount: expected.length, missedCount: 0, failedCount: 0 });
     }),
     { numRuns: 40 },
   );
@@ -166,7 +166,7 @@ test.each<[OverlapPolicy, ScheduleSpec["catchUp"]]>([
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const scene = await play(aSpec({ overlap, catchUp }), steps);
       expect(scene.mostRunning).toBeLessThanOrEqual(1);
-      const { firedCount, skippedCount, missedCount, failedCount, queue } = scene.keeper.list()[0]!.state;
+      const { firedCount, skippedCount, missedCount, failedCount, queue } = scene.manager.list()[0]!.state;
       expect(firedCount + skippedCount + missedCount + failedCount + queue.length).toBe(minutes(scene));
       expect([firedCount, failedCount]).toEqual([scene.partitions.runs.size, 0]);
       expect(new Set(scene.partitions.times).size).toBe(scene.partitions.runs.size);

@@ -3,7 +3,7 @@ import { type Clock, type Logger, PerdureError, type Random } from "@perdure/bas
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
 import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedule";
-import { createScheduleKeeper } from "./schedules.js";
+import { createScheduleBook } from "./schedules.js";
 
 export interface SchedulesParts {
   readonly metadata: MetadataStore;
@@ -24,22 +24,22 @@ export interface OpenSchedules extends Schedules, AsyncDisposable {
 
 /** Loads what is stored and begins to act on it. Rejects with META0005 when it is damaged. Disposing stops the firing. */
 export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedules> {
-  const keeper = await createScheduleKeeper(parts, { scopesEnabled: parts.scopesEnabled });
-  const engine = parts.isSuspended === true ? undefined : createScheduleEngine({ ...parts, book: keeper });
+  const manager = await createScheduleBook(parts, { scopesEnabled: parts.scopesEnabled });
+  const engine = parts.isSuspended === true ? undefined : createScheduleEngine({ ...parts, book: manager });
   return {
-    get: (id) => keeper.get(id),
-    list: () => keeper.list(),
-    create: (spec, isPaused) => keeper.create(spec, isPaused),
-    replace: (id, spec, expectedVersion) => keeper.replace(id, spec, expectedVersion),
-    remove: (id, expectedVersion) => keeper.remove(id, expectedVersion),
-    pause: (id) => keeper.pause(id),
-    resume: (id) => keeper.resume(id),
+    get: (id) => manager.get(id),
+    list: () => manager.list(),
+    create: (spec, isPaused) => manager.create(spec, isPaused),
+    replace: (id, spec, expectedVersion) => manager.replace(id, spec, expectedVersion),
+    remove: (id, expectedVersion) => manager.remove(id, expectedVersion),
+    pause: (id) => manager.pause(id),
+    resume: (id) => manager.resume(id),
     async runNow(id, key) {
       if (engine === undefined) throw new PerdureError("ING0006", "this server is suspended");
       return engine.runNow(id, key);
     },
     *rows() {
-      for (const schedule of keeper.list()) yield scheduleRow(schedule);
+      for (const schedule of manager.list()) yield scheduleRow(schedule);
     },
     async [Symbol.asyncDispose]() {
       await engine?.[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, ty
 import { createScheduleEngine, type ScheduleEngine, type ScheduleSpec, statusOf, upcoming } from "@perdure/schedule";
 import { aRegistry, aSpec, FakePartitions } from "@perdure/schedule/testing";
 import { VirtualClock } from "@perdure/testkit";
-import { createScheduleKeeper, type ScheduleKeeper } from "./index.js";
+import { createScheduleBook, type ManagedScheduleBook } from "./index.js";
 
 const START = Date.parse("2026-11-21T12:00:00Z");
 const MINUTE = 60_000;
@@ -25,7 +25,7 @@ let clock: VirtualClock;
 let partitions: FakePartitions;
 let memory: MemoryMetadata;
 let store: MetadataStore;
-let keeper: ScheduleKeeper;
+let manager: ManagedScheduleBook;
 let engine: ScheduleEngine;
 /** Metadata writes fail while it says so. */
 let isStoreBroken: () => boolean;
@@ -50,8 +50,8 @@ async function boot(): Promise<void> {
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   };
   const ports = { metadata: store, registry, clock, random: systemRandom, logger: silentLogger };
-  keeper = await createScheduleKeeper(ports, { scopesEnabled: true });
-  engine = createScheduleEngine({ ...ports, book: keeper, partitions });
+  manager = await createScheduleBook(ports, { scopesEnabled: true });
+  engine = createScheduleEngine({ ...ports, book: manager, partitions });
 }
 
 /** The process is gone for so long, and comes back on the same data. */
@@ -60,11 +60,11 @@ async function downFor(ms: number): Promise<void> {
   partitions.dropWaiters();
   clock.advanceBy(ms);
   await boot();
-  await settle();
+  await flush();
 }
 
 /** Until nothing moves without time moving. */
-async function settle(): Promise<void> {
+async function flush(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -73,17 +73,17 @@ async function pass(ms: number, stepMs = 30_000): Promise<void> {
   const end = clock.nowMs() + ms;
   while (clock.nowMs() < end) {
     clock.advanceTo(Math.min(end, clock.nowMs() + stepMs));
-    await settle();
+    await flush();
   }
 }
 
 async function make(parts: Partial<ScheduleSpec> = {}): Promise<ScheduleId> {
-  const { record } = await keeper.create(aSpec(parts), false);
-  await settle();
+  const { record } = await manager.create(aSpec(parts), false);
+  await flush();
   return record.id;
 }
 
-const stateOf = (id: ScheduleId) => keeper.get(id)!.state;
+const stateOf = (id: ScheduleId) => manager.get(id)!.state;
 
 describe("from making to ending", () => {
   test("it fires on time, says so to the handler, and remembers", async () => {
@@ -111,7 +111,7 @@ describe("from making to ending", () => {
     const id = await make({ overlap: { kind: "allow" } });
     await pass(3 * MINUTE);
     await downFor(0);
-    expect(keeper.get(id)).toMatchObject({ record: { name: "a-schedule", version: 1 }, state: { firedCount: 3 } });
+    expect(manager.get(id)).toMatchObject({ record: { name: "a-schedule", version: 1 }, state: { firedCount: 3 } });
     await pass(2 * MINUTE);
     expect(partitions.times).toEqual([1, 2, 3, 4, 5].map((minute) => `2026-11-21T12:0${minute}:00Z`));
     expect(partitions.submissionCount).toBe(5);
@@ -120,11 +120,11 @@ describe("from making to ending", () => {
   test("pausing stops it, resuming owes nothing of the pause", async () => {
     const id = await make({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 100, windowMs: 86_400_000 } });
     await pass(MINUTE);
-    await keeper.pause(id);
-    expect(statusOf(keeper.get(id)!)).toBe("paused");
+    await manager.pause(id);
+    expect(statusOf(manager.get(id)!)).toBe("paused");
     await pass(60 * MINUTE);
-    await keeper.resume(id);
-    await keeper.resume(id);
+    await manager.resume(id);
+    await manager.resume(id);
     await pass(2 * MINUTE);
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T13:02:00Z", "2026-11-21T13:03:00Z"]);
     expect(stateOf(id).missedCount).toBe(0);
@@ -134,36 +134,36 @@ describe("from making to ending", () => {
     const counted = await make({ name: "counted", firingsMax: 2, overlap: { kind: "allow" } });
     const removed = await make({ name: "removed", overlap: { kind: "allow" } });
     await pass(MINUTE);
-    await keeper.remove(removed, undefined);
+    await manager.remove(removed, undefined);
     await pass(10 * MINUTE);
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z"]);
-    expect(statusOf(keeper.get(counted)!)).toBe("ended");
-    expect(keeper.get(removed)).toBeUndefined();
+    expect(statusOf(manager.get(counted)!)).toBe("ended");
+    expect(manager.get(removed)).toBeUndefined();
     expect((await store.list("schedules/")).map(({ key }) => key.split("/")[1])).toEqual(["name", "record", "state"]);
   });
 
   test("a change of its times holds at once, and keeps what it did", async () => {
     const id = await make({ cron: "0 0 * * *", overlap: { kind: "allow" } });
     const spec = aSpec({ cron: "every 10m", overlap: { kind: "allow" } });
-    expect((await keeper.replace(id, spec, 1)).record.version).toBe(2);
+    expect((await manager.replace(id, spec, 1)).record.version).toBe(2);
     await pass(20 * MINUTE);
     expect(partitions.times).toEqual(["2026-11-21T12:10:00Z", "2026-11-21T12:20:00Z"]);
-    await keeper.replace(id, { ...spec, name: "renamed" }, 2);
+    await manager.replace(id, { ...spec, name: "renamed" }, 2);
     expect(stateOf(id).firedCount).toBe(2);
-    await expect(keeper.replace(id, spec, 2)).rejects.toMatchObject({
+    await expect(manager.replace(id, spec, 2)).rejects.toMatchObject({
       status: 409,
       message: expect.stringContaining("version 3"),
     });
-    await expect(keeper.remove(id, 2)).rejects.toMatchObject({ status: 409 });
+    await expect(manager.remove(id, 2)).rejects.toMatchObject({ status: 409 });
     const other = await make({ name: "a-schedule" });
-    await expect(keeper.replace(other, aSpec({ name: "renamed" }), undefined)).rejects.toMatchObject({ status: 409 });
+    await expect(manager.replace(other, aSpec({ name: "renamed" }), undefined)).rejects.toMatchObject({ status: 409 });
   });
 
   test("an extended schedule does not make up for what it was not allowed", async () => {
     const spec = aSpec({ firingsMax: 1, overlap: { kind: "allow" }, catchUp: { kind: "all", max: 100, windowMs: 86_400_000 } });
     const id = await make(spec);
     await pass(30 * MINUTE);
-    await keeper.replace(id, { ...spec, firingsMax: 3 }, undefined);
+    await manager.replace(id, { ...spec, firingsMax: 3 }, undefined);
     await pass(10 * MINUTE);
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:31:00Z", "2026-11-21T12:32:00Z"]);
   });
@@ -186,7 +186,7 @@ describe("overlap", () => {
     await downFor(1000);
     for (let i = 0; i < 3; i++) {
       partitions.end(partitions.running[0]!);
-      await settle();
+      await flush();
     }
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z", "2026-11-21T12:03:00Z"]);
     expect(stateOf(id)).toMatchObject({ queue: [], active: undefined, firedCount: 3 });
@@ -199,7 +199,7 @@ describe("overlap", () => {
     expect(partitions.cancelled).toEqual([first, first]);
     expect(partitions.times.length).toBe(1);
     partitions.end(first!);
-    await settle();
+    await flush();
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:03:00Z"]);
     expect(stateOf(id)).toMatchObject({ skippedCount: 1, queue: [] });
   });
@@ -254,10 +254,10 @@ describe("trouble", () => {
 
   test.each(["lose", "hang"] as const)(
     "an answer that does not come (%s) leads to one invocation all the same",
-    async (trouble) => {
+    async (fault) => {
       const id = await make({ overlap: { kind: "queue", max: 1 } });
       let left = 2;
-      partitions.fault = () => (left-- > 0 ? trouble : "none");
+      partitions.fault = () => (left-- > 0 ? fault : "none");
       await pass(2 * MINUTE - 1000, 100);
       expect(partitions.submissionCount).toBe(3);
       expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
@@ -293,7 +293,7 @@ describe("trouble", () => {
     const id = await make({ overlap: { kind: "allow" } });
     const without = aRegistry({});
     await engine[Symbol.asyncDispose]();
-    engine = createScheduleEngine({ book: keeper, partitions, registry: without, clock, logger: silentLogger });
+    engine = createScheduleEngine({ book: manager, partitions, registry: without, clock, logger: silentLogger });
     await pass(2 * MINUTE);
     expect(stateOf(id)).toMatchObject({ failedCount: 2, firedCount: 0 });
     expect(stateOf(id).recent[0]).toMatchObject({ outcome: "failed", detail: "'Greeter/greet' is not registered" });
@@ -302,7 +302,7 @@ describe("trouble", () => {
   test("two engines on the same schedules fire each time once", async () => {
     await make({ overlap: { kind: "allow" } });
     const ports = { metadata: store, registry, clock, random: systemRandom, logger: silentLogger };
-    const book = await createScheduleKeeper(ports, { scopesEnabled: true });
+    const book = await createScheduleBook(ports, { scopesEnabled: true });
     await using _second = createScheduleEngine({ ...ports, book, partitions });
     await pass(5 * MINUTE);
     expect(partitions.times).toEqual([1, 2, 3, 4, 5].map((minute) => `2026-11-21T12:0${minute}:00Z`));
@@ -346,7 +346,7 @@ describe("keys and kinds", () => {
     const forgetful = aRegistry({ Greeter: ["service", "greet"] });
     const handlers = forgetful.current().services.get("Greeter")!.handlers as Map<string, HandlerView>;
     handlers.set("greet", { ...handlers.get("greet")!, idempotencyRetentionMs: 0 });
-    engine = createScheduleEngine({ book: keeper, partitions, registry: forgetful, clock, logger: silentLogger });
+    engine = createScheduleEngine({ book: manager, partitions, registry: forgetful, clock, logger: silentLogger });
     await pass(MINUTE);
     const [run] = partitions.runs.values();
     expect(run?.command.facts.completionRetentionMs).toBe(3_600_000);
@@ -364,7 +364,7 @@ describe("keys and kinds", () => {
 describe("by hand", () => {
   test("fires also when paused, beside the timetable, once for each key", async () => {
     const id = await make();
-    await keeper.pause(id);
+    await manager.pause(id);
     const first = await engine.runNow(id, "k1");
     const again = await engine.runNow(id, "k1");
     const second = await engine.runNow(id, "k2");
@@ -376,7 +376,7 @@ describe("by hand", () => {
     const id = await make();
     partitions.fault = () => "refuse";
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ code: "ING0006" });
-    await keeper.remove(id, undefined);
+    await manager.remove(id, undefined);
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ status: 404 });
   });
 });
@@ -399,17 +399,17 @@ describe("what cannot work is refused", () => {
     [{ endAtMs: START - 1 }, "invalid 'end_at': no time is left before it"],
     [{ startAtMs: START + 10, endAtMs: START + 5 }, "invalid 'end_at': it is before start_at"],
   ])("%j", async (parts, message) => {
-    await expect(keeper.create(aSpec(parts), false)).rejects.toMatchObject({
+    await expect(manager.create(aSpec(parts), false)).rejects.toMatchObject({
       status: 400,
       code: "META0100",
       message: expect.stringContaining(message),
     });
-    expect(keeper.list()).toEqual([]);
+    expect(manager.list()).toEqual([]);
   });
 
   test("a name that is taken", async () => {
     await make();
-    await expect(keeper.create(aSpec(), false)).rejects.toMatchObject({ status: 409, code: undefined });
+    await expect(manager.create(aSpec(), false)).rejects.toMatchObject({ status: 409, code: undefined });
   });
 
   test("a document that is damaged ends the start", async () => {
@@ -422,32 +422,32 @@ describe("what cannot work is refused", () => {
 test("a thousand schedules fire at the same minute, each once, and their states are written together", async () => {
   let writeCount = 0;
   const specs = Array.from({ length: 1000 }, (_, i) => aSpec({ name: `s${i}`, overlap: { kind: "allow" } }));
-  await Promise.all(specs.map((spec) => keeper.create(spec, false)));
-  await settle();
+  await Promise.all(specs.map((spec) => manager.create(spec, false)));
+  await flush();
   isStoreBroken = () => {
     writeCount++;
     return false;
   };
   await pass(MINUTE);
-  for (let i = 0; i < 50; i++) await settle();
+  for (let i = 0; i < 50; i++) await flush();
   expect(partitions.runs.size).toBe(1000);
-  expect(keeper.list().every(({ state }) => state.firedCount === 1)).toBe(true);
+  expect(manager.list().every(({ state }) => state.firedCount === 1)).toBe(true);
   expect(writeCount).toBeLessThan(100);
-  expect(upcoming(keeper.list()[0]!, clock.nowMs(), 1)).toEqual([START + 2 * MINUTE]);
+  expect(upcoming(manager.list()[0]!, clock.nowMs(), 1)).toEqual([START + 2 * MINUTE]);
 });
 
 test("two keepers on one store: each changes what the other made a moment ago, and no name is taken twice", async () => {
-  const other = await createScheduleKeeper(
+  const other = await createScheduleBook(
     { metadata: store, registry, clock, random: systemRandom, logger: silentLogger },
     { scopesEnabled: true },
   );
   const { record } = await other.create(aSpec({ name: "one" }), false);
-  expect((await keeper.pause(record.id)).state.isPaused).toBe(true);
+  expect((await manager.pause(record.id)).state.isPaused).toBe(true);
   expect((await other.resume(record.id)).state.isPaused).toBe(false);
-  const both = [keeper, other].map((each) => each.create(aSpec({ name: "two" }), false));
+  const both = [manager, other].map((each) => each.create(aSpec({ name: "two" }), false));
   const outcomes = await Promise.allSettled(both);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { status: 409 } });
-  await keeper.remove(record.id, undefined);
+  await manager.remove(record.id, undefined);
   await expect(other.pause(record.id)).rejects.toMatchObject({ status: 404 });
 });

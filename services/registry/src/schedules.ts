@@ -29,7 +29,7 @@ import { CONFLICTS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
 import { checkSpec } from "./schedules-check.js";
 import { deleteSchedule, freeName, putRecord, putState, readDocuments, SCHEDULES_PREFIX, takeName } from "./schedules-stored.js";
 
-export interface ScheduleKeeperPorts {
+export interface ScheduleBookPorts {
   readonly metadata: MetadataStore;
   readonly registry: RegistryView;
   readonly clock: Clock;
@@ -37,24 +37,24 @@ export interface ScheduleKeeperPorts {
   readonly logger: Logger;
 }
 
-export interface ScheduleKeeperOptions {
+export interface ScheduleBookOptions {
   /** Whether targets may name scopes. */
   readonly scopesEnabled: boolean;
 }
 
-export interface ScheduleKeeper extends ScheduleBook, ScheduleManager {
+export interface ManagedScheduleBook extends ScheduleBook, ScheduleManager {
   /** Reads everything again and tells of what another process changed. Rejects as `createScheduleKeeper` does; what was known stays. */
   reload(): Promise<void>;
 }
 
 /** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
-export async function createScheduleKeeper(ports: ScheduleKeeperPorts, options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
-  const keeper = new Keeper(ports, options);
-  await keeper.load();
-  return keeper;
+export async function createScheduleBook(ports: ScheduleBookPorts, options: ScheduleBookOptions): Promise<ManagedScheduleBook> {
+  const manager = new MetadataScheduleBook(ports, options);
+  await manager.load();
+  return manager;
 }
 
-interface Entry {
+interface ScheduleEntry {
   readonly schedule: Schedule;
   /** Versions of the documents. */
   readonly recordVersion: number;
@@ -62,16 +62,16 @@ interface Entry {
 }
 
 /** What a decision wants: documents, how memory looks once they are durable, and the answer. */
-interface Change<T> {
+interface ScheduleChange<T> {
   readonly writes: readonly DocumentWrite[];
   readonly show: (version: number) => void;
   readonly answer: T;
 }
 
-class Keeper implements ScheduleKeeper {
-  readonly #ports: ScheduleKeeperPorts;
-  readonly #options: ScheduleKeeperOptions;
-  #entries = new Map<ScheduleId, Entry>();
+class MetadataScheduleBook implements ManagedScheduleBook {
+  readonly #ports: ScheduleBookPorts;
+  readonly #options: ScheduleBookOptions;
+  #entries = new Map<ScheduleId, ScheduleEntry>();
   #names = new Map<string, ScheduleId>();
   /** Made when asked for, dropped by every change. */
   #listed: readonly Schedule[] | undefined;
@@ -80,7 +80,7 @@ class Keeper implements ScheduleKeeper {
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(ports: ScheduleKeeperPorts, options: ScheduleKeeperOptions) {
+  constructor(ports: ScheduleBookPorts, options: ScheduleBookOptions) {
     this.#ports = ports;
     this.#options = options;
   }
@@ -122,7 +122,7 @@ class Keeper implements ScheduleKeeper {
       };
     });
     logger.info({ scheduleId: schedule.record.id, name: spec.name }, "schedule created");
-    this.#tell(schedule.record.id);
+    this.#notify(schedule.record.id);
     return schedule;
   }
 
@@ -148,7 +148,7 @@ class Keeper implements ScheduleKeeper {
       };
     });
     logger.info({ scheduleId: id, version: schedule.record.version }, "schedule changed");
-    this.#tell(id);
+    this.#notify(id);
     return schedule;
   }
 
@@ -158,7 +158,7 @@ class Keeper implements ScheduleKeeper {
       return { writes: deleteSchedule(schedule.record, recordVersion), show: () => this.#drop(id), answer: undefined };
     });
     this.#ports.logger.info({ scheduleId: id }, "schedule removed");
-    this.#tell(id);
+    this.#notify(id);
   }
 
   pause(id: ScheduleId): Promise<Schedule> {
@@ -180,7 +180,7 @@ class Keeper implements ScheduleKeeper {
       return this.#stateChange(entry, { ...old, isPaused, decidedThroughMs });
     });
     this.#ports.logger.info({ scheduleId: id, isPaused }, "schedule paused or resumed");
-    this.#tell(id);
+    this.#notify(id);
     return schedule;
   }
 
@@ -196,7 +196,7 @@ class Keeper implements ScheduleKeeper {
         for (const event of events) state = applyEvent(schedule.record, state, event);
         states.set(id, state);
       }
-      const each = [...states].map(([id, state]) => this.#stateChange(this.#entries.get(id) as Entry, state));
+      const each = [...states].map(([id, state]) => this.#stateChange(this.#entries.get(id) as ScheduleEntry, state));
       return {
         writes: each.flatMap(({ writes }) => writes),
         show: (version) => {
@@ -215,7 +215,7 @@ class Keeper implements ScheduleKeeper {
 
   async load(): Promise<void> {
     const { records, states } = readDocuments(await this.#ports.metadata.list(SCHEDULES_PREFIX));
-    const entries = [...records].map(([id, { version: recordVersion, value: record }]): Entry => {
+    const entries = [...records].map(([id, { version: recordVersion, value: record }]): ScheduleEntry => {
       const state = states.get(id);
       const times = timetableOfSpec(record);
       if (state === undefined) throw new PerdureError("META0005", `the schedule '${id}' has lost its state`);
@@ -229,7 +229,7 @@ class Keeper implements ScheduleKeeper {
     for (const entry of entries) this.#put(entry);
   }
 
-  #put(entry: Entry): void {
+  #put(entry: ScheduleEntry): void {
     const { record } = entry.schedule;
     this.#drop(record.id);
     this.#entries.set(record.id, entry);
@@ -239,15 +239,15 @@ class Keeper implements ScheduleKeeper {
 
   #drop(id: ScheduleId): void {
     this.#listed = undefined;
-    const known = this.#entries.get(id);
-    if (known === undefined) return;
-    const { record } = known.schedule;
+    const existing = this.#entries.get(id);
+    if (existing === undefined) return;
+    const { record } = existing.schedule;
     this.#entries.delete(id);
     if (this.#names.get(record.name) === id) this.#names.delete(record.name);
     this.#payloadChars -= record.payload.base64.length;
   }
 
-  #stateChange(entry: Entry, state: ScheduleState): Change<Schedule> {
+  #stateChange(entry: ScheduleEntry, state: ScheduleState): ScheduleChange<Schedule> {
     const { record, times } = entry.schedule;
     const schedule: Schedule = { record, state, times };
     return {
@@ -260,7 +260,7 @@ class Keeper implements ScheduleKeeper {
     };
   }
 
-  #check(spec: ScheduleSpec, nowMs: number, entry: Entry | undefined): Timetable {
+  #check(spec: ScheduleSpec, nowMs: number, entry: ScheduleEntry | undefined): Timetable {
     const times = checkSpec(spec, {
       snapshot: this.#ports.registry.current(),
       scopesEnabled: this.#options.scopesEnabled,
@@ -277,7 +277,7 @@ class Keeper implements ScheduleKeeper {
     return times;
   }
 
-  #require(id: ScheduleId, expectedVersion: number | undefined): Entry {
+  #require(id: ScheduleId, expectedVersion: number | undefined): ScheduleEntry {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
     const { version } = entry.schedule.record;
@@ -288,7 +288,7 @@ class Keeper implements ScheduleKeeper {
   }
 
   /** Each in its turn; a failed one does not concern the next. */
-  #change<T>(decide: () => Change<T>): Promise<T> {
+  #change<T>(decide: () => ScheduleChange<T>): Promise<T> {
     return this.#inTurn(() => this.#changeNow(decide));
   }
 
@@ -300,7 +300,7 @@ class Keeper implements ScheduleKeeper {
     return turn;
   }
 
-  async #changeNow<T>(decide: () => Change<T>): Promise<T> {
+  async #changeNow<T>(decide: () => ScheduleChange<T>): Promise<T> {
     for (let attempt = 1; attempt <= CONFLICTS_MAX; attempt++) {
       const { writes, show, answer } = await this.#decideNow(decide);
       if (writes.length === 0) return answer;
@@ -315,7 +315,7 @@ class Keeper implements ScheduleKeeper {
   }
 
   /** What is missing or taken here may be so because another process was faster than its news. */
-  async #decideNow<T>(decide: () => Change<T>): Promise<Change<T>> {
+  async #decideNow<T>(decide: () => ScheduleChange<T>): Promise<ScheduleChange<T>> {
     try {
       return decide();
     } catch (refusal) {
@@ -328,19 +328,19 @@ class Keeper implements ScheduleKeeper {
   async #catchUp(): Promise<void> {
     const before = this.#entries;
     await this.load();
-    this.#tellSince(before);
+    this.#notifyChanges(before);
   }
 
   /** Of those that came, went, or have other documents than before. */
-  #tellSince(before: ReadonlyMap<ScheduleId, Entry>): void {
+  #notifyChanges(before: ReadonlyMap<ScheduleId, ScheduleEntry>): void {
     for (const [id, { recordVersion, stateVersion }] of this.#entries) {
       const old = before.get(id);
-      if (old?.recordVersion !== recordVersion || old.stateVersion !== stateVersion) this.#tell(id);
+      if (old?.recordVersion !== recordVersion || old.stateVersion !== stateVersion) this.#notify(id);
     }
-    for (const id of before.keys()) if (!this.#entries.has(id)) this.#tell(id);
+    for (const id of before.keys()) if (!this.#entries.has(id)) this.#notify(id);
   }
 
-  #tell(id: ScheduleId): void {
+  #notify(id: ScheduleId): void {
     for (const listener of this.#listeners) {
       try {
         listener(id);

@@ -1,12 +1,12 @@
 /** Why: a person may change a few options of a service without new code; the change belongs to its latest revision and ends with it. */
 import { type LocatedRevision, RegistryRefusal, type ServiceOverrides } from "@perdure/metadata";
 import { putDeployment } from "./persistence.js";
-import type { Change, RegistryState } from "./state.js";
+import type { StateChange, RegistryState } from "./state.js";
 
 const KIND_NAMES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
 
 /** Throws `RegistryRefusal` 404 for an unknown service, 400 for a workflow option on anything else. */
-export function decideModification(state: RegistryState, name: string, changes: ServiceOverrides): Change<LocatedRevision> {
+export function decideModification(state: RegistryState, name: string, changes: ServiceOverrides): StateChange<LocatedRevision> {
   const located = state.latest.get(name);
   const stored = located === undefined ? undefined : state.deployments.get(located.deployment.id);
   if (located === undefined || stored === undefined) {

@@ -13,13 +13,13 @@ import type {
 } from "@perdure/metadata";
 
 /** A record with the version of its document. */
-export interface Stored<T> {
+export interface Versioned<T> {
   readonly version: number;
   readonly record: T;
 }
 
 /** All rules are one document, because they share a counter. */
-export interface RuleBook {
+export interface RuleDocument {
   /** Number of writes that changed a rule. */
   readonly version: number;
   readonly rules: readonly RuleRecord[];
@@ -27,11 +27,11 @@ export interface RuleBook {
 
 export interface RegistryState {
   /** Oldest first. */
-  readonly deployments: ReadonlyMap<DeploymentId, Stored<DeploymentRecord>>;
-  readonly kafkaClusters: ReadonlyMap<string, Stored<KafkaClusterRecord>>;
-  readonly subscriptions: ReadonlyMap<SubscriptionId, Stored<SubscriptionRecord>>;
+  readonly deployments: ReadonlyMap<DeploymentId, Versioned<DeploymentRecord>>;
+  readonly kafkaClusters: ReadonlyMap<string, Versioned<KafkaClusterRecord>>;
+  readonly subscriptions: ReadonlyMap<SubscriptionId, Versioned<SubscriptionRecord>>;
   /** Version 0 until a rule is stored. */
-  readonly ruleBook: Stored<RuleBook>;
+  readonly ruleBook: Versioned<RuleDocument>;
   /** The highest revision of each service that a deployment serves. */
   readonly latest: ReadonlyMap<string, LocatedRevision>;
 }
@@ -39,12 +39,12 @@ export interface RegistryState {
 export type StateTables = Omit<RegistryState, "latest">;
 
 /** What a decision wants written, and what its maker is told once that is durable. */
-export interface Change<T> {
+export interface StateChange<T> {
   readonly writes: readonly DocumentWrite[];
   readonly answer: T;
 }
 
-export const EMPTY_RULE_BOOK: Stored<RuleBook> = { version: 0, record: { version: 0, rules: [] } };
+export const EMPTY_RULE_BOOK: Versioned<RuleDocument> = { version: 0, record: { version: 0, rules: [] } };
 
 /** Adds what is derived; deployments come in any order. */
 export function stateOf(tables: StateTables): RegistryState {
@@ -55,8 +55,8 @@ export function stateOf(tables: StateTables): RegistryState {
   for (const { record } of ordered) {
     for (const revision of record.services) {
       const name = revision.definition.name;
-      const known = latest.get(name);
-      if (known === undefined || known.revision.revision < revision.revision) latest.set(name, { deployment: record, revision });
+      const newest = latest.get(name);
+      if (newest === undefined || newest.revision.revision < revision.revision) latest.set(name, { deployment: record, revision });
     }
   }
   return { ...tables, deployments: new Map(ordered.map((stored) => [stored.record.id, stored])), latest };
@@ -77,7 +77,7 @@ export function isSameState(one: StateTables, other: StateTables): boolean {
   );
 }
 
-function isSameTable<K>(one: ReadonlyMap<K, Stored<unknown>>, other: ReadonlyMap<K, Stored<unknown>>): boolean {
+function isSameTable<K>(one: ReadonlyMap<K, Versioned<unknown>>, other: ReadonlyMap<K, Versioned<unknown>>): boolean {
   if (one.size !== other.size) return false;
   for (const [key, { version }] of one) if (other.get(key)?.version !== version) return false;
   return true;

@@ -13,7 +13,7 @@ import {
   type Verification,
 } from "@perdure/metadata";
 import { z } from "zod";
-import type { RuleBook } from "./state.js";
+import type { RuleDocument } from "./state.js";
 
 const StringMap = z.record(z.string(), z.string());
 const Ms = z.number().int().min(0);
@@ -150,7 +150,7 @@ const StoredRule: z.ZodType<RuleRecord> = z.object({
   lastModifiedMs: Ms,
 });
 
-export const StoredRuleBook: z.ZodType<RuleBook> = z.object({ version: z.number().int().min(0), rules: z.array(StoredRule) });
+export const StoredRuleBook: z.ZodType<RuleDocument> = z.object({ version: z.number().int().min(0), rules: z.array(StoredRule) });
 
 function idOrIssue<T>(parsed: { ok: true; value: T } | { ok: false; problem: string }, context: z.RefinementCtx): T {
   if (parsed.ok) return parsed.value;

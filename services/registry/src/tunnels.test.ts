@@ -23,16 +23,16 @@ const MANIFEST = {
   services: [{ name: "Greeter", ty: "SERVICE", handlers: [{ name: "greet" }] }],
 };
 
-function aRegistry(set: { tunnels?: TunnelRoutes; guard?: typeof guard }): { registry: Promise<RegistryRole>; asked: string[] } {
-  const asked: string[] = [];
+function aRegistry(set: { tunnels?: TunnelRoutes; guard?: typeof guard }): { registry: Promise<RegistryRole>; requestedUris: string[] } {
+  const requestedUris: string[] = [];
   const fetcher: DiscoveryFetcher = {
     async fetch({ target }) {
-      asked.push(target.kind === "http" ? target.uri : target.arn);
+      requestedUris.push(target.kind === "http" ? target.uri : target.arn);
       const headers = { "content-type": "application/vnd.restate.endpointmanifest.v3+json" };
       return { kind: "response", status: 200, headers, body: Buffer.from(JSON.stringify(MANIFEST)), httpVersion: "HTTP/2.0" };
     },
   };
-  return { registry: createTestRegistry({ fetcher, ...set }), asked };
+  return { registry: createTestRegistry({ fetcher, ...set }), requestedUris };
 }
 
 const register = async (registry: Promise<RegistryRole>, request: RegisterRequest) =>
@@ -48,10 +48,10 @@ describe("a place behind a tunnel", () => {
   test.each(["tunnel://t:9080", `${PROXY}/${BARE}/t/http/localhost/9080/`])(
     "%s is asked, also by a guarded registry, and kept as given",
     async (uri) => {
-      const { registry, asked } = aRegistry({ tunnels, guard });
+      const { registry, requestedUris } = aRegistry({ tunnels, guard });
       const { deployment } = await register(registry, aRegisterRequest(uri));
-      expect(asked).toEqual([uri.endsWith("/") ? uri : `${uri}/`]);
-      expect(deployment.address).toMatchObject({ kind: "http", uri: asked[0] });
+      expect(requestedUris).toEqual([uri.endsWith("/") ? uri : `${uri}/`]);
+      expect(deployment.address).toMatchObject({ kind: "http", uri: requestedUris[0] });
     },
   );
 
@@ -74,22 +74,22 @@ describe("a place behind a tunnel", () => {
     `${PROXY}/${BARE}/t/_/drain-tunnel`,
     `http://10.0.0.1:9080/${OTHER}/t/http/x/1/`,
   ])("T7: %s is another environment's, and nobody is asked", async (uri) => {
-    const { registry, asked } = aRegistry({ tunnels });
+    const { registry, requestedUris } = aRegistry({ tunnels });
     expect(await refusalOf(registry, aRegisterRequest(uri))).toMatchObject({
       status: 400,
       code: "META0003",
       message: expect.stringContaining("tunnel belongs to another environment"),
     });
-    expect(asked).toEqual([]);
+    expect(requestedUris).toEqual([]);
   });
 
   test("cannot be registered with a server that has no tunnels, which says so", async () => {
-    const { registry, asked } = aRegistry({});
+    const { registry, requestedUris } = aRegistry({});
     expect(await refusalOf(registry, aRegisterRequest("tunnel://t:9080"))).toMatchObject({
       status: 400,
       code: "META0003",
       message: expect.stringContaining("this server has no tunnels"),
     });
-    expect(asked).toEqual([]);
+    expect(requestedUris).toEqual([]);
   });
 });

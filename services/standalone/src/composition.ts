@@ -8,8 +8,8 @@
  */
 import {
   type AdminPorts,
-  createAskEndpoint,
-  openAdminDoor,
+  createCallEndpoint,
+  openAdminListener,
   openBatches,
   openSharedBatches,
   sqlEndings,
@@ -167,14 +167,14 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
-  const askEndpoint = createAskEndpoint({ transports, identity, clock });
+  const callEndpoint = createCallEndpoint({ transports, identity, clock });
   const stored = { registry, partitions, schedules, sql, insight, batches };
   // Behind a gateway it is somebody's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => level.write(new Map([["\u00ffcommit probe", null]])), clock);
-  const adminParts = { ...stored, commits, askEndpoint, usage, crashAttempt, guards, deferred };
+  const adminParts = { ...stored, commits, callEndpoint, usage, crashAttempt, guards, deferred };
   const adminListener = await lifecycle.start("admin API", () => openAdmin(settings, adminParts, ports));
   const ingressListener = await lifecycle.start("ingress", () => openListener(settings.ingress, ingress.listen, ingress.close));
   deferred.ingressPort = ingressListener.port;
@@ -226,7 +226,7 @@ interface AdminParts {
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
   readonly commits: CommitProbe;
-  readonly askEndpoint: AdminPorts["askEndpoint"];
+  readonly callEndpoint: AdminPorts["callEndpoint"];
   readonly usage: () => Promise<UsageReport>;
   readonly crashAttempt: AdminPorts["crashAttempt"];
   readonly guards: GuardOptions;
@@ -238,7 +238,7 @@ function openAdmin(settings: StandaloneSettings, { sql, commits, guards, deferre
   const logger = root.child({ component: "admin" });
   const { advertisedAddress, bindPort } = settings.ingress;
   const ingressPort = (): number => deferred.ingressPort ?? bindPort;
-  return openAdminDoor(
+  return openAdminListener(
     settings.admin,
     {
       ...parts,

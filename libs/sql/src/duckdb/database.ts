@@ -7,7 +7,7 @@ import { invariant } from "@perdure/base";
 import type { ResultRows } from "../encode/result.js";
 import { NotAQuery, plainMessage } from "../errors.js";
 import { isNode, parseTree, printTree, type SyntaxNode } from "../query/syntax-tree.js";
-import type { Table } from "../table.js";
+import type { SqlTable } from "../table.js";
 import { registerByteFunctions } from "./byte-functions.js";
 import { informationSchema } from "./information-schema.js";
 import { rowsOf } from "./result.js";
@@ -15,7 +15,7 @@ import { ENTER, LOCK, MACROS, PREPARE } from "./setup.js";
 import { registerTable, type StatementRows } from "./table-function.js";
 
 /** Runs one statement at a time. */
-export interface Session {
+export interface SqlSession {
   /** The query's tree as the engine prints it. Rejects with `NotAQuery` when it is none. */
   parse(query: string): Promise<unknown>;
   /** The text of a query, given by its tree (`SELECT_NODE`). */
@@ -28,9 +28,9 @@ export interface Session {
   interrupt(): void;
 }
 
-export interface Database {
+export interface SqlDatabase {
   /** Those not in use. */
-  readonly idle: Session[];
+  readonly idle: SqlSession[];
   close(): void;
 }
 
@@ -39,7 +39,7 @@ export interface DatabaseOptions {
   readonly memoryBytesMax: number;
 }
 
-export async function openDatabase(tables: readonly Table[], options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(tables: readonly SqlTable[], options: DatabaseOptions): Promise<SqlDatabase> {
   const instance = await DuckDBInstance.create(":memory:", {
     threads: "1", // The calling thread: statements do not compete with the rest of the process for cores.
     memory_limit: `${Math.floor(options.memoryBytesMax / 1024)}KiB`,
@@ -68,7 +68,7 @@ export async function openDatabase(tables: readonly Table[], options: DatabaseOp
   };
 }
 
-function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows>): Session {
+function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows>): SqlSession {
   const id = connection.clientContext.connectionId;
   return {
     async parse(query) {

@@ -2,7 +2,7 @@
  * Why: people and tools look up here which tables there are. The engine's own `information_schema` tells of scan functions, other
  * catalogs and types by names nobody else uses; these views tell of our relations as the reference does (introspection-sql.md §1).
  */
-import type { ColumnType, Table } from "../table.js";
+import type { ColumnType, SqlTable } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
 
 /** Where the views stand that `information_schema` means; `query/rewrite.ts` puts one name for the other. */
@@ -24,7 +24,7 @@ const ARROW_NAMES: Readonly<Record<ColumnType, string>> = {
 const VIEW = "sys_invocation";
 const NEVER_NULL = "status";
 
-export function informationSchema(tables: readonly Table[]): readonly string[] {
+export function informationSchema(tables: readonly SqlTable[]): readonly string[] {
   const tableRows = tables.map(({ name }) => row(CATALOG, SCHEMA, name, name === VIEW ? "VIEW" : "BASE TABLE"));
   const viewRows = DESCRIBED_VIEWS.map((name) => row(CATALOG, "information_schema", name, "VIEW"));
   const columnRows = tables.flatMap(({ name, columns }) =>

@@ -18,7 +18,7 @@ import {
   DuckDBTypeId,
   type DuckDBValue,
 } from "@duckdb/node-api";
-import type { ResultBatch, ResultColumn, ResultRows, ResultType, ResultValue } from "../encode/result.js";
+import type { ResultBatch, ResultColumn, ResultRows, ResultType, CellValue } from "../encode/result.js";
 import { ValueOutOfRange, ValueTooLarge } from "../errors.js";
 import { CELL_BYTES_MAX, rowsPerTurn } from "../limits.js";
 
@@ -34,7 +34,7 @@ export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
 async function* batchesOf(
   result: DuckDBResult,
   columns: readonly ResultColumn[],
-  readers: readonly Reader[],
+  readers: readonly ValueReader[],
   signal: AbortSignal,
 ): AsyncIterable<ResultBatch> {
   const turn = rowsPerTurn(readers.length);
@@ -47,7 +47,7 @@ async function* batchesOf(
       if (start > 0) await nextTurn();
       const end = Math.min(start + turn, chunk.rowCount);
       const values = columns.map(({ name }, i) => {
-        const read = columnValues(chunk, i, readers[i] as Reader, start, end);
+        const read = columnValues(chunk, i, readers[i] as ValueReader, start, end);
         checkSizes(read, name, before + start);
         return read;
       });
@@ -57,9 +57,9 @@ async function* batchesOf(
   }
 }
 
-function columnValues(chunk: DuckDBDataChunk, index: number, { read }: Reader, start: number, end: number): ResultValue[] {
+function columnValues(chunk: DuckDBDataChunk, index: number, { read }: ValueReader, start: number, end: number): CellValue[] {
   const vector = chunk.getColumnVector(index);
-  const values: ResultValue[] = [];
+  const values: CellValue[] = [];
   for (let row = start; row < end; row++) {
     const value = vector.getItem(row);
     values.push(value === null ? null : read(value));
@@ -67,27 +67,27 @@ function columnValues(chunk: DuckDBDataChunk, index: number, { read }: Reader, s
   return values;
 }
 
-function checkSizes(values: readonly ResultValue[], column: string, before: number): void {
+function checkSizes(values: readonly CellValue[], column: string, before: number): void {
   for (let i = 0; i < values.length; i++) {
-    const sizeBytes = largeSizeOf(values[i] as ResultValue);
+    const sizeBytes = largeSizeOf(values[i] as CellValue);
     if (sizeBytes > CELL_BYTES_MAX) throw new ValueTooLarge(`column ${column} of the result in row ${before + i + 1}`, sizeBytes);
   }
 }
 
 /** Bytes of a large value; 0 for others. */
-function largeSizeOf(value: ResultValue): number {
+function largeSizeOf(value: CellValue): number {
   if (value instanceof Uint8Array) return value.length;
   const isLarge = typeof value === "string" && value.length * 3 > CELL_BYTES_MAX;
   return isLarge ? Buffer.byteLength(value) : 0;
 }
 
-interface Reader {
+interface ValueReader {
   readonly type: ResultType;
   /** Never called with null. */
-  read(value: DuckDBValue): ResultValue;
+  read(value: DuckDBValue): CellValue;
 }
 
-function readerOf(type: DuckDBType): Reader {
+function readerOf(type: DuckDBType): ValueReader {
   switch (type.typeId) {
     case DuckDBTypeId.BOOLEAN:
       return { type: { kind: "bool" }, read: (value) => value as boolean };
@@ -135,7 +135,7 @@ function readerOf(type: DuckDBType): Reader {
   }
 }
 
-function listReader({ valueType }: DuckDBListType): Reader {
+function listReader({ valueType }: DuckDBListType): ValueReader {
   const items = readerOf(valueType);
   return {
     type: { kind: "list", items: items.type },

@@ -22,7 +22,7 @@ import { invariant } from "@perdure/base";
 import { type AnyColumn, BigColumn, ListColumn, TextColumn } from "../column.js";
 import { ROWS_PER_VECTOR_MAX, VECTOR_BYTES_MAX } from "../limits.js";
 import type { GatheredTable } from "../query/gather.js";
-import type { ColumnType, Table } from "../table.js";
+import type { ColumnType, SqlTable } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
 import { type NumberLayout, writeBigs, writeNumbers, writeTexts } from "./vectors.js";
 
@@ -55,7 +55,7 @@ interface Scan {
 }
 
 /** Registers the table's function and a view of its name. */
-export async function registerTable(connection: DuckDBConnection, table: Table, rows: RowsOfConnection): Promise<void> {
+export async function registerTable(connection: DuckDBConnection, table: SqlTable, rows: RowsOfConnection): Promise<void> {
   const name = `scan_${table.name}`;
   connection.registerTableFunction(
     DuckDBTableFunction.create({
@@ -89,7 +89,7 @@ function hasAll(gathered: GatheredTable | undefined, columns: readonly number[])
   return gathered !== undefined && columns.every((column) => gathered.columns.has(column));
 }
 
-function writeRows(output: DuckDBDataChunk, table: Table, gathered: GatheredTable, scan: Scan): number {
+function writeRows(output: DuckDBDataChunk, table: SqlTable, gathered: GatheredTable, scan: Scan): number {
   const count = rowsThatFit(gathered, scan);
   output.rowCount = count;
   for (let i = 0; i < scan.columns.length && count > 0; i++) {

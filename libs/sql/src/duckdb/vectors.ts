@@ -23,7 +23,7 @@ const MICROS_PER_MS = 1000;
 /** What blocks are put together in; the engine copies from here before the next is begun. */
 const scratch = new ArrayBuffer(ROWS_PER_VECTOR_MAX * RECORD_BYTES);
 const bytesView = new Uint8Array(scratch);
-const words = new Uint32Array(scratch);
+const uint32View = new Uint32Array(scratch);
 const mask = new Uint8Array(ROWS_PER_VECTOR_MAX / 8);
 
 /** Rows `from`…`from + count` of a column become the first rows of the vector. */
@@ -44,16 +44,16 @@ export function writeTexts(vector: Vector, column: TextColumn, from: number, cou
     const end = ends[from + row] as number;
     const at = row * 4;
     const size = end - start;
-    words[at] = size;
-    words[at + 1] = 0;
-    words[at + 2] = 0;
-    words[at + 3] = 0;
+    uint32View[at] = size;
+    uint32View[at + 1] = 0;
+    uint32View[at + 2] = 0;
+    uint32View[at + 3] = 0;
     const prefix = size <= INLINE_BYTES ? size : 4;
     for (let i = 0; i < prefix; i++) bytesView[at * 4 + 4 + i] = data[start + i] as number;
     if (size > INLINE_BYTES) {
       const offset = low + (start - first);
-      words[at + 2] = offset >>> 0;
-      words[at + 3] = high + (offset >= TWO_32 ? 1 : 0);
+      uint32View[at + 2] = offset >>> 0;
+      uint32View[at + 3] = high + (offset >= TWO_32 ? 1 : 0);
     }
     start = end;
   }
@@ -65,7 +65,7 @@ export function writeNumbers(vector: Vector, layout: NumberLayout, column: Numbe
   const { values } = column;
   switch (layout) {
     case "u32":
-      for (let row = 0; row < count; row++) words[row] = values[from + row] as number;
+      for (let row = 0; row < count; row++) uint32View[row] = values[from + row] as number;
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 4);
       break;
     case "bool":
@@ -78,8 +78,8 @@ export function writeNumbers(vector: Vector, layout: NumberLayout, column: Numbe
       break;
     case "duration": // Months and days, then microseconds.
       for (let row = 0; row < count; row++) {
-        words[row * 4] = 0;
-        words[row * 4 + 1] = 0;
+        uint32View[row * 4] = 0;
+        uint32View[row * 4 + 1] = 0;
         putMicros(row * 4 + 2, values[from + row] as number);
       }
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 16);
@@ -95,8 +95,8 @@ function putMicros(at: number, ms: number): void {
   // In two halves, because the product of a large time and 1000 is no exact number any more.
   const lowMs = ms % TWO_32;
   const lowMicros = lowMs * MICROS_PER_MS;
-  words[at] = lowMicros % TWO_32;
-  words[at + 1] = Math.floor(ms / TWO_32) * MICROS_PER_MS + Math.floor(lowMicros / TWO_32);
+  uint32View[at] = lowMicros % TWO_32;
+  uint32View[at + 1] = Math.floor(ms / TWO_32) * MICROS_PER_MS + Math.floor(lowMicros / TWO_32);
 }
 
 export function writeBigs(vector: Vector, column: BigColumn, from: number, count: number): void {

@@ -27,7 +27,7 @@ import {
   Uint32,
   Uint64,
 } from "apache-arrow";
-import type { ResultRows, ResultType, ResultValue } from "./result.js";
+import type { ResultRows, ResultType, CellValue } from "./result.js";
 
 export const ARROW_CONTENT_TYPE = "application/vnd.apache.arrow.stream";
 
@@ -101,7 +101,7 @@ function arrowType(type: ResultType): DataType {
   }
 }
 
-function columnData(type: ResultType, values: readonly ResultValue[]): Data {
+function columnData(type: ResultType, values: readonly CellValue[]): Data {
   const common = { type: arrowType(type), length: values.length, ...validity(values) };
   switch (type.kind) {
     case "bool":
@@ -141,11 +141,11 @@ function columnData(type: ResultType, values: readonly ResultValue[]): Data {
   }
 }
 
-function listData(items: ResultType, values: readonly ResultValue[]): Data {
+function listData(items: ResultType, values: readonly CellValue[]): Data {
   const offsets = new Int32Array(values.length + 1);
-  const flat: ResultValue[] = [];
+  const flat: CellValue[] = [];
   for (let i = 0; i < values.length; i++) {
-    const list = values[i] as readonly ResultValue[] | null;
+    const list = values[i] as readonly CellValue[] | null;
     if (list !== null) for (const item of list) flat.push(item);
     offsets[i + 1] = flat.length;
   }
@@ -154,16 +154,16 @@ function listData(items: ResultType, values: readonly ResultValue[]): Data {
 }
 
 /** Nothing at all when no value is null. */
-function validity(values: readonly ResultValue[]): { nullCount: number; nullBitmap?: Uint8Array } {
+function validity(values: readonly CellValue[]): { nullCount: number; nullBitmap?: Uint8Array } {
   let nullCount = 0;
   for (const value of values) if (value === null) nullCount++;
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: bits(values, (value) => value !== null) };
 }
 
-function bits(values: readonly ResultValue[], isSet: (value: ResultValue) => boolean): Uint8Array {
+function bits(values: readonly CellValue[], isSet: (value: CellValue) => boolean): Uint8Array {
   const bytes = new Uint8Array((values.length + 7) >> 3);
   for (let i = 0; i < values.length; i++) {
-    if (isSet(values[i] as ResultValue)) bytes[i >> 3] = (bytes[i >> 3] as number) | (1 << (i & 7));
+    if (isSet(values[i] as CellValue)) bytes[i >> 3] = (bytes[i >> 3] as number) | (1 << (i & 7));
   }
   return bytes;
 }
@@ -171,7 +171,7 @@ function bits(values: readonly ResultValue[], isSet: (value: ResultValue) => boo
 /** Nulls stay zero. */
 function filled<T extends Uint32Array | Int32Array | Float64Array | BigInt64Array | BigUint64Array>(
   into: T,
-  values: readonly ResultValue[],
+  values: readonly CellValue[],
 ): T {
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
@@ -180,7 +180,7 @@ function filled<T extends Uint32Array | Int32Array | Float64Array | BigInt64Arra
   return into;
 }
 
-function packed(values: readonly ResultValue[]): { valueOffsets: BigInt64Array; data: Uint8Array } {
+function packed(values: readonly CellValue[]): { valueOffsets: BigInt64Array; data: Uint8Array } {
   const valueOffsets = new BigInt64Array(values.length + 1);
   const parts: Uint8Array[] = [];
   let end = 0;

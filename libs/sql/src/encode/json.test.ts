@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { concatBytes, fromUtf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
 import { encodeJson } from "./json.js";
-import type { ResultBatch, ResultType, ResultValue } from "./result.js";
+import type { ResultBatch, ResultType, CellValue } from "./result.js";
 
 async function chunksOf(
   columns: readonly (readonly [string, ResultType])[],
@@ -18,13 +18,13 @@ async function chunksOf(
 }
 
 /** The text of one column named `v`. */
-async function textOf(type: ResultType, values: readonly ResultValue[]): Promise<string> {
+async function textOf(type: ResultType, values: readonly CellValue[]): Promise<string> {
   return fromUtf8(concatBytes(...(await chunksOf([["v", type]], [{ rowCount: values.length, values: [values] }]))));
 }
 
 const NS = 1_000_000_000n;
 
-test.each<[string, ResultType, readonly ResultValue[], string]>([
+test.each<[string, ResultType, readonly CellValue[], string]>([
   ["no rows", { kind: "text" }, [], ""],
   ["null is left out", { kind: "text" }, [null, "a"], '{},{"v":"a"}'],
   ["text is escaped", { kind: "text" }, ['"\n\u0000ü'], '{"v":"\\"\\n\\u0000ü"}'],

@@ -1,7 +1,7 @@
 /** Why: `{"rows":[…]}` as clients of the reference parse it: NULL left out, 64-bit integers as bare digits (introspection-sql.md §3.2). */
 import { toHex, unreachable, utf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
-import type { ResultRows, ResultType, ResultValue } from "./result.js";
+import type { ResultRows, ResultType, CellValue } from "./result.js";
 
 export const JSON_CONTENT_TYPE = "application/json";
 
@@ -38,7 +38,7 @@ export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterab
   yield utf8(`${text}]}`);
 }
 
-function isLong(value: ResultValue): value is string | Uint8Array {
+function isLong(value: CellValue): value is string | Uint8Array {
   return (typeof value === "string" || value instanceof Uint8Array) && value.length > JSON_CHUNK_CHARS;
 }
 
@@ -61,7 +61,7 @@ function isHighSurrogate(code: number): boolean {
 }
 
 /** Undefined for numbers JSON cannot say. */
-function valueText(type: ResultType, value: Exclude<ResultValue, null>): string | undefined {
+function valueText(type: ResultType, value: Exclude<CellValue, null>): string | undefined {
   switch (type.kind) {
     case "bool":
     case "uint32":
@@ -83,7 +83,7 @@ function valueText(type: ResultType, value: Exclude<ResultValue, null>): string 
     case "duration":
       return `"${durationText(value as bigint)}"`;
     case "list":
-      return `[${(value as readonly ResultValue[]).map((item) => (item === null ? "null" : (valueText(type.items, item) ?? "null"))).join(",")}]`;
+      return `[${(value as readonly CellValue[]).map((item) => (item === null ? "null" : (valueText(type.items, item) ?? "null"))).join(",")}]`;
     case "null":
       return undefined;
     default:

@@ -20,7 +20,7 @@ type ScalarKind =
   | "duration"
   | "null";
 
-export type ResultValue = boolean | number | bigint | string | Uint8Array | readonly ResultValue[] | null;
+export type CellValue = boolean | number | bigint | string | Uint8Array | readonly CellValue[] | null;
 
 export interface ResultColumn {
   readonly name: string;
@@ -30,7 +30,7 @@ export interface ResultColumn {
 export interface ResultBatch {
   readonly rowCount: number;
   /** By column, then row. */
-  readonly values: readonly (readonly ResultValue[])[];
+  readonly values: readonly (readonly CellValue[])[];
 }
 
 export interface ResultRows {

@@ -7,11 +7,11 @@ import { invariant } from "@perdure/base";
 import type { KeyValue } from "@perdure/store";
 import { LIVE_PAGE_ROWS, STORE_KEYS_AT_ONCE, STORE_PAGE_BYTES, STORE_PAGE_ROWS } from "../limits.js";
 import { LIVE_METHODS } from "../live.js";
-import type { LiveRows, Rows, SnapshotSource } from "../ports.js";
+import type { LiveRows, RowSource, SnapshotSource } from "../ports.js";
 import type { Turns } from "../turns.js";
 import { type FromProcess, NO_VALUE, type StoreMethod, type StorePage, type ToProcess } from "./messages.js";
 
-type Request = FromProcess & { readonly kind: "ask" | "read" | "askMore" | "askEnd" | "snapshot" | "release" };
+type RowRequest = FromProcess & { readonly kind: "ask" | "read" | "askMore" | "askEnd" | "snapshot" | "release" };
 /** Returns the last page, so that a request with few rows is answered by one message. */
 type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
 
@@ -42,32 +42,32 @@ export class Answerer {
   }
 
   /** Never rejects: what goes wrong is answered. */
-  async receive(message: Request): Promise<void> {
+  async receive(message: RowRequest): Promise<void> {
     if (message.kind === "snapshot") return this.#openSnapshot(message.snapshot);
     if (message.kind === "release") return await this.#release(message.snapshot);
-    const { ask } = message;
+    const { requestId } = message;
     try {
-      if (message.kind === "askEnd") return await this.#end(ask);
+      if (message.kind === "askEnd") return await this.#end(requestId);
       if (message.kind === "ask") {
         const pages = inPages(this.#liveRows(message.method, message.args));
-        this.#open.set(ask, { pages, takesTurns: false });
+        this.#open.set(requestId, { pages, takesTurns: false });
       }
       if (message.kind === "read") {
         const snapshot = this.#snapshots.get(message.snapshot);
         invariant(snapshot !== undefined, "a read names a snapshot that was opened before");
-        this.#open.set(ask, { pages: storePages(snapshot, message.method, message.args), takesTurns: true });
+        this.#open.set(requestId, { pages: storePages(snapshot, message.method, message.args), takesTurns: true });
       }
-      await this.#page(ask);
+      await this.#page(requestId);
     } catch (cause) {
-      this.#open.delete(ask);
-      this.#send({ kind: "askFailed", ask, message: cause instanceof Error ? cause.message : String(cause) });
+      this.#open.delete(requestId);
+      this.#send({ kind: "askFailed", requestId, message: cause instanceof Error ? cause.message : String(cause) });
     }
   }
 
   /** Lets go of everything. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.allSettled([...this.#open.keys()].map((ask) => this.#end(ask)));
+    await Promise.allSettled([...this.#open.keys()].map((requestId) => this.#end(requestId)));
     await Promise.allSettled([...this.#snapshots.keys()].map((snapshot) => this.#release(snapshot)));
   }
 
@@ -89,22 +89,22 @@ export class Answerer {
     );
   }
 
-  #liveRows(method: keyof LiveRows, args: readonly unknown[]): Rows<unknown> {
+  #liveRows(method: keyof LiveRows, args: readonly unknown[]): RowSource<unknown> {
     if (LIVE_METHODS[method] !== true) throw new Error(`there are no live rows called ${method}`);
-    const read = this.#live[method] as (...args: readonly unknown[]) => Rows<unknown>;
+    const read = this.#live[method] as (...args: readonly unknown[]) => RowSource<unknown>;
     return read.apply(
       this.#live,
       [...args].map((argument) => argument ?? undefined),
     ); // JSON knows null alone.
   }
 
-  async #page(ask: number): Promise<void> {
-    const open = this.#open.get(ask);
+  async #page(requestId: number): Promise<void> {
+    const open = this.#open.get(requestId);
     if (open === undefined) return; // Ended while this was on its way.
     const { done, value: rows } = open.takesTurns ? await this.#inTurn(open.pages) : await open.pages.next();
-    if (!this.#open.has(ask)) return;
-    if (done === true) this.#open.delete(ask);
-    this.#send({ kind: "rows", ask, rows, isLast: done === true });
+    if (!this.#open.has(requestId)) return;
+    if (done === true) this.#open.delete(requestId);
+    this.#send({ kind: "rows", requestId, rows, isLast: done === true });
   }
 
   async #inTurn(pages: Pages): Promise<IteratorResult<readonly unknown[], readonly unknown[]>> {
@@ -116,15 +116,15 @@ export class Answerer {
     }
   }
 
-  async #end(ask: number): Promise<void> {
-    const open = this.#open.get(ask);
-    this.#open.delete(ask);
+  async #end(requestId: number): Promise<void> {
+    const open = this.#open.get(requestId);
+    this.#open.delete(requestId);
     await open?.pages.return([]);
   }
 }
 
 /** Rows of memory, so many that a page is well under a millisecond. */
-async function* inPages(rows: Rows<unknown>): Pages {
+async function* inPages(rows: RowSource<unknown>): Pages {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   let page: unknown[] = [];
   let isOver = false;
@@ -147,7 +147,7 @@ async function* inPages(rows: Rows<unknown>): Pages {
 /** Each page is one `StorePage`. */
 async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args: readonly unknown[]): Pages {
   const kv = await opened;
-  const packer = new Packer();
+  const packer = new PagePacker();
   switch (method) {
     case "getMany": {
       const keys = texts(args[0]);
@@ -188,7 +188,7 @@ function scanOptions(value: unknown): { readonly limit?: number; readonly keysOn
   return { ...(typeof limit === "number" ? { limit } : {}), keysOnly: keysOnly === true };
 }
 
-class Packer {
+class PagePacker {
   #values: Uint8Array[] = [];
   #ends: number[] = [];
   #keys: string[] | undefined;

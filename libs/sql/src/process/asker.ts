@@ -4,16 +4,16 @@ import { LIVE_METHODS } from "../live.js";
 import type { LiveRows } from "../ports.js";
 import type { FromProcess, ToProcess } from "./messages.js";
 
-type Page = ToProcess & { readonly kind: "rows" | "askFailed" };
-type Request = FromProcess & { readonly kind: "ask" | "read" };
+type PageMessage = ToProcess & { readonly kind: "rows" | "askFailed" };
+type PageRequest = FromProcess & { readonly kind: "ask" | "read" };
 /** A request but its number. */
-type Unnumbered<R> = R extends Request ? Omit<R, "ask"> : never;
+type Unnumbered<R> = R extends PageRequest ? Omit<R, "requestId"> : never;
 
-export class Asker {
+export class PageRequester {
   readonly rows: LiveRows;
   readonly #send: (message: FromProcess) => void;
   /** Resolves with the next page, by request. */
-  readonly #waiting = new Map<number, (page: Page) => void>();
+  readonly #waiting = new Map<number, (page: PageMessage) => void>();
   #last = 0;
 
   constructor(send: (message: FromProcess) => void) {
@@ -25,9 +25,9 @@ export class Asker {
   }
 
   /** A page that came. */
-  receive(page: Page): void {
-    const resolve = this.#waiting.get(page.ask);
-    this.#waiting.delete(page.ask);
+  receive(page: PageMessage): void {
+    const resolve = this.#waiting.get(page.requestId);
+    this.#waiting.delete(page.requestId);
     resolve?.(page); // No reader is left when the statement ended meanwhile.
   }
 
@@ -36,9 +36,9 @@ export class Asker {
   }
 
   /** The next page is requested while the one at hand is read. */
-  async *pages(request: Unnumbered<Request>): AsyncIterable<readonly unknown[]> {
-    const ask = ++this.#last;
-    let next = this.#page(ask, { ...request, ask } as Request);
+  async *pages(request: Unnumbered<PageRequest>): AsyncIterable<readonly unknown[]> {
+    const requestId = ++this.#last;
+    let next = this.#page(requestId, { ...request, requestId } as PageRequest);
     let isOver = false;
     try {
       for (;;) {
@@ -48,20 +48,20 @@ export class Asker {
           throw new Error(`${request.method} could not be read: ${page.message}`);
         }
         isOver = page.isLast;
-        if (!isOver) next = this.#page(ask, { kind: "askMore", ask });
+        if (!isOver) next = this.#page(requestId, { kind: "askMore", requestId });
         yield page.rows;
         if (isOver) return;
       }
     } finally {
-      this.#waiting.delete(ask);
-      if (!isOver) this.#send({ kind: "askEnd", ask });
+      this.#waiting.delete(requestId);
+      if (!isOver) this.#send({ kind: "askEnd", requestId });
     }
   }
 
-  #page(ask: number, message: FromProcess): Promise<Page> {
-    invariant(!this.#waiting.has(ask), "a request waits for one page at a time");
-    const { promise, resolve } = Promise.withResolvers<Page>();
-    this.#waiting.set(ask, resolve);
+  #page(requestId: number, message: FromProcess): Promise<PageMessage> {
+    invariant(!this.#waiting.has(requestId), "a request waits for one page at a time");
+    const { promise, resolve } = Promise.withResolvers<PageMessage>();
+    this.#waiting.set(requestId, resolve);
     this.#send(message);
     return promise;
   }

@@ -14,9 +14,9 @@ import { Turns } from "../turns.js";
 import { Answerer } from "./answerer.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
 import type { SqlProcessPorts } from "./host.js";
-import type { FromProcess, Refusal, StoreAddress, ToProcess } from "./messages.js";
+import type { FromProcess, SqlRefusal, StoreAddress, ToProcess } from "./messages.js";
 import { memoryBytesOf, spawnSqlProcess } from "./spawn.js";
-import { Statement } from "./statement.js";
+import { RemoteStatement } from "./statement.js";
 
 /** Why a process was killed: a statement took too long, too much memory, or went on after its client had left. */
 export type KillReason = "time" | "memory" | "abandoned";
@@ -43,7 +43,7 @@ export class EngineProcess {
   readonly #answerer: Answerer;
   readonly #exited = Promise.withResolvers<void>();
   /** Those that run or whose rows are being read. */
-  readonly #statements = new Map<number, Statement>();
+  readonly #statements = new Map<number, RemoteStatement>();
   /** The one that runs. */
   #running: { readonly query: number; readonly free: () => void; timer: TimerHandle } | undefined;
   #last = 0;
@@ -104,7 +104,7 @@ export class EngineProcess {
   query(text: string, format: SqlFormat, signal: AbortSignal): RunningStatement {
     const { clock } = this.#ports;
     const query = ++this.#last;
-    const statement = new Statement({
+    const statement = new RemoteStatement({
       more: () => this.#send({ kind: "more", query }),
       cancel: () => this.#cancel(query),
       signal,
@@ -159,7 +159,7 @@ export class EngineProcess {
     });
   }
 
-  #kill(reason: KillReason, refusal: Refusal): void {
+  #kill(reason: KillReason, refusal: SqlRefusal): void {
     if (!this.isAlive) return;
     this.killedFor = reason;
     this.#ports.logger.warn({ pid: this.#child.pid, reason }, "a query was killed with its engine; the next one starts it again");
@@ -188,7 +188,7 @@ export class EngineProcess {
       case "failed": {
         const statement = this.#statements.get(message.query);
         if (message.kind !== "chunk" && this.#running?.query === message.query) this.#free();
-        if (message.kind !== "answer" && message.kind !== "chunk") this.#forget(message.query);
+        if (message.kind !== "answer" && message.kind !== "chunk") this.#remove(message.query);
         statement?.receive(message);
         return;
       }
@@ -203,7 +203,7 @@ export class EngineProcess {
     this.#running = undefined;
   }
 
-  #forget(query: number): void {
+  #remove(query: number): void {
     this.#statements.delete(query);
     if (this.#statements.size > 0 || !this.isAlive) return;
     this.#memoryCheck?.cancel();

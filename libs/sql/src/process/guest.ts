@@ -13,7 +13,7 @@ import { createSqlEngine } from "../engine.js";
 import { CHUNK_BYTES_MAX, CHUNKS_AHEAD, PROCESS_NICENESS, READ_STALL_MS, RESULT_BYTES_MAX } from "../limits.js";
 import type { SqlEngine } from "../options.js";
 import type { SourceDescription, SqlAnswer, StoredRows } from "../ports.js";
-import { Asker } from "./asker.js";
+import { PageRequester } from "./asker.js";
 import { decodeToProcess, encodeFromProcess, FrameReader, TO_PROCESS_BYTES_MAX, writeFrame } from "./frames.js";
 import type { FromProcess, ProcessData, StoreAddress, ToProcess } from "./messages.js";
 import { openServedStore } from "./remote-rows.js";
@@ -41,7 +41,7 @@ export function runSqlProcess({ openStore }: SqlProcessParts): void {
   standBack();
   const stream = new Socket({ fd: STREAM_FD, readable: true, writable: true });
   const send = (message: FromProcess): void => writeFrame(stream, encodeFromProcess(message));
-  const asker = new Asker(send);
+  const asker = new PageRequester(send);
   const frames = new FrameReader(TO_PROCESS_BYTES_MAX);
   let statements: Promise<Statements> | undefined;
 
@@ -87,7 +87,7 @@ function standBack(): void {
 }
 
 interface EngineParts extends SqlProcessParts {
-  readonly asker: Asker;
+  readonly asker: PageRequester;
   readonly send: (message: FromProcess) => void;
 }
 
@@ -103,7 +103,7 @@ function openServed({ path, token }: StoreAddress): OpenStore {
   stream.on("error", end);
   const frames = new FrameReader(TO_PROCESS_BYTES_MAX);
   const send = (message: FromProcess): void => writeFrame(stream, encodeFromProcess(message));
-  const asker = new Asker(send);
+  const asker = new PageRequester(send);
   writeFrame(stream, utf8(token));
   stream.on("data", (piece) => {
     for (const frame of frames.push(piece)) {
@@ -115,7 +115,7 @@ function openServed({ path, token }: StoreAddress): OpenStore {
   return openServedStore(asker, send);
 }
 
-function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, asker: Asker) {
+function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, asker: PageRequester) {
   return {
     open() {
       const rows = store.snapshot();
@@ -130,22 +130,22 @@ function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore,
   };
 }
 
-type AboutStatement = ToProcess & { readonly kind: "query" | "more" | "cancel" };
+type StatementCommand = ToProcess & { readonly kind: "query" | "more" | "cancel" };
 
 class Statements {
   readonly #engine: SqlEngine;
   readonly #send: (message: FromProcess) => void;
-  readonly #readers = new Map<number, Reader>();
+  readonly #readers = new Map<number, StatementRunner>();
 
   constructor(engine: SqlEngine, send: (message: FromProcess) => void) {
     this.#engine = engine;
     this.#send = send;
   }
 
-  receive(message: AboutStatement): void {
+  receive(message: StatementCommand): void {
     switch (message.kind) {
       case "query": {
-        const reader = new Reader(message, this.#send);
+        const reader = new StatementRunner(message, this.#send);
         this.#readers.set(message.query, reader);
         void reader.run(this.#engine).finally(() => this.#readers.delete(message.query));
         return;
@@ -161,7 +161,7 @@ class Statements {
 }
 
 /** One statement and the way of its chunks to the server. */
-class Reader {
+class StatementRunner {
   readonly #message: ToProcess & { readonly kind: "query" };
   readonly #send: (message: FromProcess) => void;
   readonly #controller = new AbortController();
@@ -205,14 +205,14 @@ class Reader {
       sent += chunk.length;
       if (sent > RESULT_BYTES_MAX) throw new Error(`the result is larger than ${RESULT_BYTES_MAX} bytes`);
       for (let start = 0; start < chunk.length; start += CHUNK_BYTES_MAX) {
-        await this.#untilWanted();
+        await this.#untilCredit();
         this.#credit--;
         this.#send({ kind: "chunk", query, bytes: chunk.subarray(start, start + CHUNK_BYTES_MAX) });
       }
     }
   }
 
-  async #untilWanted(): Promise<void> {
+  async #untilCredit(): Promise<void> {
     const { signal } = this.#controller;
     if (this.#credit === 0 && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -38,7 +38,7 @@ export interface SqlProcessPorts {
 
 /** Costs nothing until the first statement. Disposing of it waits until the processes are gone. */
 export function createSqlProcesses(ports: SqlProcessPorts, options: Partial<SqlEngineOptions> = {}): SqlEngine {
-  return new Host(ports, optionsWithin({ ...SQL_ENGINE_DEFAULTS, ...options }, containerBytes()));
+  return new SqlProcessHost(ports, optionsWithin({ ...SQL_ENGINE_DEFAULTS, ...options }, containerBytes()));
 }
 
 /** Memory of the container that the server is in; undefined when it is in none. */
@@ -47,9 +47,9 @@ function containerBytes(): number | undefined {
   return bytes > 0 && bytes < totalmem() ? bytes : undefined;
 }
 
-class Host implements SqlEngine {
+class SqlProcessHost implements SqlEngine {
   readonly #turns: Turns;
-  readonly #places: readonly Place[];
+  readonly #places: readonly ProcessSlot[];
   readonly #closing = new AbortController();
   readonly #store: StoreService | undefined;
   readonly query = (text: string, format: SqlFormat, signal: AbortSignal): Promise<SqlAnswer> =>
@@ -58,7 +58,7 @@ class Host implements SqlEngine {
   constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {
     this.#store = ports.storeService;
     this.#turns = new Turns(options.runningQueriesMax, options.waitingQueriesMax);
-    this.#places = Array.from({ length: options.runningQueriesMax }, () => new Place(ports, options));
+    this.#places = Array.from({ length: options.runningQueriesMax }, () => new ProcessSlot(ports, options));
   }
 
   async #query(text: string, format: SqlFormat, callerSignal: AbortSignal): Promise<SqlAnswer> {
@@ -83,7 +83,7 @@ class Host implements SqlEngine {
   }
 
   /** One whose process is there already, when there is one. */
-  #freePlace(): Place {
+  #freePlace(): ProcessSlot {
     const free = this.#places.filter(({ isFree }) => isFree);
     const place = free.find(({ isWarm }) => isWarm) ?? free[0];
     invariant(place !== undefined, "there are as many places as turns");
@@ -105,12 +105,12 @@ const FAILS_AGAIN_AND_AGAIN = refused(
 );
 
 /** Where a process runs, or the next one will. */
-class Place {
+class ProcessSlot {
   readonly #ports: SqlProcessPorts;
   readonly #options: SqlEngineOptions;
   #process: EngineProcess | undefined;
   /** A statement is about to run here. */
-  #isTaken = false;
+  #isReserved = false;
   /** When processes ended by themselves, within the window. */
   #failedAtMs: readonly number[] = [];
 
@@ -120,7 +120,7 @@ class Place {
   }
 
   get isFree(): boolean {
-    return !this.#isTaken && (this.#process === undefined || !this.#process.isAlive || this.#process.isFree);
+    return !this.#isReserved && (this.#process === undefined || !this.#process.isAlive || this.#process.isFree);
   }
 
   /** A statement need not wait until a process has started. */
@@ -134,7 +134,7 @@ class Place {
 
   /** When it `isFree`. Undefined when the signal is aborted before, and when processes ended by themselves too often of late. */
   async run(text: string, format: SqlFormat, signal: AbortSignal): Promise<RunningStatement | undefined> {
-    this.#isTaken = true;
+    this.#isReserved = true;
     try {
       if (this.#process?.isAlive !== true) {
         const hasFailed = this.#noteEnd();
@@ -148,7 +148,7 @@ class Place {
       }
       return signal.aborted ? undefined : this.#process.query(text, format, signal);
     } finally {
-      this.#isTaken = false;
+      this.#isReserved = false;
     }
   }
 

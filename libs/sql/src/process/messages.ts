@@ -20,7 +20,7 @@ export interface StoreAddress {
   readonly token: string;
 }
 
-export type Refusal = SqlAnswer & { readonly kind: "refused" };
+export type SqlRefusal = SqlAnswer & { readonly kind: "refused" };
 
 /** Reads that a process requests of the store that its server has open. */
 export type StoreMethod = "getMany" | "scan" | "values";
@@ -47,25 +47,25 @@ export type ToProcess =
   /** The client does not wait for it any more. It still ends with `end`, `failed` or `refused`. */
   | { readonly kind: "cancel"; readonly query: number }
   /** Some of the rows requested, or `StorePage`s. `isLast`: there are no more. */
-  | { readonly kind: "rows"; readonly ask: number; readonly rows: readonly unknown[]; readonly isLast: boolean }
-  | { readonly kind: "askFailed"; readonly ask: number; readonly message: string };
+  | { readonly kind: "rows"; readonly requestId: number; readonly rows: readonly unknown[]; readonly isLast: boolean }
+  | { readonly kind: "askFailed"; readonly requestId: number; readonly message: string };
 
 export type FromProcess =
-  | { readonly kind: "refused"; readonly query: number; readonly refusal: Refusal }
+  | { readonly kind: "refused"; readonly query: number; readonly refusal: SqlRefusal }
   | { readonly kind: "answer"; readonly query: number; readonly contentType: string }
   | { readonly kind: "chunk"; readonly query: number; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly query: number }
   | { readonly kind: "failed"; readonly query: number; readonly message: string }
-  | { readonly kind: "ask"; readonly ask: number; readonly method: keyof LiveRows; readonly args: readonly unknown[] }
+  | { readonly kind: "ask"; readonly requestId: number; readonly method: keyof LiveRows; readonly args: readonly unknown[] }
   | {
       readonly kind: "read";
-      readonly ask: number;
+      readonly requestId: number;
       readonly snapshot: number;
       readonly method: StoreMethod;
       readonly args: readonly unknown[];
     }
-  | { readonly kind: "askMore"; readonly ask: number }
-  | { readonly kind: "askEnd"; readonly ask: number }
+  | { readonly kind: "askMore"; readonly requestId: number }
+  | { readonly kind: "askEnd"; readonly requestId: number }
   /** A view of what is committed now; reads name it until it is released. */
   | { readonly kind: "snapshot"; readonly snapshot: number }
   | { readonly kind: "release"; readonly snapshot: number }

@@ -5,12 +5,12 @@
 import type { InvocationId } from "@perdure/base";
 import { invocationRowKeys, type KeyValue, KvPartitionStore } from "@perdure/store";
 import type { StoredRows } from "../ports.js";
-import type { Asker } from "./asker.js";
+import type { PageRequester } from "./asker.js";
 import type { OpenStore } from "./guest.js";
 import { type FromProcess, NO_VALUE, type PackedValues, type StoreMethod, type StorePage } from "./messages.js";
 
 /** The store that the server has open. */
-export function openServedStore(asker: Asker, send: (message: FromProcess) => void): OpenStore {
+export function openServedStore(asker: PageRequester, send: (message: FromProcess) => void): OpenStore {
   let last = 0;
   return {
     isOneMoment: true,
@@ -23,7 +23,7 @@ export function openServedStore(asker: Asker, send: (message: FromProcess) => vo
   };
 }
 
-type Waiting = { readonly resolve: (row: Uint8Array | undefined) => void; readonly reject: (cause: unknown) => void };
+type PendingRow = { readonly resolve: (row: Uint8Array | undefined) => void; readonly reject: (cause: unknown) => void };
 
 /** `KvPartitionStore` reads single invocations at once, which needs the store in this process; all else of it works from afar. */
 function servedSnapshot(kv: KeyValue): StoredRows & AsyncDisposable {
@@ -46,7 +46,7 @@ function servedSnapshot(kv: KeyValue): StoredRows & AsyncDisposable {
 /** Invocations requested in one turn go to the server in one message. */
 class InvocationRows {
   readonly #kv: KeyValue;
-  #gathering: { readonly keys: string[]; readonly waiting: Waiting[] } | undefined;
+  #gathering: { readonly keys: string[]; readonly waiting: PendingRow[] } | undefined;
 
   constructor(kv: KeyValue) {
     this.#kv = kv;
@@ -80,11 +80,11 @@ class InvocationRows {
 }
 
 class ServedKeyValue implements KeyValue {
-  readonly #asker: Asker;
+  readonly #asker: PageRequester;
   readonly #send: (message: FromProcess) => void;
   readonly #snapshot: number;
 
-  constructor(asker: Asker, send: (message: FromProcess) => void, snapshot: number) {
+  constructor(asker: PageRequester, send: (message: FromProcess) => void, snapshot: number) {
     this.#asker = asker;
     this.#send = send;
     this.#snapshot = snapshot;

@@ -2,18 +2,18 @@
 import { unreachable } from "@perdure/base";
 import { refused } from "../errors.js";
 import type { SqlAnswer } from "../ports.js";
-import type { FromProcess, Refusal } from "./messages.js";
+import type { FromProcess, SqlRefusal } from "./messages.js";
 
-export interface StatementParts {
+export interface StatementHandlers {
   readonly more: () => void;
   readonly cancel: () => void;
   readonly signal: AbortSignal;
 }
 
-export type AboutStatement = FromProcess & { readonly kind: "refused" | "answer" | "chunk" | "end" | "failed" };
+export type StatementEvent = FromProcess & { readonly kind: "refused" | "answer" | "chunk" | "end" | "failed" };
 
-export class Statement {
-  readonly #parts: StatementParts;
+export class RemoteStatement {
+  readonly #parts: StatementHandlers;
   readonly #answer = Promise.withResolvers<SqlAnswer>();
   /** Chunks that came and were not read. The process sends no more of them than it was allowed. */
   readonly #chunks: Uint8Array[] = [];
@@ -21,7 +21,7 @@ export class Statement {
   #wake: (() => void) | undefined;
   readonly #onAbort = (): void => this.cancel();
 
-  constructor(parts: StatementParts) {
+  constructor(parts: StatementHandlers) {
     this.#parts = parts;
     parts.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -30,10 +30,10 @@ export class Statement {
     return this.#answer.promise;
   }
 
-  receive(message: AboutStatement): void {
+  receive(message: StatementEvent): void {
     switch (message.kind) {
       case "refused":
-        this.#settle(message.refusal);
+        this.#resolve(message.refusal);
         return;
       case "answer":
         this.#answer.resolve({ kind: "rows", contentType: message.contentType, chunks: this.#read() });
@@ -58,12 +58,12 @@ export class Statement {
   }
 
   /** The process is gone, or the statement with it. */
-  lose(refusal: Refusal): void {
-    this.#settle(refusal);
+  lose(refusal: SqlRefusal): void {
+    this.#resolve(refusal);
     this.#end(new Error(refusal.message));
   }
 
-  #settle(answer: SqlAnswer): void {
+  #resolve(answer: SqlAnswer): void {
     this.#answer.resolve(answer);
     this.#parts.signal.removeEventListener("abort", this.#onAbort);
   }

@@ -43,7 +43,7 @@ export function createStoreThread({ entry, store, clock, logger }: StoreThreadPo
   let running: { readonly worker: Worker; readonly address: Promise<StoreAddress>; readonly ended: Promise<void> } | undefined;
 
   function start() {
-    const { address, forget } = newAddress();
+    const { address, remove } = newAddress();
     const worker = new Worker(entry, { workerData: { address, store } satisfies StoreThreadData, name: "sql-store" });
     const listening = Promise.withResolvers<StoreAddress>();
     listening.promise.catch(() => undefined); // Statements report it.
@@ -57,7 +57,7 @@ export function createStoreThread({ entry, store, clock, logger }: StoreThreadPo
     worker.once("exit", () => {
       listening.reject(new Error("the thread that reads for queries has ended"));
       if (running === started) running = undefined;
-      forget();
+      remove();
       ended.resolve();
     });
     return started;
@@ -80,17 +80,17 @@ export function createStoreThread({ entry, store, clock, logger }: StoreThreadPo
 }
 
 /** On Linux a name that no file has; elsewhere a file that only this user may open. The token keeps others out in any case. */
-function newAddress(): { readonly address: StoreAddress; readonly forget: () => void } {
+function newAddress(): { readonly address: StoreAddress; readonly remove: () => void } {
   const token = randomBytes(TOKEN_BYTES).toString("hex");
   if (process.platform === "linux") {
     const path = `\0perdure-sql-${process.pid}-${randomBytes(8).toString("hex")}`;
-    return { address: { path, token }, forget: () => undefined };
+    return { address: { path, token }, remove: () => undefined };
   }
   const directory = mkdtempSync(join(tmpdir(), "perdure-sql-"));
   chmodSync(directory, 0o700);
   return {
     address: { path: join(directory, "store"), token },
-    forget: () => rmSync(directory, { recursive: true, force: true }),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }
 

@@ -72,7 +72,7 @@ function isClosed(text: string, quote: string): boolean {
   );
 }
 
-interface Group {
+interface ConditionGroup {
   /** It is a subquery. */
   readonly selects: boolean;
   /** It belongs to a function: `extract(hour FROM t)`. */
@@ -82,10 +82,10 @@ interface Group {
 
 /** Parentheses match, and each `FROM` names one table of ours. */
 function shapeProblem(tokens: readonly Token[]): CheckedCondition | undefined {
-  const groups: Group[] = [{ selects: false, isCall: false, froms: 0 }];
+  const groups: ConditionGroup[] = [{ selects: false, isCall: false, froms: 0 }];
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i] as Token;
-    const group = groups.at(-1) as Group;
+    const group = groups.at(-1) as ConditionGroup;
     if (token.text === "(" && token.kind === "symbol") {
       const before = tokens[i - 1];
       groups.push({ selects: tokens[i + 1]?.folded === "select", isCall: isCallOf(before), froms: 0 });
@@ -108,7 +108,7 @@ function isCallOf(before: Token | undefined): boolean {
   return before?.kind === "word" && ["extract", "substring", "trim", "overlay", "position"].includes(before.folded);
 }
 
-function fromProblem(tokens: readonly Token[], at: number, group: Group): CheckedCondition | undefined {
+function fromProblem(tokens: readonly Token[], at: number, group: ConditionGroup): CheckedCondition | undefined {
   if (tokens[at - 1]?.folded === "distinct" && tokens[at - 1]?.kind === "word" && !startsSelectList(tokens, at - 1)) {
     return undefined; // IS DISTINCT FROM
   }

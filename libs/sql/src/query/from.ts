@@ -14,15 +14,15 @@ export interface TableReference {
 export type Reference = TableReference | "other";
 
 /** A plain column of a table. */
-export interface Column {
+export interface ColumnReference {
   readonly owner: TableReference;
   readonly column: string;
 }
 
-export type Tables = ReadonlyMap<string, ReadonlyMap<string, ColumnHeader>>;
+export type TableColumns = ReadonlyMap<string, ReadonlyMap<string, ColumnHeader>>;
 
 /** Tables by name, with their columns by name. */
-export function tablesByName(tables: readonly { name: string; columns: readonly ColumnHeader[] }[]): Tables {
+export function tablesByName(tables: readonly { name: string; columns: readonly ColumnHeader[] }[]): TableColumns {
   return new Map(tables.map(({ name, columns }) => [name, new Map(columns.map((column) => [column.name, column]))]));
 }
 
@@ -54,20 +54,20 @@ export function tableNameOf(node: SyntaxNode): string {
 }
 
 /** The tables of a FROM, `other` for what is not one of ours; undefined when a join compares more than two rows at a time. */
-export function referencesOf(from: SyntaxNode | undefined, known: Tables): Reference[] | undefined {
+export function referencesOf(from: SyntaxNode | undefined, tables: TableColumns): Reference[] | undefined {
   if (from === undefined || isNode(from["sample"])) return undefined;
   switch (text(from, "type")) {
     case "BASE_TABLE": {
       const table = tableNameOf(from);
-      const columns = known.get(table);
+      const columns = tables.get(table);
       const isRenamed = !isAbsent(from["column_name_alias"]);
       if (columns === undefined || isRenamed) return ["other"];
       return [{ alias: (text(from, "alias") ?? table).toLowerCase(), table, columns }];
     }
     case "JOIN": {
       const isPlain = MATCHING_REFS.has(text(from, "ref_type") ?? "") && MATCHING_JOINS.has(text(from, "join_type") ?? "");
-      const left = referencesOf(child(from, "left"), known);
-      const right = referencesOf(child(from, "right"), known);
+      const left = referencesOf(child(from, "left"), tables);
+      const right = referencesOf(child(from, "right"), tables);
       return isPlain && left !== undefined && right !== undefined ? [...left, ...right] : undefined;
     }
     default:
@@ -89,8 +89,8 @@ export function joinsOf(from: SyntaxNode | undefined): Join[] {
 
 /** Aliases of the sides of a join whose rows appear only when they match. */
 export function notPreserved({ node }: Join): ReadonlySet<string> {
-  const sides = NOT_PRESERVED[text(node, "join_type") ?? ""] ?? [];
-  return new Set(sides.flatMap((side) => aliasesOf(child(node, side))));
+  const fields = NOT_PRESERVED[text(node, "join_type") ?? ""] ?? [];
+  return new Set(fields.flatMap((field) => aliasesOf(child(node, field))));
 }
 
 const NOT_PRESERVED: Readonly<Record<string, readonly ("left" | "right")[]>> = {
@@ -105,7 +105,7 @@ function aliasesOf(from: SyntaxNode | undefined): string[] {
   return [(text(from, "alias") ?? text(from, "table_name") ?? "").toLowerCase()];
 }
 
-export function typeOf({ owner, column }: Column): ColumnType | undefined {
+export function typeOf({ owner, column }: ColumnReference): ColumnType | undefined {
   return owner.columns.get(column)?.type;
 }
 
@@ -119,7 +119,7 @@ export function conjunctsOf(where: SyntaxNode | undefined): SyntaxNode[] {
 }
 
 /** Whose column an expression is, if it is a plain one. */
-export function columnOf(node: SyntaxNode, from: readonly Reference[]): Column | undefined {
+export function columnOf(node: SyntaxNode, from: readonly Reference[]): ColumnReference | undefined {
   const path = text(node, "type") === "COLUMN_REF" ? node["column_names"] : undefined;
   const names = Array.isArray(path) ? path.map((name) => String(name).toLowerCase()) : [];
   const column = names.at(-1) ?? "";

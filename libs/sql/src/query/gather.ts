@@ -2,7 +2,7 @@
 import { type AnyColumn, ColumnFull, newColumn } from "../column.js";
 import { TooMuchData, ValueTooLarge } from "../errors.js";
 import type { IntrospectionSource } from "../ports.js";
-import type { Cell, RowPage, Table } from "../table.js";
+import type { SqlValue, RowPage, SqlTable } from "../table.js";
 import { type ColumnFilter, passes, type ScanHints } from "./hints.js";
 import { TopRows } from "./top-rows.js";
 
@@ -19,14 +19,14 @@ export interface GatherBudget {
 
 /** Rejects with `TooMuchData` when the budget is used up, with the signal's reason when it is aborted. */
 export async function gather(
-  table: Table,
-  wanted: ReadonlySet<number>,
+  table: SqlTable,
+  indexes: ReadonlySet<number>,
   source: IntrospectionSource,
   hints: ScanHints,
   budget: GatherBudget,
   signal: AbortSignal,
 ): Promise<GatheredTable> {
-  const gathering = new Gathering(table, wanted, hints, budget.bytesLeft);
+  const gathering = new Gathering(table, indexes, hints, budget.bytesLeft);
   if (hints.limit !== 0) {
     for await (const page of table.scan(source, { ...hints, columns: gathering.columnsRead })) {
       signal.throwIfAborted();
@@ -39,31 +39,31 @@ export async function gather(
   return { rowCount: gathering.rowCount, columns: gathering.columns };
 }
 
-function tooMuchOf({ name }: Table): TooMuchData {
+function tooMuchOf({ name }: SqlTable): TooMuchData {
   return new TooMuchData(`the query reads too much of ${name}: select fewer columns, or narrow it by id, service or status`);
 }
 
 class Gathering {
-  readonly #table: Table;
+  readonly #table: SqlTable;
   readonly columns: ReadonlyMap<number, AnyColumn>;
   /** Names of the columns whose values are looked at. */
   readonly columnsRead: ReadonlySet<string>;
   rowCount = 0;
-  readonly #wanted: readonly (readonly [index: number, column: AnyColumn])[];
+  readonly #columnsNeeded: readonly (readonly [index: number, column: AnyColumn])[];
   readonly #filters: readonly { readonly index: number; readonly filter: ColumnFilter }[];
   readonly #limit: number;
   readonly #top: { readonly rows: TopRows; readonly index: number } | undefined;
 
-  constructor(table: Table, wanted: ReadonlySet<number>, { filters, limit, top }: ScanHints, bytesMax: number) {
+  constructor(table: SqlTable, indexes: ReadonlySet<number>, { filters, limit, top }: ScanHints, bytesMax: number) {
     this.#table = table;
     const indexOf = (name: string): number => table.columns.findIndex((column) => column.name === name);
-    this.columns = new Map([...wanted].map((index) => [index, newColumn(table.columns[index]?.type ?? "text", bytesMax)]));
-    this.#wanted = [...this.columns];
+    this.columns = new Map([...indexes].map((index) => [index, newColumn(table.columns[index]?.type ?? "text", bytesMax)]));
+    this.#columnsNeeded = [...this.columns];
     this.#filters = [...filters].map(([name, filter]) => ({ index: indexOf(name), filter }));
     this.#limit = limit ?? Number.POSITIVE_INFINITY;
     this.#top = top === undefined ? undefined : { rows: new TopRows(top.count, top.isDescending), index: indexOf(top.column) };
     this.columnsRead = new Set(
-      [...wanted]
+      [...indexes]
         .map((index) => table.columns[index]?.name ?? "")
         .concat([...filters.keys()], top === undefined ? [] : [top.column]),
     );
@@ -71,12 +71,12 @@ class Gathering {
 
   /** Whether no more rows are needed. */
   take(page: RowPage): boolean {
-    const wanted = this.#wanted;
+    const columns = this.#columnsNeeded;
     for (let row = 0; row < page.rowCount; row++) {
       page.go(row);
       if (!this.#isNeeded(page)) continue;
-      for (let i = 0; i < wanted.length; i++) {
-        const [index, column] = wanted[i] as readonly [number, AnyColumn];
+      for (let i = 0; i < columns.length; i++) {
+        const [index, column] = columns[i] as readonly [number, AnyColumn];
         try {
           page.append(index, column);
         } catch (cause) {
@@ -91,7 +91,7 @@ class Gathering {
   /** Memory of what was gathered. */
   bytes(): number {
     let bytes = 0;
-    for (const [, column] of this.#wanted) bytes += column.bytes;
+    for (const [, column] of this.#columnsNeeded) bytes += column.bytes;
     return bytes;
   }
 
@@ -116,7 +116,7 @@ class Gathering {
 /** Columns whose values name a row of the tables with large values. */
 const NAMES_OF_ROWS: ReadonlySet<string> = new Set(["id", "index", "scope", "service_name", "service_key", "key"]);
 
-function matches(value: Cell, filter: ColumnFilter): boolean {
+function matches(value: SqlValue, filter: ColumnFilter): boolean {
   if (typeof value === "string") return passes(filter, value);
   return value !== undefined && passes(filter, String(value));
 }

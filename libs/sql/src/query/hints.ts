@@ -41,7 +41,7 @@ export function allowedValues(hints: ScanHints, column: string): ReadonlySet<str
 }
 
 /** Whether rows with this value are needed. */
-export function wants(hints: ScanHints, column: string, value: string): boolean {
+export function isNeeded(hints: ScanHints, column: string, value: string): boolean {
   const filter = hints.filters.get(column);
   return filter === undefined || passes(filter, value);
 }

@@ -10,7 +10,7 @@
 
 import type { ColumnHeader, ColumnType } from "../table.js";
 import {
-  type Column,
+  type ColumnReference,
   columnOf,
   conjunctsOf,
   isAbsent,
@@ -21,7 +21,7 @@ import {
   type Reference,
   referencesOf,
   type StatementParts,
-  type Tables,
+  type TableColumns,
   tableNameOf,
   tablesByName,
   typeOf,
@@ -45,37 +45,37 @@ export function keySourcesOf(
   tree: unknown,
   tables: readonly { name: string; columns: readonly ColumnHeader[] }[],
 ): ReadonlyMap<string, readonly KeySource[]> {
-  const known = tablesByName(tables);
+  const tableColumns = tablesByName(tables);
   const parts = partsOf(tree);
-  const finder = new Finder(known, parts ?? { uses: new Map(), selects: [] });
-  if (parts === undefined || hidesTables(tree, known)) return finder.sources;
+  const finder = new Finder(tableColumns, parts ?? { uses: new Map(), selects: [] });
+  if (parts === undefined || hidesTables(tree, tableColumns)) return finder.sources;
   for (const select of parts.selects) finder.addSelect(select);
   return finder.sources;
 }
 
 /** Whether a WITH gives the name of a table to something else. */
-function hidesTables(tree: unknown, known: Tables): boolean {
+function hidesTables(tree: unknown, tableColumns: TableColumns): boolean {
   for (const node of nodes(tree)) {
     const entries = children(child(node, "cte_map") ?? {}, "map");
-    if (entries.some((entry) => known.has((text(entry, "key") ?? "").toLowerCase()))) return true;
+    if (entries.some((entry) => tableColumns.has((text(entry, "key") ?? "").toLowerCase()))) return true;
   }
   return false;
 }
 
 class Finder {
   readonly sources = new Map<string, KeySource[]>();
-  readonly #known: Tables;
+  readonly #tables: TableColumns;
   readonly #uses: StatementParts["uses"];
 
-  constructor(known: Tables, { uses }: StatementParts) {
-    this.#known = known;
+  constructor(tableColumns: TableColumns, { uses }: StatementParts) {
+    this.#tables = tableColumns;
     this.#uses = uses;
   }
 
   addSelect(select: SyntaxNode): void {
-    const from = referencesOf(child(select, "from_table"), this.#known);
+    const from = referencesOf(child(select, "from_table"), this.#tables);
     if (from === undefined) return;
-    const scope: Scope = { select, from, conjuncts: conjunctsOf(child(select, "where_clause")) };
+    const scope: SelectScope = { select, from, conjuncts: conjunctsOf(child(select, "where_clause")) };
     for (const conjunct of scope.conjuncts) {
       const pair = equatedColumns(conjunct, from);
       if (pair !== undefined) this.#addPair(pair, scope, scope);
@@ -94,18 +94,18 @@ class Finder {
   }
 
   /** Two columns that must be equal; each is narrowed by the other's table. */
-  #addPair([one, other]: readonly [Column, Column], ofOne: Scope, ofOther: Scope): void {
+  #addPair([one, other]: readonly [ColumnReference, ColumnReference], ofOne: SelectScope, ofOther: SelectScope): void {
     this.#add(one, other, ofOther, true);
     this.#add(other, one, ofOne, true);
   }
 
   /** Rows of `narrowed` matter only with values of `by`. `isInner`: a row of `by` that meets none is not shown either. */
-  #add(narrowed: Column, by: Column, scope: Scope, isInner: boolean): void {
+  #add(narrowed: ColumnReference, by: ColumnReference, scope: SelectScope, isInner: boolean): void {
     const query = selectOf(by, scope, isInner);
     if (query !== undefined) this.#put(narrowed, query, new Set([by.owner.table]), false);
   }
 
-  #put({ owner, column }: Column, query: SyntaxNode, tables: ReadonlySet<string>, isPart: boolean): void {
+  #put({ owner, column }: ColumnReference, query: SyntaxNode, tables: ReadonlySet<string>, isPart: boolean): void {
     const type = typeOf({ owner, column });
     if (this.#uses.get(owner.table) !== 1 || tables.has(owner.table)) return;
     if (type !== "text" && type !== "u64" && type !== "u32") return;
@@ -114,7 +114,7 @@ class Finder {
     this.sources.set(owner.table, sources);
   }
 
-  #addSubquery(conjunct: SyntaxNode, outer: Scope): void {
+  #addSubquery(conjunct: SyntaxNode, outer: SelectScope): void {
     const query = child(child(conjunct, "subquery") ?? {}, "node");
     if (query === undefined) return;
     if (text(conjunct, "subquery_type") === "EXISTS") return this.#addExists(query, outer);
@@ -130,14 +130,14 @@ class Finder {
   }
 
   /** `EXISTS (SELECT … FROM inner WHERE inner.a = outer.b)`. */
-  #addExists(query: SyntaxNode, outer: Scope): void {
+  #addExists(query: SyntaxNode, outer: SelectScope): void {
     const inner = this.#rowsOf(query, "any items");
     if (inner === undefined) return;
     for (const conjunct of inner.conjuncts) {
       if (text(conjunct, "type") !== "COMPARE_EQUAL") continue;
-      const sides = [child(conjunct, "left") ?? {}, child(conjunct, "right") ?? {}];
-      const own = sides.map((side) => columnOf(side, inner.from));
-      const others = sides.map((side) => (this.#mayBeOf(side, inner.from) ? undefined : columnOf(side, outer.from)));
+      const operands = [child(conjunct, "left") ?? {}, child(conjunct, "right") ?? {}];
+      const own = operands.map((operand) => columnOf(operand, inner.from));
+      const others = operands.map((operand) => (this.#mayBeOf(operand, inner.from) ? undefined : columnOf(operand, outer.from)));
       for (const [one, two] of [[own[0], others[1]] as const, [own[1], others[0]] as const]) {
         if (one !== undefined && two !== undefined && typeOf(one) === typeOf(two)) this.#addPair([one, two], inner, outer);
       }
@@ -145,11 +145,11 @@ class Finder {
   }
 
   /** A SELECT that shows each row of its tables that WHERE leaves; undefined when it is more than that. */
-  #rowsOf(query: SyntaxNode, items: "plain" | "any items" = "plain"): Scope | undefined {
+  #rowsOf(query: SyntaxNode, items: "plain" | "any items" = "plain"): SelectScope | undefined {
     if (text(query, "type") !== "SELECT_NODE" || children(query, "modifiers").length > 0) return undefined;
     const constants = children(query, "select_list").every((item) => text(item, "type") === "VALUE_CONSTANT");
     const shown = items === "any items" && constants ? { ...query, select_list: [] } : query;
-    const from = isRowByRow(shown) ? referencesOf(child(query, "from_table"), this.#known) : undefined;
+    const from = isRowByRow(shown) ? referencesOf(child(query, "from_table"), this.#tables) : undefined;
     if (from === undefined || from.includes("other")) return undefined;
     return { select: query, from, conjuncts: conjunctsOf(child(query, "where_clause")) };
   }
@@ -177,14 +177,14 @@ class Finder {
   }
 }
 
-interface Scope {
+interface SelectScope {
   readonly select: SyntaxNode;
   readonly from: readonly Reference[];
   /** Of WHERE. */
   readonly conjuncts: readonly SyntaxNode[];
 }
 
-function equatedColumns(conjunct: SyntaxNode, from: readonly Reference[]): readonly [Column, Column] | undefined {
+function equatedColumns(conjunct: SyntaxNode, from: readonly Reference[]): readonly [ColumnReference, ColumnReference] | undefined {
   if (text(conjunct, "type") !== "COMPARE_EQUAL") return undefined;
   const left = columnOf(child(conjunct, "left") ?? {}, from);
   const right = columnOf(child(conjunct, "right") ?? {}, from);
@@ -192,7 +192,7 @@ function equatedColumns(conjunct: SyntaxNode, from: readonly Reference[]): reado
 }
 
 /** The values of a column in the rows that the conjuncts on its table alone leave. */
-function selectOf({ owner, column }: Column, { select, from, conjuncts }: Scope, isInner: boolean): SyntaxNode | undefined {
+function selectOf({ owner, column }: ColumnReference, { select, from, conjuncts }: SelectScope, isInner: boolean): SyntaxNode | undefined {
   const table = tableNode(child(select, "from_table"), owner.alias);
   if (table === undefined) return undefined;
   const others = isInner ? VOLATILE : TIMES;

@@ -35,12 +35,12 @@ export function hintsOf(
   tables: readonly { name: string; columns: readonly ColumnHeader[] }[],
 ): Map<string, ScanHints> {
   const hints = new Map<string, ScanHints>();
-  const known = tablesByName(tables);
+  const tableColumns = tablesByName(tables);
   const parts = partsOf(tree);
   if (parts === undefined) return hints;
   const { uses, selects } = parts;
   for (const select of selects) {
-    const from = referencesOf(child(select, "from_table"), known);
+    const from = referencesOf(child(select, "from_table"), tableColumns);
     if (from === undefined) continue;
     const conjuncts = conjunctsOf(child(select, "where_clause"));
     const predicates = conjuncts.map((conjunct) => predicateOf(conjunct, from));
@@ -85,17 +85,17 @@ function equatedPredicates(
   });
   const named = predicates.filter((predicate) => predicate !== undefined && !predicate.isDenial) as Predicate[];
   const equated: Predicate[] = [];
-  for (let known = named; known.length > 0; ) {
-    const found: Predicate[] = [];
-    for (const { owner, column, values } of known) {
+  for (let frontier = named; frontier.length > 0; ) {
+    const derived: Predicate[] = [];
+    for (const { owner, column, values } of frontier) {
       for (const [one, other] of pairs) {
         if (one.owner !== owner || one.column !== column) continue;
-        const isKnown = [...named, ...equated, ...found].some((p) => p.owner === other.owner && p.column === other.column);
-        if (!isKnown) found.push({ ...other, values, isDenial: false });
+        const isDerived = [...named, ...equated, ...derived].some((p) => p.owner === other.owner && p.column === other.column);
+        if (!isDerived) derived.push({ ...other, values, isDenial: false });
       }
     }
-    equated.push(...found);
-    known = found;
+    equated.push(...derived);
+    frontier = derived;
   }
   return equated;
 }
@@ -135,16 +135,16 @@ function comparison(
   isDenial: boolean,
 ): Predicate | undefined {
   if (constants.length === 0) return undefined;
-  const found = columnOf(operand, from);
-  const type = found?.owner.columns.get(found.column)?.type;
-  if (found === undefined || (type !== "text" && type !== "u64" && type !== "u32")) return undefined;
+  const reference = columnOf(operand, from);
+  const type = reference?.owner.columns.get(reference.column)?.type;
+  if (reference === undefined || (type !== "text" && type !== "u64" && type !== "u32")) return undefined;
   const values: string[] = [];
   for (const constant of constants) {
     const value = type === "text" ? textConstant(constant) : integerConstant(constant);
     if (value === undefined) return undefined;
     values.push(value);
   }
-  return { ...found, values, isDenial };
+  return { ...reference, values, isDenial };
 }
 
 function textConstant(node: SyntaxNode): string | undefined {
@@ -198,11 +198,11 @@ function topOf(select: SyntaxNode, from: readonly Reference[], { columns }: Tabl
   if (modifiers.length !== 2 || order === undefined || count === undefined || count > TOP_ROWS_MAX) return undefined;
   if (from.length !== 1 || !isRowByRow(select)) return undefined;
   const [first] = children(order, "orders");
-  const found = columnOf((first && child(first, "expression")) ?? {}, from);
-  if (first === undefined || found === undefined || columns.get(found.column)?.type !== "timestamp") return undefined;
+  const reference = columnOf((first && child(first, "expression")) ?? {}, from);
+  if (first === undefined || reference === undefined || columns.get(reference.column)?.type !== "timestamp") return undefined;
   // In ORDER BY a plain name is first of all the alias of something selected.
-  const isShadowed = children(select, "select_list").some((item) => text(item, "alias")?.toLowerCase() === found.column);
-  return isShadowed ? undefined : { column: found.column, isDescending: text(first, "type") === "DESCENDING", count };
+  const isShadowed = children(select, "select_list").some((item) => text(item, "alias")?.toLowerCase() === reference.column);
+  return isShadowed ? undefined : { column: reference.column, isDescending: text(first, "type") === "DESCENDING", count };
 }
 
 /** How many rows a LIMIT lets through, those that OFFSET skips included. */

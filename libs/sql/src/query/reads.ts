@@ -7,15 +7,15 @@ import type { StatementRows } from "../duckdb/table-function.js";
 import type { ResultRows } from "../encode/result.js";
 import { isEngineBroken, TooMuchData, ValueTooLarge } from "../errors.js";
 import { KEYS_MAX, tableCost } from "../limits.js";
-import type { ColumnType, Table } from "../table.js";
+import type { ColumnType, SqlTable } from "../table.js";
 import { type GatherBudget, type GatheredTable, gather } from "./gather.js";
 import { type ColumnFilter, NO_HINTS, type ScanHints } from "./hints.js";
 import { type KeySource, keySourcesOf } from "./keys.js";
 import { hintsOf } from "./pushdown.js";
-import type { RunPorts } from "./run.js";
+import type { StatementPorts } from "./run.js";
 
 export class StatementReads implements StatementRows {
-  readonly #ports: RunPorts;
+  readonly #ports: StatementPorts;
   readonly #budget: GatherBudget;
   readonly #signal: AbortSignal;
   readonly #hints: Map<string, ScanHints>;
@@ -24,9 +24,9 @@ export class StatementReads implements StatementRows {
   /** Tables whose keys are being found. */
   readonly #open = new Set<string>();
   /** Columns to gather, those known already included: two scans of one table see the same rows. */
-  readonly #wanted = new Map<string, Set<number>>();
+  readonly #requested = new Map<string, Set<number>>();
 
-  constructor(ports: RunPorts, tree: unknown, budget: GatherBudget, signal: AbortSignal) {
+  constructor(ports: StatementPorts, tree: unknown, budget: GatherBudget, signal: AbortSignal) {
     this.#ports = ports;
     this.#budget = budget;
     this.#signal = signal;
@@ -42,11 +42,11 @@ export class StatementReads implements StatementRows {
         return await this.#ports.session.run(text, this, readingSignal);
       } catch (cause) {
         this.#signal.throwIfAborted();
-        if (this.#wanted.size === 0) throw cause;
+        if (this.#requested.size === 0) throw cause;
       }
-      const wanted = [...this.#wanted].sort(([one], [other]) => tableCost(one) - tableCost(other));
-      this.#wanted.clear();
-      for (const [name, columns] of wanted) {
+      const requested = [...this.#requested].sort(([one], [other]) => tableCost(one) - tableCost(other));
+      this.#requested.clear();
+      for (const [name, columns] of requested) {
         const table = this.#ports.tables.find((table) => table.name === name);
         if (table !== undefined) await this.#gather(table, columns);
       }
@@ -58,12 +58,12 @@ export class StatementReads implements StatementRows {
   }
 
   missing(table: string, columns: readonly number[]): void {
-    const known = this.#wanted.get(table) ?? new Set(this.#gathered.get(table)?.columns.keys());
-    for (const column of columns) known.add(column);
-    this.#wanted.set(table, known);
+    const requestedColumns = this.#requested.get(table) ?? new Set(this.#gathered.get(table)?.columns.keys());
+    for (const column of columns) requestedColumns.add(column);
+    this.#requested.set(table, requestedColumns);
   }
 
-  async #gather(table: Table, columns: ReadonlySet<number>): Promise<void> {
+  async #gather(table: SqlTable, columns: ReadonlySet<number>): Promise<void> {
     await this.#narrow(table.name);
     const { source } = this.#ports;
     for (const column of this.#gathered.get(table.name)?.columns.values() ?? []) this.#budget.bytesLeft += column.bytes; // They go.

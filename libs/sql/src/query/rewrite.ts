@@ -22,7 +22,7 @@ const UNSIGNED: Readonly<Record<string, string>> = {
 const AFTER_DERIVED_TABLE = new Set(
   [
     "where group having order limit offset union except intersect on using join inner left right full cross natural window qualify",
-  ].flatMap((words) => words.split(" ")),
+  ].flatMap((keywords) => keywords.split(" ")),
 );
 
 /** `tokens` are those of `sql`, without the final semicolons. */
@@ -46,8 +46,8 @@ function firstOrLast(tokens: readonly Token[], at: number): Edit | undefined {
   if (token.folded !== "first_value" && token.folded !== "last_value") return undefined;
   if (tokens[at + 1]?.text !== "(") return undefined;
   let after = closing(tokens, at + 1) + 1;
-  if (words(tokens, after, "filter") && tokens[after + 1]?.text === "(") after = closing(tokens, after + 1) + 1;
-  if (words(tokens, after, "over") || words(tokens, after, "ignore") || words(tokens, after, "respect")) return undefined;
+  if (hasKeywords(tokens, after, "filter") && tokens[after + 1]?.text === "(") after = closing(tokens, after + 1) + 1;
+  if (hasKeywords(tokens, after, "over") || hasKeywords(tokens, after, "ignore") || hasKeywords(tokens, after, "respect")) return undefined;
   return { start: token.start, end: token.end, text: token.folded === "first_value" ? "first" : "last" };
 }
 
@@ -61,8 +61,8 @@ function unsigned(tokens: readonly Token[], at: number): Edit | undefined {
 
 /** `(SELECT * FROM t a LIMIT n)` without an alias keeps `a` visible outside. */
 function derivedTableAlias(tokens: readonly Token[], at: number): Edit | undefined {
-  if (tokens[at]?.text !== "(" || !words(tokens, at + 1, "select") || tokens[at + 2]?.text !== "*") return undefined;
-  if (!words(tokens, at + 3, "from") || !words(tokens, at + 6, "limit")) return undefined;
+  if (tokens[at]?.text !== "(" || !hasKeywords(tokens, at + 1, "select") || tokens[at + 2]?.text !== "*") return undefined;
+  if (!hasKeywords(tokens, at + 3, "from") || !hasKeywords(tokens, at + 6, "limit")) return undefined;
   const alias = tokens[at + 5];
   const close = tokens[at + 8];
   const named = tokens[at + 4]?.kind === "word" && alias?.kind === "word";
@@ -99,8 +99,8 @@ function closing(tokens: readonly Token[], open: number): number {
   return tokens.length;
 }
 
-function words(tokens: readonly Token[], at: number, ...expected: readonly string[]): boolean {
-  return expected.every((word, i) => tokens[at + i]?.kind === "word" && tokens[at + i]?.folded === word);
+function hasKeywords(tokens: readonly Token[], at: number, ...expected: readonly string[]): boolean {
+  return expected.every((keyword, i) => tokens[at + i]?.kind === "word" && tokens[at + i]?.folded === keyword);
 }
 
 function apply(sql: string, edits: readonly Edit[]): string {

@@ -1,24 +1,24 @@
 /** Why: the steps of one statement, from its text to its rows. */
-import type { Session } from "../duckdb/database.js";
+import type { SqlSession } from "../duckdb/database.js";
 import type { ResultRows } from "../encode/result.js";
 import type { IntrospectionSource } from "../ports.js";
-import type { Table } from "../table.js";
+import type { SqlTable } from "../table.js";
 import type { GatherBudget } from "./gather.js";
 import { namesOf } from "./names.js";
 import { checkPermitted } from "./permitted.js";
 import { StatementReads } from "./reads.js";
 import type { CheckedStatement } from "./statement.js";
 
-export interface RunPorts {
-  readonly session: Session;
+export interface StatementPorts {
+  readonly session: SqlSession;
   readonly source: IntrospectionSource;
-  readonly tables: readonly Table[];
+  readonly tables: readonly SqlTable[];
 }
 
 /** `signal` ends the run, `readingSignal` the walk over its rows. Rejects with the engine's error, `NotAQuery`, `TooMuchData` or the signal's reason. */
 export async function runStatement(
   statement: CheckedStatement & { readonly kind: "statement" },
-  { session, source, tables }: RunPorts,
+  { session, source, tables }: StatementPorts,
   budget: GatherBudget,
   signal: AbortSignal,
   readingSignal: AbortSignal,

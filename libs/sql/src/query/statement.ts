@@ -32,16 +32,16 @@ export function checkStatement(sql: string): CheckedStatement {
   if (!opensOneOf(tokens, 0, READING)) return invalid(`only statements that read are supported, not ${first.text.toUpperCase()}`);
   const text = rewrite(sql, tokens);
   if (first.folded === "explain") return explained(text);
-  if (LOOKING.has(first.folded)) return looked(text);
+  if (LOOKING.has(first.folded)) return describeOrShow(text);
   return { kind: "statement", text, query: text };
 }
 
 /** DESCRIBE of a table or a query, SHOW TABLES, SHOW COLUMNS: all are questions to the views that describe our relations. */
-function looked(text: string): CheckedStatement {
+function describeOrShow(text: string): CheckedStatement {
   const [verb, ...tokens] = tokenize(text);
   if (verb?.folded === "show") {
     const [what, from, ...name] = tokens;
-    if (what?.folded === "tables" && from === undefined) return asked(`SELECT * FROM ${DESCRIBED_SCHEMA}.tables`);
+    if (what?.folded === "tables" && from === undefined) return statementOf(`SELECT * FROM ${DESCRIBED_SCHEMA}.tables`);
     if (what?.folded === "columns" && (from?.folded === "from" || from?.folded === "in")) {
       return describedTable("table_catalog, table_schema, table_name, column_name, data_type, is_nullable", name);
     }
@@ -59,12 +59,12 @@ function looked(text: string): CheckedStatement {
 function describedTable(columns: string, name: readonly Token[]): CheckedStatement {
   const isName = name.length > 0 && name.length <= NAME_TOKENS_MAX && name.every(isPartOfName);
   if (!isName) return invalid("DESCRIBE is supported for tables and queries only");
-  const table = TABLE_NAMES.find((known) => known === name.at(-1)?.folded);
+  const table = TABLE_NAMES.find((candidate) => candidate === name.at(-1)?.folded);
   if (table === undefined) return invalid(`table '${name.map(({ text }) => text).join("")}' not found`);
-  return asked(`SELECT ${columns} FROM ${DESCRIBED_SCHEMA}.columns WHERE table_name = '${table}' ORDER BY ordinal_position`);
+  return statementOf(`SELECT ${columns} FROM ${DESCRIBED_SCHEMA}.columns WHERE table_name = '${table}' ORDER BY ordinal_position`);
 }
 
-function asked(query: string): CheckedStatement {
+function statementOf(query: string): CheckedStatement {
   return { kind: "statement", text: query, query };
 }
 
@@ -87,11 +87,11 @@ function explained(text: string): CheckedStatement {
   return { kind: "statement", text: `EXPLAIN ${analyzes ? "ANALYZE " : ""}${query}`, query };
 }
 
-function opensOneOf(tokens: readonly Token[], from: number, words: ReadonlySet<string>): boolean {
+function opensOneOf(tokens: readonly Token[], from: number, keywords: ReadonlySet<string>): boolean {
   let at = from;
   while (tokens[at]?.text === "(") at++;
   const opening = tokens[at];
-  return opening !== undefined && opening.kind === "word" && words.has(opening.folded);
+  return opening !== undefined && opening.kind === "word" && keywords.has(opening.folded);
 }
 
 function invalid(message: string): CheckedStatement {

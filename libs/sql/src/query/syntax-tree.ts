@@ -16,7 +16,7 @@ const TEXT_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 /** The tree that the engine printed; integers that a double cannot hold are bigint, infinite numbers null. */
 export function parseTree(json: string): unknown {
   const readable = /Infinity|NaN/.test(json)
-    ? json.replace(TEXT_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : "null"))
+    ? json.replace(TEXT_OR_NO_NUMBER, (match) => (match.startsWith('"') ? match : "null"))
     : json;
   return parse(readable, (_key, value, { source }) =>
     typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "") ? BigInt(source ?? "") : value,

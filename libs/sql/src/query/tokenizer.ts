@@ -14,7 +14,7 @@ export interface Token {
   readonly end: number;
 }
 
-const WORD = /[\p{L}_][\p{L}\p{N}_$]*/uy;
+const IDENTIFIER = /[\p{L}_][\p{L}\p{N}_$]*/uy;
 const NUMBER = /(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const SPACE = /\s+/y;
 const DOLLAR_TAG = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
@@ -49,8 +49,8 @@ function next(sql: string, at: number): { kind: Token["kind"]; end: number } {
       return { kind: "text", end: close < 0 ? sql.length : close + (tag - at) };
     }
   }
-  const word = match(WORD, sql, at);
-  if (word > at) return { kind: "word", end: word };
+  const identifierEnd = match(IDENTIFIER, sql, at);
+  if (identifierEnd > at) return { kind: "word", end: identifierEnd };
   const number = match(NUMBER, sql, at);
   if (number > at) return { kind: "number", end: number };
   return { kind: "symbol", end: at + 1 };

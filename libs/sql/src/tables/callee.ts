@@ -19,7 +19,7 @@ export interface JournalContext {
   readonly callees: ReadonlyMap<number, string>;
 }
 
-export interface Callee {
+export interface StoredCallee {
   /** "" while the notification is not there yet. */
   readonly id: string;
   readonly target: Target;
@@ -39,7 +39,7 @@ export function calleesOf(entries: readonly JournalEntry[]): ReadonlyMap<number,
   return callees;
 }
 
-export function calleeOf(command: CallCommand | OneWayCallCommand, context: JournalContext): Callee {
+export function calleeOf(command: CallCommand | OneWayCallCommand, context: JournalContext): StoredCallee {
   const id = context.callees.get(command.invocationIdNotificationIdx) ?? "";
   const facts = context.facts.get(id);
   return { id, target: facts?.target ?? guessedTarget(command, context.services.get(command.serviceName)), facts };

@@ -20,31 +20,31 @@ import {
   notificationIdToJson,
   type SignalId,
 } from "@perdure/service-protocol";
-import { type Callee, calleeOf, type JournalContext } from "./callee.js";
+import { type StoredCallee, calleeOf, type JournalContext } from "./callee.js";
 import { cutBytesOf, jsonText } from "./json-text.js";
 
 /** The whole entry; undefined when it cannot be decoded. */
 export function entryJson(entry: JournalEntry, context: JournalContext): string | undefined {
-  const word = journalCommandName(entry.type);
+  const name = journalCommandName(entry.type);
   if (isCommand(entry.type)) {
     const command = decodeCommand(entry.type, entry.body);
-    return isFault(command) ? undefined : jsonText({ Command: { [word]: marked(commandFields(command, context)) } });
+    return isFault(command) ? undefined : jsonText({ Command: { [name]: marked(commandFields(command, context)) } });
   }
   const notification = decodeNotification(entry.type, entry.body);
-  return isFault(notification) ? undefined : jsonText({ Notification: notificationFields(notification, word) });
+  return isFault(notification) ? undefined : jsonText({ Notification: notificationFields(notification, name) });
 }
 
 /** The entry without payloads; undefined when it cannot be decoded. */
 export function entryLiteJson(entry: JournalEntry, context: JournalContext): string | undefined {
-  const word = journalCommandName(entry.type);
+  const name = journalCommandName(entry.type);
   if (isCommand(entry.type)) {
     const command = decodeCommand(entry.type, entry.body);
-    return isFault(command) ? undefined : JSON.stringify({ Command: { [word]: liteFields(command, context) } });
+    return isFault(command) ? undefined : JSON.stringify({ Command: { [name]: liteFields(command, context) } });
   }
   const notification = decodeNotification(entry.type, entry.body);
   if (isFault(notification)) return undefined;
-  const ty = entry.type === MessageType.Signal ? "Signal" : { Completion: word };
-  const result = resultWord(notification.result);
+  const ty = entry.type === MessageType.Signal ? "Signal" : { Completion: name };
+  const result = resultName(notification.result);
   return JSON.stringify({ Notification: { ty, id: notificationIdToJson(notification.id), result } });
 }
 
@@ -121,12 +121,12 @@ function liteFields(command: JournalCommand, context: JournalContext): object {
     case "getEagerStateKeys":
       return {};
     case "output":
-      return { result: resultWord(command.result) };
+      return { result: resultName(command.result) };
     case "setState":
     case "clearState":
       return { key: fromUtf8(command.stateKey) };
     case "getEagerState":
-      return { key: fromUtf8(command.stateKey), result: resultWord(command.result) };
+      return { key: fromUtf8(command.stateKey), result: resultName(command.result) };
     case "getLazyState":
       return { key: fromUtf8(command.stateKey), completion_id: command.resultCompletionId };
     case "getLazyStateKeys":
@@ -155,28 +155,28 @@ function liteFields(command: JournalCommand, context: JournalContext): object {
       return {
         target_invocation_id: command.targetInvocationId,
         signal_id: signalIdJson(command.signal),
-        result: resultWord(command.result),
+        result: resultName(command.result),
       };
     case "attachInvocation":
     case "getInvocationOutput":
       return { target: attachTargetJson(command.target), completion_id: command.resultCompletionId };
     case "completeAwakeable":
-      return { id: command.awakeableId, result: resultWord(command.result) };
+      return { id: command.awakeableId, result: resultName(command.result) };
     default:
       return unreachable(command);
   }
 }
 
-function notificationFields({ id, result }: Notification, word: string): object {
+function notificationFields({ id, result }: Notification, name: string): object {
   if (id.kind !== "completion") return { Signal: marked({ id: signalIdJson(id), result: resultJson(result) }) };
   const completion_id = id.id;
-  if (result.kind === "invocationId") return { Completion: { [word]: { completion_id, invocation_id: result.invocationId } } };
+  if (result.kind === "invocationId") return { Completion: { [name]: { completion_id, invocation_id: result.invocationId } } };
   if (result.kind === "stateKeys") {
-    return { Completion: { [word]: { completion_id, state_keys: result.stateKeys.map((key) => fromUtf8(key)) } } };
+    return { Completion: { [name]: { completion_id, state_keys: result.stateKeys.map((key) => fromUtf8(key)) } } };
   }
   // A sleep has nothing to say but that it is over.
-  if (word === "Sleep") return { Completion: { [word]: { completion_id } } };
-  return { Completion: { [word]: marked({ completion_id, result: resultJson(result) }) } };
+  if (name === "Sleep") return { Completion: { [name]: { completion_id } } };
+  return { Completion: { [name]: marked({ completion_id, result: resultJson(result) }) } };
 }
 
 function resultJson(result: NotificationResult): unknown {
@@ -196,9 +196,9 @@ function resultJson(result: NotificationResult): unknown {
   }
 }
 
-function resultWord(result: NotificationResult): string {
-  const words = { void: "Void", value: "Success", failure: "Failure", invocationId: "InvocationId", stateKeys: "StateKeys" };
-  return words[result.kind];
+function resultName(result: NotificationResult): string {
+  const names = { void: "Void", value: "Success", failure: "Failure", invocationId: "InvocationId", stateKeys: "StateKeys" };
+  return names[result.kind];
 }
 
 function failureJson({ code, message, metadata }: Failure): object {
@@ -217,7 +217,7 @@ const NO_SPAN = {
   cause: null,
 };
 
-function requestJson(command: JournalCommand & { readonly kind: "call" | "oneWayCall" }, callee: Callee): object {
+function requestJson(command: JournalCommand & { readonly kind: "call" | "oneWayCall" }, callee: StoredCallee): object {
   return {
     ...calleeJson(callee),
     span_context: NO_SPAN,
@@ -229,7 +229,7 @@ function requestJson(command: JournalCommand & { readonly kind: "call" | "oneWay
   };
 }
 
-function calleeJson({ id, target }: Callee): object {
+function calleeJson({ id, target }: StoredCallee): object {
   return { invocation_id: id, invocation_target: targetJson(target) };
 }
 

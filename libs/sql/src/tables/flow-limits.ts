@@ -4,7 +4,7 @@
  */
 import type { FlowBucketRow, FlowLimitRow } from "@perdure/flow";
 import type { RuleRow } from "../ports.js";
-import { wants } from "../query/hints.js";
+import { isNeeded } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
 
@@ -24,7 +24,7 @@ export const userLimits = defineTable<FlowLimitRow>({
   },
   async *rows(source, hints) {
     for await (const row of source.live.limits(partitionsOfScopes(source, hints))) {
-      if (wants(hints, "scope", row.scope)) yield row;
+      if (isNeeded(hints, "scope", row.scope)) yield row;
     }
   },
 });

@@ -14,7 +14,7 @@ import {
 } from "@perdure/base";
 import type { FlowBlock, FlowEntryRow, FlowHead, FlowLevel } from "@perdure/flow";
 import type { IntrospectionSource, QueueRow } from "../ports.js";
-import { allowedValues, type ScanHints, wants } from "../query/hints.js";
+import { allowedValues, type ScanHints, isNeeded } from "../query/hints.js";
 import { defineTable, type Readers } from "../table.js";
 
 export const vqueueMeta = defineTable<QueueRow>({
@@ -102,13 +102,13 @@ export const vqueueEntryStatus = defineTable<FlowEntryRow>({
 
 async function* queuesOf(source: IntrospectionSource, hints: ScanHints): AsyncIterable<QueueRow> {
   for await (const row of source.live.queues(partitionsFor(source, hints, "id"))) {
-    if (wants(hints, "id", row.queue.id)) yield row;
+    if (isNeeded(hints, "id", row.queue.id)) yield row;
   }
 }
 
 async function* entriesOf(source: IntrospectionSource, hints: ScanHints, queueColumn: string): AsyncIterable<FlowEntryRow> {
   for await (const entry of source.live.queueEntries(partitionsFor(source, hints, queueColumn))) {
-    if (wants(hints, queueColumn, entry.queueId) && wants(hints, "entry_id", entry.entryId)) yield entry;
+    if (isNeeded(hints, queueColumn, entry.queueId) && isNeeded(hints, "entry_id", entry.entryId)) yield entry;
   }
 }
 

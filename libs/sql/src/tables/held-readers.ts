@@ -2,7 +2,7 @@
 import { journalCommandName } from "@perdure/service-protocol";
 import type { HeldInvocation } from "../ports.js";
 import type { Readers } from "../table.js";
-import { failureTextWithWord } from "./invocation-readers.js";
+import { failureTextWithReason } from "./invocation-readers.js";
 
 export const heldReaders: Readers<HeldInvocation> = {
   retry_count: ({ retryCount }) => retryCount,
@@ -12,7 +12,7 @@ export const heldReaders: Readers<HeldInvocation> = {
   last_attempt_server: ({ lastAttemptServer }) => lastAttemptServer,
   last_failure: ({ lastFailure }) => {
     if (lastFailure === undefined) return undefined;
-    const text = failureTextWithWord(lastFailure.code, lastFailure.message);
+    const text = failureTextWithReason(lastFailure.code, lastFailure.message);
     return lastFailure.stacktrace === undefined ? text : `${text}\n${lastFailure.stacktrace}`;
   },
   last_failure_error_code: ({ lastFailure }) => lastFailure?.errorCode,

@@ -1,5 +1,5 @@
 /** Why: the list of all tables. */
-import type { Table } from "../table.js";
+import type { SqlTable } from "../table.js";
 import { node, partition } from "./cluster.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
 import { rateLimits, userLimits } from "./flow-limits.js";
@@ -14,7 +14,7 @@ import { deployment, rules, service } from "./registry.js";
 import { schedule } from "./schedules.js";
 import { slotWait } from "./slot-wait.js";
 
-export const TABLES: readonly Table[] = [
+export const TABLES: readonly SqlTable[] = [
   invocation,
   invocationStatus,
   invocationState,

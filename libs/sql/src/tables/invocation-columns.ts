@@ -5,12 +5,12 @@
 import { utf8 } from "@perdure/base";
 import type { InvocationFields, TextField } from "@perdure/store";
 import type { AnyColumn, NumberColumn, TextColumn } from "../column.js";
-import type { Cell } from "../table.js";
+import type { SqlValue } from "../table.js";
 import { serviceTypeText } from "./invocation-readers.js";
 
 /** A column of the row that was loaded. */
 export interface FieldColumn {
-  read(fields: InvocationFields): Cell;
+  read(fields: InvocationFields): SqlValue;
   append(fields: InvocationFields, into: AnyColumn): void;
 }
 
@@ -24,17 +24,17 @@ export const fieldColumns: { readonly [column: string]: FieldColumn } = {
   target_service_name: name(({ facts }) => facts.service),
   target_service_key: text((fields) => fields.facts.key),
   target_handler_name: name(({ facts }) => facts.handler),
-  target_service_ty: word((fields) => serviceTypeText(fields.facts.serviceType)),
+  target_service_ty: labelField((fields) => serviceTypeText(fields.facts.serviceType)),
   scope: text((fields) => fields.facts.scope),
   limit_key: text((fields) => fields.facts.limitKey),
   idempotency_key: text((fields) => fields.facts.idempotencyKey),
-  invoked_by: word(({ facts }) => (facts.sourceKind === "restart" ? "restart_as_new" : facts.sourceKind)),
+  invoked_by: labelField(({ facts }) => (facts.sourceKind === "restart" ? "restart_as_new" : facts.sourceKind)),
   pinned_deployment_id: name(({ progress }) => progress.pinnedDeployment),
   pinned_service_protocol_version: number(({ progress }) => progress.pinnedVersion),
   journal_size: number((fields) => (hasBegun(fields) ? fields.progress.journalLength : -1)),
   journal_commands_size: number((fields) => (hasBegun(fields) ? fields.progress.journalCommands : -1)),
   created_at: number(({ facts }) => facts.createdAtMs),
-  created_using_restate_version: word(() => COMPATIBLE_VERSION),
+  created_using_restate_version: labelField(() => COMPATIBLE_VERSION),
   modified_at: number(({ progress }) => progress.modifiedAtMs),
   inboxed_at: number(({ progress }) => progress.inboxedAtMs),
   scheduled_at: number(({ progress }) => progress.scheduledAtMs),
@@ -43,7 +43,7 @@ export const fieldColumns: { readonly [column: string]: FieldColumn } = {
   completed_at: number(({ progress }) => progress.completedAtMs),
   completion_retention: number(({ facts }) => facts.completionRetentionMs),
   journal_retention: number(({ facts }) => facts.journalRetentionMs),
-  completion_result: word((fields) => {
+  completion_result: labelField((fields) => {
     if (fields.status !== "completed") return undefined;
     return fields.progress.isFailure ? "failure" : "success";
   }),
@@ -76,7 +76,7 @@ function appendText({ row }: InvocationFields, { start, end }: TextField, into: 
 }
 
 /** One of few texts. */
-export function word(of: (fields: InvocationFields) => string | undefined): FieldColumn {
+export function labelField(of: (fields: InvocationFields) => string | undefined): FieldColumn {
   return { read: of, append: (fields, into) => into.push(of(fields)) };
 }
 

@@ -5,30 +5,30 @@ import { InvocationFields } from "@perdure/store";
 import type { AnyColumn } from "../column.js";
 import type { HeldInvocation } from "../ports.js";
 import { columnsOf, type TableName } from "../schema.js";
-import { type Cell, type Readers, type RowPage, readersByIndex } from "../table.js";
+import { type SqlValue, type Readers, type RowPage, readersByIndex } from "../table.js";
 import { type FieldColumn, fieldColumns } from "./invocation-columns.js";
 import { invocationReaders } from "./invocation-readers.js";
 
 /** A row and what the invoker knows of it. */
-export interface InvocationRow {
+export interface InvocationTableRow {
   readonly fields: InvocationFields;
   readonly held: HeldInvocation | undefined;
 }
 
-type Source =
+type ColumnSource =
   | { readonly kind: "fields"; readonly column: FieldColumn }
-  | { readonly kind: "row"; readonly read: (row: InvocationRow) => Cell }
-  | { readonly kind: "stored"; readonly read: (stored: Invocation) => Cell };
+  | { readonly kind: "row"; readonly read: (row: InvocationTableRow) => SqlValue }
+  | { readonly kind: "stored"; readonly read: (stored: Invocation) => SqlValue };
 
 /** Where each column of a table comes from, by index. */
-export type PageColumns = readonly (Source | undefined)[];
+export type PageColumns = readonly (ColumnSource | undefined)[];
 
 /** `own` are columns that only this table has; they see the row and what is held of it. */
-export function pageColumns(table: TableName, own: Readers<InvocationRow>): PageColumns {
+export function pageColumns(table: TableName, own: Readers<InvocationTableRow>): PageColumns {
   const columns = columnsOf(table);
   const stored = readersByIndex(table, columns, invocationReaders);
   const rows = readersByIndex(table, columns, own);
-  return columns.map(({ name }, index): Source | undefined => {
+  return columns.map(({ name }, index): ColumnSource | undefined => {
     const row = rows[index];
     if (row !== undefined) return { kind: "row", read: row };
     const column = fieldColumns[name];
@@ -69,7 +69,7 @@ export class InvocationPage implements RowPage {
     row.held = this.#held.size > 0 && mayBeHeld(row.fields.status) ? this.#held.get(row.fields.invocationId) : undefined;
   }
 
-  read(index: number): Cell {
+  read(index: number): SqlValue {
     const column = this.#columns[index];
     if (column === undefined) return undefined;
     switch (column.kind) {

@@ -41,6 +41,6 @@ export function failureText(failure: Failure): string {
 }
 
 /** The same with the word that stands beside 500 where attempts and promises failed. */
-export function failureTextWithWord(code: number, message: string): string {
+export function failureTextWithReason(code: number, message: string): string {
   return `[${code === 500 ? "500 Internal" : code}] ${message}`;
 }

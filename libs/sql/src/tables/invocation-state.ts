@@ -3,7 +3,7 @@ import { partitionKeyOf } from "@perdure/base";
 import type { HeldInvocation } from "../ports.js";
 import { defineTable } from "../table.js";
 import { heldReaders } from "./held-readers.js";
-import { wantedIds } from "./invocations.js";
+import { neededIds } from "./invocations.js";
 
 export const invocationState = defineTable<HeldInvocation>({
   name: "sys_invocation_state",
@@ -13,5 +13,5 @@ export const invocationState = defineTable<HeldInvocation>({
     id: ({ id }) => id,
     in_flight: ({ inFlight }) => inFlight,
   },
-  rows: ({ live }, hints) => live.held(wantedIds(hints)),
+  rows: ({ live }, hints) => live.held(neededIds(hints)),
 });

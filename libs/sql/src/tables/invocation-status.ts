@@ -1,25 +1,25 @@
 /** Why: `sys_invocation_status`, what is stored of each invocation. */
 import { partitionKeyOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
-import { type ScanHints, wants } from "../query/hints.js";
+import { type ScanHints, isNeeded } from "../query/hints.js";
 import { columnsOf } from "../schema.js";
-import type { Table } from "../table.js";
-import { InvocationPage, type InvocationRow, pageColumns } from "./invocation-page.js";
+import type { SqlTable } from "../table.js";
+import { InvocationPage, type InvocationTableRow, pageColumns } from "./invocation-page.js";
 import { findInvocations } from "./invocations.js";
 
 const NAME = "sys_invocation_status";
 
 const COLUMNS = pageColumns(NAME, {
   partition_key: ({ fields }) => partitionKeyOf(fields.invocationId),
-  status: ({ fields }: InvocationRow) => (fields.status === undefined ? undefined : statusText(fields.status)),
+  status: ({ fields }: InvocationTableRow) => (fields.status === undefined ? undefined : statusText(fields.status)),
 });
 
-export const invocationStatus: Table = {
+export const invocationStatus: SqlTable = {
   name: NAME,
   columns: columnsOf(NAME),
   async *scan(source, hints) {
     const page = new InvocationPage(COLUMNS, new Map());
-    for await (const rows of findInvocations(source, hints, isWanted(hints))) yield page.over(rows);
+    for await (const rows of findInvocations(source, hints, statusFilterOf(hints))) yield page.over(rows);
   },
 };
 
@@ -28,6 +28,6 @@ function statusText(status: Invocation["status"]): string {
   return status === "ready" ? "invoked" : status;
 }
 
-function isWanted(hints: ScanHints): (status: Invocation["status"]) => boolean {
-  return (status) => wants(hints, "status", statusText(status));
+function statusFilterOf(hints: ScanHints): (status: Invocation["status"]) => boolean {
+  return (status) => isNeeded(hints, "status", statusText(status));
 }

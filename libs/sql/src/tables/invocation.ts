@@ -5,12 +5,12 @@
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import type { HeldInvocation, IntrospectionSource } from "../ports.js";
-import { isRead, type ScanHints, wants } from "../query/hints.js";
+import { isRead, type ScanHints, isNeeded } from "../query/hints.js";
 import { columnsOf } from "../schema.js";
-import type { Readers, Table } from "../table.js";
+import type { Readers, SqlTable } from "../table.js";
 import { heldReaders } from "./held-readers.js";
-import { InvocationPage, type InvocationRow, pageColumns } from "./invocation-page.js";
-import { findInvocations, wantedIds } from "./invocations.js";
+import { InvocationPage, type InvocationTableRow, pageColumns } from "./invocation-page.js";
+import { findInvocations, neededIds } from "./invocations.js";
 
 const NAME = "sys_invocation";
 
@@ -18,28 +18,28 @@ type DerivedStatus = "pending" | "running" | "backing-off" | "ready" | "schedule
 
 const COLUMNS = pageColumns(NAME, { ...ofHeld(heldReaders), status: derivedStatus });
 
-export const invocation: Table = {
+export const invocation: SqlTable = {
   name: NAME,
   columns: columnsOf(NAME),
   async *scan(source, hints) {
     const page = new InvocationPage(COLUMNS, await heldById(source, hints));
-    for await (const rows of findInvocations(source, hints, wantedStored(hints))) yield page.over(rows);
+    for await (const rows of findInvocations(source, hints, storedStatusFilterOf(hints))) yield page.over(rows);
   },
 };
 
 /** Empty when no column of the statement needs it. */
 async function heldById({ live }: IntrospectionSource, hints: ScanHints): Promise<ReadonlyMap<InvocationId, HeldInvocation>> {
   const held = new Map<InvocationId, HeldInvocation>();
-  const isNeeded = FROM_HELD.some((column) => isRead(hints, column)) && wantedStored(hints)("invoked");
+  const isNeeded = FROM_HELD.some((column) => isRead(hints, column)) && storedStatusFilterOf(hints)("invoked");
   if (!isNeeded) return held;
-  for await (const row of live.held(wantedIds(hints))) held.set(row.id, row);
+  for await (const row of live.held(neededIds(hints))) held.set(row.id, row);
   return held;
 }
 
 const FROM_HELD: readonly string[] = [...Object.keys(heldReaders), "status"];
 
 /** introspection-sql.md §1, in that order. */
-function derivedStatus({ fields: { status }, held }: InvocationRow): DerivedStatus | undefined {
+function derivedStatus({ fields: { status }, held }: InvocationTableRow): DerivedStatus | undefined {
   switch (status) {
     case "inboxed":
       return "pending";
@@ -61,19 +61,19 @@ function derivedStatus({ fields: { status }, held }: InvocationRow): DerivedStat
 
 const FROM_INVOKED: readonly DerivedStatus[] = ["running", "backing-off", "ready"];
 
-function wantedStored(hints: ScanHints): (status: Invocation["status"]) => boolean {
+function storedStatusFilterOf(hints: ScanHints): (status: Invocation["status"]) => boolean {
   return (status) => {
-    if (status === "invoked" || status === "ready") return FROM_INVOKED.some((derived) => wants(hints, "status", derived));
-    return wants(hints, "status", status === "inboxed" ? "pending" : status);
+    if (status === "invoked" || status === "ready") return FROM_INVOKED.some((derived) => isNeeded(hints, "status", derived));
+    return isNeeded(hints, "status", status === "inboxed" ? "pending" : status);
   };
 }
 
 /** NULL where nothing is held. */
-function ofHeld(readers: Readers<HeldInvocation>): Readers<InvocationRow> {
+function ofHeld(readers: Readers<HeldInvocation>): Readers<InvocationTableRow> {
   return Object.fromEntries(
     Object.entries(readers).map(([name, read]) => [
       name,
-      ({ held }: InvocationRow) => (held === undefined ? undefined : read(held)),
+      ({ held }: InvocationTableRow) => (held === undefined ? undefined : read(held)),
     ]),
   );
 }

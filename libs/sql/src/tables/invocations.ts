@@ -7,9 +7,9 @@ import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
 
-type Status = Invocation["status"];
+type StoredStatus = Invocation["status"];
 
-const UNFINISHED: readonly Status[] = ["scheduled", "inboxed", "ready", "invoked", "suspended", "paused"];
+const UNFINISHED: readonly StoredStatus[] = ["scheduled", "inboxed", "ready", "invoked", "suspended", "paused"];
 
 /**
  * Rows of the stored invocations whose status is wanted, many at a time: by id where the statement names ids (column `id`),
@@ -18,15 +18,15 @@ const UNFINISHED: readonly Status[] = ["scheduled", "inboxed", "ready", "invoked
 export async function* findInvocations(
   source: IntrospectionSource,
   hints: ScanHints,
-  isWanted: (status: Status) => boolean,
+  isNeeded: (status: StoredStatus) => boolean,
 ): AsyncIterable<readonly Uint8Array[]> {
-  const ids = wantedIds(hints);
+  const ids = neededIds(hints);
   if (ids !== undefined) {
-    const rows = await byId(source, ids, isWanted);
+    const rows = await byId(source, ids, isNeeded);
     if (rows.length > 0) yield rows;
     return;
   }
-  const ranges = wantedRanges(source, hints, isWanted);
+  const ranges = neededRanges(source, hints, isNeeded);
   // A small LIMIT should find that little was read for it.
   const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
   if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
@@ -34,29 +34,29 @@ export async function* findInvocations(
 }
 
 /** Unfinished before completed in each partition: where it is not one moment, the store looks for those that complete in between. */
-function* wantedRanges(
+function* neededRanges(
   source: IntrospectionSource,
   hints: ScanHints,
-  isWanted: (status: Status) => boolean,
+  isNeeded: (status: StoredStatus) => boolean,
 ): Iterable<AsyncIterable<readonly Uint8Array[]>> {
   const services = allowedValues(hints, "target_service_name");
-  const unfinished = UNFINISHED.filter(isWanted);
-  for (const partition of wantedPartitions(source, hints)) {
+  const unfinished = UNFINISHED.filter(isNeeded);
+  for (const partition of neededPartitions(source, hints)) {
     if (unfinished.length === UNFINISHED.length) yield source.store.invocationRows(partition, "unfinished");
     else if (unfinished.length > 0) yield ofStatus(source.store.invocationRows(partition, "unfinished"), new Set(unfinished));
-    if (isWanted("completed")) yield source.store.invocationRows(partition, "completed", services);
+    if (isNeeded("completed")) yield source.store.invocationRows(partition, "completed", services);
   }
 }
 
 async function* ofStatus(
   pages: AsyncIterable<readonly Uint8Array[]>,
-  wanted: ReadonlySet<Status | undefined>,
+  statuses: ReadonlySet<StoredStatus | undefined>,
 ): AsyncIterable<readonly Uint8Array[]> {
-  for await (const rows of pages) yield rows.filter((row) => wanted.has(statusOf(row)));
+  for await (const rows of pages) yield rows.filter((row) => statuses.has(statusOf(row)));
 }
 
 /** The ids that a statement names (column `id`). What is no id is left out: nothing has it, and an empty answer is friendlier than an error. */
-export function wantedIds(hints: ScanHints): readonly InvocationId[] | undefined {
+export function neededIds(hints: ScanHints): readonly InvocationId[] | undefined {
   const texts = allowedValues(hints, "id");
   if (texts === undefined) return undefined;
   const ids: InvocationId[] = [];
@@ -68,7 +68,7 @@ export function wantedIds(hints: ScanHints): readonly InvocationId[] | undefined
 }
 
 /** Those of the partition keys or scopes that a statement names, otherwise all. */
-export function wantedPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
+export function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "partition_key");
   const scopes = allowedValues(hints, "scope");
   if (keys === undefined && scopes !== undefined)
@@ -80,12 +80,12 @@ export function wantedPartitions({ partitionCount }: IntrospectionSource, hints:
 async function byId(
   source: IntrospectionSource,
   ids: readonly InvocationId[],
-  isWanted: (status: Status) => boolean,
+  isNeeded: (status: StoredStatus) => boolean,
 ): Promise<readonly Uint8Array[]> {
   const rows: Uint8Array[] = [];
   for (const row of await rowsOfIds(source, ids)) {
     const status = row === undefined ? undefined : statusOf(row);
-    if (row !== undefined && status !== undefined && isWanted(status)) rows.push(row);
+    if (row !== undefined && status !== undefined && isNeeded(status)) rows.push(row);
   }
   return rows;
 }

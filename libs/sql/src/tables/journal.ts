@@ -44,7 +44,7 @@ export const journal = defineTable<EntryRow>({
     const areCalleesShown = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json");
     const services = areCalleesShown ? await servicesOf(source) : undefined;
     for await (const rows of findInvocations(source, hints, anyStatus)) {
-      const read = (journal: Wanted) => readJournal(source, services, journal);
+      const read = (journal: JournalRequest) => readJournal(source, services, journal);
       for await (const { id, entries, context } of mapAhead(withJournals(rows), JOURNALS_AHEAD, read, isLarge)) {
         for (const [index, entry] of entries.entries()) yield { id, index, entry, context };
       }
@@ -52,18 +52,18 @@ export const journal = defineTable<EntryRow>({
   },
 });
 
-interface Wanted {
+interface JournalRequest {
   readonly id: InvocationId;
   readonly length: number;
 }
 
-interface Journal {
+interface InvocationJournal {
   readonly id: InvocationId;
   readonly entries: readonly JournalEntry[];
   readonly context: JournalContext;
 }
 
-function* withJournals(rows: readonly Uint8Array[]): Iterable<Wanted> {
+function* withJournals(rows: readonly Uint8Array[]): Iterable<JournalRequest> {
   const fields = new InvocationFields();
   for (const row of rows) {
     fields.load(row);
@@ -72,7 +72,7 @@ function* withJournals(rows: readonly Uint8Array[]): Iterable<Wanted> {
   }
 }
 
-function isLarge({ entries }: Journal): boolean {
+function isLarge({ entries }: InvocationJournal): boolean {
   let bytes = 0;
   for (const { body } of entries) bytes += body.length;
   return bytes > JOURNAL_BYTES_AHEAD_MAX;
@@ -88,8 +88,8 @@ async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<st
 async function readJournal(
   source: IntrospectionSource,
   services: ReadonlyMap<string, ServiceRow> | undefined,
-  { id, length }: Wanted,
-): Promise<Journal> {
+  { id, length }: JournalRequest,
+): Promise<InvocationJournal> {
   const entries = await source.store.readJournal(partitionOf(id, source.partitionCount), id, length);
   const context = services === undefined ? NO_CALLEES : await contextOf(source, services, entries);
   return { id, entries, context };

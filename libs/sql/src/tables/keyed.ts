@@ -2,10 +2,10 @@
 import { fromBinaryString, fromUtf8, fromUtf8Strict, hashString, type InvocationId, partitionOfKey } from "@perdure/base";
 import { parseKeyspace, type ServiceType } from "@perdure/partition";
 import type { InboxRow, IntrospectionSource, LockRow, PromiseRow, StateRow } from "../ports.js";
-import { allowedValues, type ScanHints, wants } from "../query/hints.js";
+import { allowedValues, type ScanHints, isNeeded } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
-import { failureTextWithWord } from "./invocation-readers.js";
+import { failureTextWithReason } from "./invocation-readers.js";
 
 /** What is kept under a key, the scope told apart from the service. */
 type Scoped<Row> = Row & { readonly scope: string | undefined };
@@ -63,7 +63,7 @@ async function* stateOfServices(
   for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
     for (const service of services ?? [undefined]) {
       for await (const row of source.store.scanState(partition, service, where)) {
-        if (wants(hints, "service_key", row.key))
+        if (isNeeded(hints, "service_key", row.key))
           yield { ...parseKeyspace(row.service), key: row.key, stateKey: row.stateKey, value: row.value };
       }
     }
@@ -92,13 +92,13 @@ export const promise = defineTable<Scoped<PromiseRow>>({
     },
     completion_failure: ({ promise }) =>
       promise.kind === "completed" && promise.outcome.kind === "failure"
-        ? failureTextWithWord(promise.outcome.failure.code, promise.outcome.failure.message)
+        ? failureTextWithReason(promise.outcome.failure.code, promise.outcome.failure.message)
         : undefined,
   },
   async *rows(source, hints) {
     for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
       for await (const { service, key, name, promise } of source.store.scanPromises(partition)) {
-        if (wants(hints, "service_key", key)) yield { ...parseKeyspace(service), key, name, promise };
+        if (isNeeded(hints, "service_key", key)) yield { ...parseKeyspace(service), key, name, promise };
       }
     }
   },
@@ -126,7 +126,7 @@ export const keyedServiceStatus = defineTable<LockRow & { readonly holder: Invoc
     for (const partition of partitionsFor(source, hints)) {
       for await (const row of source.store.scanLocks(partition)) {
         const { holder } = row.lock;
-        if (holder !== undefined && isWanted(hints, row)) yield { service: row.service, key: row.key, lock: row.lock, holder };
+        if (holder !== undefined && isRowNeeded(hints, row)) yield { service: row.service, key: row.key, lock: row.lock, holder };
       }
     }
   },
@@ -145,15 +145,15 @@ export const inbox = defineTable<InboxRow & { readonly id: InvocationId }>({
   async *rows(source, hints) {
     for (const partition of partitionsFor(source, hints)) {
       for await (const row of source.store.scanInboxes(partition)) {
-        if (row.entry.kind !== "invocation" || !isWanted(hints, row)) continue;
+        if (row.entry.kind !== "invocation" || !isRowNeeded(hints, row)) continue;
         yield { service: row.service, key: row.key, seq: row.seq, entry: row.entry, id: row.entry.id };
       }
     }
   },
 });
 
-function isWanted(hints: ScanHints, row: { readonly service: string; readonly key: string }): boolean {
-  return wants(hints, "service_name", row.service) && wants(hints, "service_key", row.key);
+function isRowNeeded(hints: ScanHints, row: { readonly service: string; readonly key: string }): boolean {
+  return isNeeded(hints, "service_name", row.service) && isNeeded(hints, "service_key", row.key);
 }
 
 /** A key lives in one partition. */

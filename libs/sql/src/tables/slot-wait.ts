@@ -3,7 +3,7 @@ import { partitionKeyOf } from "@perdure/base";
 import type { HeldInvocation, IntrospectionSource } from "../ports.js";
 import type { ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
-import { wantedIds } from "./invocations.js";
+import { neededIds } from "./invocations.js";
 
 interface SlotWaitRow {
   readonly held: HeldInvocation;
@@ -24,7 +24,7 @@ export const slotWait = defineTable<SlotWaitRow>({
 });
 
 async function* rows({ live }: IntrospectionSource, hints: ScanHints): AsyncGenerator<SlotWaitRow> {
-  for await (const held of live.held(wantedIds(hints))) {
+  for await (const held of live.held(neededIds(hints))) {
     const wait = held.slotWait;
     if (wait !== undefined) yield { held, wait };
   }

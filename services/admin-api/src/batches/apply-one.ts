@@ -6,7 +6,7 @@ import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { InsightSource } from "../insight/source.js";
-import { applyVerb, type DeploymentChoice, restartAsNew, resume, type Verb, type VerbOutcome } from "../invocation-operations.js";
+import { applyVerb, type DeploymentChoice, restartAsNew, resume, type OperationVerb, type VerbOutcome } from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
 
 export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random"> & {
@@ -14,15 +14,15 @@ export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock
 };
 
 /** What is done to each id of a batch. */
-export interface Operation {
-  readonly verb: Verb;
+export interface BatchOperation {
+  readonly verb: OperationVerb;
   readonly choice: DeploymentChoice | undefined;
 }
 
 /** `newId` is the copy's when restarting. Rejects with PerdureError when the partition is unavailable. */
 export function applyOne(
   ports: OperationPorts,
-  { verb, choice }: Operation,
+  { verb, choice }: BatchOperation,
   id: InvocationId,
   newId: InvocationId | undefined,
 ): Promise<VerbOutcome> {
@@ -37,7 +37,7 @@ export function applyOne(
  */
 export async function alreadyDone(
   ports: OperationPorts,
-  { verb }: Operation,
+  { verb }: BatchOperation,
   id: InvocationId,
   newId: InvocationId | undefined,
   sinceMs: number,

@@ -16,13 +16,13 @@ import {
   type TimerHandle,
 } from "@perdure/base";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
-import type { DeploymentChoice, Verb } from "../invocation-operations.js";
+import type { DeploymentChoice, OperationVerb } from "../invocation-operations.js";
 import {
   BATCH_AGAIN_BOUNDS,
   BATCH_CANCEL_WAIT_MS,
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,
-  BATCH_LOOK_MS,
+  BATCH_POLL_MS,
   BATCH_PAGE_IDS,
   BATCH_RESULTS_KEPT_MAX,
   BATCHES_KEPT_MAX,
@@ -41,7 +41,7 @@ import {
   recordOf,
   resultsOf,
 } from "./record.js";
-import { BatchRun, BatchTakenOver } from "./run-batch.js";
+import { BatchRun, BatchOwnedElsewhere } from "./run-batch.js";
 
 /** Some two milliseconds of work. */
 const PAGES_PER_TURN = 4;
@@ -52,7 +52,7 @@ export interface BatchPorts extends OperationPorts {
 }
 
 export interface NewBatch {
-  readonly operation: Verb;
+  readonly operation: OperationVerb;
   readonly filter: string | undefined;
   readonly ids: readonly InvocationId[];
   readonly moreMatched: boolean;
@@ -68,7 +68,7 @@ export interface ResultPage {
   readonly next: number | undefined;
 }
 
-export interface Batches extends AsyncDisposable {
+export interface BatchService extends AsyncDisposable {
   /** Durable and begun when it resolves; undefined when too many are running. */
   begin(batch: NewBatch): Promise<BatchRecord | undefined>;
   get(id: BatchId): Promise<BatchRecord | undefined>;
@@ -81,15 +81,15 @@ export interface Batches extends AsyncDisposable {
 }
 
 /** Batches that several processes keep. */
-export interface SharedBatches extends Batches {
+export interface SharedBatches extends BatchService {
   /** Runs all that are not over, until it is disposed of. `mayAct`: see `RunPorts`. At most once at a time. */
   lead(mayAct: () => boolean): Promise<AsyncDisposable>;
   /** To be called when documents below `BATCHES_PREFIX` changed: who leads takes up what others began or want to end. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /** Of one process: goes on with every batch that is not over. Rejects with PerdureError STO… when the metadata cannot be read. */
-export async function openBatches(ports: BatchPorts): Promise<Batches> {
+export async function openBatches(ports: BatchPorts): Promise<BatchService> {
   const batches = new KeptBatches(ports, "refuse");
   await batches.lead(() => true);
   return batches;
@@ -103,12 +103,12 @@ export function openSharedBatches(ports: BatchPorts): SharedBatches {
 /** Of the documents that say what is to be done. */
 export const BATCHES_PREFIX = RECORD_PREFIX;
 
-interface Running {
+interface RunningBatch {
   readonly run: BatchRun;
   readonly over: Promise<void>;
 }
 
-interface Lead {
+interface BatchLeadership {
   readonly mayAct: () => boolean;
   readonly stopping: AbortController;
 }
@@ -117,9 +117,9 @@ class KeptBatches implements SharedBatches {
   readonly #ports: BatchPorts;
   /** Records that cannot be read: another version's, where there are several processes. */
   readonly #unreadable: "refuse" | "skip";
-  readonly #running = new Map<BatchId, Running>();
+  readonly #running = new Map<BatchId, RunningBatch>();
   readonly #closing = new AbortController();
-  #lead: Lead | undefined;
+  #lead: BatchLeadership | undefined;
   #again: TimerHandle | undefined;
   #cleanup: TimerHandle | undefined;
   #cleaning: Promise<void> = Promise.resolve();
@@ -133,7 +133,7 @@ class KeptBatches implements SharedBatches {
   }
 
   async lead(mayAct: () => boolean): Promise<AsyncDisposable> {
-    const lead: Lead = { mayAct, stopping: new AbortController() };
+    const lead: BatchLeadership = { mayAct, stopping: new AbortController() };
     this.#lead = lead;
     const end = async (): Promise<void> => {
       lead.stopping.abort();
@@ -142,7 +142,7 @@ class KeptBatches implements SharedBatches {
       await Promise.all([...this.#running.values()].map(({ over }) => over));
     };
     try {
-      await this.look();
+      await this.refresh();
     } catch (cause) {
       await end();
       throw cause;
@@ -150,7 +150,7 @@ class KeptBatches implements SharedBatches {
     return { [Symbol.asyncDispose]: end };
   }
 
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     if (this.#lead === undefined) return;
     const { metadata, logger } = this.#ports;
     for (const document of await metadata.list(RECORD_PREFIX)) {
@@ -164,14 +164,14 @@ class KeptBatches implements SharedBatches {
         continue;
       }
       if (record.state !== "running" || this.#beginning.has(record.id)) continue;
-      const known = this.#running.get(record.id);
-      if (known === undefined) await this.#takeUp(lead, record.id);
-      else if (record.cancelling) known.run.cancel();
+      const existing = this.#running.get(record.id);
+      if (existing === undefined) await this.#takeUp(lead, record.id);
+      else if (record.cancelling) existing.run.cancel();
     }
   }
 
   /** Reads the record once more: the batch may have ended here while all records were read. */
-  async #takeUp(lead: Lead, id: BatchId): Promise<void> {
+  async #takeUp(lead: BatchLeadership, id: BatchId): Promise<void> {
     const document = await this.#ports.metadata.get(recordKey(id));
     const record = document === undefined ? undefined : recordOf(document);
     if (document === undefined || record?.state !== "running") return;
@@ -243,15 +243,15 @@ class KeptBatches implements SharedBatches {
     }
     const untilMs = clock.monotonicMs() + BATCH_CANCEL_WAIT_MS;
     for (;;) {
-      const record = await this.#askToCancel(id);
+      const record = await this.#requestCancel(id);
       if (record?.state !== "running" || clock.monotonicMs() >= untilMs) return record;
-      await this.look(); // If it is ours and stopped on an error, taking it up again ends it.
-      await (this.#running.get(id)?.over ?? this.#pause(BATCH_LOOK_MS));
+      await this.refresh(); // If it is ours and stopped on an error, taking it up again ends it.
+      await (this.#running.get(id)?.over ?? this.#pause(BATCH_POLL_MS));
     }
   }
 
   /** Whoever runs it, now or later, finds that in its record. */
-  async #askToCancel(id: BatchId): Promise<BatchRecord | undefined> {
+  async #requestCancel(id: BatchId): Promise<BatchRecord | undefined> {
     const { metadata } = this.#ports;
     for (;;) {
       const document = await metadata.get(recordKey(id));
@@ -305,34 +305,34 @@ class KeptBatches implements SharedBatches {
     };
   }
 
-  #start(lead: Lead, record: BatchRecord, version: number, isFresh: boolean): void {
+  #start(lead: BatchLeadership, record: BatchRecord, version: number, isFresh: boolean): void {
     const run = new BatchRun({ ...this.#ports, mayAct: lead.mayAct }, record, version, isFresh);
     const over = this.#work(run, record.id, lead).finally(() => this.#running.delete(record.id));
     this.#running.set(record.id, { run, over });
   }
 
   /** Never rejects: nobody may be waiting. */
-  async #work(run: BatchRun, batchId: BatchId, lead: Lead): Promise<void> {
+  async #work(run: BatchRun, batchId: BatchId, lead: BatchLeadership): Promise<void> {
     const { logger } = this.#ports;
     try {
       await run.work(lead.stopping.signal);
       const { state, matched, succeeded, failed } = run.record;
       if (state !== "running") logger.info({ batchId, state, matched, succeeded, failed }, "batch is over");
     } catch (cause) {
-      if (cause instanceof BatchTakenOver) return logger.info({ batchId }, "batch continues in another process");
+      if (cause instanceof BatchOwnedElsewhere) return logger.info({ batchId }, "batch continues in another process");
       logger.error({ cause, batchId }, "batch stopped; it is taken up again");
-      this.#lookLater(lead);
+      this.#refreshLater(lead);
     }
   }
 
-  #lookLater(lead: Lead): void {
+  #refreshLater(lead: BatchLeadership): void {
     this.#again?.cancel();
     const { clock, random } = this.#ports;
     this.#again = clock.setTimer(backoffMs(0, BATCH_AGAIN_BOUNDS, random), () => {
       if (this.#lead !== lead || lead.stopping.signal.aborted) return;
-      this.look().catch((cause: unknown) => {
+      this.refresh().catch((cause: unknown) => {
         this.#ports.logger.warn({ cause }, "batches could not be listed");
-        this.#lookLater(lead);
+        this.#refreshLater(lead);
       });
     });
   }
@@ -363,12 +363,12 @@ class KeptBatches implements SharedBatches {
       ids += record.matched;
       if (record.state === "running") continue;
       const isOld = nowMs - (record.finishedAtMs ?? record.createdAtMs) >= BATCH_KEPT_MS;
-      if (isOld || count > BATCHES_KEPT_MAX || ids > BATCH_RESULTS_KEPT_MAX) await this.#forget(record);
+      if (isOld || count > BATCHES_KEPT_MAX || ids > BATCH_RESULTS_KEPT_MAX) await this.#delete(record);
     }
     return records;
   }
 
-  async #forget({ id, pages }: BatchRecord): Promise<void> {
+  async #delete({ id, pages }: BatchRecord): Promise<void> {
     const writes: DocumentWrite[] = [{ kind: "delete", key: recordKey(id), expectedVersion: undefined }];
     for (let page = 0; page < pages; page++) writes.push({ kind: "delete", key: pageKey(id, page), expectedVersion: undefined });
     await this.#ports.metadata.write(writes);

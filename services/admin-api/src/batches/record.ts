@@ -5,7 +5,7 @@
 import type { BatchId, InvocationId } from "@perdure/base";
 import type { Document, Json } from "@perdure/metadata";
 import { z } from "zod";
-import type { DeploymentChoice, Verb } from "../invocation-operations.js";
+import type { DeploymentChoice, OperationVerb } from "../invocation-operations.js";
 
 export const VERBS = [
   "cancel",
@@ -15,7 +15,7 @@ export const VERBS = [
   "purge",
   "purge-journal",
   "restart-as-new",
-] as const satisfies readonly Verb[];
+] as const satisfies readonly OperationVerb[];
 
 const Choice = z.union([z.object({ kind: z.enum(["keep", "latest"]) }), z.object({ kind: z.literal("id"), id: z.string() })]);
 

@@ -9,7 +9,7 @@ import { Backoff, type Clock, InvariantError, type InvocationId, type Logger } f
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { VerbOutcome } from "../invocation-operations.js";
 import { BATCH_RETRY_BOUNDS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
-import { alreadyDone, applyOne, isUnavailable, type Operation, type OperationPorts } from "./apply-one.js";
+import { alreadyDone, applyOne, isUnavailable, type BatchOperation, type OperationPorts } from "./apply-one.js";
 import {
   type BatchRecord,
   type BatchResult,
@@ -22,7 +22,7 @@ import {
   resultsPage,
 } from "./record.js";
 
-export interface RunPorts extends OperationPorts {
+export interface BatchRunPorts extends OperationPorts {
   readonly metadata: MetadataStore;
   readonly logger: Logger;
   /** False when another process may be running batches now: then nothing is begun any more. */
@@ -30,12 +30,12 @@ export interface RunPorts extends OperationPorts {
 }
 
 /** Somebody else writes the batch's record: it goes on there. */
-export class BatchTakenOver extends Error {
+export class BatchOwnedElsewhere extends Error {
   override readonly name = "BatchTakenOver";
 }
 
 export class BatchRun {
-  readonly #ports: RunPorts;
+  readonly #ports: BatchRunPorts;
   #record: BatchRecord;
   /** Of the record's document. */
   #version: number;
@@ -46,7 +46,7 @@ export class BatchRun {
   readonly #cancelling = new AbortController();
 
   /** `isFresh`: nobody has begun it. */
-  constructor(ports: RunPorts, record: BatchRecord, version: number, isFresh: boolean) {
+  constructor(ports: BatchRunPorts, record: BatchRecord, version: number, isFresh: boolean) {
     this.#ports = ports;
     this.#record = record;
     this.#version = version;
@@ -88,13 +88,13 @@ export class BatchRun {
     const halt = AbortSignal.any([stopping, this.#cancelling.signal]);
     const todo = { verb: operation, choice: choiceOf(this.#record) };
     const queue = stored.ids.entries();
-    const looksFirst = this.#isResumed;
+    const isCheckNeeded = this.#isResumed;
     const worker = async (): Promise<void> => {
       for (const [index, text] of queue) {
         if (halt.aborted || !this.#ports.mayAct()) return;
         const one = text as InvocationId;
         const newId = stored.newIds[index] as InvocationId | undefined;
-        const outcome = await this.#one(todo, one, newId, looksFirst ? pageBegunAtMs : undefined, halt);
+        const outcome = await this.#one(todo, one, newId, isCheckNeeded ? pageBegunAtMs : undefined, halt);
         if (outcome === undefined) return;
         if (outcome.problem === undefined) this.#pageSucceeded++;
         else this.#pageFailed++;
@@ -107,7 +107,7 @@ export class BatchRun {
 
   /** Tries until the partition is there, looking first whenever it may have been done. Undefined when halted before it was done. */
   async #one(
-    todo: Operation,
+    todo: BatchOperation,
     id: InvocationId,
     newId: InvocationId | undefined,
     mayBeDoneSinceMs: number | undefined,
@@ -169,17 +169,17 @@ export class BatchRun {
         this.#pageFailed = 0;
         return;
       }
-      await this.#readWish();
+      await this.#readCancellation();
     }
   }
 
   /** Of what others write only the wish to cancel leaves the batch with us. */
-  async #readWish(): Promise<void> {
+  async #readCancellation(): Promise<void> {
     const { id, page, pageBegunAtMs } = this.#record;
     const document = await this.#ports.metadata.get(recordKey(id));
     const present = document === undefined ? undefined : recordOf(document);
     const isOurs = present?.state === "running" && present.page === page && present.pageBegunAtMs === pageBegunAtMs;
-    if (document === undefined || !isOurs || !present.cancelling) throw new BatchTakenOver(id);
+    if (document === undefined || !isOurs || !present.cancelling) throw new BatchOwnedElsewhere(id);
     this.#version = document.version;
     this.cancel();
   }

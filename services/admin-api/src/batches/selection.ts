@@ -1,11 +1,11 @@
 /** Why: which invocations a batch means is settled when it begins: a condition becomes a list of ids, by one statement. */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import { checkCondition } from "@perdure/sql";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { BATCH_SAMPLE_MAX } from "../limits.js";
 import type { Sql } from "../ports.js";
 
-export interface Selection {
+export interface BatchSelection {
   readonly ids: readonly InvocationId[];
   /** More meet the condition than `limit`. */
   readonly more: boolean;
@@ -18,7 +18,7 @@ export interface Preview {
 }
 
 /** The oldest `limit` invocations that meet `filter`. Throws `ApiError` 400 for a bad filter, 429 and 503 when SQL is busy or away. */
-export async function select(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<Selection> {
+export async function select(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<BatchSelection> {
   const chunks = await run(
     sql,
     `SELECT id FROM sys_invocation WHERE ${conditionOf(filter)} ORDER BY created_at, id LIMIT ${limit + 1}`,
@@ -50,7 +50,7 @@ export async function preview(sql: Sql, filter: string, limit: number, signal: A
 /** On lines of its own, in parentheses that it is proven not to close. */
 function conditionOf(filter: string): string {
   const checked = checkCondition(filter);
-  if (checked.kind === "invalid") throw new ApiError(400, `The request field 'filter' is invalid. Reason: ${checked.message}`);
+  if (checked.kind === "invalid") throw new RouteError(400, `The request field 'filter' is invalid. Reason: ${checked.message}`);
   return `(\n${filter}\n)`;
 }
 
@@ -65,13 +65,13 @@ async function run(sql: Sql, query: string, signal: AbortSignal): Promise<AsyncI
   if (answer.kind === "rows") return answer.chunks;
   switch (answer.reason) {
     case "invalid":
-      throw new ApiError(400, `The request field 'filter' is invalid. Reason: ${answer.message}`);
+      throw new RouteError(400, `The request field 'filter' is invalid. Reason: ${answer.message}`);
     case "busy":
-      throw new ApiError(429, answer.message, undefined, { "retry-after": String(answer.retryAfterSeconds ?? 1) });
+      throw new RouteError(429, answer.message, undefined, { "retry-after": String(answer.retryAfterSeconds ?? 1) });
     case "unavailable":
-      throw new ApiError(503, answer.message);
+      throw new RouteError(503, answer.message);
     default:
-      throw new ApiError(500, answer.message);
+      throw new RouteError(500, answer.message);
   }
 }
 

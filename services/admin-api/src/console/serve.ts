@@ -6,8 +6,8 @@ import { type Logger, PerdureError } from "@perdure/base";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { VERSION } from "@perdure/role";
 import { empty } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
 import type { RequestListener } from "../http/server.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
 
@@ -65,15 +65,15 @@ function ingressUrlFor(host: string | undefined, options: AdminOptions): string 
 const INGRESS_PORT = 8080;
 
 /** What leads to the console, and what is said where it is not. */
-export function consoleRoutes(): readonly Route[] {
-  const leading = (path: string): Route => ({
+export function consoleRoutes(): readonly ApiRoute[] {
+  const leading = (path: string): ApiRoute => ({
     path,
     isInternal: true,
     operations: {
       GET: { summary: "To the console", answers: { 308: "There" }, handle: () => empty(308, { location: BASE }) },
     },
   });
-  const below = (path: string): Route => ({
+  const below = (path: string): ApiRoute => ({
     path,
     isInternal: true,
     operations: {
@@ -87,7 +87,7 @@ export function consoleRoutes(): readonly Route[] {
         handle: ({ target }) => {
           const versioned = VERSIONED.exec(target)?.[1];
           if (versioned !== undefined) return empty(308, { location: versioned });
-          throw new ApiError(404, NOT_HERE);
+          throw new RouteError(404, NOT_HERE);
         },
       },
     },

@@ -4,10 +4,10 @@ export interface ApiAnswer {
   readonly status: number;
   /** Lower-case names; `content-type` belongs to the body. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AnswerBody;
+  readonly body: ApiAnswerBody;
 }
 
-export type AnswerBody =
+export type ApiAnswerBody =
   | { readonly kind: "empty" }
   | { readonly kind: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
   | { readonly kind: "stream"; readonly contentType: string; readonly chunks: AsyncIterable<Uint8Array> };

@@ -66,8 +66,8 @@ function isFromHere({ origin, "sec-fetch-site": site }: IncomingHttpHeaders, hos
   if (hosts.has(from.host)) return true;
   if (site === "cross-site") return false;
   // The port that goes without saying is that of the page's scheme: a proxy may end TLS in front of us.
-  const asked = `${from.protocol}//${host}`;
-  return URL.canParse(asked) && new URL(asked).host === from.host;
+  const hostUrl = `${from.protocol}//${host}`;
+  return URL.canParse(hostUrl) && new URL(hostUrl).host === from.host;
 }
 
 /** Names that nobody else can point somewhere. */

@@ -4,7 +4,7 @@ import { RegistryRefusal } from "@perdure/metadata";
 import { type ApiAnswer, json } from "./answer.js";
 
 /** An error a route answers with on purpose. */
-export class ApiError extends Error {
+export class RouteError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   readonly code: ErrorCode | undefined;
@@ -21,7 +21,7 @@ export class ApiError extends Error {
 
 /** The answer for whatever a route threw. `isOurs` is false for strangers, whose text stays in the logs. */
 export function answerOfError(cause: unknown): { readonly answer: ApiAnswer; readonly isOurs: boolean } {
-  if (cause instanceof ApiError)
+  if (cause instanceof RouteError)
     return { answer: errorAnswer(cause.status, cause.message, cause.code, cause.headers), isOurs: true };
   if (cause instanceof RegistryRefusal) return { answer: errorAnswer(cause.status, cause.message, cause.code), isOurs: true };
   if (cause instanceof URIError)

@@ -13,7 +13,7 @@ import { serve } from "./server.js";
 async function aServer() {
   const most = new Map<string, number>();
   let answer: AnyResponse | undefined;
-  const look = (of: EventEmitter | undefined, what: string): void => {
+  const count = (of: EventEmitter | undefined, what: string): void => {
     for (const event of of?.eventNames() ?? []) {
       const key = `${what} ${String(event)}`;
       most.set(key, Math.max(most.get(key) ?? 0, of?.listenerCount(event) ?? 0));
@@ -22,9 +22,9 @@ async function aServer() {
   async function* rows(): AsyncIterable<Uint8Array> {
     for (let n = 0; n < 3; n++) {
       yield Buffer.from(`{"row":${n}}\n`.repeat(100));
-      look(answer as unknown as EventEmitter, "answer");
-      look((answer as { stream?: EventEmitter }).stream, "stream");
-      look((answer as { socket?: EventEmitter }).socket, "socket");
+      count(answer as unknown as EventEmitter, "answer");
+      count((answer as { stream?: EventEmitter }).stream, "stream");
+      count((answer as { socket?: EventEmitter }).socket, "socket");
     }
   }
   const random = systemRandom;

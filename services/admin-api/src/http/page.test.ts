@@ -33,7 +33,7 @@ async function open(items = ITEMS) {
     },
   ];
   const server = await startServer(serve(routerOf(routes), silentLogger));
-  return { ...server, get: async (query: string) => server.ask("GET", `/list${query}`) };
+  return { ...server, get: async (query: string) => server.send("GET", `/list${query}`) };
 }
 
 describe("a list", () => {
@@ -46,13 +46,13 @@ describe("a list", () => {
 
   test.each([1, 2, 3, 5, 9])("in pages of %i shows every item once", async (limit) => {
     await using server = await open();
-    const seen: string[] = [];
+    const received: string[] = [];
     let query = `?limit=${limit}&filter=x%26y`;
     for (let pages = 0; pages < 6; pages++) {
       const answer = await server.get(query);
       const { items, next_cursor } = answer.json<Page>();
       expect(items.length).toBeLessThanOrEqual(limit);
-      seen.push(...items);
+      received.push(...items);
       if (next_cursor === null) {
         expect(answer.headers["link"]).toBeUndefined();
         break;
@@ -62,7 +62,7 @@ describe("a list", () => {
       expect(new URLSearchParams(link).get("filter")).toBe("x&y");
       query = link;
     }
-    expect(seen).toEqual(["a", "b", "c", "d", "ö"]);
+    expect(received).toEqual(["a", "b", "c", "d", "ö"]);
   });
 
   test("goes on behind an item that is gone, and shows those that came later", async () => {

@@ -2,7 +2,7 @@
 import { fromUtf8Strict } from "@perdure/base";
 import type { z } from "zod";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
-import { ApiError } from "./errors.js";
+import { RouteError } from "./errors.js";
 import type { AnyRequest } from "./respond.js";
 
 /** Generations of the interface that a path can ask for; no prefix means the newest behaviour. */
@@ -69,21 +69,21 @@ export class ApiRequest {
    * at once), 400 (no JSON, or fields that a strict schema does not know) or 422 (wrong shape).
    */
   async json<T>(schema: z.ZodType<T>, bytesMax = REQUEST_BODY_BYTES_MAX): Promise<T> {
-    if (!isJson(this.header("content-type"))) throw new ApiError(415, "Expected request with `Content-Type: application/json`");
+    if (!isJson(this.header("content-type"))) throw new RouteError(415, "Expected request with `Content-Type: application/json`");
     const body = fromUtf8Strict(await this.bytes(bytesMax));
     // Decoded loosely, what is stored would not be what was sent.
-    if (body === undefined) throw new ApiError(400, "Failed to parse the request body as JSON: it is not UTF-8");
+    if (body === undefined) throw new RouteError(400, "Failed to parse the request body as JSON: it is not UTF-8");
     let value: unknown;
     try {
       value = JSON.parse(body);
     } catch (cause) {
-      throw new ApiError(400, `Failed to parse the request body as JSON: ${(cause as SyntaxError).message}`);
+      throw new RouteError(400, `Failed to parse the request body as JSON: ${(cause as SyntaxError).message}`);
     }
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     const unknown = unknownFields(parsed.error);
-    if (unknown !== undefined) throw new ApiError(400, `The request body has unknown fields: ${unknown}`);
-    throw new ApiError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
+    if (unknown !== undefined) throw new RouteError(400, `The request body has unknown fields: ${unknown}`);
+    throw new RouteError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
   }
 
   /** The body as it came. Throws `ApiError` 413 or 429 as `json` does. */
@@ -105,19 +105,19 @@ export class ApiRequest {
     }
   }
 
-  #tooLong(bytesMax: number): ApiError {
+  #tooLong(bytesMax: number): RouteError {
     return this.#unread(413, `The request body is longer than ${bytesMax} bytes`);
   }
 
   /** What is still to come is not read; HTTP/1.1 needs the connection closed for that, HTTP/2 knows no such header. */
-  #unread(status: number, detail: string): ApiError {
+  #unread(status: number, detail: string): RouteError {
     const headers: Record<string, string> = this.#req.httpVersionMajor === 1 ? { connection: "close" } : {};
-    return new ApiError(status, detail, undefined, headers);
+    return new RouteError(status, detail, undefined, headers);
   }
 }
 
-export function badQuery(detail: string): ApiError {
-  return new ApiError(400, `Failed to deserialize query string: ${detail}`);
+export function badQuery(detail: string): RouteError {
+  return new RouteError(400, `Failed to deserialize query string: ${detail}`);
 }
 
 function isJson(contentType: string | undefined): boolean {

@@ -49,11 +49,11 @@ export async function respond(req: AnyRequest, response: AnyResponse, answer: Ap
 }
 
 function chooseEncoder(accepted: string): (typeof ENCODERS)[number] | undefined {
-  const wishes = parseAccepted(accepted);
+  const weights = parseAccepted(accepted);
   let best: (typeof ENCODERS)[number] | undefined;
-  let bestWeight = wishes.get("identity") ?? 0;
+  let bestWeight = weights.get("identity") ?? 0;
   for (const candidate of ENCODERS) {
-    const weight = wishes.get(candidate[0]) ?? wishes.get("*") ?? 0;
+    const weight = weights.get(candidate[0]) ?? weights.get("*") ?? 0;
     if (weight > 0 && (weight > bestWeight || (best === undefined && weight >= bestWeight))) {
       best = candidate;
       bestWeight = weight;
@@ -64,14 +64,14 @@ function chooseEncoder(accepted: string): (typeof ENCODERS)[number] | undefined 
 
 /** Encoding → weight in 0…1; what cannot be read counts as not wished for. */
 function parseAccepted(header: string): ReadonlyMap<string, number> {
-  const wishes = new Map<string, number>();
+  const weights = new Map<string, number>();
   for (const part of header.split(",")) {
     const [name = "", ...parameters] = part.split(";");
     const quality = parameters.map((parameter) => /^\s*q=([01](?:\.\d{0,3})?)\s*$/i.exec(parameter)?.[1]).find(Boolean);
     if (parameters.length > 0 && quality === undefined) continue;
-    wishes.set(name.trim().toLowerCase(), quality === undefined ? 1 : Math.min(1, Number(quality)));
+    weights.set(name.trim().toLowerCase(), quality === undefined ? 1 : Math.min(1, Number(quality)));
   }
-  return wishes;
+  return weights;
 }
 
 function acceptEncoding(req: AnyRequest): string {

@@ -9,13 +9,13 @@ import type { z } from "zod";
 import { ALL_BODIES_BYTES_MAX } from "../limits.js";
 import type { AdminMeasure } from "../metrics.js";
 import type { ApiAnswer } from "./answer.js";
-import { ApiError } from "./errors.js";
+import { RouteError } from "./errors.js";
 import { ApiRequest, type ApiVersion, type BodyBudget } from "./request.js";
 import { respond } from "./respond.js";
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export interface Operation {
+export interface RouteOperation {
   /** One line for the OpenAPI document. */
   readonly summary: string;
   /** The JSON body, when there is one; shown in the document, parsed by the handler. */
@@ -31,16 +31,16 @@ export interface Operation {
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 }
 
-export interface Route {
+export interface ApiRoute {
   /** Parameters in braces: `/services/{service}`; with a star it takes the rest of the path: `/{*serde}`. */
   readonly path: string;
   /** Left out of the OpenAPI document: for our own tools, without promises. */
   readonly isInternal?: boolean;
-  readonly operations: Readonly<Partial<Record<Method, Operation>>>;
+  readonly operations: Readonly<Partial<Record<RouteMethod, RouteOperation>>>;
 }
 
 /** Whom to tell of requests, and the clock for that. */
-export interface Told {
+export interface RequestObservers {
   readonly measure: AdminMeasure | undefined;
   readonly clock: Clock;
   /** Undefined: nobody traces. */
@@ -48,7 +48,7 @@ export interface Told {
 }
 
 /** A router for the routes: HEAD goes with GET, other methods of a known path are 405 with `allow`. */
-export function routerOf(routes: readonly Route[], told?: Told, bodiesBytesMax = ALL_BODIES_BYTES_MAX): Router {
+export function routerOf(routes: readonly ApiRoute[], observers?: RequestObservers, bodiesBytesMax = ALL_BODIES_BYTES_MAX): Router {
   const bodies: BodyBudget = { heldBytes: 0, bytesMax: bodiesBytesMax };
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
@@ -56,11 +56,11 @@ export function routerOf(routes: readonly Route[], told?: Told, bodiesBytesMax =
     router.all(route.path.replace(/\{(\w+)\}/g, ":$1").replace(/\{(\*\w+)\}/g, "$1"), async (req, res) => {
       const method = req.method === "HEAD" ? "GET" : req.method;
       const closed = new AfterClose(res);
-      if (told !== undefined) measured(told, res, closed, method, route.path);
-      const edge = PROBED.has(route.path) ? undefined : told?.edge;
+      if (observers !== undefined) measured(observers, res, closed, method, route.path);
+      const edge = PROBED.has(route.path) ? undefined : observers?.edge;
       const span = edge === undefined ? undefined : traced(edge, req, res, closed, method, route.path);
-      const operation = Object.hasOwn(route.operations, method) ? route.operations[method as Method] : undefined;
-      if (operation === undefined) throw new ApiError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
+      const operation = Object.hasOwn(route.operations, method) ? route.operations[method as RouteMethod] : undefined;
+      if (operation === undefined) throw new RouteError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
       const handle = () => operation.handle(apiRequest(req, res, closed, bodies));
       await respond(req, res, await (span === undefined ? handle() : span.run(handle)));
     });
@@ -113,7 +113,7 @@ function authorityOf({ headers }: Request): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function measured({ measure, clock }: Told, res: Response, closed: AfterClose, method: string, path: string): void {
+function measured({ measure, clock }: RequestObservers, res: Response, closed: AfterClose, method: string, path: string): void {
   const sinceMs = clock.monotonicMs();
   const status = (): number | undefined => (res.writableFinished ? res.statusCode : undefined);
   if (measure === undefined) return;
@@ -130,7 +130,7 @@ function apiRequest(req: Request, res: Response, closed: AfterClose, bodies: Bod
   return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, Object.fromEntries(params), hangUp.signal, bodies);
 }
 
-function allowed(route: Route): string {
+function allowed(route: ApiRoute): string {
   return Object.keys(route.operations)
     .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
     .join(",");

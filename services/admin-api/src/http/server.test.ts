@@ -19,14 +19,14 @@ test("requests over the bound are turned away with 429, and one that ends makes 
   };
   const routes = [{ path: "/slow", operations: { GET: { summary: "", answers: {}, handle: slow } } }];
   await using server = await startServer(serve(routerOf(routes), silentLogger, 2));
-  const held = [server.ask("GET", "/slow"), server.ask("GET", "/slow")];
+  const held = [server.send("GET", "/slow"), server.send("GET", "/slow")];
   await bothInside.promise;
-  const refused = await server.ask("GET", "/slow");
+  const refused = await server.send("GET", "/slow");
   expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
   expect(refused.json()).toMatchObject({ restate_code: null });
   release.resolve();
   expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
-  expect((await server.ask("GET", "/slow")).status).toBe(200);
+  expect((await server.send("GET", "/slow")).status).toBe(200);
 });
 
 test("bodies together stay within their budget, and what is read makes room again", async () => {
@@ -34,7 +34,7 @@ test("bodies together stay within their budget, and what is read makes room agai
   const routes = [{ path: "/read", operations: { POST: { summary: "", answers: {}, handle: read } } }];
   await using server = await startServer(serve(routerOf(routes, undefined, 200), silentLogger));
   const send = (length: number) =>
-    server.ask("POST", "/read", JSON.stringify("x".repeat(length)), { "content-type": "application/json" });
+    server.send("POST", "/read", JSON.stringify("x".repeat(length)), { "content-type": "application/json" });
   expect((await send(150)).status).toBe(200);
   const refused = await send(250);
   expect([refused.status, refused.headers["connection"]]).toEqual([429, "close"]);

@@ -6,7 +6,7 @@ import { constants, Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Logger } from "@perdure/base";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import { REQUESTS_MAX } from "../limits.js";
-import { ApiError, answerOfError } from "./errors.js";
+import { RouteError, answerOfError } from "./errors.js";
 import type { ApiVersion } from "./request.js";
 import { type AnyRequest, type AnyResponse, respond } from "./respond.js";
 
@@ -22,7 +22,7 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
   let open = 0;
   return (req, res) => {
     if (open >= requestsMax) {
-      const { answer } = answerOfError(new ApiError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
+      const { answer } = answerOfError(new RouteError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
       respond(req, res, answer).catch((cause: unknown) => logger.debug({ cause }, "a refusal was cut off"));
       return;
     }
@@ -51,7 +51,7 @@ function application(router: Router, logger: Logger): Express {
   app.use(generations);
   app.use(router);
   app.use(() => {
-    throw new ApiError(404, "There is nothing at this path");
+    throw new RouteError(404, "There is nothing at this path");
   });
   app.use(respondWithError(logger));
   return app;
@@ -63,7 +63,7 @@ const generations: RequestHandler = (req, res, next) => {
   const number = Number(match?.[1]);
   if (match === null || number === 0 || number > 4 || match[1]?.startsWith("0")) return next();
   if (number === 1) {
-    throw new ApiError(400, "Unsupported Admin API version V1. This server supports versions between V2 and V4.");
+    throw new RouteError(400, "Unsupported Admin API version V1. This server supports versions between V2 and V4.");
   }
   const rest = req.url.slice(match[0].length);
   res.locals["apiVersion"] = number as ApiVersion;

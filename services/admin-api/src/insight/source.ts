@@ -9,12 +9,12 @@ import {
   explain,
   type FlowFacts,
   gatherSituations,
-  type Held,
-  type Known,
+  type InvokerView,
+  type InvocationSnapshot,
   type LockFacts,
   type RouteFacts,
   type Situation,
-  type Surroundings,
+  type InvocationContext,
   situationOf,
 } from "@perdure/insight";
 import {
@@ -47,7 +47,7 @@ export interface InsightSource {
     flow(partition: number): Promise<{ readonly pauses: readonly { readonly queue: VqueueId }[] }>;
   };
   readonly invoker: {
-    status(id: InvocationId): Awaitable<Held | undefined>;
+    status(id: InvocationId): Awaitable<InvokerView | undefined>;
     /** What flow control says of an invocation that waits for a slot; undefined when it does not wait for one (any more). */
     flowWait(id: InvocationId): Awaitable<FlowFacts | undefined>;
   };
@@ -66,12 +66,12 @@ export async function explainInvocation(ports: InsightPorts, id: InvocationId): 
 }
 
 async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Situation | undefined> {
-  const known = await readKnown(ports.insight, id);
-  return known === undefined ? undefined : situationOf(known, await surroundingsOf(ports, known.invocation));
+  const snapshot = await readSnapshot(ports.insight, id);
+  return snapshot === undefined ? undefined : situationOf(snapshot, await surroundingsOf(ports, snapshot.invocation));
 }
 
 /** Record, journal and events belong together only as far as nothing happens between the reads; none of them is ever from the future. */
-export async function readKnown({ store, invoker, partitionCount }: InsightSource, id: InvocationId): Promise<Known | undefined> {
+export async function readSnapshot({ store, invoker, partitionCount }: InsightSource, id: InvocationId): Promise<InvocationSnapshot | undefined> {
   const partition = partitionOf(id, partitionCount);
   const invocation = await store.reads.invocation(partition, id);
   if (invocation === undefined) return undefined;
@@ -85,7 +85,7 @@ export async function readKnown({ store, invoker, partitionCount }: InsightSourc
   return { invocation, held, entries, events };
 }
 
-async function surroundingsOf({ insight, registry }: InsightPorts, invocation: Invocation): Promise<Surroundings> {
+async function surroundingsOf({ insight, registry }: InsightPorts, invocation: Invocation): Promise<InvocationContext> {
   const partition = partitionOf(invocation.facts.id, insight.partitionCount);
   const waitsForSlot = invocation.status === "ready" || (invocation.status === "inboxed" && invocation.waitsFor === "slot");
   return {

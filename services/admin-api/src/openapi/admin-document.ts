@@ -3,7 +3,7 @@
  * parsed with and answers are tested against, so the document cannot be out of date.
  */
 import { z } from "zod";
-import type { Method, Operation, Route } from "../http/route.js";
+import type { RouteMethod, RouteOperation, ApiRoute } from "../http/route.js";
 
 const JSON_TYPE = "application/json";
 const ERROR = { $ref: "#/components/schemas/ErrorDescriptionResponse" } as const;
@@ -20,12 +20,12 @@ const ErrorShape = z.object({
 type Components = Record<string, object>;
 
 /** OpenAPI 3.1 of all routes that make promises. */
-export function adminDocument(routes: readonly Route[]) {
+export function adminDocument(routes: readonly ApiRoute[]) {
   const schemas: Components = { ErrorDescriptionResponse: schemaOf(ErrorShape, "output", {}) };
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     if (route.isInternal === true) continue;
-    const operations = Object.entries(route.operations) as [Method, Operation][];
+    const operations = Object.entries(route.operations) as [RouteMethod, RouteOperation][];
     paths[route.path] = Object.fromEntries(
       operations.map(([method, operation]) => [method.toLowerCase(), describe(route.path, method, operation, schemas)]),
     );
@@ -42,7 +42,7 @@ export function adminDocument(routes: readonly Route[]) {
   };
 }
 
-function describe(path: string, method: Method, operation: Operation, components: Components): object {
+function describe(path: string, method: RouteMethod, operation: RouteOperation, components: Components): object {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -70,7 +70,7 @@ function describe(path: string, method: Method, operation: Operation, components
   };
 }
 
-function answerOf(operation: Operation, status: number, description: string, components: Components): object {
+function answerOf(operation: RouteOperation, status: number, description: string, components: Components): object {
   if (status >= 400) return errorAnswer(description);
   const shape = operation.results?.[status];
   const content = shape === undefined ? {} : { [JSON_TYPE]: { schema: schemaOf(shape, "output", components) } };
@@ -126,7 +126,7 @@ function withComponentRefs<T>(node: T): T {
 }
 
 /** `PATCH /invocations/{invocation_id}/cancel` → `patch_invocations_invocation_id_cancel`. */
-function operationId(path: string, method: Method): string {
+function operationId(path: string, method: RouteMethod): string {
   return `${method}${path}`
     .replace(/[^A-Za-z0-9]+/g, "_")
     .replace(/_$/, "")

@@ -23,12 +23,12 @@ import {
 } from "@perdure/role";
 import { checkAddress, type Elsewhere, openProbes } from "@perdure/role/http";
 import { archived } from "@perdure/store";
-import { createAskEndpoint } from "../ask-endpoint.js";
+import { createCallEndpoint } from "../ask-endpoint.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { sqlOptionsOf } from "../config.js";
-import { openAdminDoor } from "../door.js";
+import { openAdminListener } from "../door.js";
 import { sqlEndings } from "../metrics.js";
-import type { Settings } from "./config.js";
+import type { AdminApiSettings } from "./config.js";
 import { clusterInsight } from "./insight.js";
 import { openClusterSql } from "./sql.js";
 import { clusterUsage } from "./usage.js";
@@ -40,7 +40,7 @@ const STARTING: Elsewhere = { status: 503, text: "the management API is starting
  * Starts everything as parts of the lifecycle and resolves when the API answers: when registry, database and Redis have been reached.
  * Rejects with RT0004 (address), META0010 (database), OPS0001 (settings, or a Redis that would forget).
  */
-export async function startAdmin(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const { environmentName: environment, experimentalEnableVqueues: scopesEnabled } = settings;
   const recordScopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
@@ -57,10 +57,10 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const early = await lifecycle.start("probes", () => openProbes(settings.admin, probePorts, STARTING));
   const peerPorts = { clock, logger };
-  const askPorts = { ...peerPorts, observer: tracedOperations(ports, "client", grpcSpan) };
+  const registryPorts = { ...peerPorts, observer: tracedOperations(ports, "client", grpcSpan) };
   const observer = tracedOperations(ports, "client", postgresSpan);
   const workers = await lifecycle.start("workers", () => openWorkers({ addresses: seeds, tls }, peerPorts));
-  const client = await lifecycle.start("registry", () => openRegistryClient({ addresses: registries, tls }, true, askPorts));
+  const client = await lifecycle.start("registry", () => openRegistryClient({ addresses: registries, tls }, true, registryPorts));
   const available = <T>(what: string, open: () => Promise<T>): Promise<T> =>
     untilAvailable(what, open, ports, lifecycle.stopping);
   const metadata = await lifecycle.start("database", () =>
@@ -87,7 +87,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => openSharedBatches(batchParts));
   await lifecycle.start("batches of others", () =>
-    followChanges({ store: metadata, clock, logger }, [{ prefix: BATCHES_PREFIX, reload: () => batches.look() }]),
+    followChanges({ store: metadata, clock, logger }, [{ prefix: BATCHES_PREFIX, reload: () => batches.refresh() }]),
   );
   // One of all management APIs runs the batches that any of them began.
   const lead = (leadership: LeaderTerm) => batches.lead(() => leadership.isSure);
@@ -96,8 +96,8 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
 
   const endpoints = await openEndpoints(settings, ports);
   await early[Symbol.asyncDispose]();
-  const door = await lifecycle.start("admin API", () =>
-    openAdminDoor(
+  const listener = await lifecycle.start("admin API", () =>
+    openAdminListener(
       settings.admin,
       {
         registry,
@@ -106,7 +106,7 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
         subscriptionStatuses: () => rows.subscriptionStatuses(),
         sql: sql.query,
         insight,
-        askEndpoint: createAskEndpoint({ ...endpoints, clock }),
+        callEndpoint: createCallEndpoint({ ...endpoints, clock }),
         batches,
         usage: clusterUsage({ connections, environment, archive, clock }),
         health: () => lifecycle.health,
@@ -125,5 +125,5 @@ export async function startAdmin(settings: Settings, ports: ProcessPorts): Promi
       },
     ),
   );
-  return { admin: settings.admin.advertisedAddress ?? `http://localhost:${door.port}/` };
+  return { admin: settings.admin.advertisedAddress ?? `http://localhost:${listener.port}/` };
 }

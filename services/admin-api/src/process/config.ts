@@ -39,7 +39,7 @@ export const settings = group("Settings of perdure-admin. Every line can be set 
   worker: group("Where the workers are.", { addresses: workerAddresses }),
 });
 
-export type Settings = z.output<typeof settings>;
+export type AdminApiSettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

@@ -7,8 +7,8 @@ import type { InsightSource } from "../insight/source.js";
 /** `store` with its archive. `partitionCount` is asked whenever somebody asks for something: it is known when the first worker is. */
 export function clusterInsight(store: AsyncPartitionStore, rows: RemoteRows, partitionCount: () => number): InsightSource {
   async function row<K extends RowKey["kind"]>(partition: number, key: Extract<RowKey, { kind: K }>): Promise<RowValues[K]> {
-    const [found] = await store.fetch(partition, [key]);
-    return found?.value as RowValues[K]; // Rows come in the order of their keys, each of its kind.
+    const [first] = await store.fetch(partition, [key]);
+    return first?.value as RowValues[K]; // Rows come in the order of their keys, each of its kind.
   }
   return {
     get partitionCount() {

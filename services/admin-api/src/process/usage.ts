@@ -20,10 +20,10 @@ export function clusterUsage({ connections, environment, archive, clock }: Clust
     const nowMs = clock.monotonicMs();
     if (archived !== undefined && nowMs - archived.atMs < ARCHIVE_SIZE_KEPT_MS) return archived.bytes;
     const bytes = archive.storedBytes();
-    const asked = { bytes, atMs: nowMs };
-    archived = asked;
+    const pending = { bytes, atMs: nowMs };
+    archived = pending;
     bytes.catch(() => {
-      if (archived === asked) archived = undefined; // Whoever asked hears why; the next one tries again.
+      if (archived === pending) archived = undefined; // Whoever asked hears why; the next one tries again.
     });
     return bytes;
   };

@@ -2,21 +2,21 @@
 import { PerdureError, Secret } from "@perdure/base";
 import type { RedisConnectionOptions } from "@perdure/driver-redis";
 
-interface Told {
+interface DataLocation {
   readonly environment: string;
   readonly redis: RedisConnectionOptions;
   readonly postgresUrl: string;
 }
 
 /** With passwords in it: for the thread alone, never for a log. */
-export function whereText({ environment, redis: { password, ...rest }, postgresUrl }: Told): string {
+export function whereText({ environment, redis: { password, ...rest }, postgresUrl }: DataLocation): string {
   return JSON.stringify({ environment, redis: rest, password: password?.reveal(), postgresUrl });
 }
 
 /** Throws OPS0003 when the text is none of ours. */
-export function whereOf(text: string): Told {
-  const told = JSON.parse(text) as Partial<Told> & { redis?: Omit<RedisConnectionOptions, "password">; password?: string };
-  const { environment, redis, password, postgresUrl } = told;
+export function whereOf(text: string): DataLocation {
+  const parsed = JSON.parse(text) as Partial<DataLocation> & { redis?: Omit<RedisConnectionOptions, "password">; password?: string };
+  const { environment, redis, password, postgresUrl } = parsed;
   if (environment === undefined || redis === undefined || postgresUrl === undefined)
     throw new PerdureError("OPS0003", "a thread was not told where Redis and the archive are");
   return { environment, redis: password === undefined ? redis : { ...redis, password: new Secret(password) }, postgresUrl };

@@ -6,11 +6,11 @@ import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
 import { CONDITION_CHARS_MAX } from "@perdure/sql";
 import { z } from "zod";
 import { VERBS } from "../batches/record.js";
-import { preview, type Selection, select } from "../batches/selection.js";
+import { preview, type BatchSelection, select } from "../batches/selection.js";
 import { type ApiAnswer, json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import {
   BATCH_MATCHED_MAX,
   BATCH_NAMED_IDS_MAX,
@@ -47,7 +47,7 @@ export const StartBatch = z
 
 const MOVING: ReadonlySet<string> = new Set(["resume", "restart-as-new"]);
 
-export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
+export function batchOperationRoutes(ports: AdminPorts): readonly ApiRoute[] {
   const { batches } = ports;
   return [
     {
@@ -87,7 +87,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
           results: { 200: BatchShape },
           handle: async (request) => {
             const id = batchParam(request);
-            return json(200, batchView(found(id, await batches.get(id))));
+            return json(200, batchView(existingBatch(id, await batches.get(id))));
           },
         },
         DELETE: {
@@ -96,7 +96,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
           results: { 200: BatchShape },
           handle: async (request) => {
             const id = batchParam(request);
-            return json(200, batchView(found(id, await batches.cancel(id))));
+            return json(200, batchView(existingBatch(id, await batches.cancel(id))));
           },
         },
       },
@@ -114,7 +114,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly Route[] {
           results: { 200: BatchResultsShape },
           handle: async (request) => {
             const id = batchParam(request);
-            const page = found(id, await batches.results(id, cursorQuery(request)));
+            const page = existingBatch(id, await batches.results(id, cursorQuery(request)));
             return json(200, {
               results: page.results.map(resultView),
               next_cursor: page.next === undefined ? null : String(page.next),
@@ -143,12 +143,12 @@ async function start(ports: AdminPorts, request: ApiRequest): Promise<ApiAnswer>
     reason: body.reason ?? undefined,
   });
   if (record === undefined) {
-    throw new ApiError(429, `${BATCHES_RUNNING_MAX} batches are running already`, undefined, { "retry-after": "5" });
+    throw new RouteError(429, `${BATCHES_RUNNING_MAX} batches are running already`, undefined, { "retry-after": "5" });
   }
   return json(202, batchView(record), { location: `invocations/batches/${record.id}` });
 }
 
-async function selectionOf(ports: AdminPorts, body: StartRequest, limit: number, signal: AbortSignal): Promise<Selection> {
+async function selectionOf(ports: AdminPorts, body: StartRequest, limit: number, signal: AbortSignal): Promise<BatchSelection> {
   if (body.filter !== undefined && body.filter !== null) return select(ports.sql, body.filter, limit, signal);
   const ids = distinct(body.ids ?? []);
   return { ids: ids.slice(0, limit), more: ids.length > limit };
@@ -178,7 +178,7 @@ function distinct(ids: readonly InvocationId[]): readonly InvocationId[] {
 function batchParam(request: ApiRequest): BatchId {
   const parsed = parseBatchId(request.param("batch_id"));
   if (parsed.ok) return parsed.value;
-  throw new ApiError(400, `The request field 'batch_id' is invalid. Reason: ${parsed.problem}`);
+  throw new RouteError(400, `The request field 'batch_id' is invalid. Reason: ${parsed.problem}`);
 }
 
 function cursorQuery(request: ApiRequest): number {
@@ -188,7 +188,7 @@ function cursorQuery(request: ApiRequest): number {
   return Number(text);
 }
 
-function found<T>(id: BatchId, value: T | undefined): T {
-  if (value === undefined) throw new ApiError(404, `The requested batch '${id}' does not exist`);
+function existingBatch<T>(id: BatchId, value: T | undefined): T {
+  if (value === undefined) throw new RouteError(404, `The requested batch '${id}' does not exist`);
   return value;
 }

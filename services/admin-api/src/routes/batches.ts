@@ -2,9 +2,9 @@
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import { z } from "zod";
 import { json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
-import { applyVerb, type DeploymentChoice, restartAsNew, resume, type Verb, type VerbOutcome } from "../invocation-operations.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
+import { applyVerb, type DeploymentChoice, restartAsNew, resume, type OperationVerb, type VerbOutcome } from "../invocation-operations.js";
 import { BATCH_CONCURRENCY_MAX, BATCH_INVOCATIONS_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 import { parseDeploymentChoice } from "./invocations.js";
@@ -31,9 +31,9 @@ export const Choice = z.string().transform((text, context): DeploymentChoice => 
 
 export const Batch = z.object({ invocation_ids: z.array(Id), deployment: z.string().nullish() });
 
-const VERBS: readonly Verb[] = ["kill", "cancel", "purge", "purge-journal", "resume", "pause", "restart-as-new"];
+const VERBS: readonly OperationVerb[] = ["kill", "cancel", "purge", "purge-journal", "resume", "pause", "restart-as-new"];
 
-export function batchRoutes(ports: AdminPorts): readonly Route[] {
+export function batchRoutes(ports: AdminPorts): readonly ApiRoute[] {
   return VERBS.map((verb) => ({
     path: `/internal/invocations_batch_operations/${verb}`,
     isInternal: true,
@@ -45,7 +45,7 @@ export function batchRoutes(ports: AdminPorts): readonly Route[] {
         handle: async (request) => {
           const { invocation_ids: ids, deployment } = await request.json(Batch);
           if (ids.length > BATCH_INVOCATIONS_MAX) {
-            throw new ApiError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
+            throw new RouteError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
           }
           const choice = MOVING.has(verb) ? choiceIn(deployment ?? undefined) : undefined;
           return json(200, summarise(await applyToAll(ports, verb, ids, choice)));
@@ -56,26 +56,26 @@ export function batchRoutes(ports: AdminPorts): readonly Route[] {
 }
 
 /** The other verbs have no use for a deployment, and do not look at it. */
-const MOVING: ReadonlySet<Verb> = new Set<Verb>(["resume", "restart-as-new"]);
+const MOVING: ReadonlySet<OperationVerb> = new Set<OperationVerb>(["resume", "restart-as-new"]);
 
 function choiceIn(text: string | undefined): DeploymentChoice | undefined {
   if (text === undefined) return undefined;
   return parseDeploymentChoice(
     text,
-    (reason) => new ApiError(400, `The request field 'deployment' is invalid. Reason: ${reason}`),
+    (reason) => new RouteError(400, `The request field 'deployment' is invalid. Reason: ${reason}`),
   );
 }
 
-type Result = { readonly id: InvocationId; readonly outcome: VerbOutcome };
+type BatchItemResult = { readonly id: InvocationId; readonly outcome: VerbOutcome };
 
 /** A few at a time, results in the order of the ids. An error of ours ends the whole batch. */
 async function applyToAll(
   ports: AdminPorts,
-  verb: Verb,
+  verb: OperationVerb,
   ids: readonly InvocationId[],
   choice: DeploymentChoice | undefined,
-): Promise<readonly Result[]> {
-  const results = new Array<Result>(ids.length);
+): Promise<readonly BatchItemResult[]> {
+  const results = new Array<BatchItemResult>(ids.length);
   const queue = ids.entries();
   const workers = Array.from({ length: Math.min(BATCH_CONCURRENCY_MAX, ids.length) }, async () => {
     for (const [index, id] of queue) results[index] = { id, outcome: await applyOne(ports, verb, id, choice) };
@@ -84,13 +84,13 @@ async function applyToAll(
   return results;
 }
 
-function applyOne(ports: AdminPorts, verb: Verb, id: InvocationId, choice: DeploymentChoice | undefined): Promise<VerbOutcome> {
+function applyOne(ports: AdminPorts, verb: OperationVerb, id: InvocationId, choice: DeploymentChoice | undefined): Promise<VerbOutcome> {
   if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
   if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" });
   return applyVerb(ports, verb, id);
 }
 
-function summarise(results: readonly Result[]) {
+function summarise(results: readonly BatchItemResult[]) {
   const succeeded: unknown[] = [];
   const failed: { invocation_id: InvocationId; error: string }[] = [];
   for (const { id, outcome } of results) {

@@ -6,8 +6,8 @@ import { type InvocationId, unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { z } from "zod";
 import { json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
 import { invocationParam } from "../ids.js";
 import type { InsightSource } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
@@ -18,7 +18,7 @@ const CrashedShape = z.strictObject({
 });
 
 /** None where attempts cannot be cut off. */
-export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }: AdminPorts): readonly Route[] {
+export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }: AdminPorts): readonly ApiRoute[] {
   if (crashAttempt === undefined) return [];
   return [
     {
@@ -37,8 +37,8 @@ export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }:
             const cut = crashAttempt(id);
             if (cut !== undefined) return json(202, { attempt: cut.attempt, journal_length: cut.journalLength });
             const invocation = await partitions.describe(id);
-            if (invocation === undefined) throw new ApiError(404, `The requested invocation '${id}' does not exist`);
-            throw new ApiError(409, await whyNot(id, invocation, insight, clock.nowMs()));
+            if (invocation === undefined) throw new RouteError(404, `The requested invocation '${id}' does not exist`);
+            throw new RouteError(409, await whyNot(id, invocation, insight, clock.nowMs()));
           },
         },
       },

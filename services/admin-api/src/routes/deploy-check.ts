@@ -7,7 +7,7 @@ import { CHECK_BOUNDS_MAX, type CheckOptions, type VerificationFinding, type Reg
 import { z } from "zod";
 import { type ApiAnswer, json } from "../http/answer.js";
 import type { ApiRequest } from "../http/request.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
 import { VerificationShape } from "../views/verification-shape.js";
 import { verificationView } from "../views/verification-view.js";
@@ -55,13 +55,13 @@ export const CheckBody = z
 export const Verify = z.union([z.boolean(), CheckBody]).nullish();
 
 /** What the registration asks to be checked, or undefined; the body says more than the query. */
-export function wishesOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckOptions | undefined {
-  const asked = verify ?? request.flag("verify", false);
-  if (asked === false) return undefined;
-  return asked === true ? {} : wishes(asked);
+export function requestedBoundsOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckOptions | undefined {
+  const requested = verify ?? request.flag("verify", false);
+  if (requested === false) return undefined;
+  return requested === true ? {} : boundsIn(requested);
 }
 
-function wishes(body: z.infer<typeof CheckBody>): CheckOptions {
+function boundsIn(body: z.infer<typeof CheckBody>): CheckOptions {
   return {
     inFlightPerHandler: body.in_flight_per_handler ?? undefined,
     completedPerHandler: body.completed_per_handler ?? undefined,
@@ -75,10 +75,10 @@ function wishes(body: z.infer<typeof CheckBody>): CheckOptions {
 
 /** The answer to a registration whose code would fail with existing invocations; undefined when nothing speaks against it. */
 export function refusalOf(verification: Verification, breaking: boolean): ApiAnswer | undefined {
-  const { incompatible, found, findings } = verification;
+  const { incompatible, found: matchCount, findings } = verification;
   if (incompatible === 0 || breaking) return undefined;
   const message =
-    `[META0101] ${incompatible} of ${found} existing invocation(s) found would fail on the new code. ` +
+    `[META0101] ${incompatible} of ${matchCount} existing invocation(s) found would fail on the new code. ` +
     `${first(findings)}Set 'breaking' to register it all the same.`;
   return json(409, { message, restate_code: "META0101", verification: verificationView(verification) });
 }
@@ -97,7 +97,7 @@ function commandText({ type, name }: { readonly type: string; readonly name: str
   return name === undefined ? type : `${type} '${name}'`;
 }
 
-export function deployCheckRoutes(registry: Registry): readonly Route[] {
+export function deployCheckRoutes(registry: Registry): readonly ApiRoute[] {
   return [
     {
       path: "/deployments/{deployment}/verify",
@@ -110,7 +110,7 @@ export function deployCheckRoutes(registry: Registry): readonly Route[] {
           handle: async (request) => {
             const id = deploymentParam(request);
             const body = request.header("content-type") === undefined ? {} : await request.json(CheckBody);
-            return json(200, verificationView(await registry.checkDeployment(id, wishes(body), request.signal)));
+            return json(200, verificationView(await registry.checkDeployment(id, boundsIn(body), request.signal)));
           },
         },
       },

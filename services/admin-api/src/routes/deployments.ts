@@ -2,15 +2,15 @@
 import type { DeploymentRecord, Registry, RequestedAddress } from "@perdure/metadata";
 import { z } from "zod";
 import { empty, json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { ApiRequest, ApiVersion } from "../http/request.js";
-import type { Operation, Route } from "../http/route.js";
+import type { RouteOperation, ApiRoute } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
 import { DeploymentShape, DeploymentSummaryShape, RegistrationShape } from "../views/deployment-shape.js";
 import { deploymentDetail, deploymentSummary, registrationView } from "../views/deployment-view.js";
 import { listShape } from "../views/service-shape.js";
-import { refusalOf, Verify, wishesOf } from "./deploy-check.js";
+import { refusalOf, Verify, requestedBoundsOf } from "./deploy-check.js";
 
 /** Characters a URI may consist of (RFC 3986); whether it is absolute is checked later, with a better message. */
 const UriText = z.string().regex(/^[!#-;=?-[\]_a-z~%]+$/i, "is not a URI");
@@ -42,8 +42,8 @@ export const UpdateDeployment = z
   })
   .meta({ id: "UpdateDeploymentRequest" });
 
-export function deploymentRoutes(registry: Registry): readonly Route[] {
-  const update: Operation = {
+export function deploymentRoutes(registry: Registry): readonly ApiRoute[] {
+  const update: RouteOperation = {
     summary: "Update a deployment in place",
     body: UpdateDeployment,
     answers: { 200: "The deployment", 400: "Not similar enough (META0016)", 404: "Unknown deployment", 500: "Discovery failed" },
@@ -99,7 +99,7 @@ export function deploymentRoutes(registry: Registry): readonly Route[] {
           handle: (request) => {
             const id = deploymentParam(request);
             const deployment = registry.deployment(id);
-            if (deployment === undefined) throw new ApiError(404, `The requested deployment '${id}' does not exist`);
+            if (deployment === undefined) throw new RouteError(404, `The requested deployment '${id}' does not exist`);
             return json(200, deploymentDetail(registry, deployment));
           },
         },
@@ -132,7 +132,7 @@ async function register(registry: Registry, request: ApiRequest) {
     "uri" in body
       ? { kind: "http", uri: body.uri, useHttp11: body.use_http_11 }
       : { kind: "lambda", arn: body.arn, assumeRoleArn: body.assume_role_arn ?? undefined };
-  const wanted = {
+  const registerRequest = {
     address,
     additionalHeaders: body.additional_headers ?? {},
     metadata: body.metadata ?? {},
@@ -141,11 +141,11 @@ async function register(registry: Registry, request: ApiRequest) {
     dryRun: body.dry_run,
     acceptUnchanged: acceptsUnchanged(request.version),
   };
-  const wishes = wishesOf(body.verify, request);
-  const verification = wishes && (await registry.checkRegistration(wanted, wishes, request.signal));
+  const requestedBounds = requestedBoundsOf(body.verify, request);
+  const verification = requestedBounds && (await registry.checkRegistration(registerRequest, requestedBounds, request.signal));
   const refusal = verification && refusalOf(verification, body.breaking);
   if (refusal !== undefined) return refusal;
-  const { kind, deployment } = await registry.register({ ...wanted, verification }, request.signal);
+  const { kind, deployment } = await registry.register({ ...registerRequest, verification }, request.signal);
   const status = kind === "created" || request.version === 2 ? 201 : 200;
   return json(status, registrationView(registry, deployment, verification), { location: `deployments/${deployment.id}` });
 }
@@ -165,7 +165,7 @@ function addressOfUpdate(body: z.infer<typeof UpdateDeployment>): RequestedAddre
 
 function refuseAuth(auth: z.infer<typeof Auth>): void {
   if (auth === undefined || auth === null) return;
-  throw new ApiError(
+  throw new RouteError(
     400,
     "The request field 'auth' is invalid. Reason: this server cannot mint tokens; pass a credential in 'additional_headers'.",
   );

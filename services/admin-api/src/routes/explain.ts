@@ -2,17 +2,17 @@
 import type { InvocationId } from "@perdure/base";
 import { timelineOf } from "@perdure/insight";
 import { type ApiAnswer, json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import { invocationParam } from "../ids.js";
-import { explainInvocation, readKnown, routeOf } from "../insight/source.js";
+import { explainInvocation, readSnapshot, routeOf } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
 import { ExplanationShape, TimelineShape } from "../views/explain-shape.js";
 import { explanationView } from "../views/explain-view.js";
 import { timelineView } from "../views/timeline-view.js";
 
-export function explainRoutes(ports: AdminPorts): readonly Route[] {
+export function explainRoutes(ports: AdminPorts): readonly ApiRoute[] {
   return [
     {
       path: "/invocations/{invocation_id}/explain",
@@ -52,10 +52,10 @@ async function timeline(ports: AdminPorts, request: ApiRequest): Promise<ApiAnsw
   const id = invocationParam(request);
   const withPayloads = request.flag("payloads", false);
   const firstStep = indexQuery(request);
-  const known = await readKnown(ports.insight, id);
-  if (known === undefined) throw unknownInvocation(id);
-  const { idleMs } = routeOf(ports.registry, known.invocation);
-  return json(200, timelineView(timelineOf(known, ports.clock.nowMs(), idleMs, firstStep), known.invocation, withPayloads));
+  const snapshot = await readSnapshot(ports.insight, id);
+  if (snapshot === undefined) throw unknownInvocation(id);
+  const { idleMs } = routeOf(ports.registry, snapshot.invocation);
+  return json(200, timelineView(timelineOf(snapshot, ports.clock.nowMs(), idleMs, firstStep), snapshot.invocation, withPayloads));
 }
 
 function indexQuery(request: ApiRequest): number {
@@ -65,6 +65,6 @@ function indexQuery(request: ApiRequest): number {
   return Number(text);
 }
 
-function unknownInvocation(id: InvocationId): ApiError {
-  return new ApiError(404, `The requested invocation '${id}' does not exist`);
+function unknownInvocation(id: InvocationId): RouteError {
+  return new RouteError(404, `The requested invocation '${id}' does not exist`);
 }

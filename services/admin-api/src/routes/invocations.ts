@@ -2,16 +2,16 @@
 import { parseDeploymentId } from "@perdure/base";
 import { z } from "zod";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { Operation, Route } from "../http/route.js";
+import type { RouteOperation, ApiRoute } from "../http/route.js";
 import { invocationParam } from "../ids.js";
-import { applyVerb, type DeploymentChoice, restartAsNew, resume, type Verb, type VerbOutcome } from "../invocation-operations.js";
+import { applyVerb, type DeploymentChoice, restartAsNew, resume, type OperationVerb, type VerbOutcome } from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
 
-type SimpleVerb = Exclude<Verb, "resume" | "restart-as-new">;
+type BodylessVerb = Exclude<OperationVerb, "resume" | "restart-as-new">;
 
-const DELETE_MODES: ReadonlyMap<string, SimpleVerb> = new Map([
+const DELETE_MODES: ReadonlyMap<string, BodylessVerb> = new Map([
   ["Cancel", "cancel"],
   ["cancel", "cancel"],
   ["Kill", "kill"],
@@ -23,12 +23,12 @@ const FROM_MAX = 4_294_967_295;
 
 const RestartedShape = z.strictObject({ new_invocation_id: z.string() }).meta({ id: "RestartAsNewInvocationResponse" });
 
-export function invocationRoutes(ports: AdminPorts): readonly Route[] {
-  const verb = (name: Verb, operation: Operation): Route => ({
+export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
+  const verb = (name: OperationVerb, operation: RouteOperation): ApiRoute => ({
     path: `/invocations/{invocation_id}/${name}`,
     operations: { PATCH: operation },
   });
-  const simple = (name: SimpleVerb, summary: string, answers: Operation["answers"]): Route =>
+  const simple = (name: BodylessVerb, summary: string, answers: RouteOperation["answers"]): ApiRoute =>
     verb(name, {
       summary,
       answers: { ...answers, 404: "Unknown invocation" },
@@ -48,8 +48,8 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
             const mode = request.query.get("mode") ?? "Cancel";
             const name = DELETE_MODES.get(mode);
             if (name === undefined) {
-              const known = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
-              throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${known}`);
+              const modes = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
+              throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${modes}`);
             }
             await applyVerb(ports, name, id);
             return empty(202);
@@ -118,7 +118,7 @@ export function invocationRoutes(ports: AdminPorts): readonly Route[] {
 }
 
 function answerOf(outcome: VerbOutcome): ApiAnswer {
-  if (outcome.problem !== undefined) throw new ApiError(outcome.status, outcome.problem);
+  if (outcome.problem !== undefined) throw new RouteError(outcome.status, outcome.problem);
   return empty(outcome.status);
 }
 
@@ -145,6 +145,6 @@ export function parseDeploymentChoice(text: string, refuse: (reason: string) => 
   return { kind: "id", id: parsed.value };
 }
 
-function invalidDeployment(reason: string): ApiError {
-  return new ApiError(400, `The query parameter 'deployment' is invalid. Reason: ${reason}`);
+function invalidDeployment(reason: string): RouteError {
+  return new RouteError(400, `The query parameter 'deployment' is invalid. Reason: ${reason}`);
 }

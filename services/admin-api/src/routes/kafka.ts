@@ -2,9 +2,9 @@
 import type { Registry } from "@perdure/metadata";
 import { z } from "zod";
 import { empty, json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
 import { KAFKA_CLUSTER_NAME_CHARS_MAX } from "../limits.js";
 import {
@@ -13,7 +13,7 @@ import {
   clusterView,
   SubscriptionShape,
   subscriptionView,
-  withKnownSecrets,
+  withStoredSecrets,
 } from "../views/kafka-view.js";
 import { listShape } from "../views/service-shape.js";
 
@@ -42,11 +42,11 @@ export const CreateSubscription = z
 const ClustersShape = listShape("clusters", ClusterShape, "ListKafkaClustersResponse");
 const SubscriptionsShape = listShape("subscriptions", SubscriptionShape, "ListSubscriptionsResponse");
 
-export function kafkaRoutes(registry: Registry): readonly Route[] {
+export function kafkaRoutes(registry: Registry): readonly ApiRoute[] {
   return [...clusterRoutes(registry), ...subscriptionRoutes(registry)];
 }
 
-function clusterRoutes(registry: Registry): readonly Route[] {
+function clusterRoutes(registry: Registry): readonly ApiRoute[] {
   return [
     {
       path: "/kafka-clusters",
@@ -82,7 +82,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
           handle: (request) => {
             const name = request.param("cluster_name");
             const cluster = registry.kafkaCluster(name);
-            if (cluster === undefined) throw new ApiError(404, `The requested Kafka cluster '${name}' does not exist`);
+            if (cluster === undefined) throw new RouteError(404, `The requested Kafka cluster '${name}' does not exist`);
             const readers = registry.subscriptions().filter(({ source }) => source.startsWith(`kafka://${name}/`));
             const subscriptions = request.flag("include_subscriptions", false) ? readers.map(subscriptionView) : [];
             return json(200, { ...clusterView(cluster), subscriptions });
@@ -101,7 +101,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
           handle: async (request) => {
             const name = request.param("cluster_name");
             const { properties } = await request.json(UpdateKafkaCluster);
-            const whole = withKnownSecrets(properties, registry.kafkaCluster(name)?.properties ?? {});
+            const whole = withStoredSecrets(properties, registry.kafkaCluster(name)?.properties ?? {});
             return json(200, clusterView(await registry.updateKafkaCluster(name, whole)));
           },
         },
@@ -119,7 +119,7 @@ function clusterRoutes(registry: Registry): readonly Route[] {
   ];
 }
 
-function subscriptionRoutes(registry: Registry): readonly Route[] {
+function subscriptionRoutes(registry: Registry): readonly ApiRoute[] {
   return [
     {
       path: "/subscriptions",
@@ -131,10 +131,10 @@ function subscriptionRoutes(registry: Registry): readonly Route[] {
           results: { 200: SubscriptionsShape },
           handle: (request) => {
             const [source, sink] = [request.query.get("source"), request.query.get("sink")];
-            const wanted = registry
+            const matches = registry
               .subscriptions()
               .filter((one) => (source === null || one.source === source) && (sink === null || one.sink === sink));
-            return listAnswer(request, "subscriptions", wanted, ({ id }) => id, subscriptionView);
+            return listAnswer(request, "subscriptions", matches, ({ id }) => id, subscriptionView);
           },
         },
         POST: {
@@ -160,7 +160,7 @@ function subscriptionRoutes(registry: Registry): readonly Route[] {
           handle: (request) => {
             const id = subscriptionParam(request);
             const subscription = registry.subscription(id);
-            if (subscription === undefined) throw new ApiError(404, `The requested subscription '${id}' does not exist`);
+            if (subscription === undefined) throw new RouteError(404, `The requested subscription '${id}' does not exist`);
             return json(200, subscriptionView(subscription));
           },
         },

@@ -2,8 +2,8 @@
 import { NO_COMMIT } from "@perdure/base";
 import { z } from "zod";
 import { empty, json, text } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
 
 /**
@@ -54,7 +54,7 @@ const EVER_COMMITTING = (): Promise<boolean> => Promise.resolve(true);
 export function metaRoutes(
   { metrics, health, isCommitting = EVER_COMMITTING }: AdminPorts,
   options: AdminOptions,
-): readonly Route[] {
+): readonly ApiRoute[] {
   return [
     {
       path: "/health",
@@ -86,7 +86,7 @@ export function metaRoutes(
           answers: { 200: "It is", 503: "It is not, and should be replaced" },
           handle: () => {
             if (health().live) return empty(200);
-            throw new ApiError(503, "the process has failed and is about to end");
+            throw new RouteError(503, "the process has failed and is about to end");
           },
         },
       },
@@ -102,7 +102,7 @@ export function metaRoutes(
             const commits = await isCommitting();
             if (ready && commits) return empty(200);
             const waitingFor = commits ? parts : [...parts, NO_COMMIT];
-            throw new ApiError(503, waitingFor.length === 0 ? "not ready" : `not ready: waiting for ${waitingFor.join(", ")}`);
+            throw new RouteError(503, waitingFor.length === 0 ? "not ready" : `not ready: waiting for ${waitingFor.join(", ")}`);
           },
         },
       },

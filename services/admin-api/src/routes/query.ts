@@ -1,8 +1,8 @@
 /** Why: `POST /query`: one SQL statement over everything introspection shows (admin-api.md §7). */
 import { z } from "zod";
 import { stream } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
 import type { Sql, SqlAnswer } from "../ports.js";
 
 export const Query = z.object({ query: z.string() }).meta({ id: "QueryRequest" });
@@ -11,7 +11,7 @@ const JSON_TYPE = "application/json";
 const ARROW_TYPE = "application/vnd.apache.arrow.stream";
 const STATUSES = { invalid: 400, failed: 500, unavailable: 503, busy: 429 } as const;
 
-export function queryRoutes(sql: Sql): readonly Route[] {
+export function queryRoutes(sql: Sql): readonly ApiRoute[] {
   return [
     {
       path: "/query",
@@ -35,8 +35,8 @@ export function queryRoutes(sql: Sql): readonly Route[] {
   ];
 }
 
-function refusal(answer: SqlAnswer & { kind: "refused" }): ApiError {
+function refusal(answer: SqlAnswer & { kind: "refused" }): RouteError {
   const retryAfter: Record<string, string> =
     answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
-  return new ApiError(STATUSES[answer.reason], answer.message, answer.code, retryAfter);
+  return new RouteError(STATUSES[answer.reason], answer.message, answer.code, retryAfter);
 }

@@ -6,7 +6,7 @@ import { formatDuration, LIMIT_KEY_LEVELS_MAX, parseDuration, scopeProblem } fro
 import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { z } from "zod";
 import { json } from "../http/answer.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import { RULE_CHANGES_MAX, RULE_CONCURRENCY_MAX, RULE_PERIOD_MS_MAX, RULE_RATE_MAX, RULE_WEIGHT_MAX } from "../limits.js";
 
 /** A scope and the levels of a limit key. */
@@ -92,7 +92,7 @@ const RuleShape = z
   })
   .meta({ id: "RuleResponse" });
 
-export function ruleRoutes(registry: Registry): readonly Route[] {
+export function ruleRoutes(registry: Registry): readonly ApiRoute[] {
   return [
     {
       path: "/limits/rules",

@@ -103,7 +103,7 @@ export const PutSchedule = z
   .superRefine(belongTogether)
   .meta({ id: "ReplaceScheduleRequest" }) as unknown as typeof PostSchedule;
 
-function belongTogether(body: ScheduleFields, context: z.RefinementCtx): void {
+function belongTogether(body: ScheduleBodyFields, context: z.RefinementCtx): void {
   const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
   if (body.payload !== undefined && typeof body.payload_base64 === "string") fail("payload_base64", "there is a payload already");
   if (payloadOf(body).base64.length > Math.ceil(PAYLOAD_BYTES_MAX / 3) * 4) {
@@ -119,8 +119,8 @@ function belongTogether(body: ScheduleFields, context: z.RefinementCtx): void {
   if (typeof body.catch_up_window === "string" && msOf(body.catch_up_window) === 0) fail("catch_up_window", "is empty");
 }
 
-type ScheduleFields = z.infer<z.ZodObject<typeof fields>>;
-export type ScheduleBody = ScheduleFields;
+type ScheduleBodyFields = z.infer<z.ZodObject<typeof fields>>;
+export type ScheduleBody = ScheduleBodyFields;
 
 const JSON_TYPE = "application/json";
 

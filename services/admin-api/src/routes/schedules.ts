@@ -2,10 +2,10 @@
 import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
 import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedule";
 import { empty, json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { Operation, Route } from "../http/route.js";
+import type { RouteOperation, ApiRoute } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
 import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "../views/schedule-shape.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
@@ -24,7 +24,7 @@ const VERSION = { expected_version: "Only if the schedule has this version; 409 
 const KEY = /^[\t\x20-\x7e]{1,512}$/;
 const KEY_BYTES = 12;
 
-export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
+export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
   const { schedules, clock } = ports;
   return [
     {
@@ -66,7 +66,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
           summary: "One schedule, how far it has come, and its recent firings",
           answers: { 200: "The schedule", ...UNKNOWN },
           results: { 200: ScheduleShape },
-          handle: async (request) => json(200, scheduleView(await known(schedules, scheduleParam(request)))),
+          handle: async (request) => json(200, scheduleView(await existingSchedule(schedules, scheduleParam(request)))),
         },
         PUT: {
           summary: "Replace what a schedule says; what it did stays",
@@ -131,7 +131,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
           answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
           results: { 200: NextTimesShape },
           handle: async (request) => {
-            const schedule = await known(schedules, scheduleParam(request));
+            const schedule = await existingSchedule(schedules, scheduleParam(request));
             const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
             const times = upcoming(schedule, clock.nowMs(), count);
             return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
@@ -143,8 +143,8 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly Route[] {
 }
 
 /** POST, and PATCH as the verbs of invocations have it. */
-function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): Route["operations"] {
-  const operation: Operation = {
+function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): ApiRoute["operations"] {
+  const operation: RouteOperation = {
     summary,
     answers: { 200: "The schedule, also when it was so already", ...UNKNOWN },
     results: { 200: ScheduleShape },
@@ -153,16 +153,16 @@ function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): Rout
   return { POST: operation, PATCH: operation };
 }
 
-async function known(schedules: Schedules, id: ScheduleId): Promise<Schedule> {
+async function existingSchedule(schedules: Schedules, id: ScheduleId): Promise<Schedule> {
   const schedule = await schedules.get(id);
-  if (schedule === undefined) throw new ApiError(404, `The requested schedule '${id}' does not exist`);
+  if (schedule === undefined) throw new RouteError(404, `The requested schedule '${id}' does not exist`);
   return schedule;
 }
 
 async function runNow({ schedules, random }: ScheduleRoutePorts, request: ApiRequest) {
   const id = scheduleParam(request);
   const given = request.header("idempotency-key");
-  if (given !== undefined && !KEY.test(given)) throw new ApiError(400, "bad header 'idempotency-key'");
+  if (given !== undefined && !KEY.test(given)) throw new RouteError(400, "bad header 'idempotency-key'");
   const { invocationId, isNew } = await schedules.runNow(id, given ?? freshKey(random));
   const location = `invocations/${invocationId}`;
   const status = isNew ? "Accepted" : "PreviouslyAccepted";
@@ -181,13 +181,13 @@ async function list(schedules: Schedules, request: ApiRequest) {
   const status = request.query.get("status");
   if (status !== null && !["active", "paused", "ended"].includes(status)) throw badQuery("status: not a status");
   const all = await schedules.list();
-  const wanted = all.filter((schedule) => {
+  const matches = all.filter((schedule) => {
     const { record } = schedule;
     if (name !== null && record.name !== name) return false;
     if (service !== null && record.target.service !== service) return false;
     return status === null || statusOf(schedule) === status;
   });
-  return listAnswer(request, "schedules", wanted, ageKey, scheduleView);
+  return listAnswer(request, "schedules", matches, ageKey, scheduleView);
 }
 
 /** Oldest first. */

@@ -4,16 +4,16 @@
  */
 import type { DeploymentRecord, Registry } from "@perdure/metadata";
 import { type ApiAnswer, bytes } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import type { AdminPorts } from "../ports.js";
 import { parseDeploymentChoice } from "./invocations.js";
 import { requireService } from "./services.js";
 
-type SerdePorts = Pick<AdminPorts, "registry" | "askEndpoint">;
+type SerdePorts = Pick<AdminPorts, "registry" | "callEndpoint">;
 
-export function serdeRoutes(ports: SerdePorts): readonly Route[] {
+export function serdeRoutes(ports: SerdePorts): readonly ApiRoute[] {
   return (["decode", "encode"] as const).map((operation) => ({
     path: `/internal/services/{service}/serdes/${operation}/{*serde}`,
     isInternal: true,
@@ -28,7 +28,7 @@ export function serdeRoutes(ports: SerdePorts): readonly Route[] {
   }));
 }
 
-async function passOn({ registry, askEndpoint }: SerdePorts, operation: string, request: ApiRequest): Promise<ApiAnswer> {
+async function passOn({ registry, callEndpoint }: SerdePorts, operation: string, request: ApiRequest): Promise<ApiAnswer> {
   const service = request.param("service");
   const deployment = deploymentFor(registry, service, request);
   const serde = request.param("serde").split("/").map(encodeURIComponent).join("/");
@@ -37,11 +37,11 @@ async function passOn({ registry, askEndpoint }: SerdePorts, operation: string, 
     contentType: request.header("content-type"),
     body: await request.bytes(),
   };
-  const answer = await askEndpoint(deployment, question, request.signal);
-  if (answer.kind === "failed") throw new ApiError(500, `the deployment '${deployment.id}' did not answer: ${answer.message}`);
+  const answer = await callEndpoint(deployment, question, request.signal);
+  if (answer.kind === "failed") throw new RouteError(500, `the deployment '${deployment.id}' did not answer: ${answer.message}`);
   if (answer.status === 200) return bytes(200, answer.headers["content-type"] ?? "application/octet-stream", answer.body);
   const said = new TextDecoder().decode(answer.body.subarray(0, SAID_BYTES_MAX));
-  throw new ApiError(
+  throw new RouteError(
     500,
     `the deployment '${deployment.id}' answered ${answer.status}: it may not show payloads, or have no serde of this name. ${said}`,
   );
@@ -56,10 +56,10 @@ function deploymentFor(registry: Registry, service: string, request: ApiRequest)
   if (text === null) return latest;
   const choice = parseDeploymentChoice(
     text,
-    (reason) => new ApiError(400, `The query parameter 'deployment' is invalid. Reason: ${reason}`),
+    (reason) => new RouteError(400, `The query parameter 'deployment' is invalid. Reason: ${reason}`),
   );
   if (choice.kind !== "id") return latest;
   const named = registry.deployment(choice.id);
-  if (named === undefined) throw new ApiError(400, `The requested deployment '${choice.id}' does not exist`);
+  if (named === undefined) throw new RouteError(400, `The requested deployment '${choice.id}' does not exist`);
   return named;
 }

@@ -4,9 +4,9 @@ import type { HandlerDefinition } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
 import { z } from "zod";
 import { json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import { DocumentShape } from "../openapi/document-shape.js";
 import { serviceDocument } from "../openapi/service-document.js";
 import type { AdminOptions } from "../ports.js";
@@ -36,7 +36,7 @@ const ServicesShape = listShape("services", ServiceShape, "ListServicesResponse"
 const HandlersShape = listShape("handlers", HandlerShape, "ListServiceHandlersResponse");
 
 /** `ingressEndpoint` is where the OpenAPI documents say that handlers are called. */
-export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions["ingressEndpoint"]): readonly Route[] {
+export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions["ingressEndpoint"]): readonly ApiRoute[] {
   return [
     {
       path: "/services",
@@ -129,7 +129,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
             const located = registry.service(service);
             const handler = located?.revision.definition.handlers.find((candidate) => candidate.name === name);
             if (located === undefined || handler === undefined) {
-              throw new ApiError(404, `The requested handler '${name}' on service '${service}' does not exist`);
+              throw new RouteError(404, `The requested handler '${name}' on service '${service}' does not exist`);
             }
             return json(200, handlerView(registry, located, handler));
           },
@@ -143,6 +143,6 @@ const nameOf = ({ revision }: LocatedRevision): string => revision.definition.na
 
 export function requireService(registry: Registry, name: string): LocatedRevision {
   const located = registry.service(name);
-  if (located === undefined) throw new ApiError(404, `The requested service '${name}' does not exist`);
+  if (located === undefined) throw new RouteError(404, `The requested service '${name}' does not exist`);
   return located;
 }

@@ -6,9 +6,9 @@ import { newInvocationId, toBinaryString, utf8 } from "@perdure/base";
 import type { UserStateEntry } from "@perdure/partition";
 import { z } from "zod";
 import { empty } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import { STATE_BODY_BYTES_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 
@@ -40,7 +40,7 @@ export const ModifyState = z
   })
   .meta({ id: "ModifyServiceStateRequest" });
 
-export function stateRoutes(ports: AdminPorts): readonly Route[] {
+export function stateRoutes(ports: AdminPorts): readonly ApiRoute[] {
   return [
     {
       path: "/services/{service}/state",
@@ -65,13 +65,13 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
   const service = request.param("service");
   const body = await request.json(ModifyState, STATE_BODY_BYTES_MAX);
   const kind = registry.service(service)?.revision.definition.kind;
-  if (kind === "service") throw new ApiError(400, "Cannot modify state for service type Service");
+  if (kind === "service") throw new RouteError(400, "Cannot modify state for service type Service");
   // Clearing stays possible after a service was removed.
   if (kind === undefined && body.new_state.length > 0) {
-    throw new ApiError(404, `The requested service '${service}' does not exist`);
+    throw new RouteError(404, `The requested service '${service}' does not exist`);
   }
   if (body.scope !== undefined && body.scope !== null) {
-    throw new ApiError(400, "scoped state is not enabled on this server", "RT0024");
+    throw new RouteError(400, "scoped state is not enabled on this server", "RT0024");
   }
   const key = body.object_key;
   const answer = await partitions.submit({
@@ -84,7 +84,7 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
     entries: body.new_state,
   });
   if (answer.kind === "versionMismatch") {
-    throw new ApiError(409, `The state of '${service}/${key}' is not at version '${body.version}' (any more); read it again`);
+    throw new RouteError(409, `The state of '${service}/${key}' is not at version '${body.version}' (any more); read it again`);
   }
   return empty(202);
 }

@@ -7,8 +7,8 @@ import type { SubscriptionRecord } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscription";
 import { z } from "zod";
 import { json } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
 import type { AdminPorts } from "../ports.js";
 import { TimeShape } from "../views/service-shape.js";
@@ -31,11 +31,11 @@ const SubscriptionStatusShape = z
   })
   .meta({ id: "SubscriptionStatus" });
 
-type Ports = Pick<AdminPorts, "registry" | "subscriptionStatuses">;
+type SubscriptionControlPorts = Pick<AdminPorts, "registry" | "subscriptionStatuses">;
 
-export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
+export function subscriptionControlRoutes(ports: SubscriptionControlPorts): readonly ApiRoute[] {
   const { registry } = ports;
-  const pausing = (verb: "pause" | "resume"): Route => ({
+  const pausing = (verb: "pause" | "resume"): ApiRoute => ({
     path: `/subscriptions/{subscription}/${verb}`,
     operations: {
       POST: {
@@ -60,7 +60,7 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
           handle: async (request) => {
             const id = subscriptionParam(request);
             const record = registry.subscription(id);
-            if (record === undefined) throw new ApiError(404, `The requested subscription '${id}' does not exist`);
+            if (record === undefined) throw new RouteError(404, `The requested subscription '${id}' does not exist`);
             return json(200, await statusView(ports, record));
           },
         },
@@ -89,7 +89,7 @@ export function subscriptionControlRoutes(ports: Ports): readonly Route[] {
 
 const STATES = { backingOff: "backing-off", noCluster: "no-cluster" } as const;
 
-async function statusView(ports: Ports, { id, paused, skipped }: SubscriptionRecord) {
+async function statusView(ports: SubscriptionControlPorts, { id, paused, skipped }: SubscriptionRecord) {
   const status = await statusOf(ports, id);
   const state = status?.state ?? "elsewhere";
   return {
@@ -107,14 +107,14 @@ async function statusView(ports: Ports, { id, paused, skipped }: SubscriptionRec
 }
 
 /** Several workers may read one subscription, each some of its topic's partitions: together they are one status. */
-async function statusOf({ subscriptionStatuses }: Ports, id: SubscriptionId): Promise<SubscriptionStatus | undefined> {
+async function statusOf({ subscriptionStatuses }: SubscriptionControlPorts, id: SubscriptionId): Promise<SubscriptionStatus | undefined> {
   const [first, ...others] = (await subscriptionStatuses()).filter((status) => status.id === id);
   return first === undefined ? undefined : others.reduce(together, first);
 }
 
 /** The more troubled of two counts as the state. */
 function together(one: SubscriptionStatus, other: SubscriptionStatus): SubscriptionStatus {
-  const worse = TROUBLE.indexOf(one.state) >= TROUBLE.indexOf(other.state) ? one : other;
+  const worse = STATES_BY_SEVERITY.indexOf(one.state) >= STATES_BY_SEVERITY.indexOf(other.state) ? one : other;
   return {
     ...worse,
     assigned: [...one.assigned, ...other.assigned].sort((a, b) => a - b),
@@ -124,4 +124,4 @@ function together(one: SubscriptionStatus, other: SubscriptionStatus): Subscript
   };
 }
 
-const TROUBLE: readonly SubscriptionStatus["state"][] = ["paused", "consuming", "starting", "backingOff", "noCluster"];
+const STATES_BY_SEVERITY: readonly SubscriptionStatus["state"][] = ["paused", "consuming", "starting", "backingOff", "noCluster"];

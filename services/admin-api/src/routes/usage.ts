@@ -1,10 +1,10 @@
 /** Why: who runs environments asks each runtime what was done there (`GET /internal/usage`). Totals, so that asking twice counts nothing twice. */
 import { json } from "../http/answer.js";
-import type { Route } from "../http/route.js";
+import type { ApiRoute } from "../http/route.js";
 import type { AdminPorts } from "../ports.js";
 
 /** Nothing is served where nobody counts. */
-export function usageRoutes({ usage }: Pick<AdminPorts, "usage">): readonly Route[] {
+export function usageRoutes({ usage }: Pick<AdminPorts, "usage">): readonly ApiRoute[] {
   if (usage === undefined) return [];
   return [
     {

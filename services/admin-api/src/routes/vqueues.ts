@@ -4,12 +4,12 @@
  */
 import { routeOfQueue } from "@perdure/partition";
 import { empty } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
-import type { Route } from "../http/route.js";
+import { RouteError } from "../http/errors.js";
+import type { ApiRoute } from "../http/route.js";
 import { vqueueParam } from "../ids.js";
 import type { AdminPorts } from "../ports.js";
 
-export function vqueueRoutes({ partitions }: Pick<AdminPorts, "partitions">): readonly Route[] {
+export function vqueueRoutes({ partitions }: Pick<AdminPorts, "partitions">): readonly ApiRoute[] {
   return (["pause", "resume"] as const).map((verb) => ({
     path: `/vqueues/{vqueue_id}/${verb}`,
     operations: {
@@ -21,7 +21,7 @@ export function vqueueRoutes({ partitions }: Pick<AdminPorts, "partitions">): re
           const kind = verb === "pause" ? "pauseQueue" : "resumeQueue";
           const answer = await partitions.submit({ kind, id: routeOfQueue(queue), queue });
           if (answer.kind === "tooManyPauses") {
-            throw new ApiError(
+            throw new RouteError(
               409,
               `The queue '${queue}' was not paused: too many queues are paused already. Resume some first.`,
             );

@@ -1,13 +1,13 @@
 import { expect, test } from "@jest/globals";
 import { z } from "zod";
 import { type ApiAnswer, empty, json, text } from "../http/answer.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
-import type { Operation } from "../http/route.js";
+import type { RouteOperation } from "../http/route.js";
 import { checkedRoutes } from "./checked-routes.js";
 
 const Shape = z.strictObject({ name: z.string() });
-const declared: Omit<Operation, "handle"> = {
+const declared: Omit<RouteOperation, "handle"> = {
   summary: "",
   answers: { 200: "Yes", 202: "Later", 404: "No" },
   results: { 200: Shape },
@@ -19,12 +19,12 @@ async function breaches(answer: () => ApiAnswer, isInternal = false): Promise<st
   const [checked] = checkedRoutes([route], (problem) => problems.push(problem));
   // Neither the check nor the answers here look at the request.
   await Promise.resolve(checked?.operations.GET?.handle({} as ApiRequest)).catch((cause: unknown) => {
-    if (!(cause instanceof ApiError)) throw cause;
+    if (!(cause instanceof RouteError)) throw cause;
   });
   return problems;
 }
 const refuse = (status: number) => () => {
-  throw new ApiError(status, "no");
+  throw new RouteError(status, "no");
 };
 
 test.each<[string, () => ApiAnswer]>([
@@ -44,8 +44,8 @@ test.each<[string, () => ApiAnswer, string]>([
   ["no body where one is declared", () => empty(200), "has no body"],
   ["a body where none is declared", () => json(202, {}), "has a body (application/json) that is not declared"],
 ])("%s is a breach", async (_what, answer, problem) => {
-  const found = await breaches(answer);
-  expect(found).toEqual([expect.stringContaining(problem)]);
+  const problems = await breaches(answer);
+  expect(problems).toEqual([expect.stringContaining(problem)]);
 });
 
 test("internal routes may answer with what they like", async () => {

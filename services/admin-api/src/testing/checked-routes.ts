@@ -5,17 +5,17 @@
 
 import type { ApiAnswer } from "../http/answer.js";
 import { answerOfError } from "../http/errors.js";
-import type { Method, Operation, Route } from "../http/route.js";
+import type { RouteMethod, RouteOperation, ApiRoute } from "../http/route.js";
 
 /** Every route can answer with these. */
 const COMMON_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422, 429, 500, 503]);
 
 /** An answer that breaks its promise becomes an error of the test's server, with what is wrong in the message. */
-export function checkedRoutes(routes: readonly Route[], onBreach: (problem: string) => void): readonly Route[] {
+export function checkedRoutes(routes: readonly ApiRoute[], onBreach: (problem: string) => void): readonly ApiRoute[] {
   return routes.map((route) => ({
     ...route,
     operations: Object.fromEntries(
-      (Object.entries(route.operations) as [Method, Operation][]).map(([method, operation]) => {
+      (Object.entries(route.operations) as [RouteMethod, RouteOperation][]).map(([method, operation]) => {
         const name = `${method} ${route.path}`;
         const check = (answer: ApiAnswer): void => {
           const problem = problemOf(operation, answer, route.isInternal === true);
@@ -27,7 +27,7 @@ export function checkedRoutes(routes: readonly Route[], onBreach: (problem: stri
   }));
 }
 
-function checkedOperation(operation: Operation, check: (answer: ApiAnswer) => void): Operation {
+function checkedOperation(operation: RouteOperation, check: (answer: ApiAnswer) => void): RouteOperation {
   return {
     ...operation,
     handle: async (request) => {
@@ -43,7 +43,7 @@ function checkedOperation(operation: Operation, check: (answer: ApiAnswer) => vo
   };
 }
 
-function problemOf(operation: Operation, { status, body }: ApiAnswer, isInternal: boolean): string | undefined {
+function problemOf(operation: RouteOperation, { status, body }: ApiAnswer, isInternal: boolean): string | undefined {
   const isDeclared = operation.answers[status] !== undefined || (status >= 400 && COMMON_STATUSES.has(status));
   if (!isDeclared) return `status ${status} is not declared`;
   if (status >= 400) return undefined;

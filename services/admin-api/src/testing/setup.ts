@@ -4,9 +4,9 @@ import type { RegistryView } from "@perdure/control";
 import { type Registry, RegistryRefusal } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedule";
 import { routesOf } from "../admin-api.js";
-import type { Batches } from "../batches/batches.js";
+import type { BatchService } from "../batches/batches.js";
 import { withConsole } from "../console/serve.js";
-import { ApiError } from "../http/errors.js";
+import { RouteError } from "../http/errors.js";
 import { routerOf } from "../http/route.js";
 import { type RequestListener, serve } from "../http/server.js";
 import type { InsightSource } from "../insight/source.js";
@@ -24,9 +24,9 @@ export interface TestAdminSetup {
   /** Without one, nothing is stored of any invocation. */
   insight?: InsightSource;
   /** Without them, no batch is known and none can begin. */
-  batches?: Batches;
+  batches?: BatchService;
   /** Nobody answers unless said otherwise. */
-  askEndpoint?: AdminPorts["askEndpoint"];
+  callEndpoint?: AdminPorts["callEndpoint"];
   metrics?: () => string | Promise<string>;
   /** Well and ready unless said otherwise. */
   health?: AdminPorts["health"];
@@ -53,7 +53,7 @@ const NOTHING_STORED: InsightSource = {
   invoker: { status: () => undefined, flowWait: () => undefined },
 };
 
-const NO_BATCHES: Batches = {
+const NO_BATCHES: BatchService = {
   begin: async () => undefined,
   get: async () => undefined,
   list: async () => [],
@@ -89,7 +89,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
     insight: setup.insight ?? NOTHING_STORED,
     batches: setup.batches ?? NO_BATCHES,
-    askEndpoint: setup.askEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
+    callEndpoint: setup.callEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
     metrics: setup.metrics ?? (() => ""),
     health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
     isCommitting: setup.isCommitting,
@@ -107,7 +107,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
     ...setup.options,
   };
   const checked = checkedRoutes(routesOf(ports, options), (problem) => {
-    throw new ApiError(599, `not as the document promises: ${problem}`);
+    throw new RouteError(599, `not as the document promises: ${problem}`);
   });
   return withConsole(ports, options, serve(routerOf(checked), logger));
 }

@@ -16,7 +16,7 @@ export interface TestResponse {
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
   /** An object as body is sent as JSON with its content type; a string or bytes as they are. */
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
 }
 
 /** The handler on a free port of the loopback interface, over HTTP/1.1. */
@@ -26,7 +26,7 @@ export async function startServer(listener: RequestListener): Promise<TestServer
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    ask: (method, path, body, headers) => ask(port, method, path, body, headers),
+    send: (method, path, body, headers) => send(port, method, path, body, headers),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -42,7 +42,7 @@ export async function startHttp2Server(listener: RequestListener): Promise<TestS
   const session = connect(`http://127.0.0.1:${port}`);
   return {
     port,
-    ask: (method, path, body, headers) =>
+    send: (method, path, body, headers) =>
       new Promise((resolve, reject) => {
         const [payload, allHeaders] = encodeBody(body, headers);
         const stream = session.request({ ":method": method, ":path": path, ...allHeaders });
@@ -63,7 +63,7 @@ export async function startHttp2Server(listener: RequestListener): Promise<TestS
   };
 }
 
-function ask(
+function send(
   port: number,
   method: string,
   path: string,

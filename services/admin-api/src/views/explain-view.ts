@@ -5,7 +5,7 @@ import {
   type AwaitLeaf,
   type Explanation,
   type FlowFacts,
-  type Link,
+  type ChainLink,
   leafText,
   ownSentence,
   remediesOf,
@@ -29,13 +29,13 @@ export function explanationView(explanation: Explanation, nowMs: number): object
     sentence: sentenceOf(explanation, nowMs),
     chain: chain.slice(1).map((link) => linkView(link, nowMs, others)),
     chain_is_cut: chainIsCut,
-    blocked_by: chain.length > 1 && last !== undefined ? { relation: relationWord(last), id: last.id } : null,
+    blocked_by: chain.length > 1 && last !== undefined ? { relation: relationLabel(last), id: last.id } : null,
     deadlock: deadlock === undefined ? null : { invocations: deadlock.ids, certain: deadlock.isCertain },
     remedies: remediesOf(explanation),
   };
 }
 
-type Others = ReadonlyMap<InvocationId, Link>;
+type Others = ReadonlyMap<InvocationId, ChainLink>;
 
 function situationView(situation: Situation, nowMs: number, others: Others) {
   const { id, invocation, status, wait, sinceMs, route, journalIsPartial } = situation;
@@ -54,22 +54,22 @@ function situationView(situation: Situation, nowMs: number, others: Others) {
 
 const ROUTE_STATES = { found: "found", gone: "gone", noService: "no_service", handlerRemoved: "handler_removed" } as const;
 
-function linkView(link: Link, nowMs: number, others: Others): object {
-  const relation = relationWord(link);
+function linkView(link: ChainLink, nowMs: number, others: Others): object {
+  const relation = relationLabel(link);
   if (link.situation === undefined) return { relation, id: link.id, target: null, status: "absent" };
   return { relation, ...situationView(link.situation, nowMs, others) };
 }
 
-function relationWord({ relation }: Link): string {
+function relationLabel({ relation }: ChainLink): string {
   return relation === "lockHolder" ? "lock_holder" : relation;
 }
 
 function waitView(wait: Wait, nowMs: number, others: Others): object {
   switch (wait.kind) {
     case "completed": {
-      const { outcome, forgottenAtMs } = wait;
+      const { outcome, expiresAtMs } = wait;
       const failure = outcome.kind === "failure" ? { code: outcome.failure.code, message: outcome.failure.message } : null;
-      return { kind: "nothing", result: outcome.kind, failure, forgotten_at: optionalTime(forgottenAtMs) };
+      return { kind: "nothing", result: outcome.kind, failure, forgotten_at: optionalTime(expiresAtMs) };
     }
     case "delayedStart":
       return { kind: "delayed_start", starts_at: timeView(wait.startsAtMs) };
@@ -137,12 +137,12 @@ function limitView({ scope, limitKey, levels, isQueuePaused, place }: FlowFacts)
   };
 }
 
-const WANTS = { any: "any", all: "all", firstSuccess: "first_success", allSuccess: "all_success" } as const;
+const MODES = { any: "any", all: "all", firstSuccess: "first_success", allSuccess: "all_success" } as const;
 
 function awaitedView(awaited: Awaited, nowMs: number, others: Others): object {
   if (awaited.kind !== "node") return leafView(awaited, nowMs, others);
   return {
-    wants: WANTS[awaited.wants],
+    wants: MODES[awaited.mode],
     of: awaited.children.map((child) => awaitedView(child, nowMs, others)),
     left_out: awaited.leftOut,
   };

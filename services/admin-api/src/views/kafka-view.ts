@@ -41,12 +41,12 @@ export function subscriptionView({ id, source, sink, options }: SubscriptionReco
 }
 
 /** Clients read, edit and write back the whole map; what we blacked out for them keeps its value. */
-export function withKnownSecrets(
+export function withStoredSecrets(
   next: Readonly<Record<string, string>>,
-  known: Readonly<Record<string, string>>,
+  stored: Readonly<Record<string, string>>,
 ): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(next).map(([name, value]) => [name, value === REDACTED && isSecret(name) ? (known[name] ?? value) : value]),
+    Object.entries(next).map(([name, value]) => [name, value === REDACTED && isSecret(name) ? (stored[name] ?? value) : value]),
   );
 }
 

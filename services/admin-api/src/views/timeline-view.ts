@@ -1,11 +1,11 @@
 /** Why: a timeline as JSON. Payloads are sizes unless somebody asks for them, and then no more than a person reads. */
 import { isUtf8 } from "node:buffer";
-import type { AttemptSpan, Phase, Segment, Step, Timeline } from "@perdure/insight";
+import type { TimelineAttempt, InvocationPhase, PhaseSegment, JournalStep, Timeline } from "@perdure/insight";
 import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/insight";
 import { type Invocation, targetText } from "@perdure/partition";
 import { failureView, optionalTime, timeView } from "./explain-view.js";
 
-const PHASES: Readonly<Record<Phase, string>> = {
+const PHASES: Readonly<Record<InvocationPhase, string>> = {
   delayed: "delayed",
   queued: "queued",
   running: "running",
@@ -26,7 +26,7 @@ export function timelineView(timeline: Timeline, invocation: Invocation, withPay
     to: timeView(timeline.toMs),
     completed_at: optionalTime(completedAtMs),
     wall_ms: timeline.toMs - timeline.fromMs,
-    totals_ms: Object.fromEntries(Object.entries(timeline.totals).map(([phase, total]) => [PHASES[phase as Phase], total])),
+    totals_ms: Object.fromEntries(Object.entries(timeline.totals).map(([phase, total]) => [PHASES[phase as InvocationPhase], total])),
     phases: timeline.segments.map(segmentView),
     attempts: timeline.attempts.map((attempt, index) => attemptView(attempt, index, invocation)),
     attempts_may_be_missing: timeline.attemptsMayBeMissing,
@@ -46,7 +46,7 @@ const WAITS = {
   resume: "resume",
 } as const;
 
-function segmentView({ phase, waitsFor, fromMs, toMs, inferred }: Segment): object {
+function segmentView({ phase, waitsFor, fromMs, toMs, inferred }: PhaseSegment): object {
   return {
     phase: PHASES[phase],
     waits_for: waitsFor === undefined ? null : WAITS[waitsFor],
@@ -58,7 +58,7 @@ function segmentView({ phase, waitsFor, fromMs, toMs, inferred }: Segment): obje
 }
 
 function attemptView(
-  { startedAtMs, endedAtMs, outcome, failure, inferred }: AttemptSpan,
+  { startedAtMs, endedAtMs, outcome, failure, inferred }: TimelineAttempt,
   index: number,
   { pinned }: Invocation,
 ): object {
@@ -78,7 +78,7 @@ interface Budget {
   left: number;
 }
 
-function stepView(step: Step, withPayloads: boolean, budget: Budget): object {
+function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): object {
   const { startedAtMs, endedAtMs, result } = step;
   return {
     index: step.index,

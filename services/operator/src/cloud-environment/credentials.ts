@@ -4,14 +4,14 @@ import type { CloudEnvironment } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 
-export type ApiKey = { readonly kind: "found"; readonly secret: Secret } | { readonly kind: "missing"; readonly message: string };
+export type ApiKeyResult = { readonly kind: "found"; readonly secret: Secret } | { readonly kind: "missing"; readonly message: string };
 
 /** Rejects as the API server says. */
 export async function apiKeyOf(
   { spec }: CloudEnvironment,
   { client, cell }: { readonly client: KubernetesClient; readonly cell: Pick<Cell, "namespace"> },
   signal: AbortSignal,
-): Promise<ApiKey> {
+): Promise<ApiKeyResult> {
   const { name, key } = spec.authentication.secretRef;
   const secret = await client.find<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
     resources.secrets,

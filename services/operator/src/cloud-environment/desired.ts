@@ -8,7 +8,7 @@ import { VERSION } from "@perdure/role/version";
 import type { Cell, Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";
 import { PLATFORM_ROLE, PORTS } from "../desired/network-policies.js";
-import { containerSecurity, imageOf, podSecurity, probesOf, pulled, setting, type Variable } from "../desired/pods.js";
+import { containerSecurity, imageOf, podSecurity, probesOf, pulled, setting, type EnvVariable } from "../desired/pods.js";
 import { SERVICE_PORT } from "../service-deployment/desired.js";
 import { CLOUD_LABEL, proxyLabelOf, tunnelNameOf, tunnelObjectName } from "./names.js";
 
@@ -65,7 +65,7 @@ function podOf(cloud: CloudEnvironment, cell: Cell): Readonly<Record<string, unk
       {
         name: "tunnel",
         ...(tunnel.image === undefined ? imageOf(cell, "tunnel-client", VERSION) : pulled(cell, tunnel.image)),
-        env: [...variablesOf(cloud, cell), ...((tunnel.env ?? []) as unknown as readonly Variable[])],
+        env: [...variablesOf(cloud, cell), ...((tunnel.env ?? []) as unknown as readonly EnvVariable[])],
         ports: portsOf(tunnel.remoteProxy),
         resources: isEmpty(tunnel.resources)
           ? { requests: { cpu: "50m", memory: "96Mi" }, limits: { memory: "256Mi" } }
@@ -88,7 +88,7 @@ function portsOf(hasProxy: boolean): readonly Readonly<Record<string, unknown>>[
 }
 
 /** Settings of `perdure-tunnel-client`. */
-function variablesOf(cloud: CloudEnvironment, { clusterDns, domain }: Cell): readonly Variable[] {
+function variablesOf(cloud: CloudEnvironment, { clusterDns, domain }: Cell): readonly EnvVariable[] {
   const { environmentId, region, signingPublicKey, tunnel } = cloud.spec;
   const host = `https://${bareIdOf(environmentId)}.env.${region}.${domain}`;
   return [

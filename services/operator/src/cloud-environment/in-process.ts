@@ -1,6 +1,6 @@
 /** Why: pods that open their tunnel themselves are told which one, in every container; what they prove who they are with is theirs to bring. */
 import type { CloudEnvironment } from "@perdure/custom-resources";
-import type { Variable } from "../service-deployment/desired.js";
+import type { PlainEnvVariable } from "../service-deployment/desired.js";
 
 const TUNNEL_NAME = "PERDURE_TUNNEL_NAME";
 const ENVIRONMENT_ID = "PERDURE_ENVIRONMENT_ID";
@@ -11,7 +11,7 @@ const SIGNING_PUBLIC_KEY = "PERDURE_SIGNING_PUBLIC_KEY";
 export const IN_PROCESS_VARIABLES: readonly string[] = [TUNNEL_NAME, ENVIRONMENT_ID, REGION, SIGNING_PUBLIC_KEY];
 
 /** `tunnelName`: of this version alone. */
-export function inProcessVariables({ spec }: CloudEnvironment, tunnelName: string): readonly Variable[] {
+export function inProcessVariables({ spec }: CloudEnvironment, tunnelName: string): readonly PlainEnvVariable[] {
   return [
     { name: TUNNEL_NAME, value: tunnelName },
     { name: ENVIRONMENT_ID, value: spec.environmentId },

@@ -2,30 +2,30 @@
 import type { Clock } from "@perdure/base";
 import { type CloudEnvironment, type Observation, observed } from "@perdure/custom-resources";
 import { type EventRecorder, isNotFound, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
-import type { Looked } from "../controller.js";
+import type { ReconcileResult } from "../controller.js";
 import type { Definitions } from "../definitions.js";
 import { hashOf } from "../desired/runtime-config.js";
-import { bad, good, type Outcome, step } from "../environment/outcome.js";
+import { bad, good, type StepOutcome, step } from "../environment/outcome.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import { WAIT_REFERENCE_MS } from "../limits.js";
-import type { Addresses } from "../service-deployment/addresses.js";
-import type { AdminDoors } from "../service-deployment/admin-doors.js";
+import type { OperatorAddresses } from "../service-deployment/addresses.js";
+import type { AdminClients } from "../service-deployment/admin-doors.js";
 import { apiKeyOf } from "./credentials.js";
 import { proxyService, tunnelObjects } from "./desired.js";
 import { tunnelNameOf, tunnelObjectName } from "./names.js";
 
 export interface CloudEnvironmentPorts {
   readonly client: KubernetesClient;
-  readonly applier: Applier;
+  readonly applier: ObjectApplier;
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
   readonly events: EventRecorder;
-  readonly doors: AdminDoors;
-  readonly addresses: Pick<Addresses, "adminOfCloud">;
+  readonly adminClients: AdminClients;
+  readonly addresses: Pick<OperatorAddresses, "adminOfCloud">;
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
@@ -38,12 +38,12 @@ export async function reconcileCloudEnvironment(
   name: string,
   ports: CloudEnvironmentPorts,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<ReconcileResult> {
   const { caches, cell } = ports;
   const cloud = caches.cloudEnvironments.get(name);
   if (cloud === undefined) {
     const kinds = [resources.deployments, resources.networkPolicies, resources.services];
-    for (const resource of kinds) ports.applier.forgetObject(resource, tunnelObjectName(name), cell.namespace);
+    for (const resource of kinds) ports.applier.discardObject(resource, tunnelObjectName(name), cell.namespace);
     return { kind: "ok" };
   }
   if (cloud.metadata.deletionTimestamp !== undefined) return { kind: "ok" };
@@ -56,13 +56,13 @@ export async function reconcileCloudEnvironment(
 }
 
 /** Whether the environment takes the key. */
-async function credentialsOutcome(cloud: CloudEnvironment, ports: CloudEnvironmentPorts, signal: AbortSignal): Promise<Outcome> {
+async function credentialsOutcome(cloud: CloudEnvironment, ports: CloudEnvironmentPorts, signal: AbortSignal): Promise<StepOutcome> {
   const type = "CredentialsValid";
   return step(type, async () => {
     const key = await apiKeyOf(cloud, ports, signal);
     if (key.kind === "missing") return bad(type, "InvalidReference", key.message, WAIT_REFERENCE_MS);
     const url = ports.addresses.adminOfCloud(cloud);
-    const answer = await ports.doors.version({ url, token: key.secret }, signal);
+    const answer = await ports.adminClients.version({ url, token: key.secret }, signal);
     if (answer.kind === "answered") return good(type, "Accepted");
     if (answer.kind === "refused") return bad(type, "Refused", answer.message, WAIT_REFERENCE_MS);
     const observation: Observation = { type, status: "Unknown", reason: "Unreachable", message: answer.message };
@@ -70,32 +70,32 @@ async function credentialsOutcome(cloud: CloudEnvironment, ports: CloudEnvironme
   });
 }
 
-async function keepTunnel(cloud: CloudEnvironment, ports: CloudEnvironmentPorts, signal: AbortSignal): Promise<Outcome> {
+async function keepTunnel(cloud: CloudEnvironment, ports: CloudEnvironmentPorts, signal: AbortSignal): Promise<StepOutcome> {
   const { applier, cell } = ports;
   for (const object of tunnelObjects(cloud, cell)) await applier.apply(object, signal);
   const service = proxyService(cloud, cell);
   if (service === undefined) await removeService(cloud, ports, signal);
   else await applier.apply(service, signal);
-  const { connected, wanted } = tunnelOf(cloud, ports);
-  if (connected >= 1) return good("TunnelConnected", "Connected", `${connected} of ${wanted} clients are connected`);
-  return bad("TunnelConnected", "Connecting", `none of ${wanted} clients is connected`);
+  const { connected, desired } = tunnelOf(cloud, ports);
+  if (connected >= 1) return good("TunnelConnected", "Connected", `${connected} of ${desired} clients are connected`);
+  return bad("TunnelConnected", "Connecting", `none of ${desired} clients is connected`);
 }
 
 /** A client is ready when it is connected. */
 function tunnelOf({ metadata, spec }: CloudEnvironment, { caches, cell }: CloudEnvironmentPorts) {
-  const found = caches.deployments.get(tunnelObjectName(metadata.name), cell.namespace) as TunnelDeployment | undefined;
-  const { readyReplicas = 0, replicas = 0 } = found?.status ?? {};
-  return { connected: readyReplicas, replicas, wanted: spec.tunnel.replicas };
+  const tunnelDeployment = caches.deployments.get(tunnelObjectName(metadata.name), cell.namespace) as TunnelDeployment | undefined;
+  const { readyReplicas = 0, replicas = 0 } = tunnelDeployment?.status ?? {};
+  return { connected: readyReplicas, replicas, desired: spec.tunnel.replicas };
 }
 
 async function removeService({ metadata }: CloudEnvironment, ports: CloudEnvironmentPorts, signal: AbortSignal): Promise<void> {
   const { client, caches, cell, applier } = ports;
   const name = tunnelObjectName(metadata.name);
-  const found = caches.of(resources.services)?.get(name, cell.namespace);
-  const isOwned = found?.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
-  if (found?.metadata.uid === undefined || !isOwned) return;
-  applier.forgetObject(resources.services, name, cell.namespace);
-  await client.delete(resources.services, name, cell.namespace, { uid: found.metadata.uid, signal });
+  const existing = caches.of(resources.services)?.get(name, cell.namespace);
+  const isOwned = existing?.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
+  if (existing?.metadata.uid === undefined || !isOwned) return;
+  applier.discardObject(resources.services, name, cell.namespace);
+  await client.delete(resources.services, name, cell.namespace, { uid: existing.metadata.uid, signal });
 }
 
 /** Reasons that somebody must do something about. */
@@ -103,22 +103,22 @@ const WARNED: ReadonlySet<string> = new Set(["InvalidReference", "Refused", "Inv
 
 async function report(
   cloud: CloudEnvironment,
-  outcomes: readonly Outcome[],
+  outcomes: readonly StepOutcome[],
   ports: CloudEnvironmentPorts,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, events, definitions } = ports;
   const { apiVersion, kind, metadata, status: before } = cloud;
-  const seen = outcomes.map(({ observation }) => observation);
+  const observations = outcomes.map(({ observation }) => observation);
   // A tunnel that is up has shown its key: that the management API is out of reach says nothing against it.
-  const wrong = seen.find(({ type, status }) => status === "False" || (status === "Unknown" && type !== "CredentialsValid"));
+  const wrong = observations.find(({ type, status }) => status === "False" || (status === "Unknown" && type !== "CredentialsValid"));
   const ready: Observation =
     wrong === undefined
       ? { type: "Ready", status: "True", reason: "Ready", message: "" }
       : { type: "Ready", status: "False", reason: wrong.reason, message: wrong.message };
   const generation = metadata.generation ?? 0;
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
-  const now = [...seen, ready, ...definitions.outdated("cloudenvironments")];
+  const now = [...observations, ready, ...definitions.outdated("cloudenvironments")];
   const { connected, replicas } = tunnelOf(cloud, ports);
   const status = {
     observedGeneration: generation,
@@ -126,7 +126,7 @@ async function report(
     conditions: observed(before?.conditions, now, { generation, time }),
   };
   if (hashOf(status) === hashOf(before)) return;
-  for (const { type, reason, message } of seen) {
+  for (const { type, reason, message } of observations) {
     const isNew = before?.conditions?.find((one) => one.type === type)?.reason !== reason;
     if (!isNew || !WARNED.has(reason)) continue;
     await events.record(cloud as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });

@@ -10,7 +10,7 @@ import { childOf } from "./labels.js";
 /** Of each worker; the sum of an environment's, divided by how many there are, is kept at the target. */
 export const READY_WORK_METRIC = "perdure_worker_ready_queue_seconds";
 const STEP_DOWN_SECONDS = 120;
-const ASKED_EVERY_SECONDS = 15;
+const POLL_SECONDS = 15;
 
 /** Whether the spec leaves it to somebody else how many workers there are. */
 export function isAutoscaled({ spec }: EnvironmentResource): boolean {
@@ -69,7 +69,7 @@ export function scaledObject(environment: EnvironmentResource, prometheusAddress
           scaleTargetRef: target,
           minReplicaCount: autoscaling.min,
           maxReplicaCount: autoscaling.max,
-          pollingInterval: ASKED_EVERY_SECONDS,
+          pollingInterval: POLL_SECONDS,
           triggers: [{ type: "prometheus", metricType: "AverageValue", metadata }],
           advanced: { horizontalPodAutoscalerConfig: { behavior } },
         },

@@ -3,12 +3,12 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { type Component, childOf, selectorOf } from "./labels.js";
 import { redisPods } from "./redis.js";
-import { wantedWorkers } from "./sizes.js";
+import { desiredWorkers } from "./sizes.js";
 import { frontReplicas } from "./workers.js";
 
 export function disruptionBudgets(environment: EnvironmentResource): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
-  const workers = environment.spec.suspended ? 0 : (autoscaling?.min ?? wantedWorkers(environment));
+  const workers = environment.spec.suspended ? 0 : (autoscaling?.min ?? desiredWorkers(environment));
   const pods: readonly (readonly [Component, number])[] = [
     ["worker", workers],
     ["front", frontReplicas(environment)],

@@ -34,7 +34,7 @@ export function podLabelsOf(environment: EnvironmentResource, component: Compone
   return { ...podLabels, ...labelsOf(environment, component), ...version };
 }
 
-interface ChildOptions {
+interface ChildObjectOptions {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
@@ -45,7 +45,7 @@ interface ChildOptions {
 }
 
 /** An object in the environment's namespace. */
-export function childOf(environment: EnvironmentResource, options: ChildOptions, content: Readonly<Record<string, unknown>>): KubeObject {
+export function childOf(environment: EnvironmentResource, options: ChildObjectOptions, content: Readonly<Record<string, unknown>>): KubeObject {
   const { apiVersion, kind, name, component = "environment", isOwned = true, annotations } = options;
   const { name: ownerName, uid = "" } = environment.metadata;
   const owner = {

@@ -7,7 +7,7 @@ import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell, Labels } from "../cell.js";
 import { childOf, selectorOf } from "./labels.js";
 
-export type Peer = Readonly<Record<string, unknown>>;
+export type PolicyPeer = Readonly<Record<string, unknown>>;
 
 interface PolicyPort {
   readonly protocol: "TCP" | "UDP";
@@ -15,9 +15,9 @@ interface PolicyPort {
 }
 
 /** At least one peer each: `openRule` is for everybody. */
-type Peers = readonly [Peer, ...Peer[]];
+type PolicyPeers = readonly [PolicyPeer, ...PolicyPeer[]];
 
-interface Rules {
+interface PolicyRules {
   readonly pods: Labels;
   readonly ingress?: readonly Readonly<Record<string, unknown>>[];
   readonly egress?: readonly Readonly<Record<string, unknown>>[];
@@ -38,13 +38,13 @@ export const PLATFORM_ROLE = "perdure.dev/platform-role";
 const NODE_DNS_CACHE = "169.254.20.10/32";
 
 const tcp = (...ports: readonly number[]): readonly PolicyPort[] => ports.map((port) => ({ protocol: "TCP", port }));
-const inNamespace = (name: string, pods: Labels): Peer => ({
+const inNamespace = (name: string, pods: Labels): PolicyPeer => ({
   namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": name } },
   podSelector: { matchLabels: pods },
 });
-const hereWith = (pods: Labels): Peer => ({ podSelector: { matchLabels: pods } });
-const from = (peers: Peers, ports: readonly PolicyPort[]) => ({ from: peers, ports });
-const to = (peers: Peers, ports?: readonly PolicyPort[]) => (ports === undefined ? { to: peers } : { to: peers, ports });
+const hereWith = (pods: Labels): PolicyPeer => ({ podSelector: { matchLabels: pods } });
+const from = (peers: PolicyPeers, ports: readonly PolicyPort[]) => ({ from: peers, ports });
+const to = (peers: PolicyPeers, ports?: readonly PolicyPort[]) => (ports === undefined ? { to: peers } : { to: peers, ports });
 
 /**
  * One for all pods, which closes everything in both directions and says what all may do, and one for each kind of pod. Few objects, since each is a
@@ -55,15 +55,15 @@ export function networkPolicies(environment: EnvironmentResource, cell: Cell): K
   const front = selectorOf(environment, "front");
   const redis = selectorOf(environment, "redis");
   const { extraIngressPeers = [] } = environment.spec.network;
-  const platform = (role: string): Peer => inNamespace(cell.namespace, { [PLATFORM_ROLE]: role });
-  const callers: Peers = [platform("gateway"), ...extraIngressPeers.map(cleaned)];
+  const platform = (role: string): PolicyPeer => inNamespace(cell.namespace, { [PLATFORM_ROLE]: role });
+  const callers: PolicyPeers = [platform("gateway"), ...extraIngressPeers.map(cleaned)];
   // The operator registers services as well, tenancy reads usage; and management tells its metrics at its own door.
-  const watchers: Peers = [platform("operator"), monitoringPeer(cell)];
+  const watchers: PolicyPeers = [platform("operator"), monitoringPeer(cell)];
   const peers = [hereWith(worker), hereWith(front)] as const;
   const fromPeers = from(peers, tcp(PORTS.grpc));
   const toUserCode = userEgress(environment);
   const toPeers = [to(peers, tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis)), toUserCode];
-  const policies: readonly (readonly [string, Rules])[] = [
+  const policies: readonly (readonly [string, PolicyRules])[] = [
     [
       "default",
       {
@@ -101,14 +101,14 @@ export function networkPolicies(environment: EnvironmentResource, cell: Cell): K
   return policies.map(([name, rules]) => policy(environment, name, rules));
 }
 
-function monitoringPeer({ namespace, monitoring: { namespaceLabels, podLabels } }: Cell): Peer {
+function monitoringPeer({ namespace, monitoring: { namespaceLabels, podLabels } }: Cell): PolicyPeer {
   if (Object.keys(namespaceLabels).length === 0) return inNamespace(namespace, podLabels);
   return { namespaceSelector: { matchLabels: namespaceLabels }, podSelector: { matchLabels: podLabels } };
 }
 
 /** A database that is no pod of the platform's: by its addresses, where somebody has said them. */
 function databaseRules({ database: { cidrs, port } }: Cell) {
-  const [first, ...more] = cidrs.map((cidr): Peer => ({ ipBlock: { cidr } }));
+  const [first, ...more] = cidrs.map((cidr): PolicyPeer => ({ ipBlock: { cidr } }));
   return first === undefined ? [] : [to([first, ...more], tcp(port))];
 }
 
@@ -116,11 +116,11 @@ function databaseRules({ database: { cidrs, port } }: Cell) {
 function collectorRules(cell: Cell) {
   const { tracingEndpoint, collector } = cell;
   if (tracingEndpoint === undefined) return [];
-  const [first, ...more] = [...collectorPods(cell), ...collector.cidrs.map((cidr): Peer => ({ ipBlock: { cidr } }))];
+  const [first, ...more] = [...collectorPods(cell), ...collector.cidrs.map((cidr): PolicyPeer => ({ ipBlock: { cidr } }))];
   return first === undefined ? [] : [to([first, ...more], tcp(collector.port))];
 }
 
-function collectorPods({ namespace, collector: { namespaceLabels, podLabels } }: Cell): readonly Peer[] {
+function collectorPods({ namespace, collector: { namespaceLabels, podLabels } }: Cell): readonly PolicyPeer[] {
   const hasPods = Object.keys(podLabels).length > 0;
   if (Object.keys(namespaceLabels).length === 0) return hasPods ? [inNamespace(namespace, podLabels)] : [];
   const place = { namespaceSelector: { matchLabels: namespaceLabels } };
@@ -139,7 +139,7 @@ function dnsRule({ dns }: Cell) {
 // ── out to user code ─────────────────────────────────────────────────────────────────────────────
 
 /** The internet in halves: some networks treat a whole one as a rule of their own. Private and metadata addresses are not the internet. */
-const PUBLIC: Peers = [
+const PUBLIC: PolicyPeers = [
   { ipBlock: { cidr: "0.0.0.0/1", except: ["10.0.0.0/8", "100.64.0.0/10"] } },
   { ipBlock: { cidr: "128.0.0.0/1", except: ["169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"] } },
   { ipBlock: { cidr: "::/1" } },
@@ -150,17 +150,17 @@ function userEgress(environment: EnvironmentResource): Readonly<Record<string, u
   const { mode, cidrs = [], allow = [] } = environment.spec.network.egress;
   const label = `perdure.dev/allow-${bareIdOf(environment.spec.environmentId)}`;
   // Pods of any namespace that say themselves that this environment may call them.
-  const invited: Peer = { namespaceSelector: {}, podSelector: { matchLabels: { [label]: "true" } } };
-  const listed: Peers = [invited, ...cidrs.map((cidr): Peer => ({ ipBlock: { cidr } })), ...allow.map(cleaned)];
+  const invited: PolicyPeer = { namespaceSelector: {}, podSelector: { matchLabels: { [label]: "true" } } };
+  const listed: PolicyPeers = [invited, ...cidrs.map((cidr): PolicyPeer => ({ ipBlock: { cidr } })), ...allow.map(cleaned)];
   return mode === "open" ? {} : to(mode === "public" ? [...PUBLIC, ...listed] : listed);
 }
 
 /** Without empty parts, which an API server drops. */
-function cleaned(peer: Readonly<Record<string, unknown>>): Peer {
-  return JSON.parse(JSON.stringify(peer)) as Peer;
+function cleaned(peer: Readonly<Record<string, unknown>>): PolicyPeer {
+  return JSON.parse(JSON.stringify(peer)) as PolicyPeer;
 }
 
-function policy(environment: EnvironmentResource, name: string, { pods, ingress, egress }: Rules): KubeObject {
+function policy(environment: EnvironmentResource, name: string, { pods, ingress, egress }: PolicyRules): KubeObject {
   const policyTypes = [...(ingress === undefined ? [] : ["Ingress"]), ...(egress === undefined ? [] : ["Egress"])];
   const podSelector = Object.keys(pods).length === 0 ? {} : { matchLabels: pods };
   const spec = {

@@ -42,7 +42,7 @@ export function pulled({ imagePullPolicy }: Cell, image: string): Readonly<Recor
   return imagePullPolicy === undefined ? { image } : { image, imagePullPolicy };
 }
 
-export interface Variable {
+export interface EnvVariable {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: Readonly<Record<string, unknown>>;
@@ -53,20 +53,20 @@ export function settingName(setting: string): string {
   return `PERDURE_${setting.replaceAll(".", "__").replaceAll("-", "_").toUpperCase()}`;
 }
 
-export const setting = (name: string, value: string | number): Variable => ({ name: settingName(name), value: String(value) });
+export const setting = (name: string, value: string | number): EnvVariable => ({ name: settingName(name), value: String(value) });
 
-export function secretSetting(name: string, secret: string, key: string): Variable {
+export function secretSetting(name: string, secret: string, key: string): EnvVariable {
   return { name: settingName(name), valueFrom: { secretKeyRef: { name: secret, key } } };
 }
 
-interface Probe {
+interface HttpProbe {
   readonly path: string;
   readonly port: string;
   readonly periodSeconds: number;
   readonly failureThreshold: number;
 }
 
-const probe = ({ path, port, periodSeconds, failureThreshold }: Probe): Readonly<Record<string, unknown>> => ({
+const probe = ({ path, port, periodSeconds, failureThreshold }: HttpProbe): Readonly<Record<string, unknown>> => ({
   httpGet: { path, port, scheme: "HTTP" },
   periodSeconds,
   failureThreshold,

@@ -3,14 +3,14 @@
  * 601 MiB during a rewrite. A container that exceeds its limit is killed, loads its log again, and is killed by the next rewrite.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type Amounts, lesserQuantity, quantityOf, sizingOf } from "./sizes.js";
+import { type ResourceAmounts, lesserQuantity, quantityOf, sizingOf } from "./sizes.js";
 
 /** What data may take of the limit: with both copies of every page a tenth is left for buffers of clients and replicas. */
 const DATA_RATIO_MAX = 0.45;
 const MIB = 1024 ** 2;
 
 export interface RedisMemory {
-  readonly requests: Amounts;
+  readonly requests: ResourceAmounts;
   readonly limits: { readonly cpu?: string | undefined; readonly memory: string };
   /** For `maxmemory`: whole MiB, at most 45 % of the limit. */
   readonly dataBytes: number;
@@ -23,9 +23,9 @@ export function redisMemory(environment: EnvironmentResource): RedisMemory {
   const { requests = {}, limits = {} } = resources ?? {};
   const memory = requests.memory ?? lesserQuantity(redis.memory, limits.memory);
   const cpu = requests.cpu ?? lesserQuantity(redis.cpu, limits.cpu);
-  const wanted = inMib(quantityOf(memory) * (maxMemoryPercent / 100));
-  const limit = limits.memory ?? `${Math.ceil(Math.max(quantityOf(memory), (wanted * MIB) / DATA_RATIO_MAX) / MIB)}Mi`;
-  const dataBytes = Math.min(wanted, inMib(quantityOf(limit) * DATA_RATIO_MAX)) * MIB;
+  const desiredMib = inMib(quantityOf(memory) * (maxMemoryPercent / 100));
+  const limit = limits.memory ?? `${Math.ceil(Math.max(quantityOf(memory), (desiredMib * MIB) / DATA_RATIO_MAX) / MIB)}Mi`;
+  const dataBytes = Math.min(desiredMib, inMib(quantityOf(limit) * DATA_RATIO_MAX)) * MIB;
   return { requests: { cpu, memory }, limits: { ...limits, memory: limit }, dataBytes };
 }
 

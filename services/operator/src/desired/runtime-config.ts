@@ -4,7 +4,7 @@ import { type EnvironmentResource, objectNameOf, secondsOf } from "@perdure/cust
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
-import { settingName, type Variable } from "./pods.js";
+import { settingName, type EnvVariable } from "./pods.js";
 import { isReplicated } from "./redis.js";
 import { frontsOf, frontsOfSize, sizingOf } from "./sizes.js";
 import { tunnelSettings } from "./tunnels.js";
@@ -20,7 +20,7 @@ export function hostOf({ spec }: EnvironmentResource, { region, domain }: Cell):
  * this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL recorded (STO0005).
  * The same when the loss of its volumes was accepted.
  */
-export function incarnationOf({ spec, status, metadata }: EnvironmentResource): string | undefined {
+export function instanceIdOf({ spec, status, metadata }: EnvironmentResource): string | undefined {
   const isMadeAgain = spec.backup?.restoreFrom !== undefined || metadata.annotations?.[ADOPT_ANNOTATION] !== undefined;
   const loss = status?.data?.acceptedLoss;
   if (loss !== undefined) return `${metadata.uid}-${loss}`;
@@ -33,10 +33,10 @@ function requestsPerFront(environment: EnvironmentResource, fronts: number): str
   return String(Math.ceil(perSecond / Math.max(1, fronts)));
 }
 
-export type Program = "worker" | "registry" | "gateway" | "admin";
+export type EnvironmentProgram = "worker" | "registry" | "gateway" | "admin";
 
 /** Names of settings by the programs that know them: a program refuses to start with one that it does not know. */
-const PROGRAMS: Readonly<Record<Program, readonly string[]>> = {
+const PROGRAMS: Readonly<Record<EnvironmentProgram, readonly string[]>> = {
   worker: ["environment-name", "worker.", "redis.", "tunnels."],
   registry: ["environment-name", "worker.default-", "redis.", "tunnels.", "limits."],
   gateway: ["ingress."],
@@ -49,7 +49,7 @@ export function runtimeSettings(environment: EnvironmentResource, { tracingEndpo
   const { spec } = environment;
   const sizing = sizingOf(environment);
   const keyPrefix = spec.redis.external?.keyPrefix;
-  const incarnation = incarnationOf(environment);
+  const instanceId = instanceIdOf(environment);
   return {
     "cluster-name": spec.environmentId,
     "environment-name": spec.environmentId,
@@ -65,7 +65,7 @@ export function runtimeSettings(environment: EnvironmentResource, { tracingEndpo
     // One replica has each commit before it counts; which one is found out when it matters.
     ...(isReplicated(environment) ? { "redis.replicas": "1" } : {}),
     ...(keyPrefix === undefined ? {} : { "redis.key-prefix": keyPrefix }),
-    ...(incarnation === undefined ? {} : { "worker.incarnation": incarnation }),
+    ...(instanceId === undefined ? {} : { "worker.incarnation": instanceId }),
     ...tunnelSettings(environment),
     ...planSettings(environment),
     "ingress.request-size-limit": String(spec.limits.maxBodyBytes),
@@ -100,16 +100,16 @@ export function runtimeConfig(environment: EnvironmentResource, cell: Cell): Kub
 }
 
 /** Those of the ConfigMap that are for a program. */
-export function configVariables(environment: EnvironmentResource, cell: Cell, program: Program): readonly Variable[] {
-  const known = [...EVERYBODY, ...PROGRAMS[program]];
+export function configVariables(environment: EnvironmentResource, cell: Cell, program: EnvironmentProgram): readonly EnvVariable[] {
+  const names = [...EVERYBODY, ...PROGRAMS[program]];
   const settings = Object.keys(runtimeSettings(environment, cell))
-    .filter((name) => known.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))
+    .filter((name) => names.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))
     .map((name) => ({ name: settingName(name), valueFrom: { configMapKeyRef: { name: CONFIG_MAP, key: settingName(name) } } }));
   return cell.tracingEndpoint === undefined ? settings : [...settings, resourceVariable(environment, program)];
 }
 
 /** What spans say of the pod they come from; `POD_NAME` is a variable of every container, named before this one. */
-function resourceVariable({ spec: { environmentId } }: EnvironmentResource, program: Program): Variable {
+function resourceVariable({ spec: { environmentId } }: EnvironmentResource, program: EnvironmentProgram): EnvVariable {
   const of = `k8s.namespace.name=${objectNameOf(environmentId)},k8s.pod.name=$(POD_NAME),k8s.container.name=${program}`;
   return { name: "OTEL_RESOURCE_ATTRIBUTES", value: of };
 }

@@ -4,15 +4,15 @@
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 
-export interface Amounts {
+export interface ResourceAmounts {
   readonly cpu: string;
   readonly memory: string;
 }
 
 export interface Sizing {
   readonly workers: number;
-  readonly worker: Amounts;
-  readonly redis: Amounts;
+  readonly worker: ResourceAmounts;
+  readonly redis: ResourceAmounts;
   readonly concurrentInvocations: number;
   readonly requestsPerSecond: number;
 }
@@ -56,7 +56,7 @@ const SIZES: Readonly<Record<EnvironmentResource["spec"]["size"], Sizing>> = {
 };
 
 /** Of the process that answers for an environment: it is mostly waiting. */
-const FRONT: Amounts = { cpu: "50m", memory: "192Mi" };
+const FRONT: ResourceAmounts = { cpu: "50m", memory: "192Mi" };
 /** What the management API may take while SQL statements run, each in a process of its own; these fit themselves into it. */
 export const ADMIN_MEMORY_LIMIT = "768Mi";
 
@@ -80,7 +80,7 @@ export function frontsOfSize(environment: EnvironmentResource): number {
 }
 
 /** What each process of a front pod requests. */
-export function frontRequests({ spec }: EnvironmentResource): Amounts {
+export function frontRequests({ spec }: EnvironmentResource): ResourceAmounts {
   const { requests, limits } = spec.front?.resources ?? {};
   return {
     cpu: requests?.cpu ?? lesserQuantity(FRONT.cpu, limits?.cpu),
@@ -94,14 +94,14 @@ export function lesserQuantity(amount: string, limit: string | undefined): strin
 }
 
 /** Workers that the spec asks for; 0 while suspended. With autoscaling only the autoscaler knows. */
-export function wantedWorkers({ spec }: EnvironmentResource): number {
+export function desiredWorkers({ spec }: EnvironmentResource): number {
   if (spec.suspended) return 0;
   return spec.workers.replicas ?? SIZES[spec.size].workers;
 }
 
 /** Most workers there can be at one time. */
 export function workersMax(environment: EnvironmentResource): number {
-  return environment.spec.workers.autoscaling?.max ?? Math.max(1, wantedWorkers(environment));
+  return environment.spec.workers.autoscaling?.max ?? Math.max(1, desiredWorkers(environment));
 }
 
 const UNITS: Readonly<Record<string, number>> = {

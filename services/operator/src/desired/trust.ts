@@ -1,7 +1,7 @@
 /** Why: whom the processes of an environment trust, as pods are given it: each other, and the authorities that its owner adds to the system's. */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
-import { setting, type Variable } from "./pods.js";
+import { setting, type EnvVariable } from "./pods.js";
 
 export const GRPC_TLS = "grpc-tls";
 /** The authority's own key; no pod is given it. */
@@ -13,18 +13,18 @@ const CAS_PATH = "/var/run/perdure/trusted-cas";
 
 const hasCas = ({ spec }: EnvironmentResource): boolean => (spec.security.trustedCAs ?? []).length > 0;
 
-export function trustVariables(environment: EnvironmentResource, { grpcTls }: Cell): readonly Variable[] {
+export function trustVariables(environment: EnvironmentResource, { grpcTls }: Cell): readonly EnvVariable[] {
   const tls = [
     setting("tls.authority-file", `${TLS_PATH}/ca.crt`),
     setting("tls.certificate-file", `${TLS_PATH}/tls.crt`),
     setting("tls.private-key-file", `${TLS_PATH}/tls.key`),
   ];
-  const cas: Variable = { name: "NODE_EXTRA_CA_CERTS", value: `${CAS_PATH}/${BUNDLE}` };
+  const cas: EnvVariable = { name: "NODE_EXTRA_CA_CERTS", value: `${CAS_PATH}/${BUNDLE}` };
   return [...(grpcTls ? tls : []), ...(hasCas(environment) ? [cas] : [])];
 }
 
 /** Of processes that others ask over gRPC: without certificates, network policies alone keep others out, and that must be said. */
-export function grpcVariables({ grpcTls }: Cell): readonly Variable[] {
+export function grpcVariables({ grpcTls }: Cell): readonly EnvVariable[] {
   return grpcTls ? [] : [setting("grpc.allow-cleartext", "true")];
 }
 

@@ -1,6 +1,6 @@
 /** Why: the programs of a runtime that call services reach those behind tunnels, too; each is given the token as a file, and nobody else is. */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { Program } from "./runtime-config.js";
+import type { EnvironmentProgram } from "./runtime-config.js";
 
 export const TUNNEL_TOKEN = "tunnel-token";
 export const TOKEN_KEY = "token";
@@ -13,9 +13,9 @@ export function tunnelSettings({ spec }: EnvironmentResource): Readonly<Record<s
 }
 
 /** Attempts are made by workers, endpoints are discovered by the registry. */
-const CALLS_SERVICES: ReadonlySet<Program> = new Set<Program>(["worker", "registry"]);
+const CALLS_SERVICES: ReadonlySet<EnvironmentProgram> = new Set<EnvironmentProgram>(["worker", "registry"]);
 
-export function tunnelMounts({ spec }: EnvironmentResource, program: Program): readonly Readonly<Record<string, unknown>>[] {
+export function tunnelMounts({ spec }: EnvironmentResource, program: EnvironmentProgram): readonly Readonly<Record<string, unknown>>[] {
   if (spec.tunnels === undefined || !CALLS_SERVICES.has(program)) return [];
   return [{ name: "tunnels", mountPath: TUNNELS_PATH, readOnly: true }];
 }

@@ -18,11 +18,11 @@ import {
   secretSetting,
   setting,
   settingName,
-  type Variable,
+  type EnvVariable,
 } from "./pods.js";
 import { REDIS_AUTH } from "./redis.js";
-import { configVariables, hashOf, hostOf, type Program } from "./runtime-config.js";
-import { ADMIN_MEMORY_LIMIT, type Amounts, frontRequests, frontsOf, quantityOf, sizingOf } from "./sizes.js";
+import { configVariables, hashOf, hostOf, type EnvironmentProgram } from "./runtime-config.js";
+import { ADMIN_MEMORY_LIMIT, type ResourceAmounts, frontRequests, frontsOf, quantityOf, sizingOf } from "./sizes.js";
 import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
 
@@ -44,9 +44,9 @@ export interface Inputs {
   readonly partition?: number;
 }
 
-export function workerRequests(environment: EnvironmentResource): Amounts {
+export function workerRequests(environment: EnvironmentResource): ResourceAmounts {
   const { worker } = sizingOf(environment);
-  return { ...worker, ...environment.spec.workers.resources?.requests } as Amounts;
+  return { ...worker, ...environment.spec.workers.resources?.requests } as ResourceAmounts;
 }
 
 export function frontReplicas(environment: EnvironmentResource): number {
@@ -89,7 +89,7 @@ function workerTemplate(environment: EnvironmentResource, cell: Cell, inputs: Om
   const { drainSeconds } = environment.spec.workers;
   const namespace = objectNameOf(environment.spec.environmentId);
   const own = `$(POD_NAME).worker-headless.${namespace}.svc.${cell.clusterDns}:${PORTS.grpc}`;
-  const env: readonly Variable[] = [
+  const env: readonly EnvVariable[] = [
     podName,
     { name: settingName("node-name"), value: "$(POD_NAME)" },
     setting("advertised-address", own),
@@ -195,8 +195,8 @@ function registryService(environment: EnvironmentResource): KubeObject {
 function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: FrontInputs): KubeObject {
   const workerAt = setting("worker.addresses", workerAddresses(environment, cell));
   const registryAt = setting("registry.addresses", `localhost:${PORTS.grpc}`);
-  const node: Variable = { name: settingName("node-name"), value: "$(POD_NAME)" };
-  const common: readonly Variable[] = [podName, node, workerAt, ...trustVariables(environment, cell)];
+  const node: EnvVariable = { name: settingName("node-name"), value: "$(POD_NAME)" };
+  const common: readonly EnvVariable[] = [podName, node, workerAt, ...trustVariables(environment, cell)];
   const advertised = setting("ingress.advertised-address", `https://${hostOf(environment, cell)}:${PORTS.ingress}/`);
   const containers = [
     frontContainer(
@@ -242,8 +242,8 @@ function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: F
 function frontContainer(
   environment: EnvironmentResource,
   cell: Cell,
-  program: Exclude<Program, "worker">,
-  env: readonly Variable[],
+  program: Exclude<EnvironmentProgram, "worker">,
+  env: readonly EnvVariable[],
   ports: Readonly<Record<string, number>>,
 ): Readonly<Record<string, unknown>> {
   const probed = Object.keys(ports).at(-1) as string;
@@ -260,7 +260,7 @@ function frontContainer(
 }
 
 /** The management API may take more while SQL statements run, unless the spec says what it may. */
-function frontResources(environment: EnvironmentResource, program: Program): Readonly<Record<string, unknown>> {
+function frontResources(environment: EnvironmentResource, program: EnvironmentProgram): Readonly<Record<string, unknown>> {
   const requests = frontRequests(environment);
   const isBelow = quantityOf(requests.memory) < quantityOf(ADMIN_MEMORY_LIMIT);
   const memory = program === "admin" && isBelow ? ADMIN_MEMORY_LIMIT : requests.memory;
@@ -269,8 +269,8 @@ function frontResources(environment: EnvironmentResource, program: Program): Rea
 
 // ── what both share ──────────────────────────────────────────────────────────────────────────────
 
-const podName: Variable = { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } };
-const sharedVariables: readonly Variable[] = [
+const podName: EnvVariable = { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } };
+const sharedVariables: readonly EnvVariable[] = [
   secretSetting("redis.url", REDIS_AUTH, "url"),
   secretSetting("metadata.postgres-url", POSTGRES, "url"),
   setting("request-identity-private-key-pem-file", `${KEYS_PATH}/current.pem`),

@@ -53,9 +53,9 @@ export async function pruneScaledObject(
 ): Promise<void> {
   if (!hasKeda || objects.some(({ kind }) => kind === resources.scaledObjects.kind)) return;
   const namespace = objectNameOf(environment.spec.environmentId);
-  const found = await client.find(resources.scaledObjects, "worker", namespace, { signal });
-  const isOwned = found?.metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
-  if (found?.metadata.uid === undefined || !isOwned) return;
-  applier.forgetObject(resources.scaledObjects, "worker", namespace);
-  await client.delete(resources.scaledObjects, "worker", namespace, { uid: found.metadata.uid, signal });
+  const existing = await client.find(resources.scaledObjects, "worker", namespace, { signal });
+  const isOwned = existing?.metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
+  if (existing?.metadata.uid === undefined || !isOwned) return;
+  applier.discardObject(resources.scaledObjects, "worker", namespace);
+  await client.delete(resources.scaledObjects, "worker", namespace, { uid: existing.metadata.uid, signal });
 }

@@ -17,13 +17,13 @@ function everySecond() {
 }
 
 /** Due, begun and taken at these seconds of the environment's life. */
-const snapshot = (due: number, begun: number, taken: number): VolumeSnapshot =>
+const snapshot = (due: number, begun: number, created: number): VolumeSnapshot =>
   ({
     metadata: { name: nameOf(createdMs + due * 1_000), creationTimestamp: at(begun) },
-    status: { creationTime: at(taken), readyToUse: true },
+    status: { creationTime: at(created), readyToUse: true },
   }) as VolumeSnapshot;
 
-const next = (...found: VolumeSnapshot[]) => ((nextDueMs(everySecond(), found, createdMs) ?? Number.NaN) - createdMs) / 1_000;
+const next = (...snapshots: VolumeSnapshot[]) => ((nextDueMs(everySecond(), snapshots, createdMs) ?? Number.NaN) - createdMs) / 1_000;
 
 describe("the next backup", () => {
   test("is due once after the environment began", () => {
@@ -52,20 +52,20 @@ describe("the next backup", () => {
 
 test("one that its driver cannot get done holds up the others only until somebody removes it, however long that takes", async () => {
   const pending: VolumeSnapshot = { ...snapshot(1, 1, 1), status: { error: { message: "no room" } } };
-  const asked: string[] = [];
-  const look = (found: VolumeSnapshot) => {
+  const requests: string[] = [];
+  const run = (snapshots: VolumeSnapshot) => {
     const client = {
-      list: async () => ({ items: [found] }),
-      create: async ({ metadata }: VolumeSnapshot) => asked.push(metadata.name),
+      list: async () => ({ items: [snapshots] }),
+      create: async ({ metadata }: VolumeSnapshot) => requests.push(metadata.name),
     } as unknown as KubernetesClient;
     const made = environmentWith({ backup: { schedule: "every 1s", keep: 2 } }, { creationTimestamp: at(0) });
     const environment = { ...made, status: { data: { present: true } } } as typeof made;
     const ports = { client, cell: { ...cell, snapshots: "on" as const } };
     return keepBackups(environment, ports, createdMs + 10_000, new AbortController().signal);
   };
-  expect((await look(pending)).trouble).toMatchObject({ type: "BackupFailed" });
-  expect(asked).toEqual([]);
+  expect((await run(pending)).problem).toMatchObject({ type: "BackupFailed" });
+  expect(requests).toEqual([]);
   const leaving = { ...pending, metadata: { ...pending.metadata, deletionTimestamp: at(9) } };
-  expect((await look(leaving)).trouble).toBeUndefined();
-  expect(asked).toEqual([nameOf(createdMs + 2_000)]);
+  expect((await run(leaving)).problem).toBeUndefined();
+  expect(requests).toEqual([nameOf(createdMs + 2_000)]);
 });

@@ -11,32 +11,32 @@ import {
   type SnapshotPorts,
   snapshotsOf,
   snapshotsServed,
-  takenAtMs,
+  snapshotAtMs,
   takeSnapshot,
   type VolumeSnapshot,
 } from "./snapshots.js";
 
 /** What is known about backups after a look. */
-export interface BackupSeen {
+export interface BackupResult {
   /** Undefined when all is well. */
-  readonly trouble: Observation | undefined;
+  readonly problem: Observation | undefined;
   /** Milliseconds until another look; undefined: changes wake us, and the resync. */
   readonly againMs: number | undefined;
   readonly lastSnapshotId: string | undefined;
   /** RFC 3339. */
   readonly lastSnapshotTime: string | undefined;
   /** The same, in milliseconds since 1970. */
-  readonly lastTakenMs: number | undefined;
+  readonly lastSnapshotMs: number | undefined;
   /** The last one is older than twice the time between two. */
   readonly isStale: boolean;
 }
 
-const NOTHING: BackupSeen = {
-  trouble: undefined,
+const NOTHING: BackupResult = {
+  problem: undefined,
   againMs: undefined,
   lastSnapshotId: undefined,
   lastSnapshotTime: undefined,
-  lastTakenMs: undefined,
+  lastSnapshotMs: undefined,
   isStale: false,
 };
 const SECOND_MS = 1_000;
@@ -47,7 +47,7 @@ export async function keepBackups(
   ports: SnapshotPorts,
   nowMs: number,
   signal: AbortSignal,
-): Promise<BackupSeen> {
+): Promise<BackupResult> {
   const { schedule, keep } = environment.spec.backup ?? {};
   if (schedule === undefined || keep === undefined) return NOTHING;
   if (environment.spec.redis.bundled === undefined)
@@ -60,26 +60,26 @@ export async function keepBackups(
 
   const createdMs = Date.parse(environment.metadata.creationTimestamp ?? "");
   const timetable = timetableOf(parsed.value, zoneOf("UTC") as NonNullable<ReturnType<typeof zoneOf>>, createdMs);
-  const found = await snapshotsOf(environment, "scheduled", ports, signal);
+  const snapshots = await snapshotsOf(environment, "scheduled", ports, signal);
   // One that somebody removes is none any more, however long its driver takes for that.
-  const kept = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const kept = snapshots.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const ready = kept.filter(({ status }) => status?.readyToUse === true);
   const pending = kept.find(({ status }) => status?.readyToUse !== true);
   await prune(environment, ready.slice(keep), ports, signal);
   const last = await lastOf(environment, ready[0], ports, signal);
-  const isStale = isOverdue(timetable, ready[0] === undefined ? createdMs : takenAtMs(ready[0]), nowMs);
-  const seen = { ...last, isStale, trouble: undefined };
-  if (pending !== undefined) return { ...seen, trouble: failureOf(pending), againMs: WAIT_SNAPSHOT_MS };
-  const dueMs = nextDueMs(timetable, found, createdMs);
-  if (dueMs === undefined) return { ...seen, againMs: undefined };
-  if (dueMs > nowMs) return { ...seen, againMs: Math.min(dueMs - nowMs, WAIT_REFERENCE_MS) };
+  const isStale = isOverdue(timetable, ready[0] === undefined ? createdMs : snapshotAtMs(ready[0]), nowMs);
+  const result = { ...last, isStale, problem: undefined };
+  if (pending !== undefined) return { ...result, problem: failureOf(pending), againMs: WAIT_SNAPSHOT_MS };
+  const dueMs = nextDueMs(timetable, snapshots, createdMs);
+  if (dueMs === undefined) return { ...result, againMs: undefined };
+  if (dueMs > nowMs) return { ...result, againMs: Math.min(dueMs - nowMs, WAIT_REFERENCE_MS) };
   await takeSnapshot(environment, nameOf(dueMs), "scheduled", ports, signal);
-  return { ...seen, againMs: WAIT_SNAPSHOT_MS };
+  return { ...result, againMs: WAIT_SNAPSHOT_MS };
 }
 
-const unavailable = (reason: string, message: string, againMs?: number): BackupSeen => ({
+const unavailable = (reason: string, message: string, againMs?: number): BackupResult => ({
   ...NOTHING,
-  trouble: { type: "BackupUnavailable", status: "True", reason, message },
+  problem: { type: "BackupUnavailable", status: "True", reason, message },
   againMs,
 });
 
@@ -88,9 +88,9 @@ const unavailable = (reason: string, message: string, againMs?: number): BackupS
  * was away, one makes good for all that were missed. The last one is not the first in order of contents: a slow driver takes two within
  * one second. Nor does its start tell alone: where the API server's clock is behind, it was due after it began.
  */
-export function nextDueMs(timetable: Timetable, found: readonly VolumeSnapshot[], createdMs: number): number | undefined {
-  const seen = found.flatMap(({ metadata }) => [Date.parse(metadata.creationTimestamp ?? ""), dueMsOf(metadata.name)]);
-  return timetable.next(Math.max(createdMs, ...seen.filter(Number.isFinite)));
+export function nextDueMs(timetable: Timetable, snapshots: readonly VolumeSnapshot[], createdMs: number): number | undefined {
+  const timesMs = snapshots.flatMap(({ metadata }) => [Date.parse(metadata.creationTimestamp ?? ""), dueMsOf(metadata.name)]);
+  return timetable.next(Math.max(createdMs, ...timesMs.filter(Number.isFinite)));
 }
 
 /** The same for whoever takes the one that was due then. */
@@ -128,14 +128,14 @@ async function lastOf(
   newest: VolumeSnapshot | undefined,
   ports: SnapshotPorts,
   signal: AbortSignal,
-): Promise<Pick<BackupSeen, "lastSnapshotId" | "lastSnapshotTime" | "lastTakenMs">> {
+): Promise<Pick<BackupResult, "lastSnapshotId" | "lastSnapshotTime" | "lastSnapshotMs">> {
   const lastSnapshotId = newest?.status?.boundVolumeSnapshotContentName;
   if (newest === undefined || lastSnapshotId === undefined) return NOTHING;
   if (environment.status?.data?.lastSnapshotId !== lastSnapshotId)
     await markContent(environment, lastSnapshotId, false, ports, signal);
-  const lastTakenMs = takenAtMs(newest);
-  const lastSnapshotTime = new Date(lastTakenMs).toISOString().replace(/\.\d+Z$/, "Z");
-  return { lastSnapshotId, lastSnapshotTime, lastTakenMs };
+  const lastSnapshotMs = snapshotAtMs(newest);
+  const lastSnapshotTime = new Date(lastSnapshotMs).toISOString().replace(/\.\d+Z$/, "Z");
+  return { lastSnapshotId, lastSnapshotTime, lastSnapshotMs };
 }
 
 /** More than so many fire times went by without one. */

@@ -6,28 +6,28 @@ import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
 import { WAIT_LOSS_MS } from "../limits.js";
-import type { LossDoor } from "../worker-door.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import type { DataLossClient } from "../worker-door.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
 import { workerPods } from "./worker-pods.js";
 
 export const LOSS_CONDITION = "DataLossAccepted";
 
-export type AcceptedLoss = EnvironmentResourceStatus["acceptedDataLoss"];
+export type AcceptedDataLoss = EnvironmentResourceStatus["acceptedDataLoss"];
 
-interface LossPorts extends NotePorts {
+interface DataLossPorts extends LossNotePorts {
   readonly client: KubernetesClient;
-  readonly door: LossDoor;
+  readonly workerClient: DataLossClient;
 }
 
-interface NotePorts {
+interface LossNotePorts {
   readonly clock: Clock;
   readonly events: EventRecorder;
 }
 
-export interface LossSeen {
-  readonly outcome: Outcome;
+export interface LossResult {
+  readonly outcome: StepOutcome;
   /** The loss that was accepted last. */
-  readonly accepted: AcceptedLoss;
+  readonly accepted: AcceptedDataLoss;
 }
 
 /**
@@ -36,20 +36,20 @@ export interface LossSeen {
  */
 export async function dataLossStep(
   environment: EnvironmentResource,
-  accepted: AcceptedLoss,
-  ports: LossPorts,
+  accepted: AcceptedDataLoss,
+  ports: DataLossPorts,
   signal: AbortSignal,
-): Promise<LossSeen> {
-  const { client, door } = ports;
+): Promise<LossResult> {
+  const { client, workerClient } = ports;
   const { spec, status } = environment;
   const { acceptDataLoss: mark = "" } = spec;
   const before = accepted ?? status?.acceptedDataLoss;
   if (before?.mark === mark) return { outcome: acceptedOutcome(mark), accepted: before };
-  const asks = (await workerPods(environment, client, signal)).filter(
+  const candidates = (await workerPods(environment, client, signal)).filter(
     ({ address, isEnding }) => address !== undefined && !isEnding,
   );
-  for (const { address } of asks) {
-    const answer = await door.acceptLoss(address as string, mark, signal);
+  for (const { address } of candidates) {
+    const answer = await workerClient.acceptLoss(address as string, mark, signal);
     if (answer === undefined) continue; // It does not answer, or it cannot now; another may.
     if (answer.kind === "refused") {
       return { outcome: bad(LOSS_CONDITION, "DataLossRefused", answer.reason, WAIT_LOSS_MS), accepted: before };
@@ -60,7 +60,7 @@ export async function dataLossStep(
   return { outcome: bad(LOSS_CONDITION, "NoWorker", message, WAIT_LOSS_MS), accepted: before };
 }
 
-function acceptedOutcome(mark: string): Outcome {
+function acceptedOutcome(mark: string): StepOutcome {
   return good(LOSS_CONDITION, "Accepted", `the loss of ${mark} was accepted; acceptDataLoss can be removed from the spec`);
 }
 
@@ -69,8 +69,8 @@ export async function acceptedNow(
   environment: EnvironmentResource,
   what: string,
   mark: string,
-  { clock, events }: NotePorts,
-): Promise<NonNullable<AcceptedLoss>> {
+  { clock, events }: LossNotePorts,
+): Promise<NonNullable<AcceptedDataLoss>> {
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const note = `the loss of ${what} was accepted; what was in it is gone`;
   const event = { type: "Warning", reason: "DataLossAccepted", action: "Accept", note } as const;

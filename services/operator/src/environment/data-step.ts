@@ -5,11 +5,11 @@
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { bundledRedis } from "../desired/redis.js";
-import { type BackupSeen, keepBackups } from "./backup.js";
+import { type BackupResult, keepBackups } from "./backup.js";
 import { type Rollout, storageOutcome } from "./observe.js";
-import { isGood, type Outcome } from "./outcome.js";
-import type { EnvironmentPorts } from "./ports.js";
-import { redisTrouble } from "./redis-pods.js";
+import { isGood, type StepOutcome } from "./outcome.js";
+import type { EnvironmentReconcilePorts } from "./ports.js";
+import { redisProblem } from "./redis-pods.js";
 import { restoreVolume } from "./restore.js";
 import type { EnvironmentSecrets } from "./secrets.js";
 import { isFilling } from "./volume-looks.js";
@@ -17,27 +17,27 @@ import { growVolumes } from "./volumes.js";
 import { workerPods } from "./worker-pods.js";
 
 /** What a look at the data has found besides its condition. */
-export interface DataSeen {
+export interface DataResult {
   /** Conditions that there are only when something is not as it should be. */
-  readonly troubles: readonly Observation[];
-  readonly backup: BackupSeen | undefined;
+  readonly problems: readonly Observation[];
+  readonly backup: BackupResult | undefined;
   /** Of the volume; undefined when it was not looked at. */
   readonly usedBytes: number | undefined;
 }
 
-export interface DataStep extends DataSeen {
-  readonly storage: Outcome;
+export interface DataStep extends DataResult {
+  readonly storage: StepOutcome;
 }
 
 /** `environment`: as it is made, asleep is as suspended. Rejects as the API server says. */
 export async function dataStep(
   environment: EnvironmentResource,
   secrets: EnvironmentSecrets,
-  ports: EnvironmentPorts,
+  ports: EnvironmentReconcilePorts,
   signal: AbortSignal,
 ): Promise<DataStep> {
   if (environment.spec.redis.external !== undefined) {
-    const { storage, durability } = await ports.redisLooks.look(environment.metadata.name, secrets.redisUrl);
+    const { storage, durability } = await ports.redisChecks.check(environment.metadata.name, secrets.redisUrl);
     return withBackup(environment, storage, durability === undefined ? [] : [durability], ports, signal);
   }
   const storage = await bundled(environment, secrets, ports, signal);
@@ -47,9 +47,9 @@ export async function dataStep(
 async function bundled(
   environment: EnvironmentResource,
   secrets: EnvironmentSecrets,
-  { applier, caches, client, cell, clock, redisStartLooks }: EnvironmentPorts,
+  { applier, caches, client, cell, clock, redisStartChecks }: EnvironmentReconcilePorts,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<StepOutcome> {
   const namespace = objectNameOf(environment.spec.environmentId);
   const set = caches.statefulSets.get("redis", namespace);
   const restoring = set === undefined ? await restoreVolume(environment, { client, cell }, signal) : undefined;
@@ -64,10 +64,10 @@ async function bundled(
   const outcome = storageOutcome(environment, rollout);
   // Without pods none is in trouble.
   if (isGood(outcome) || (rollout?.status?.replicas ?? 0) === 0) return outcome;
-  const find = () => redisTrouble(environment, client, clock.nowMs(), signal);
-  const { trouble, againMs } = await redisStartLooks.look(environment, find);
+  const find = () => redisProblem(environment, client, clock.nowMs(), signal);
+  const { problem, againMs } = await redisStartChecks.check(environment, find);
   // Trouble may begin later, and a StatefulSet does not tell of it.
-  return trouble ?? { againMs, ...outcome };
+  return problem ?? { againMs, ...outcome };
 }
 
 const FILLING: Observation = {
@@ -79,21 +79,21 @@ const FILLING: Observation = {
 
 async function withBackup(
   environment: EnvironmentResource,
-  storage: Outcome,
-  troubles: readonly Observation[],
-  { client, cell, clock, metrics, volumeLooks }: EnvironmentPorts,
+  storage: StepOutcome,
+  problems: readonly Observation[],
+  { client, cell, clock, metrics, volumePoller }: EnvironmentReconcilePorts,
   signal: AbortSignal,
 ): Promise<DataStep> {
-  const usedBytes = await volumeLooks.look(environment, () => workerPods(environment, client, signal), signal);
-  const known = usedBytes ?? environment.status?.data?.usedBytes;
-  const filling = isFilling(environment, known) ? [FILLING] : [];
-  metrics.volumes.look(environment.metadata.name, filling.length > 0);
+  const usedBytes = await volumePoller.poll(environment, () => workerPods(environment, client, signal), signal);
+  const lastUsedBytes = usedBytes ?? environment.status?.data?.usedBytes;
+  const filling = isFilling(environment, lastUsedBytes) ? [FILLING] : [];
+  metrics.volumes.record(environment.metadata.name, filling.length > 0);
   const backup = await keepBackups(environment, { client, cell }, clock.nowMs(), signal);
-  metrics.snapshots.look(environment.metadata.name, backup.lastTakenMs, backup.isStale);
+  metrics.snapshots.record(environment.metadata.name, backup.lastSnapshotMs, backup.isStale);
   const againMs = Math.min(storage.againMs ?? Number.POSITIVE_INFINITY, backup.againMs ?? Number.POSITIVE_INFINITY);
   return {
     storage: Number.isFinite(againMs) ? { ...storage, againMs } : storage,
-    troubles: [...troubles, ...filling, ...(backup.trouble === undefined ? [] : [backup.trouble])],
+    problems: [...problems, ...filling, ...(backup.problem === undefined ? [] : [backup.problem])],
     backup,
     usedBytes,
   };

@@ -65,8 +65,8 @@ function aCluster() {
     const environment = environmentWith({ environmentId: ID, ...changes }, { finalizers: [FINALIZER] });
     return teardown(environment, { client, cell, databases, notes: { noteWritten: () => {} } }, SIGNAL);
   };
-  const forget = (name: string) => there.delete(keyOf(name, NAMESPACE));
-  return { cluster, clock, database, put, read, pass, remove, forget, there, client };
+  const deleteStored = (name: string) => there.delete(keyOf(name, NAMESPACE));
+  return { cluster, clock, database, put, read, pass, remove, deleteStored, there, client };
 }
 
 async function withPlatform() {
@@ -82,7 +82,7 @@ test("pods get a URL of the environment's own role, which is made once", async (
   expect(read("postgres", "url")).toBe(`postgres://${environmentRole(ID)}:${password}@db.example.org/perdure`);
   expect([...database.passwords]).toEqual([[ID, password]]);
   expect(await pass()).toMatchObject({ kind: "ready", reason: "OwnRole" });
-  expect(database.asked).toEqual([ID]);
+  expect(database.requestedIds).toEqual([ID]);
 });
 
 test("another password of the platform's role changes nothing of the environment", async () => {
@@ -91,7 +91,7 @@ test("another password of the platform's role changes nothing of the environment
   const url = read("postgres", "url");
   await put("postgres", OPERATOR_NAMESPACE, { url: PLATFORM.replace("secret", "rotated") });
   await pass();
-  expect([read("postgres", "url"), database.asked]).toEqual([url, [ID]]);
+  expect([read("postgres", "url"), database.requestedIds]).toEqual([url, [ID]]);
 });
 
 test("a database that does not answer leaves a new environment without pods; it is tried again after growing pauses, with the same password", async () => {
@@ -105,12 +105,12 @@ test("a database that does not answer leaves a new environment without pods; it 
   const password = read(POSTGRES_ROLE, "password");
   expect(read("postgres", "url")).toBeUndefined();
   const { againMs } = await pass(); // Within the pause nobody is asked.
-  expect(database.asked).toEqual([ID]);
+  expect(database.requestedIds).toEqual([ID]);
   expect(againMs).toBeGreaterThan(0);
   expect(againMs).toBeLessThanOrEqual(DATABASE_BACKOFF.firstMs);
   await clock.advanceTo(clock.nowMs() + (againMs as number));
   await pass();
-  expect(database.asked).toEqual([ID, ID]);
+  expect(database.requestedIds).toEqual([ID, ID]);
   database.failure = undefined;
   await clock.advanceTo(clock.nowMs() + DATABASE_BACKOFF.longestMs);
   expect(await pass()).toMatchObject({ kind: "ready", reason: "OwnRole" });
@@ -118,19 +118,19 @@ test("a database that does not answer leaves a new environment without pods; it 
 });
 
 test("an operator that ended before it wrote the URL goes on with the password that it made", async () => {
-  const { pass, read, forget, database } = await withPlatform();
+  const { pass, read, deleteStored, database } = await withPlatform();
   await pass();
   const [url, password] = [read("postgres", "url"), read(POSTGRES_ROLE, "password")];
-  forget("postgres");
+  deleteStored("postgres");
   await pass();
-  expect([read("postgres", "url"), read(POSTGRES_ROLE, "password"), database.asked.length]).toEqual([url, password, 2]);
+  expect([read("postgres", "url"), read(POSTGRES_ROLE, "password"), database.requestedIds.length]).toEqual([url, password, 2]);
 });
 
 test("a password that somebody deleted is made anew", async () => {
-  const { pass, read, forget, database } = await withPlatform();
+  const { pass, read, deleteStored, database } = await withPlatform();
   await pass();
   const password = read(POSTGRES_ROLE, "password");
-  forget(POSTGRES_ROLE);
+  deleteStored(POSTGRES_ROLE);
   await pass();
   expect(read(POSTGRES_ROLE, "password")).not.toBe(password);
   expect(database.passwords.get(ID)).toBe(read(POSTGRES_ROLE, "password"));
@@ -150,7 +150,7 @@ test("an environment of an earlier operator keeps the cell's URL until nothing o
   expect(await pass({ suspended: true })).toMatchObject({ reason: "SharedRole" });
   cluster.replicas = 0;
   expect(await pass()).toMatchObject({ reason: "SharedRole" });
-  expect([read("postgres", "url"), database.asked]).toEqual([PLATFORM, []]);
+  expect([read("postgres", "url"), database.requestedIds]).toEqual([PLATFORM, []]);
 
   database.failure = unavailable;
   expect(await pass({ suspended: true })).toMatchObject({ kind: "ready", reason: "DatabaseUnavailable" });
@@ -181,7 +181,7 @@ test("a database that the environment names is given as it is, unless it is the 
   const { pass, read, put, database } = await withPlatform();
   await put("mine", OPERATOR_NAMESPACE, { url: "postgres://mine@elsewhere/mine" });
   expect(await pass({ postgres: { secretRef: { name: "mine", key: "url" } } })).toMatchObject({ reason: "External" });
-  expect([read("postgres", "url"), database.asked]).toEqual(["postgres://mine@elsewhere/mine", []]);
+  expect([read("postgres", "url"), database.requestedIds]).toEqual(["postgres://mine@elsewhere/mine", []]);
 
   const other = await withPlatform();
   await other.put("copy", OPERATOR_NAMESPACE, { url: PLATFORM });

@@ -13,9 +13,9 @@ import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/dr
 import { environmentUrl, isEnvironmentUrl } from "@perdure/driver-postgres";
 import { COMPONENT } from "../desired/labels.js";
 import { POSTGRES } from "../desired/workers.js";
-import { WAIT_REFERENCE_MS, WAIT_TROUBLE_MS } from "../limits.js";
+import { WAIT_REFERENCE_MS, WAIT_PROBLEM_MS } from "../limits.js";
 import type { EnvironmentDatabases } from "./databases.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
 import type { SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
 
@@ -38,10 +38,10 @@ export type DatabaseResult =
       readonly url: Secret;
       /** Another URL is to be used, and other environments take theirs first. */
       readonly isWaiting: boolean;
-      readonly outcome: Outcome;
+      readonly outcome: StepOutcome;
     }
   /** There is none that pods could use. */
-  | { readonly kind: "refused"; readonly outcome: Outcome };
+  | { readonly kind: "refused"; readonly outcome: StepOutcome };
 
 export interface DatabasePorts {
   readonly client: KubernetesClient;
@@ -63,7 +63,7 @@ export async function ensureDatabase(
   const { environmentId } = environment.spec;
   if (before !== undefined && !isEnvironmentUrl(before, environmentId) && !(await isAtRest(environment, ports.client, signal))) {
     // Nothing wakes us when the last pod of one that is suspended has ended.
-    const outcome = environment.spec.suspended ? { ...SHARED, againMs: WAIT_TROUBLE_MS } : SHARED;
+    const outcome = environment.spec.suspended ? { ...SHARED, againMs: WAIT_PROBLEM_MS } : SHARED;
     return take(environment, given.url, before, outcome, ports, store);
   }
   return ownRole(environment, { given: given.url, before }, ports, store, signal);
@@ -83,7 +83,7 @@ async function take(
   environment: EnvironmentResource,
   url: Secret,
   before: Secret | undefined,
-  outcome: Outcome,
+  outcome: StepOutcome,
   { turns }: DatabasePorts,
   store: SecretStore,
 ): Promise<DatabaseResult> {
@@ -109,9 +109,9 @@ async function ownRole(
 ): Promise<DatabaseResult> {
   const { environmentId } = environment.spec;
   const { name } = environment.metadata;
-  const known = (await store.read(POSTGRES_ROLE))?.["password"];
-  if (before !== undefined && before.reveal() === derived(given, environmentId, known)?.reveal()) {
-    ports.databases.forget(name);
+  const storedPassword = (await store.read(POSTGRES_ROLE))?.["password"];
+  if (before !== undefined && before.reveal() === derived(given, environmentId, storedPassword)?.reveal()) {
+    ports.databases.discard(name);
     return { kind: "url", url: before, isWaiting: false, outcome: OWN_ROLE };
   }
   if (before !== undefined && !ports.turns.take(environment))
@@ -146,7 +146,7 @@ function derived(given: Secret, environmentId: string, password: string | undefi
 }
 
 /** Pods that run go on with what they have. */
-function without(before: Secret | undefined, outcome: Outcome): DatabaseResult {
+function without(before: Secret | undefined, outcome: StepOutcome): DatabaseResult {
   return before === undefined ? { kind: "refused", outcome } : { kind: "url", url: before, isWaiting: false, outcome };
 }
 
@@ -169,8 +169,8 @@ async function isAtRest(environment: EnvironmentResource, client: KubernetesClie
     [resources.statefulSets, "worker"],
     [resources.deployments, "front"],
   ] as const) {
-    const found = await client.find(resource, name, namespace, { signal });
-    if (((found as Scaled | undefined)?.spec?.replicas ?? 0) > 0) return false;
+    const existing = await client.find(resource, name, namespace, { signal });
+    if (((existing as Scaled | undefined)?.spec?.replicas ?? 0) > 0) return false;
   }
   return !(await hasPods(environment, client, signal));
 }

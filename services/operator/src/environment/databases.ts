@@ -47,7 +47,7 @@ export class EnvironmentDatabases {
     return this.#attempt(environment, () => this.#ports.driver.remove(options, signal), signal);
   }
 
-  forget(environment: string): void {
+  discard(environment: string): void {
     this.#failed.delete(environment);
   }
 

@@ -4,7 +4,7 @@
  * One ordinal after the other, each when the one before is gone; a worker that is wanted again is told so.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { WorkerDoor, WorkerReport } from "../worker-door.js";
+import type { WorkerClient, WorkerReport } from "../worker-door.js";
 import type { WorkerPod } from "./worker-pods.js";
 
 export interface Scaling {
@@ -13,7 +13,7 @@ export interface Scaling {
   /** The worker that gives its partitions away. */
   readonly draining: Draining | undefined;
   /** It had its time, and goes with what it still has. */
-  readonly isLate: boolean;
+  readonly isOverdue: boolean;
 }
 
 export interface Draining {
@@ -27,9 +27,9 @@ export interface Draining {
 interface ScalingFacts {
   readonly environment: EnvironmentResource;
   /** How many there should be in the end. */
-  readonly wanted: number;
+  readonly desired: number;
   /** Of the StatefulSet's spec; undefined before there is one. */
-  readonly asked: number | undefined;
+  readonly requested: number | undefined;
   /** Of its status. */
   readonly present: number;
   readonly nowMs: number;
@@ -38,40 +38,40 @@ interface ScalingFacts {
 interface ScalingPorts {
   /** Asked only when there is something to decide. */
   readonly pods: () => Promise<readonly WorkerPod[]>;
-  readonly door: WorkerDoor;
+  readonly workerClient: WorkerClient;
 }
 
 /** The next step towards `wanted`, taken as far as workers are concerned. Rejects as `pods` does. */
-export async function nextScaling(facts: ScalingFacts, { pods, door }: ScalingPorts, signal: AbortSignal): Promise<Scaling> {
-  const { environment, wanted, asked, present } = facts;
+export async function nextScaling(facts: ScalingFacts, { pods, workerClient }: ScalingPorts, signal: AbortSignal): Promise<Scaling> {
+  const { environment, desired, requested, present } = facts;
   const before = environment.status?.workers?.drainingOrdinal;
-  const settled = (replicas: number): Scaling => ({ replicas, draining: undefined, isLate: false });
-  if (asked === undefined || wanted === 0) return settled(wanted); // Nobody is there, or nobody is left to give anything to.
-  if (wanted >= asked) {
+  const stable = (replicas: number): Scaling => ({ replicas, draining: undefined, isOverdue: false });
+  if (requested === undefined || desired === 0) return stable(desired); // Nobody is there, or nobody is left to give anything to.
+  if (desired >= requested) {
     // Only one that was asked to drain has to be told, and until it has heard.
-    const kept = before === undefined || before >= wanted ? undefined : (await pods()).find(({ ordinal }) => ordinal === before);
+    const kept = before === undefined || before >= desired ? undefined : (await pods()).find(({ ordinal }) => ordinal === before);
     if (kept?.address !== undefined && !kept.isEnding) {
-      const told = await door.stay(kept.address, signal);
-      if (told === undefined || told.draining) return { ...settled(wanted), draining: drainingOf(facts, kept.ordinal, told) };
+      const report = await workerClient.stay(kept.address, signal);
+      if (report === undefined || report.draining) return { ...stable(desired), draining: drainingOf(facts, kept.ordinal, report) };
     }
-    return settled(wanted);
+    return stable(desired);
   }
-  if (present > asked) return { ...settled(asked), draining: drainingOf(facts, asked, undefined) };
-  const ordinal = asked - 1;
+  if (present > requested) return { ...stable(requested), draining: drainingOf(facts, requested, undefined) };
+  const ordinal = requested - 1;
   const pod = (await pods()).find((one) => one.ordinal === ordinal);
   // Without an address nothing runs in it that could lead.
-  if (pod?.address === undefined || pod.isEnding) return { ...settled(ordinal), draining: drainingOf(facts, ordinal, undefined) };
-  const told = await door.drain(pod.address, signal);
-  const draining = drainingOf(facts, ordinal, told);
-  if (told?.partitions === 0) return { replicas: ordinal, draining, isLate: false };
-  const isLate = facts.nowMs - Date.parse(draining.since) >= environment.spec.workers.drainSeconds * 1000;
-  return { replicas: isLate ? ordinal : asked, draining, isLate };
+  if (pod?.address === undefined || pod.isEnding) return { ...stable(ordinal), draining: drainingOf(facts, ordinal, undefined) };
+  const report = await workerClient.drain(pod.address, signal);
+  const draining = drainingOf(facts, ordinal, report);
+  if (report?.partitions === 0) return { replicas: ordinal, draining, isOverdue: false };
+  const isOverdue = facts.nowMs - Date.parse(draining.since) >= environment.spec.workers.drainSeconds * 1000;
+  return { replicas: isOverdue ? ordinal : requested, draining, isOverdue };
 }
 
 /** Since when: as it was noted, for the same worker. */
-function drainingOf({ environment, nowMs }: ScalingFacts, ordinal: number, told: WorkerReport | undefined): Draining {
+function drainingOf({ environment, nowMs }: ScalingFacts, ordinal: number, report: WorkerReport | undefined): Draining {
   const { drainingOrdinal, drainingSince } = environment.status?.workers ?? {};
   const isSame = drainingOrdinal === ordinal && drainingSince !== undefined;
   const since = isSame ? drainingSince : new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
-  return { ordinal, since, partitions: told?.partitions };
+  return { ordinal, since, partitions: report?.partitions };
 }

@@ -4,56 +4,56 @@ import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
-import { type FrontAnswer, frontDoor } from "../front-door.js";
+import { type FrontAnswer, tcpFrontProber } from "../front-door.js";
 import { FRONT_TRY_MS_MAX } from "../limits.js";
 import { FrontChecks } from "./front-checks.js";
 
 const SIGNAL = new AbortController().signal;
 const environment = environmentWith();
 
-function looksAt(open: ReadonlySet<number>, unanswered: FrontAnswer = "refused") {
+function checksWith(open: ReadonlySet<number>, unanswered: FrontAnswer = "refused") {
   const clock = new VirtualClock();
   const tried: string[] = [];
-  const door = {
+  const prober = {
     async connect(host: string, port: number): Promise<FrontAnswer> {
       tried.push(`${host}:${port}`);
       return open.has(port) ? "accepted" : unanswered;
     },
   };
-  return { clock, tried, looks: new FrontChecks({ clock, door, cell }) };
+  return { clock, tried, checks: new FrontChecks({ clock, prober, cell }) };
 }
 
 test("a front is routable when the Service accepts connections at the ports of calls and of management, which are tried once", async () => {
   const open = new Set([8080]);
-  const { looks, tried } = looksAt(open);
-  const refused = await looks.look(environment, SIGNAL);
+  const { checks, tried } = checksWith(open);
+  const refused = await checks.check(environment, SIGNAL);
   expect(refused).toMatchObject({ observation: { status: "False", reason: "FrontUnreachable" }, againMs: expect.any(Number) });
   expect(refused.observation.message).toContain("at port 9070");
   open.add(9070);
-  const accepted = await looks.look(environment, SIGNAL);
+  const accepted = await checks.check(environment, SIGNAL);
   expect(accepted.observation).toEqual({ type: "Routable", status: "True", reason: "Ready", message: "" });
   const host = `runtime.env-0123456789.svc.${cell.clusterDns}`;
   expect(tried).toEqual([`${host}:8080`, `${host}:9070`, `${host}:8080`, `${host}:9070`]);
   const conditions = [{ ...accepted.observation, lastTransitionTime: "2026-01-01T00:00:00Z" }];
-  const known = { ...environment, status: { conditions } } as unknown as typeof environment;
-  expect((await looks.look(known, SIGNAL)).observation).toEqual(accepted.observation);
+  const ready = { ...environment, status: { conditions } } as unknown as typeof environment;
+  expect((await checks.check(ready, SIGNAL)).observation).toEqual(accepted.observation);
   expect(tried).toHaveLength(4);
 });
 
 test("one that the operator does not reach for long is routable all the same, and the condition says what was tried", async () => {
-  const { looks, clock } = looksAt(new Set());
-  await looks.look(environment, SIGNAL);
+  const { checks, clock } = checksWith(new Set());
+  await checks.check(environment, SIGNAL);
   clock.advanceBy(FRONT_TRY_MS_MAX);
-  const unverified = await looks.look(environment, SIGNAL);
+  const unverified = await checks.check(environment, SIGNAL);
   expect(unverified.observation).toMatchObject({ status: "True", reason: "Unverified" });
   expect(unverified.observation.message).toContain("at port 8080 and 9070");
-  looks.forget(environment.metadata.name);
-  expect((await looks.look(environment, SIGNAL)).observation.reason).toBe("FrontUnreachable");
+  checks.discard(environment.metadata.name);
+  expect((await checks.check(environment, SIGNAL)).observation.reason).toBe("FrontUnreachable");
 });
 
 test("an operator that cannot resolve the name of the Service is not in the cluster, and does not wait", async () => {
-  const { looks } = looksAt(new Set(), "unknown");
-  const outcome = await looks.look(environment, SIGNAL);
+  const { checks } = checksWith(new Set(), "unknown");
+  const outcome = await checks.check(environment, SIGNAL);
   expect(outcome.observation).toMatchObject({ status: "True", reason: "Unverified" });
   expect(outcome.observation.message).toContain("cannot resolve");
 });
@@ -62,9 +62,9 @@ test("a connection is accepted where a process listens, refused where none does,
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  expect(await frontDoor.connect("localhost", port, SIGNAL)).toBe("accepted");
+  expect(await tcpFrontProber.connect("localhost", port, SIGNAL)).toBe("accepted");
   server.close();
   await once(server, "close");
-  expect(await frontDoor.connect("localhost", port, SIGNAL)).toBe("refused");
-  expect(await frontDoor.connect("runtime.env-none.svc.cluster.invalid", 9070, SIGNAL)).toBe("unknown");
+  expect(await tcpFrontProber.connect("localhost", port, SIGNAL)).toBe("refused");
+  expect(await tcpFrontProber.connect("runtime.env-none.svc.cluster.invalid", 9070, SIGNAL)).toBe("unknown");
 });

@@ -3,13 +3,13 @@ import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { PORTS } from "../desired/network-policies.js";
-import type { FrontDoor } from "../front-door.js";
+import type { FrontProber } from "../front-door.js";
 import { FRONT_TRY_MS_MAX, WAIT_FRONT_MS } from "../limits.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
 
 interface FrontChecksPorts {
   readonly clock: Clock;
-  readonly door: FrontDoor;
+  readonly prober: FrontProber;
   readonly cell: Cell;
 }
 
@@ -23,20 +23,20 @@ export class FrontChecks {
   }
 
   /** Of an environment whose front is ready. Never rejects. */
-  async look(environment: EnvironmentResource, signal: AbortSignal): Promise<Outcome> {
-    const { clock, door, cell } = this.#ports;
+  async check(environment: EnvironmentResource, signal: AbortSignal): Promise<StepOutcome> {
+    const { clock, prober, cell } = this.#ports;
     const { name } = environment.metadata;
-    const known = environment.status?.conditions?.find(({ type }) => type === "Routable");
-    if (known?.status === "True") {
-      this.forget(name);
-      return good("Routable", known.reason, known.message);
+    const previous = environment.status?.conditions?.find(({ type }) => type === "Routable");
+    if (previous?.status === "True") {
+      this.discard(name);
+      return good("Routable", previous.reason, previous.message);
     }
     const host = `runtime.${objectNameOf(environment.spec.environmentId)}.svc.${cell.clusterDns}`;
     const ports = [PORTS.ingress, PORTS.admin];
-    const answers = await Promise.all(ports.map((port) => door.connect(host, port, signal)));
+    const answers = await Promise.all(ports.map((port) => prober.connect(host, port, signal)));
     const refusing = ports.filter((_port, index) => answers[index] !== "accepted");
     if (refusing.length === 0) {
-      this.forget(name);
+      this.discard(name);
       return good("Routable", "Ready");
     }
     // Clients may reach what the operator does not: it may be outside of the cluster, or kept out by policies of others.
@@ -49,7 +49,7 @@ export class FrontChecks {
     return good("Routable", "Unverified", `its pods are ready, but ${message}`);
   }
 
-  forget(environment: string): void {
+  discard(environment: string): void {
     this.#triedSinceMs.delete(environment);
   }
 }

@@ -11,7 +11,7 @@ import {
   isFor,
   issueCertificate,
   type KeyedCertificate,
-  type Names,
+  type CertificateNames,
   newAuthority,
   renewAuthority,
 } from "../certificates.js";
@@ -19,13 +19,13 @@ import { GRPC_AUTHORITY, GRPC_TLS } from "../desired/trust.js";
 import { AUTHORITY_RENEWAL_MS, CERTIFICATE_RENEWAL_MS } from "../limits.js";
 import type { SecretData, SecretStore } from "./secret-store.js";
 
-type Store = Pick<SecretStore, "read" | "ensure" | "write">;
+type AuthorityStore = Pick<SecretStore, "read" | "ensure" | "write">;
 
 /** Hash input of pods: what they are given. Undefined where the cell does without. */
 export async function ensureGrpcTls(
   environment: EnvironmentResource,
   cell: Cell,
-  store: Store,
+  store: AuthorityStore,
   nowMs: number,
 ): Promise<SecretData | undefined> {
   if (!cell.grpcTls) return undefined;
@@ -46,10 +46,10 @@ export async function ensureGrpcTls(
 }
 
 /** In a Secret of its own, which no pod is given. */
-async function ensureAuthority(environment: EnvironmentResource, store: Store, nowMs: number): Promise<KeyedCertificate> {
+async function ensureAuthority(environment: EnvironmentResource, store: AuthorityStore, nowMs: number): Promise<KeyedCertificate> {
   const name = `${environment.metadata.name} gRPC`;
-  const found = await store.ensure(GRPC_AUTHORITY, { isOwned: true }, async () => dataOf(await newAuthority(name, nowMs)));
-  const authority = { certificate: found["ca.crt"] ?? "", privateKey: new Secret(found["ca.key"] ?? "") };
+  const authorityData = await store.ensure(GRPC_AUTHORITY, { isOwned: true }, async () => dataOf(await newAuthority(name, nowMs)));
+  const authority = { certificate: authorityData["ca.crt"] ?? "", privateKey: new Secret(authorityData["ca.key"] ?? "") };
   if (endOf(authority.certificate) - nowMs > AUTHORITY_RENEWAL_MS) return authority;
   const renewed = await renewAuthority(name, authority, nowMs);
   await store.write(GRPC_AUTHORITY, dataOf(renewed), { isOwned: true });
@@ -62,7 +62,7 @@ const dataOf = ({ certificate, privateKey }: KeyedCertificate): SecretData => ({
 });
 
 /** All names that one process of the runtime calls another by; the containers of the front call each other on their own machine. */
-function namesOf(environment: EnvironmentResource, { clusterDns }: Cell): Names {
+function namesOf(environment: EnvironmentResource, { clusterDns }: Cell): CertificateNames {
   const services = `${objectNameOf(environment.spec.environmentId)}.svc.${clusterDns}`;
   const dns = [`worker-headless.${services}`, `*.worker-headless.${services}`, `registry.${services}`, "localhost"];
   return { dns, ip: ["127.0.0.1"] };

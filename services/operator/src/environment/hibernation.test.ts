@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerReport } from "../worker-door.js";
-import { nextRest, type Rest, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
+import { nextRest, type HibernationDecision, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
 
 const NOW_MS = Date.parse("2026-01-01T12:00:00Z");
 const HOUR_MS = 3_600_000;
@@ -22,17 +22,17 @@ const idle: WorkerReport = {
 interface Case {
   /** Two workers say this and this; undefined: one does not answer. */
   readonly say?: readonly Partial<WorkerReport>[] | undefined;
-  readonly hibernation?: Rest["hibernation"];
+  readonly hibernation?: HibernationDecision["hibernation"];
   readonly nextWakeTime?: string;
   readonly isReady?: boolean;
   readonly suspended?: boolean;
   readonly generation?: number;
   readonly wake?: string;
-  readonly areDoorsClosed?: boolean;
+  readonly isIngressClosed?: boolean;
   readonly afterIdle?: string;
 }
 
-function look(given: Case): Promise<Rest> {
+function nextRestOf(given: Case): Promise<HibernationDecision> {
   const { say = [{}, {}], hibernation, nextWakeTime, isReady = hibernation === undefined, suspended = false, wake } = given;
   const environment = {
     metadata: {
@@ -46,16 +46,16 @@ function look(given: Case): Promise<Rest> {
   return nextRest({
     environment,
     nowMs: NOW_MS,
-    ask: async () => ("say" in given && given.say === undefined ? undefined : say.map((one) => ({ ...idle, ...one }))),
-    areDoorsClosed: async () => given.areDoorsClosed ?? true,
+    readReports: async () => ("say" in given && given.say === undefined ? undefined : say.map((one) => ({ ...idle, ...one }))),
+    isIngressClosed: async () => given.isIngressClosed ?? true,
   });
 }
 
-const stateAfter = async (given: Case): Promise<string> => (await look(given)).hibernation?.state ?? "awake";
+const stateAfter = async (given: Case): Promise<string> => (await nextRestOf(given)).hibernation?.state ?? "awake";
 
 describe("an environment that is awake", () => {
   test("closes its doors when nothing has happened for long enough, and notes when the first thing is due", async () => {
-    const rest = await look({ say: [{ timerDueAtMs: NOW_MS + 2 * HOUR_MS }, { scheduleDueAtMs: NOW_MS + HOUR_MS }], wake: "w1" });
+    const rest = await nextRestOf({ say: [{ timerDueAtMs: NOW_MS + 2 * HOUR_MS }, { scheduleDueAtMs: NOW_MS + HOUR_MS }], wake: "w1" });
     expect(rest).toMatchObject({
       hibernation: { state: "Closing", since: at(0), generation: 1, wakeAsked: "w1" },
       nextWakeTime: at(HOUR_MS),
@@ -88,11 +88,11 @@ const closing = { state: "Closing", since: at(-10_000), generation: 1, wakeAsked
 
 describe("an environment whose doors close", () => {
   test("sleeps when they are closed and all is quiet still, until the first of what was known then and now", async () => {
-    expect(await stateAfter({ hibernation: closing, areDoorsClosed: false })).toBe("Closing");
+    expect(await stateAfter({ hibernation: closing, isIngressClosed: false })).toBe("Closing");
     const say = [{ scheduleDueAtMs: undefined }, { timerDueAtMs: NOW_MS + 2 * HOUR_MS, scheduleDueAtMs: undefined }];
-    const rest = await look({ hibernation: closing, nextWakeTime: at(HOUR_MS), say });
+    const rest = await nextRestOf({ hibernation: closing, nextWakeTime: at(HOUR_MS), say });
     expect(rest).toMatchObject({ hibernation: { state: "Asleep", since: at(0), generation: 1 }, nextWakeTime: at(HOUR_MS) });
-    const sooner = await look({ hibernation: closing, nextWakeTime: at(3 * HOUR_MS), say });
+    const sooner = await nextRestOf({ hibernation: closing, nextWakeTime: at(3 * HOUR_MS), say });
     expect(sooner.nextWakeTime).toBe(at(2 * HOUR_MS));
   });
 
@@ -103,7 +103,7 @@ describe("an environment whose doors close", () => {
     expect(await stateAfter({ hibernation: closing, generation: 2 })).toBe("awake");
     expect(await stateAfter({ hibernation: closing, say: undefined })).toBe("Closing");
     expect(await stateAfter({ hibernation: { ...closing, since: at(-301_000) }, say: undefined })).toBe("awake");
-    expect(await stateAfter({ hibernation: { ...closing, since: at(-301_000) }, areDoorsClosed: false })).toBe("awake");
+    expect(await stateAfter({ hibernation: { ...closing, since: at(-301_000) }, isIngressClosed: false })).toBe("awake");
   });
 });
 
@@ -111,9 +111,9 @@ const asleep = { state: "Asleep", since: at(-HOUR_MS), generation: 1, wakeAsked:
 
 describe("an environment that sleeps", () => {
   test("is made as one that is suspended, and looked at again when it is time", async () => {
-    const rest = await look({ hibernation: asleep, nextWakeTime: at(60_000) });
+    const rest = await nextRestOf({ hibernation: asleep, nextWakeTime: at(60_000) });
     expect([rest.hibernation, rest.againMs]).toEqual([asleep, 30_000]);
-    expect((await look({ hibernation: asleep })).againMs).toBe(HOUR_MS);
+    expect((await nextRestOf({ hibernation: asleep })).againMs).toBe(HOUR_MS);
     const environment = { spec: { suspended: false } } as unknown as EnvironmentResource;
     expect(restingEnvironment(environment, rest).spec.suspended).toBe(true);
     expect(restingEnvironment(environment, { ...rest, hibernation: closing }).spec.suspended).toBe(false);

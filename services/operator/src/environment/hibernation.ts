@@ -13,18 +13,18 @@ import { type EnvironmentResource, type EnvironmentResourceStatus, secondsOf } f
 import {
   CLOSING_MS_MAX,
   NAP_MS_MIN,
-  REST_LOOK_MS_MAX,
-  REST_LOOK_MS_MIN,
+  REST_POLL_MS_MAX,
+  REST_POLL_MS_MIN,
   WAIT_SOON_MS,
   WAKE_AHEAD_MS,
-  WAKE_LOOK_MS_MAX,
+  WAKE_POLL_MS_MAX,
 } from "../limits.js";
 import type { WorkerReport } from "../worker-door.js";
 
 /** RFC 3339: somebody wants the environment; each other value is a new wish. Gateways and the control plane write it. */
 export const WAKE_ANNOTATION = "perdure.dev/wake";
 
-export interface Rest {
+export interface HibernationDecision {
   /** As it goes into the status; undefined: awake. */
   readonly hibernation: EnvironmentResourceStatus["hibernation"];
   readonly nextWakeTime: string | undefined;
@@ -38,47 +38,47 @@ export interface RestFacts {
   readonly environment: EnvironmentResource;
   readonly nowMs: number;
   /** What all workers say, one each; undefined when one of them does not answer. Asked only when that matters. */
-  readonly ask: () => Promise<readonly WorkerReport[] | undefined>;
+  readonly readReports: () => Promise<readonly WorkerReport[] | undefined>;
   /** Whether no pod is left that lets anything in. */
-  readonly areDoorsClosed: () => Promise<boolean>;
+  readonly isIngressClosed: () => Promise<boolean>;
 }
 
 /** Where it stands now, and until when. Rejects as `ask` and `areDoorsClosed` do. */
-export async function nextRest(facts: RestFacts): Promise<Rest> {
+export async function nextRest(facts: RestFacts): Promise<HibernationDecision> {
   const { environment } = facts;
   const { status = {} as EnvironmentResourceStatus, spec } = environment;
-  const isWanted = secondsOf(spec.hibernation?.afterIdle ?? "0s") > 0 && !spec.suspended;
+  const isHibernationOn = secondsOf(spec.hibernation?.afterIdle ?? "0s") > 0 && !spec.suspended;
   switch (status.hibernation?.state) {
     case undefined:
-      return isWanted && isReady(status) ? awake(facts) : awakeFor(environment, undefined);
+      return isHibernationOn && isReady(status) ? awake(facts) : awakeFor(environment, undefined);
     case "Closing":
-      return isWanted && !isAskedToWake(environment) ? closing(facts) : awakeFor(environment, 0);
+      return isHibernationOn && !isWakeRequested(environment) ? closing(facts) : awakeFor(environment, 0);
     case "Asleep":
       // Suspended it does not wake, and wakes when it is suspended no more: that is a change.
-      return spec.suspended ? awakeFor(environment, undefined) : asleep(facts, isWanted);
+      return spec.suspended ? awakeFor(environment, undefined) : asleep(facts, isHibernationOn);
     case "Waking":
       return isReady(status) || spec.suspended ? awakeFor(environment, undefined) : waking(environment, undefined);
   }
 }
 
 /** The environment as others make it: asleep is as suspended. */
-export function restingEnvironment(environment: EnvironmentResource, { hibernation }: Rest): EnvironmentResource {
+export function restingEnvironment(environment: EnvironmentResource, { hibernation }: HibernationDecision): EnvironmentResource {
   if (hibernation?.state !== "Asleep") return environment;
   return { ...environment, spec: { ...environment.spec, suspended: true } };
 }
 
 // ── states ───────────────────────────────────────────────────────────────────────────────────────
 
-async function awake(facts: RestFacts): Promise<Rest> {
+async function awake(facts: RestFacts): Promise<HibernationDecision> {
   const { environment, nowMs } = facts;
   const afterMs = afterIdleMs(environment);
-  const soon = Math.min(REST_LOOK_MS_MAX, Math.max(REST_LOOK_MS_MIN, afterMs / 4));
-  const told = await wholeOf(facts);
-  if (told === undefined) return awakeFor(environment, soon);
-  const { isQuiet, idleMs, dueAtMs, subscriptions, knowsSchedules } = told;
-  if (subscriptions > 0) return awakeFor(environment, REST_LOOK_MS_MAX, `${subscriptions} topics are read`);
+  const soon = Math.min(REST_POLL_MS_MAX, Math.max(REST_POLL_MS_MIN, afterMs / 4));
+  const whole = await wholeOf(facts);
+  if (whole === undefined) return awakeFor(environment, soon);
+  const { isQuiet, idleMs, dueAtMs, subscriptions, knowsSchedules } = whole;
+  if (subscriptions > 0) return awakeFor(environment, REST_POLL_MS_MAX, `${subscriptions} topics are read`);
   if (!knowsSchedules) return awakeFor(environment, soon);
-  const again = (ms: number): number => Math.min(REST_LOOK_MS_MAX, Math.max(REST_LOOK_MS_MIN, ms));
+  const again = (ms: number): number => Math.min(REST_POLL_MS_MAX, Math.max(REST_POLL_MS_MIN, ms));
   if (!isQuiet || idleMs < afterMs) return awakeFor(environment, again(afterMs - (isQuiet ? idleMs : 0)));
   if (dueAtMs - nowMs < NAP_MS_MIN) return awakeFor(environment, again(dueAtMs - nowMs), "a timer or schedule is due soon");
   return {
@@ -95,42 +95,42 @@ async function awake(facts: RestFacts): Promise<Rest> {
   };
 }
 
-async function closing(facts: RestFacts): Promise<Rest> {
+async function closing(facts: RestFacts): Promise<HibernationDecision> {
   const { environment, nowMs } = facts;
   const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentResourceStatus;
-  const still: Rest = { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
-  const isLate = nowMs - Date.parse(hibernation?.since ?? "") > CLOSING_MS_MAX;
-  if (!(await facts.areDoorsClosed())) return isLate ? awakeFor(environment, REST_LOOK_MS_MAX) : still;
-  const told = await wholeOf(facts);
-  if (told === undefined) return isLate ? awakeFor(environment, REST_LOOK_MS_MAX) : still;
+  const still: HibernationDecision = { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
+  const isOverdue = nowMs - Date.parse(hibernation?.since ?? "") > CLOSING_MS_MAX;
+  if (!(await facts.isIngressClosed())) return isOverdue ? awakeFor(environment, REST_POLL_MS_MAX) : still;
+  const whole = await wholeOf(facts);
+  if (whole === undefined) return isOverdue ? awakeFor(environment, REST_POLL_MS_MAX) : still;
   // Schedules were asked for before the doors closed, and nobody can have changed them since.
-  const dueAtMs = Math.min(told.dueAtMs, nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime));
-  if (!told.isQuiet || told.subscriptions > 0 || dueAtMs - nowMs < NAP_MS_MIN) return awakeFor(environment, REST_LOOK_MS_MIN);
+  const dueAtMs = Math.min(whole.dueAtMs, nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime));
+  if (!whole.isQuiet || whole.subscriptions > 0 || dueAtMs - nowMs < NAP_MS_MIN) return awakeFor(environment, REST_POLL_MS_MIN);
   const due = Number.isFinite(dueAtMs) ? timeOf(dueAtMs) : undefined;
   return {
     ...still,
     hibernation: { ...hibernation, state: "Asleep", since: timeOf(nowMs) },
     nextWakeTime: due,
-    againMs: lookAgainMs(dueAtMs, nowMs),
+    againMs: recheckMs(dueAtMs, nowMs),
   };
 }
 
-function asleep({ environment, nowMs }: RestFacts, isWanted: boolean): Rest {
+function asleep({ environment, nowMs }: RestFacts, isHibernationOn: boolean): HibernationDecision {
   const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentResourceStatus;
   const dueAtMs = nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime);
   const isDue = dueAtMs - nowMs <= WAKE_AHEAD_MS;
-  if (!isWanted || isDue || isAskedToWake(environment)) return waking(environment, timeOf(nowMs));
-  return { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: lookAgainMs(dueAtMs, nowMs) };
+  if (!isHibernationOn || isDue || isWakeRequested(environment)) return waking(environment, timeOf(nowMs));
+  return { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: recheckMs(dueAtMs, nowMs) };
 }
 
 /** `since`: when it was woken; undefined: it was before. */
-function waking({ status }: EnvironmentResource, since: string | undefined): Rest {
+function waking({ status }: EnvironmentResource, since: string | undefined): HibernationDecision {
   const hibernation = since === undefined ? status?.hibernation : { state: "Waking" as const, since };
   const { lastActivityTime } = status ?? {};
   return { hibernation, nextWakeTime: undefined, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
 }
 
-function awakeFor({ status }: EnvironmentResource, againMs: number | undefined, hindrance?: string): Rest {
+function awakeFor({ status }: EnvironmentResource, againMs: number | undefined, hindrance?: string): HibernationDecision {
   const { lastActivityTime } = status ?? {};
   return { hibernation: undefined, nextWakeTime: undefined, lastActivityTime, hindrance, againMs };
 }
@@ -147,8 +147,8 @@ interface Whole {
 }
 
 /** Of all workers together; undefined unless every partition is led by one that has answered. */
-async function wholeOf({ environment, ask }: RestFacts): Promise<Whole | undefined> {
-  const reports = await ask();
+async function wholeOf({ environment, readReports }: RestFacts): Promise<Whole | undefined> {
+  const reports = await readReports();
   if (reports === undefined || reports.length === 0) return undefined;
   let partitions = 0;
   let isQuiet = true;
@@ -170,10 +170,10 @@ async function wholeOf({ environment, ask }: RestFacts): Promise<Whole | undefin
   return { isQuiet, idleMs, dueAtMs, subscriptions, knowsSchedules };
 }
 
-function isAskedToWake({ metadata, status }: EnvironmentResource): boolean {
+function isWakeRequested({ metadata, status }: EnvironmentResource): boolean {
   const { generation, wakeAsked } = status?.hibernation ?? {};
-  const asked = metadata.annotations?.[WAKE_ANNOTATION];
-  return metadata.generation !== generation || (asked !== undefined && asked !== wakeAsked);
+  const requested = metadata.annotations?.[WAKE_ANNOTATION];
+  return metadata.generation !== generation || (requested !== undefined && requested !== wakeAsked);
 }
 
 const isReady = ({ conditions = [] }: EnvironmentResourceStatus): boolean =>
@@ -182,7 +182,7 @@ const isReady = ({ conditions = [] }: EnvironmentResourceStatus): boolean =>
 const afterIdleMs = ({ spec }: EnvironmentResource): number => secondsOf(spec.hibernation?.afterIdle ?? "0s") * 1000;
 
 /** When to look at a sleeper again: in time, and now and then. */
-const lookAgainMs = (dueAtMs: number, nowMs: number): number =>
-  Math.min(WAKE_LOOK_MS_MAX, Math.max(0, dueAtMs - WAKE_AHEAD_MS - nowMs));
+const recheckMs = (dueAtMs: number, nowMs: number): number =>
+  Math.min(WAKE_POLL_MS_MAX, Math.max(0, dueAtMs - WAKE_AHEAD_MS - nowMs));
 
 const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");

@@ -28,8 +28,8 @@ test("a new key is shown for a day, then signs, and the old one stays shown", ()
 test("who asks twice in a day gets two keys, one after the other", () => {
   const first = { "current.pem": newSigningKey().reveal() };
   const published = rotated(first, "one", at(NOW_MS));
-  const asked = rotated(published.data, "two", at(NOW_MS + 1));
-  expect(asked.data).toBe(published.data);
+  const second = rotated(published.data, "two", at(NOW_MS + 1));
+  expect(second.data).toBe(published.data);
   const flipped = rotated(published.data, "two", at(NOW_MS + DAY_MS));
   const [current, next, previous] = publicKeysOf(flipped.data, systemClock);
   expect([current, previous]).toEqual(publicKeysOf(published.data, systemClock).toReversed());

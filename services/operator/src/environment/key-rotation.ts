@@ -16,7 +16,7 @@ const CURRENT = "current.pem";
 const NEXT = "next.pem";
 const PREVIOUS = "previous.pem";
 /** The last wish that was heard, and when the next key becomes the current one. */
-const WISH = "rotation-wish";
+const ROTATION_REQUEST = "rotation-wish";
 const FLIP_AT = "rotation-flips-at";
 
 export interface Rotation {
@@ -29,7 +29,7 @@ export interface Rotation {
 /** `wish`: the annotation's value. `newKey` makes a private key, as PKCS#8 PEM. */
 export function rotated(
   data: SecretData,
-  wish: string | undefined,
+  request: string | undefined,
   { nowMs, overlapMs, newKey }: { readonly nowMs: number; readonly overlapMs: number; readonly newKey: () => Secret },
 ): Rotation {
   const next = data[NEXT];
@@ -39,11 +39,11 @@ export function rotated(
     const { [NEXT]: _used, [FLIP_AT]: _past, ...kept } = data;
     const flipped = { ...kept, [PREVIOUS]: data[CURRENT] ?? "", [CURRENT]: next };
     // Who asked again meanwhile gets another one.
-    return rotated(flipped, wish, { nowMs, overlapMs, newKey });
+    return rotated(flipped, request, { nowMs, overlapMs, newKey });
   }
-  if (wish === undefined || wish === data[WISH]) return { data, againMs: undefined };
+  if (request === undefined || request === data[ROTATION_REQUEST]) return { data, againMs: undefined };
   const flipsAt = new Date(nowMs + overlapMs).toISOString();
-  return { data: { ...data, [NEXT]: newKey().reveal(), [WISH]: wish, [FLIP_AT]: flipsAt }, againMs: overlapMs };
+  return { data: { ...data, [NEXT]: newKey().reveal(), [ROTATION_REQUEST]: request, [FLIP_AT]: flipsAt }, againMs: overlapMs };
 }
 
 /** The one that signs first; then the one that will, and the one that did. */

@@ -3,7 +3,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { KubernetesApiError, type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import { ADOPT_ANNOTATION } from "../desired/labels.js";
 import { ensureNamespace } from "./namespace-step.js";
 import { step } from "./outcome.js";
@@ -14,31 +14,31 @@ const NOTE_UID = "uid-of-the-note";
 
 /** The note of an environment that was here before; an API server compares uids, as it does. */
 function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
-  const told: string[] = [];
+  const calls: string[] = [];
   const name = noteNameOf(environmentWith());
   const note = { ...resources.configMaps, metadata: { name, namespace: OPERATOR_NAMESPACE, uid: NOTE_UID }, data };
   const uidNow = isReplaced ? "uid-of-another-note" : NOTE_UID;
   const client = {
     find: async (resource: Resource) => (resource === resources.configMaps ? note : undefined),
     delete: async ({ plural }: Resource, which: string, namespace: string, { uid }: { readonly uid?: string }) => {
-      told.push(`delete ${plural}/${namespace}/${which} ${uid}`);
+      calls.push(`delete ${plural}/${namespace}/${which} ${uid}`);
       if (uid !== undefined && uid !== uidNow)
         throw new KubernetesApiError("delete configmaps", 409, JSON.stringify({ reason: "Conflict", message: "the UID is another" }));
       return true;
     },
   } as unknown as KubernetesClient;
   const applier = {
-    apply: async ({ kind }: KubeObject) => told.push(`apply ${kind}`),
-    create: async ({ kind }: KubeObject) => told.push(`create ${kind}`) > 0,
-  } as unknown as Applier;
-  const look = async (environment: EnvironmentResource) => {
+    apply: async ({ kind }: KubeObject) => calls.push(`apply ${kind}`),
+    create: async ({ kind }: KubeObject) => calls.push(`create ${kind}`) > 0,
+  } as unknown as ObjectApplier;
+  const run = async (environment: EnvironmentResource) => {
     const notes = new RetainedNotes({ get: () => note, onChange: () => {} }, OPERATOR_NAMESPACE);
-    const secretCopies = { noteNew: (namespace: string) => void told.push(`new ${namespace}`) };
+    const secretCopies = { noteNew: (namespace: string) => void calls.push(`new ${namespace}`) };
     const ports = { client, applier, cell, cached: undefined, notes, secretCopies };
     const { observation } = await step("NamespaceReady", () => ensureNamespace(environment, ports, SIGNAL));
     return observation;
   };
-  return { look, told };
+  return { run, calls };
 }
 
 const DELETED = `delete configmaps/${OPERATOR_NAMESPACE}/${noteNameOf(environmentWith())} ${NOTE_UID}`;
@@ -47,48 +47,48 @@ const FURNISHED = ["apply Namespace", "apply RoleBinding"];
 const MADE = ["create Namespace", `new ${environmentWith().metadata.name}`, "apply RoleBinding"];
 
 test("a note of data that stayed is removed when they are taken over: this one, by its uid, before anything is made", async () => {
-  const { look, told } = aNote({ uid: "before" });
-  expect(await look(adopting("before"))).toMatchObject({ status: "True" });
-  expect(told).toEqual([DELETED, ...FURNISHED]);
+  const { run, calls } = aNote({ uid: "before" });
+  expect(await run(adopting("before"))).toMatchObject({ status: "True" });
+  expect(calls).toEqual([DELETED, ...FURNISHED]);
 });
 
 test("one that was written anew since it was read says something that nobody agreed to: it stays, and nothing is made", async () => {
-  const { look, told } = aNote({ uid: "before" }, true);
-  expect(await look(adopting("before"))).toMatchObject({ status: "False", reason: "Conflict" });
-  expect(told).toEqual([DELETED]);
+  const { run, calls } = aNote({ uid: "before" }, true);
+  expect(await run(adopting("before"))).toMatchObject({ status: "False", reason: "Conflict" });
+  expect(calls).toEqual([DELETED]);
 });
 
 test.each([
   ["nobody agreed", environmentWith()],
   ["somebody agreed to the data of another environment", adopting("long-before")],
 ])("it stays when %s", async (_, environment) => {
-  const { look, told } = aNote({ uid: "before" });
-  const observation = await look(environment);
+  const { run, calls } = aNote({ uid: "before" });
+  const observation = await run(environment);
   expect(observation).toMatchObject({ status: "False", reason: "RetainedData" });
   expect(observation.message).toContain(`${ADOPT_ANNOTATION}: "before"`);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
 test("beginning from the snapshot that it names is to agree; from another one is not", async () => {
   const begun = (snapshotId: string) =>
     environmentWith({ backup: { restoreFrom: { snapshotId } } } as Partial<EnvironmentResource["spec"]>);
   const right = aNote({ uid: "before", snapshotId: "final-before" });
-  expect(await right.look(begun("final-before"))).toMatchObject({ status: "True" });
-  expect(right.told).toEqual([DELETED, ...FURNISHED]);
+  expect(await right.run(begun("final-before"))).toMatchObject({ status: "True" });
+  expect(right.calls).toEqual([DELETED, ...FURNISHED]);
   const wrong = aNote({ uid: "before", snapshotId: "final-before" });
-  expect(await wrong.look(begun("another"))).toMatchObject({ status: "False", reason: "RetainedData" });
-  expect(wrong.told).toEqual([]);
+  expect(await wrong.run(begun("another"))).toMatchObject({ status: "False", reason: "RetainedData" });
+  expect(wrong.calls).toEqual([]);
 });
 
 test("a note of its own holds up nobody and stays: it was deleted once, and came back before it was gone", async () => {
-  const { look, told } = aNote({ uid: "uid-1" });
-  expect(await look(environmentWith())).toMatchObject({ status: "True" });
-  expect(told).toEqual(MADE);
+  const { run, calls } = aNote({ uid: "uid-1" });
+  expect(await run(environmentWith())).toMatchObject({ status: "True" });
+  expect(calls).toEqual(MADE);
 });
 
 test("once there are data of this environment, notes are not looked at any more", async () => {
-  const { look, told } = aNote({ uid: "before" });
+  const { run, calls } = aNote({ uid: "before" });
   const environment = { ...environmentWith(), status: { data: { present: true } } } as EnvironmentResource;
-  expect(await look(environment)).toMatchObject({ status: "True" });
-  expect(told).toEqual(MADE);
+  expect(await run(environment)).toMatchObject({ status: "True" });
+  expect(calls).toEqual(MADE);
 });

@@ -2,12 +2,12 @@
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { KubernetesClient } from "@perdure/driver-kubernetes";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION } from "../desired/labels.js";
 import { namespaceOf, secretsBinding } from "../desired/namespace.js";
 import { WAIT_REFERENCE_MS, WAIT_TERMINATING_MS } from "../limits.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
 import { noteNameOf, type RetainedNote, type RetainedNotes } from "./retained-notes.js";
 import type { SecretCopies } from "./secret-copies.js";
 
@@ -15,7 +15,7 @@ const TYPE = "NamespaceReady";
 
 interface NamespacePorts {
   readonly client: KubernetesClient;
-  readonly applier: Applier;
+  readonly applier: ObjectApplier;
   readonly cell: Cell;
   /** Our copy of it. */
   readonly cached: KubeObject | undefined;
@@ -23,7 +23,7 @@ interface NamespacePorts {
   readonly secretCopies: Pick<SecretCopies, "noteNew">;
 }
 
-export async function ensureNamespace(environment: EnvironmentResource, ports: NamespacePorts, signal: AbortSignal): Promise<Outcome> {
+export async function ensureNamespace(environment: EnvironmentResource, ports: NamespacePorts, signal: AbortSignal): Promise<StepOutcome> {
   const { client, applier, cell, secretCopies } = ports;
   const name = objectNameOf(environment.spec.environmentId);
   const note = await noteOf(environment, ports, signal);
@@ -32,8 +32,8 @@ export async function ensureNamespace(environment: EnvironmentResource, ports: N
     secretCopies.noteNew(name);
   } else {
     // Only ours are in the copy; somebody else's would be taken over by an apply.
-    const found = ports.cached ?? (await client.find(resources.namespaces, name, undefined, { signal }));
-    const refused = refusedBy(found, environment) ?? (await retainedData(environment, note, ports, signal));
+    const existing = ports.cached ?? (await client.find(resources.namespaces, name, undefined, { signal }));
+    const refused = refusedBy(existing, environment) ?? (await retainedData(environment, note, ports, signal));
     if (refused !== undefined) return refused;
     await applier.apply(namespaceOf(environment), signal);
   }
@@ -43,9 +43,9 @@ export async function ensureNamespace(environment: EnvironmentResource, ports: N
 }
 
 /** Why the namespace that is there cannot be this environment's now. */
-function refusedBy(found: KubeObject | undefined, { spec }: EnvironmentResource): Outcome | undefined {
-  if (found === undefined) return undefined;
-  const { name, labels, deletionTimestamp } = found.metadata;
+function refusedBy(existing: KubeObject | undefined, { spec }: EnvironmentResource): StepOutcome | undefined {
+  if (existing === undefined) return undefined;
+  const { name, labels, deletionTimestamp } = existing.metadata;
   if (labels?.[ENVIRONMENT_LABEL] !== bareIdOf(spec.environmentId)) {
     const message = `namespace ${name} exists and is not this environment's; nothing in it is touched`;
     return bad(TYPE, "NotOwned", message, WAIT_REFERENCE_MS);
@@ -72,7 +72,7 @@ async function retainedData(
   note: RetainedNote | undefined,
   { client, cell }: NamespacePorts,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<StepOutcome | undefined> {
   const uid = note?.data?.uid;
   if (uid === undefined) return undefined;
   const noteName = noteNameOf(environment);

@@ -1,7 +1,7 @@
 /** Why: from what controllers report about our objects to what people read about an environment. Pure, so that each case has a test. */
 import type { EnvironmentResource, EnvironmentResourceStatus, Observation, EnvironmentPhase } from "@perdure/custom-resources";
 import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
-import { bad, good, isGood, type Outcome } from "./outcome.js";
+import { bad, good, isGood, type StepOutcome } from "./outcome.js";
 
 /** Parts of a StatefulSet or Deployment that say how it is. */
 export interface Rollout {
@@ -15,50 +15,50 @@ export interface Rollout {
   };
 }
 
-const isSeen = ({ metadata, status }: Rollout): boolean => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+const isObserved = ({ metadata, status }: Rollout): boolean => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
-export interface WantedWorkers {
+export interface DesiredWorkers {
   /** What the environment asks for, which a scale-in reaches step by step; undefined when an autoscaler says. */
-  readonly wanted: number | undefined;
+  readonly desired: number | undefined;
   /** Whether what we know of the set is of the kind of workers that is wanted now: what it says of another kind says nothing. */
   readonly isCurrent: boolean;
   /** Whether the environment is suspended or sleeps: then there are to be none. */
   readonly isResting: boolean;
 }
 
-export function workersOutcome(set: Rollout | undefined, { wanted, isCurrent, isResting }: WantedWorkers): Outcome {
+export function workersOutcome(set: Rollout | undefined, { desired, isCurrent, isResting }: DesiredWorkers): StepOutcome {
   const type = "WorkersReady";
-  if (set === undefined || !isSeen(set)) return bad(type, "RollingOut", "workers are being made");
+  if (set === undefined || !isObserved(set)) return bad(type, "RollingOut", "workers are being made");
   if (!isCurrent) return bad(type, "RollingOut", "workers are about to become of the wanted kind");
-  const asked = set.spec?.replicas ?? 0;
+  const requested = set.spec?.replicas ?? 0;
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = set.status ?? {};
-  const goal = wanted ?? asked;
+  const goal = desired ?? requested;
   if (goal === 0 && replicas === 0 && !isResting)
     return bad(type, "NoWorkers", "workers.replicas is 0: nothing runs, and whoever calls waits; raise it, or set suspended");
-  if (replicas > asked || asked > goal) {
-    return bad(type, "Draining", `worker-${Math.max(replicas, asked) - 1} hands its partitions over`, WAIT_SOON_MS);
+  if (replicas > requested || requested > goal) {
+    return bad(type, "Draining", `worker-${Math.max(replicas, requested) - 1} hands its partitions over`, WAIT_SOON_MS);
   }
-  if (asked < goal) return bad(type, "RollingOut", `${goal - asked} more workers are being made`);
-  if (readyReplicas < asked) return bad(type, "RollingOut", `${readyReplicas} of ${asked} workers are ready`);
-  if (updatedReplicas < asked) return bad(type, "RollingOut", `${updatedReplicas} of ${asked} workers are of the wanted kind`);
-  return good(type, "Ready", `${readyReplicas} of ${asked} workers are ready`);
+  if (requested < goal) return bad(type, "RollingOut", `${goal - requested} more workers are being made`);
+  if (readyReplicas < requested) return bad(type, "RollingOut", `${readyReplicas} of ${requested} workers are ready`);
+  if (updatedReplicas < requested) return bad(type, "RollingOut", `${updatedReplicas} of ${requested} workers are of the wanted kind`);
+  return good(type, "Ready", `${readyReplicas} of ${requested} workers are ready`);
 }
 
-export function storageOutcome(environment: EnvironmentResource, set: Rollout | undefined): Outcome {
+export function storageOutcome(environment: EnvironmentResource, set: Rollout | undefined): StepOutcome {
   const type = "StorageReady";
   if (environment.spec.redis.external !== undefined) return good(type, "External", "Redis is not ours to run");
-  if (set === undefined || !isSeen(set)) return bad(type, "VolumePending", "Redis is being made");
-  const asked = set.spec?.replicas ?? 0;
+  if (set === undefined || !isObserved(set)) return bad(type, "VolumePending", "Redis is being made");
+  const requested = set.spec?.replicas ?? 0;
   const ready = set.status?.readyReplicas ?? 0;
-  if (ready < asked) return bad(type, "VolumePending", `${ready} of ${asked} Redis pods are ready`);
+  if (ready < requested) return bad(type, "VolumePending", `${ready} of ${requested} Redis pods are ready`);
   return good(type, "Ready");
 }
 
-export function routableOutcome(front: Rollout | undefined): Outcome {
+export function routableOutcome(front: Rollout | undefined): StepOutcome {
   const type = "Routable";
-  const asked = front?.spec?.replicas ?? 0;
+  const requested = front?.spec?.replicas ?? 0;
   const ready = front?.status?.readyReplicas ?? 0;
-  if (front !== undefined && isSeen(front) && asked > 0 && ready > 0) return good(type, "Ready");
+  if (front !== undefined && isObserved(front) && requested > 0 && ready > 0) return good(type, "Ready");
   return bad(type, "GatewayLag", "nobody answers for the environment yet");
 }
 
@@ -68,14 +68,14 @@ const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady",
 /** `rest`: how far it is with being put to sleep. */
 export function summary(
   environment: EnvironmentResource,
-  outcomes: readonly Outcome[],
+  outcomes: readonly StepOutcome[],
   rest?: "Closing" | "Asleep" | "Waking",
 ): readonly Observation[] {
-  const seen = outcomes.map(({ observation }) => observation);
+  const observations = outcomes.map(({ observation }) => observation);
   const failing = new Set(outcomes.filter((one) => !isGood(one)).map(({ observation }) => observation));
-  const needed = NEEDED.map((type) => seen.find((one) => one.type === type));
+  const needed = NEEDED.map((type) => observations.find((one) => one.type === type));
   const first = needed.find((one) => one === undefined || failing.has(one));
-  const complete = NEEDED.every((type) => seen.some((one) => one.type === type));
+  const complete = NEEDED.every((type) => observations.some((one) => one.type === type));
   const ready: Observation =
     first === undefined && complete
       ? { type: "Ready", status: "True", reason: "Ready", message: "" }
@@ -86,18 +86,18 @@ export function summary(
           message: first?.message ?? "not everything was looked at",
         };
   const isResting = environment.spec.suspended || rest === "Closing";
-  const needsNobody = isResting && first?.type !== "Accepted" && first?.type !== "NamespaceReady";
+  const isRestExpected = isResting && first?.type !== "Accepted" && first?.type !== "NamespaceReady";
   const restReason = rest === "Asleep" ? "Hibernated" : rest === "Closing" ? "Hibernating" : "Suspended";
   const suspended: Observation = { ...ready, status: "False", reason: restReason, message: RESTS[restReason] };
   const isReduced = environment.spec.redis.bundled?.fsync === "everysec";
   const permissive = permissiveReason(environment);
   const progressing: Observation =
-    ready.status === "True" || needsNobody
+    ready.status === "True" || isRestExpected
       ? { type: "Progressing", status: "False", reason: "Complete", message: "" }
       : { type: "Progressing", status: "True", reason: ready.reason, message: ready.message };
   return [
-    ...seen,
-    needsNobody ? suspended : ready,
+    ...observations,
+    isRestExpected ? suspended : ready,
     progressing,
     ...(isReduced
       ? [abnormal("DurabilityReduced", "FsyncEverySecond", "a crash of Redis may lose the last second of acknowledged work")]
@@ -131,10 +131,10 @@ export function withDeadline(
   generation: number,
   nowMs: number,
 ): readonly Observation[] {
-  const known = before?.find(({ type }) => type === "Progressing");
-  if (known === undefined || known.observedGeneration !== generation) return now;
-  const isLate = known.status === "True" && nowMs - Date.parse(known.lastTransitionTime) > PROGRESS_MS_MAX;
-  if (!isLate && known.reason !== "DeadlineExceeded") return now;
+  const progressing = before?.find(({ type }) => type === "Progressing");
+  if (progressing === undefined || progressing.observedGeneration !== generation) return now;
+  const isOverdue = progressing.status === "True" && nowMs - Date.parse(progressing.lastTransitionTime) > PROGRESS_MS_MAX;
+  if (!isOverdue && progressing.reason !== "DeadlineExceeded") return now;
   return now.map((one) =>
     one.type === "Progressing" && one.status === "True"
       ? { ...one, status: "False", reason: "DeadlineExceeded", message: `for more than 15 min: ${one.reason}: ${one.message}` }

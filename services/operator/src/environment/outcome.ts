@@ -3,7 +3,7 @@ import type { Observation } from "@perdure/custom-resources";
 import { isConflict, isForbidden, isInvalid } from "@perdure/driver-kubernetes";
 import { WAIT_CONFLICT_MS, WAIT_FORBIDDEN_MS } from "../limits.js";
 
-export interface Outcome {
+export interface StepOutcome {
   readonly observation: Observation;
   /** Milliseconds until another look; undefined: changes wake us, and the resync. */
   readonly againMs?: number;
@@ -11,22 +11,22 @@ export interface Outcome {
   readonly isAllowed?: true;
 }
 
-export function good(type: string, reason: string, message = ""): Outcome {
+export function good(type: string, reason: string, message = ""): StepOutcome {
   return { observation: { type, status: "True", reason, message } };
 }
 
-export function bad(type: string, reason: string, message: string, againMs?: number): Outcome {
+export function bad(type: string, reason: string, message: string, againMs?: number): StepOutcome {
   const observation: Observation = { type, status: "False", reason, message };
   return againMs === undefined ? { observation } : { observation, againMs };
 }
 
-export const isGood = ({ observation, isAllowed }: Outcome): boolean => observation.status === "True" || isAllowed === true;
+export const isGood = ({ observation, isAllowed }: StepOutcome): boolean => observation.status === "True" || isAllowed === true;
 
 /**
  * Runs a step. What an API server refuses for good becomes its condition, with the verb and kind it was about, and no hot loop;
  * everything else is thrown on, and tried again after a pause.
  */
-export async function step(type: string, work: () => Promise<Outcome>): Promise<Outcome> {
+export async function step(type: string, work: () => Promise<StepOutcome>): Promise<StepOutcome> {
   try {
     return await work();
   } catch (cause) {

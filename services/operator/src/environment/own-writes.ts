@@ -13,7 +13,7 @@ export class OwnWrites {
     if (written.metadata.resourceVersion !== undefined) this.#written.set(written.metadata.name, written as EnvironmentResource);
   }
 
-  forget(name: string): void {
+  discard(name: string): void {
     this.#written.delete(name);
   }
 

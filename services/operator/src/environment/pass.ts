@@ -12,38 +12,38 @@ import { hashOf, runtimeConfig, runtimeSettings, workerConfigHash } from "../des
 import { front } from "../desired/workers.js";
 import { WAIT_LOSS_MS, WAIT_REFERENCE_MS, WAIT_RELEASE_MS, WAIT_SOON_MS } from "../limits.js";
 import { pruneScaledObject, type Scaler, scalerOf } from "./autoscaling-step.js";
-import { type AcceptedLoss, acceptedNow, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
-import { type DataSeen, dataStep } from "./data-step.js";
+import { type AcceptedDataLoss, acceptedNow, dataLossStep, LOSS_CONDITION } from "./data-loss-step.js";
+import { type DataResult, dataStep } from "./data-step.js";
 import type { Draining } from "./draining.js";
-import { type Rest, restingEnvironment } from "./hibernation.js";
+import { type HibernationDecision, restingEnvironment } from "./hibernation.js";
 import { ensureNamespace } from "./namespace-step.js";
 import { type Rollout, routableOutcome } from "./observe.js";
-import { bad, good, isGood, type Outcome, step } from "./outcome.js";
-import type { EnvironmentPorts, Reconciled } from "./ports.js";
+import { bad, good, isGood, type StepOutcome, step } from "./outcome.js";
+import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
 import { prune, pruneUnwanted } from "./prune.js";
-import { type Quota, quotaTrouble } from "./quota-look.js";
+import { type Quota, quotaProblem } from "./quota-look.js";
 import { releaseOf } from "./release.js";
 import { report } from "./report.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
-import { tellOfPassword } from "./status-events.js";
+import { reportPasswordRestored } from "./status-events.js";
 import { versionEdge } from "./version-edge.js";
-import { type VolumesSeen, volumesStep } from "./volumes-step.js";
+import { type VolumesResult, volumesStep } from "./volumes-step.js";
 import { workersStep } from "./workers-step.js";
 
-export class Pass {
+export class EnvironmentPass {
   /** As it is made: asleep is as suspended. */
   readonly #environment: EnvironmentResource;
-  readonly #rest: Rest;
+  readonly #rest: HibernationDecision;
   #draining: Draining | undefined;
   #scaler: Scaler | undefined;
-  #data: DataSeen | undefined;
-  #volumes: VolumesSeen | undefined;
-  #acceptedLoss: AcceptedLoss;
-  readonly #ports: EnvironmentPorts;
+  #data: DataResult | undefined;
+  #volumes: VolumesResult | undefined;
+  #acceptedLoss: AcceptedDataLoss;
+  readonly #ports: EnvironmentReconcilePorts;
   readonly #signal: AbortSignal;
-  readonly #outcomes: Outcome[] = [];
+  readonly #outcomes: StepOutcome[] = [];
 
-  constructor(awake: EnvironmentResource, rest: Rest, ports: EnvironmentPorts, signal: AbortSignal) {
+  constructor(awake: EnvironmentResource, rest: HibernationDecision, ports: EnvironmentReconcilePorts, signal: AbortSignal) {
     const release = releaseOf(awake, ports.cell.releases, () => ports.caches.environments.values(), ports.turns);
     const resting = restingEnvironment(awake, rest);
     const environment = { ...resting, spec: { ...resting.spec, version: release.version } };
@@ -79,9 +79,9 @@ export class Pass {
     const network = await this.#step("NetworkIsolated", () => this.#isolate());
     // No pod before its walls.
     if (!isGood(network)) return this.#report(undefined);
-    const furniture = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment, cell)];
-    if (!(await this.#also("NamespaceReady", () => this.#applyAll(furniture)))) return this.#report(undefined);
-    const areVolumesThere = await this.#lookAtVolumes();
+    const baseObjects = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment, cell)];
+    if (!(await this.#also("NamespaceReady", () => this.#applyAll(baseObjects)))) return this.#report(undefined);
+    const areVolumesThere = await this.#checkVolumes();
     const secrets = await this.#secrets();
     // Nothing is made that would begin with nothing.
     if (secrets === undefined || !areVolumesThere) return this.#report(secrets);
@@ -97,32 +97,32 @@ export class Pass {
       await this.#applyAll([...disruptionBudgets(environment), ...scaler.objects]);
       await pruneUnwanted(environment, { client, caches, applier }, this.#signal);
       await pruneScaledObject(environment, scaler, { client, applier }, this.#signal);
-      this.#lookAtQuota(namespaceName);
+      this.#checkQuota(namespaceName);
     });
     return this.#report(secrets);
   }
 
   /** False: Redis must not run, and the storage condition has the reason. */
-  async #lookAtVolumes(): Promise<boolean> {
+  async #checkVolumes(): Promise<boolean> {
     const outcome = await step("StorageReady", async () => {
       this.#volumes = await volumesStep(this.#environment, this.#ports, this.#signal);
       return this.#volumes.outcome;
     });
-    for (const observation of this.#volumes?.troubles ?? []) this.#outcomes.push({ observation });
+    for (const observation of this.#volumes?.problems ?? []) this.#outcomes.push({ observation });
     this.#acceptedLoss = this.#volumes?.accepted;
     if (!isGood(outcome)) this.#outcomes.push(outcome);
     return isGood(outcome);
   }
 
-  #lookAtQuota(namespace: string): void {
+  #checkQuota(namespace: string): void {
     const { caches } = this.#ports;
     const sets = [caches.statefulSets.get("worker", namespace), caches.deployments.get("front", namespace)];
     const quota = caches.of(resources.resourceQuotas)?.get("env", namespace);
-    const trouble = quotaTrouble(this.#environment, sets as (Rollout | undefined)[], quota as Quota | undefined);
-    if (trouble !== undefined) this.#outcomes.push({ observation: trouble });
+    const problem = quotaProblem(this.#environment, sets as (Rollout | undefined)[], quota as Quota | undefined);
+    if (problem !== undefined) this.#outcomes.push({ observation: problem });
   }
 
-  async #step(type: string, work: () => Promise<Outcome>): Promise<Outcome> {
+  async #step(type: string, work: () => Promise<StepOutcome>): Promise<StepOutcome> {
     const outcome = await step(type, work);
     this.#outcomes.push(outcome);
     return outcome;
@@ -146,7 +146,7 @@ export class Pass {
   /** Undefined when they do not exist yet; the first condition has the reason. */
   async #secrets(): Promise<EnvironmentSecrets | undefined> {
     const { applier, cell, client: kubernetes, clock, secretCopies: client, secretTurns: turns, databases } = this.#ports;
-    let found: EnvironmentSecrets | undefined;
+    let prepared: EnvironmentSecrets | undefined;
     const outcome = await step("Accepted", async () => {
       const isRedisInUse = this.#isRedisInUse();
       const made = { client, kubernetes, cell, clock, turns, databases, isRedisInUse };
@@ -157,23 +157,23 @@ export class Pass {
       if (result.kind === "missing") return bad("Accepted", "InvalidReference", `${result.what} is not there`, WAIT_REFERENCE_MS);
       if (result.kind === "keyLost") return bad("Accepted", "SigningKeyLost", result.message, WAIT_LOSS_MS);
       if (result.kind === "passwordLost") return bad("Accepted", "RedisPasswordLost", result.message, WAIT_LOSS_MS);
-      found = result.secrets;
-      if (found.isPasswordRestored) await tellOfPassword(this.#environment, this.#ports.events);
-      if (found.acceptedLoss !== undefined)
-        this.#acceptedLoss = await acceptedNow(this.#environment, "the signing key", found.acceptedLoss, this.#ports);
+      prepared = result.secrets;
+      if (prepared.isPasswordRestored) await reportPasswordRestored(this.#environment, this.#ports.events);
+      if (prepared.acceptedLoss !== undefined)
+        this.#acceptedLoss = await acceptedNow(this.#environment, "the signing key", prepared.acceptedLoss, this.#ports);
       return good("Accepted", "Accepted");
     });
-    if (found?.isWaiting === true) {
+    if (prepared?.isWaiting === true) {
       const message = "the Secret of the database has changed; its pods are replaced when it is its turn";
       this.#outcomes.push(good("RotationPending", "WaitsForTurn", message));
     }
-    if (found !== undefined) return found;
+    if (prepared !== undefined) return prepared;
     // An API server needs a moment to learn of the leave that we have just given ourselves.
     const isLeaveFresh = outcome.observation.reason === "Forbidden" && cell.secretsRole !== undefined;
     this.#outcomes[0] = isLeaveFresh ? { ...outcome, againMs: WAIT_SOON_MS } : outcome;
     // It may have been deleted, which is not watched: it is written again.
     const { spec } = this.#environment;
-    if (isLeaveFresh) applier.forgetObject(resources.roleBindings, SECRETS_BINDING, objectNameOf(spec.environmentId));
+    if (isLeaveFresh) applier.discardObject(resources.roleBindings, SECRETS_BINDING, objectNameOf(spec.environmentId));
     return undefined;
   }
 
@@ -183,7 +183,7 @@ export class Pass {
     return (set?.status?.replicas ?? 0) > 0;
   }
 
-  async #isolate(): Promise<Outcome> {
+  async #isolate(): Promise<StepOutcome> {
     const { cell } = this.#ports;
     const environment = this.#environment;
     const { disablePolicies } = environment.spec.network;
@@ -197,14 +197,14 @@ export class Pass {
     return { ...bad("NetworkIsolated", "PolicyDisabled", "policies are switched off by the spec"), isAllowed: true };
   }
 
-  async #storage(secrets: EnvironmentSecrets): Promise<Outcome> {
+  async #storage(secrets: EnvironmentSecrets): Promise<StepOutcome> {
     const { storage, ...data } = await dataStep(this.#environment, secrets, this.#ports, this.#signal);
     this.#data = data;
-    for (const observation of data.troubles) this.#outcomes.push({ observation });
+    for (const observation of data.problems) this.#outcomes.push({ observation });
     return storage;
   }
 
-  async #workers(secrets: EnvironmentSecrets, scaler: Scaler): Promise<Outcome> {
+  async #workers(secrets: EnvironmentSecrets, scaler: Scaler): Promise<StepOutcome> {
     const environment = this.#environment;
     const inputs = { config: workerConfigHash(environment, this.#ports.cell), secrets: secrets.hash };
     const { outcome, draining } = await workersStep(environment, inputs, scaler.isThere, this.#ports, this.#signal);
@@ -212,13 +212,13 @@ export class Pass {
     return outcome;
   }
 
-  async #acceptLoss(): Promise<Outcome> {
+  async #acceptLoss(): Promise<StepOutcome> {
     const { outcome, accepted } = await dataLossStep(this.#environment, this.#acceptedLoss, this.#ports, this.#signal);
     this.#acceptedLoss = accepted;
     return outcome;
   }
 
-  async #front(secrets: EnvironmentSecrets): Promise<Outcome> {
+  async #front(secrets: EnvironmentSecrets): Promise<StepOutcome> {
     const { caches, cell, frontChecks } = this.#ports;
     const environment = this.#environment;
     const isClosed = this.#rest.hibernation?.state === "Closing";
@@ -226,11 +226,11 @@ export class Pass {
     await this.#applyAll(front(environment, cell, { config, secrets: secrets.hash, isClosed }));
     const set = caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined;
     const outcome = routableOutcome(set);
-    return isGood(outcome) ? frontChecks.look(environment, this.#signal) : outcome;
+    return isGood(outcome) ? frontChecks.check(environment, this.#signal) : outcome;
   }
 
   #report(secrets: EnvironmentSecrets | undefined): Promise<Reconciled> {
-    const seen = {
+    const findings = {
       secrets,
       rest: this.#rest,
       draining: this.#draining,
@@ -239,6 +239,6 @@ export class Pass {
       volumes: this.#volumes,
       acceptedLoss: this.#acceptedLoss,
     };
-    return report(this.#environment, this.#outcomes, seen, this.#ports, this.#signal);
+    return report(this.#environment, this.#outcomes, findings, this.#ports, this.#signal);
   }
 }

@@ -12,31 +12,31 @@ const NAMESPACE = "env-0123456789";
 const METADATA = { name: "worker", namespace: NAMESPACE, uid: "theirs", ownerReferences: [{ uid: "uid-1" }] };
 
 /** Deletes what it is told, and notes what the applier was told to forget. */
-function ports(found: unknown) {
-  const told: string[] = [];
+function ports(existing: unknown) {
+  const calls: string[] = [];
   const client = {
-    find: async () => found,
+    find: async () => existing,
     delete: async ({ plural }: Resource, name: string, _: string, options: { readonly uid?: string }) =>
-      told.push(`delete ${plural}/${name} ${options.uid}`),
+      calls.push(`delete ${plural}/${name} ${options.uid}`),
   } as unknown as KubernetesClient;
   const applier = {
-    forgetObject: ({ plural }: Resource, name: string, namespace: string | undefined) =>
-      void told.push(`forget ${plural}/${namespace}/${name}`),
+    discardObject: ({ plural }: Resource, name: string, namespace: string | undefined) =>
+      void calls.push(`forget ${plural}/${namespace}/${name}`),
   };
   const caches = {
     of: (resource: Resource) =>
       resource === resources.autoscalers ? ({ values: () => [{ metadata: METADATA }] } as unknown as ObjectCache) : undefined,
   };
-  return { client, applier, caches, told };
+  return { client, applier, caches, calls };
 }
 
 // Seen: after a rest nobody scaled the workers any more, because what KEDA went by was taken for still there.
 test("whatever is pruned is forgotten, so that it is made again when it is wanted again", async () => {
-  const { told, ...rest } = ports({ metadata: METADATA });
+  const { calls, ...rest } = ports({ metadata: METADATA });
   const suspended = environmentWith({ suspended: true });
   await pruneUnwanted(suspended, rest, SIGNAL);
   await pruneScaledObject(suspended, { isThere: false, objects: [], hindrance: undefined, hasKeda: true }, rest, SIGNAL);
-  expect(told).toEqual([
+  expect(calls).toEqual([
     `forget horizontalpodautoscalers/${NAMESPACE}/worker`,
     "delete horizontalpodautoscalers/worker theirs",
     `forget scaledobjects/${NAMESPACE}/worker`,
@@ -54,24 +54,24 @@ test("a StatefulSet that is made anew around its pods was taken from us by nobod
     spec: { ...requests("20Gi"), volumeClaimTemplates: [{ spec: requests("10Gi") }] },
     status: { capacity: { storage: "20Gi" } },
   };
-  const { told, ...rest } = ports(set);
+  const { calls, ...rest } = ports(set);
   const environment = environmentWith();
   const { bundled } = environment.spec.redis;
   const grown = { ...environment, spec: { ...environment.spec, redis: { bundled: { ...bundled, size: "20Gi" } } } };
   const outcome = await growVolumes(grown as typeof environment, set, rest, SIGNAL);
   expect(outcome?.observation.reason).toBe("Resizing");
-  expect(told).toEqual([`forget statefulsets/${NAMESPACE}/redis`, "delete statefulsets/redis set"]);
+  expect(calls).toEqual([`forget statefulsets/${NAMESPACE}/redis`, "delete statefulsets/redis set"]);
 });
 
 test("policies of an earlier release go, those of the environment and of others stay", async () => {
-  const { told, ...rest } = ports(undefined);
-  const wanted = networkPolicies(environmentWith(), cell);
+  const { calls, ...rest } = ports(undefined);
+  const desired = networkPolicies(environmentWith(), cell);
   const others = { metadata: { name: "theirs", namespace: NAMESPACE, uid: "2", ownerReferences: [{ uid: "another" }] } };
   const earlier = { metadata: { ...METADATA, name: "allow-egress-worker", uid: "1" } };
-  const there = [...wanted, earlier, others, { metadata: { ...METADATA, namespace: "env-another" } }];
+  const there = [...desired, earlier, others, { metadata: { ...METADATA, namespace: "env-another" } }];
   const caches = { of: () => ({ values: () => there }) as unknown as ObjectCache };
-  await prune(environmentWith(), resources.networkPolicies, wanted, { ...rest, caches }, SIGNAL);
-  expect(told).toEqual([
+  await prune(environmentWith(), resources.networkPolicies, desired, { ...rest, caches }, SIGNAL);
+  expect(calls).toEqual([
     `forget networkpolicies/${NAMESPACE}/allow-egress-worker`,
     "delete networkpolicies/allow-egress-worker 1",
   ]);

@@ -1,7 +1,7 @@
 /** Why: what an environment does not ask for any more goes: budgets of one pod, an autoscaler, a Redis that is external now. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { autoscaler } from "../desired/autoscaling.js";
 import { disruptionBudgets } from "../desired/disruption.js";
@@ -9,7 +9,7 @@ import { disruptionBudgets } from "../desired/disruption.js";
 export interface PrunePorts {
   readonly client: KubernetesClient;
   readonly caches: Pick<Caches, "of">;
-  readonly applier: Pick<Applier, "forgetObject">;
+  readonly applier: Pick<ObjectApplier, "discardObject">;
 }
 
 /** Only of these kinds anything is ever deleted, only what our label is on, and only what this environment owns. */
@@ -22,16 +22,16 @@ export async function pruneUnwanted(environment: EnvironmentResource, ports: Pru
 export async function prune(
   environment: EnvironmentResource,
   resource: Resource,
-  wanted: readonly MetadataOnly[],
+  desired: readonly MetadataOnly[],
   { client, caches, applier }: PrunePorts,
   signal: AbortSignal,
 ): Promise<void> {
   const namespace = objectNameOf(environment.spec.environmentId);
-  const names = new Set(wanted.map(({ metadata }) => metadata.name));
+  const names = new Set(desired.map(({ metadata }) => metadata.name));
   for (const { metadata } of caches.of(resource)?.values() ?? ([] as MetadataOnly[])) {
     const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
     if (metadata.namespace !== namespace || names.has(metadata.name) || !isOwned) continue;
-    applier.forgetObject(resource, metadata.name, namespace);
+    applier.discardObject(resource, metadata.name, namespace);
     await client.delete(
       resource,
       metadata.name,

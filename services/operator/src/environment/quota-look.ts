@@ -8,14 +8,14 @@ import { frontRequests, quantityOf } from "../desired/sizes.js";
 import { workerRequests } from "../desired/workers.js";
 import type { Rollout } from "./observe.js";
 
-type Amounts = Readonly<Record<string, string>>;
+type QuotaAmounts = Readonly<Record<string, string>>;
 
 export interface Quota extends KubeObject {
-  readonly status?: { readonly hard?: Amounts; readonly used?: Amounts };
+  readonly status?: { readonly hard?: QuotaAmounts; readonly used?: QuotaAmounts };
 }
 
 /** Undefined when pods are there, or would be let in. */
-export function quotaTrouble(
+export function quotaProblem(
   environment: EnvironmentResource,
   wanting: readonly (Rollout | undefined)[],
   quota: Quota | undefined,
@@ -39,8 +39,8 @@ export function shortOf({ hard = {}, used = {} }: NonNullable<Quota["status"]>, 
   };
   return Object.entries(needs)
     .filter(([name, need]) => {
-      const [limit, taken] = [hard[name], used[name]];
-      return limit !== undefined && taken !== undefined && quantityOf(taken) + need > quantityOf(limit);
+      const [limit, usage] = [hard[name], used[name]];
+      return limit !== undefined && usage !== undefined && quantityOf(usage) + need > quantityOf(limit);
     })
     .map(([name]) => name);
 }

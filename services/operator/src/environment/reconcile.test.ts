@@ -3,7 +3,7 @@ import type { KubeObject } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
-import type { EnvironmentPorts } from "./ports.js";
+import type { EnvironmentReconcilePorts } from "./ports.js";
 import { reconcileEnvironment } from "./reconcile.js";
 
 test("a status is told of the very object that was looked at: a later one of its name has no data yet", async () => {
@@ -20,11 +20,11 @@ test("a status is told of the very object that was looked at: a later one of its
     writes: { fresh: () => environment, note: () => {} },
     cell,
     clock: new VirtualClock(),
-    metrics: { readiness: { look: () => {} } },
-    events: { tell: async () => {} },
+    metrics: { readiness: { record: () => {} } },
+    events: { record: async () => {} },
     definitions: { outdated: () => [] },
     statusPacing: { holdMs: () => undefined, noteWritten: () => {} },
-  } as unknown as EnvironmentPorts;
+  } as unknown as EnvironmentReconcilePorts;
   await reconcileEnvironment(environment.metadata.name, ports, new AbortController().signal);
   expect(written).toMatchObject([
     {

@@ -5,62 +5,62 @@
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { addFinalizer } from "../finalizer.js";
-import { bad, good, type Outcome } from "./outcome.js";
-import { Pass } from "./pass.js";
-import type { EnvironmentPorts, Reconciled } from "./ports.js";
-import { NOTHING_SEEN, report } from "./report.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
+import { EnvironmentPass } from "./pass.js";
+import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
+import { NO_FINDINGS, report } from "./report.js";
 import { restStep } from "./rest-step.js";
 import { FINALIZER, teardown } from "./teardown.js";
 
 /** One pass for one environment. Rejects with what was thrown on: it is tried again after a pause. */
-export async function reconcileEnvironment(name: string, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
+export async function reconcileEnvironment(name: string, ports: EnvironmentReconcilePorts, signal: AbortSignal): Promise<Reconciled> {
   const cached = ports.caches.environments.get(name);
   const environment = cached === undefined ? undefined : ports.writes.fresh(cached);
   if (environment === undefined) {
-    ports.applier.forgetNamespace(name);
-    ports.writes.forget(name);
-    ports.turns.forget(name);
+    ports.applier.discardNamespace(name);
+    ports.writes.discard(name);
+    ports.turns.discard(name);
     ports.secretTurns.end(name);
-    ports.databases.forget(name);
-    ports.redisLooks.forget(name);
-    ports.frontChecks.forget(name);
-    ports.metrics.snapshots.forget(name);
-    ports.volumeLooks.forget(name);
-    ports.retention.forget(name);
-    ports.startLooks.forget(name);
-    ports.redisStartLooks.forget(name);
-    ports.statusPacing.forget(name);
-    ports.secretCopies.forget(name);
-    ports.metrics.volumes.forget(name);
+    ports.databases.discard(name);
+    ports.redisChecks.discard(name);
+    ports.frontChecks.discard(name);
+    ports.metrics.snapshots.remove(name);
+    ports.volumePoller.discard(name);
+    ports.retention.discard(name);
+    ports.startChecks.discard(name);
+    ports.redisStartChecks.discard(name);
+    ports.statusPacing.discard(name);
+    ports.secretCopies.discard(name);
+    ports.metrics.volumes.remove(name);
     return { kind: "ok" };
   }
   if (environment.metadata.deletionTimestamp !== undefined) return remove(environment, ports, signal);
   if (environment.spec.region !== ports.cell.region) {
     const message = `this cell is in ${ports.cell.region}`;
-    return report(environment, [bad("Accepted", "WrongRegion", message)], NOTHING_SEEN, ports, signal);
+    return report(environment, [bad("Accepted", "WrongRegion", message)], NO_FINDINGS, ports, signal);
   }
   await addFinalizer(resources.environments, environment, FINALIZER, ports.client, signal);
   const rest = await restStep(environment, ports, signal);
-  return new Pass(environment, rest, ports, signal).run();
+  return new EnvironmentPass(environment, rest, ports, signal).run();
 }
-async function remove(environment: EnvironmentResource, ports: EnvironmentPorts, signal: AbortSignal): Promise<Reconciled> {
+async function remove(environment: EnvironmentResource, ports: EnvironmentReconcilePorts, signal: AbortSignal): Promise<Reconciled> {
   const { client, cell, databases, events, notes } = ports;
   const result = await teardown(environment, { client, cell, databases, notes }, signal);
   if (result.kind === "gone") {
-    ports.applier.forgetNamespace(objectNameOf(environment.spec.environmentId));
+    ports.applier.discardNamespace(objectNameOf(environment.spec.environmentId));
     return { kind: "ok" };
   }
   const isBlocked = result.reason === "DeletionBlocked";
-  const told = { reason: result.reason, action: "Delete", note: result.message };
-  await events.record(environment as unknown as KubeObject, { type: isBlocked ? "Warning" : "Normal", ...told });
+  const event = { reason: result.reason, action: "Delete", note: result.message };
+  await events.record(environment as unknown as KubeObject, { type: isBlocked ? "Warning" : "Normal", ...event });
   const deleting = good("Deleting", result.reason, result.message);
   const outcome = result.againMs === undefined ? deleting : { ...deleting, againMs: result.againMs };
   const stuck = isBlocked ? [] : stuckDeletion(environment, result.message, ports);
-  return report(environment, [outcome, ...stuck], NOTHING_SEEN, ports, signal);
+  return report(environment, [outcome, ...stuck], NO_FINDINGS, ports, signal);
 }
 
 /** Nothing is skipped because somebody does not answer; but people should know. */
-function stuckDeletion({ metadata }: EnvironmentResource, message: string, { clock, cell }: EnvironmentPorts): readonly Outcome[] {
+function stuckDeletion({ metadata }: EnvironmentResource, message: string, { clock, cell }: EnvironmentReconcilePorts): readonly StepOutcome[] {
   const sinceMs = Date.parse(metadata.deletionTimestamp ?? "");
   if (clock.nowMs() - sinceMs < cell.deletionStuckMs) return [];
   return [good("DeletionStuck", "Waiting", message)];

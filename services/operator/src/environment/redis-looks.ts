@@ -6,80 +6,80 @@ import { type Clock, type Logger, Secret } from "@perdure/base";
 import type { Observation } from "@perdure/custom-resources";
 import { probeRedis, type RedisConnectionOptions, type RedisProbe } from "@perdure/driver-redis";
 import { hashOf } from "../desired/runtime-config.js";
-import { REDIS_LOOK_MS, REDIS_LOOK_TROUBLE_MS } from "../limits.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import { REDIS_CHECK_MS, REDIS_RECHECK_MS } from "../limits.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
 
 export type Prober = (options: RedisConnectionOptions, logger: Logger) => Promise<RedisProbe>;
 
-interface RedisLooksPorts {
+interface RedisChecksPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** `probeRedis` unless a test says otherwise. */
   readonly probe?: Prober;
 }
 
-interface Looked {
+interface CachedCheck {
   /** Of the URL: another one is looked at anew. */
   readonly hash: string;
   readonly atMs: number;
-  readonly seen: RedisSeen;
+  readonly result: RedisCheckResult;
 }
 
-export interface RedisSeen {
-  readonly storage: Outcome;
+export interface RedisCheckResult {
+  readonly storage: StepOutcome;
   /** What it may lose; undefined when nothing is known to be wrong. */
   readonly durability: Observation | undefined;
 }
 
-export class RedisLooks {
-  readonly #ports: RedisLooksPorts;
+export class RedisChecks {
+  readonly #ports: RedisChecksPorts;
   /** By the name of the environment; those that are gone are forgotten. */
-  readonly #looked = new Map<string, Looked>();
+  readonly #cached = new Map<string, CachedCheck>();
 
-  constructor(ports: RedisLooksPorts) {
+  constructor(ports: RedisChecksPorts) {
     this.#ports = ports;
   }
 
   /** Never rejects. */
-  async look(environment: string, url: Secret): Promise<RedisSeen> {
+  async check(environment: string, url: Secret): Promise<RedisCheckResult> {
     const { clock, logger, probe = probeRedis } = this.#ports;
     const hash = hashOf(url.reveal());
-    const before = this.#looked.get(environment);
-    const isGoodFor = before?.seen.storage.observation.status === "True" ? REDIS_LOOK_MS : REDIS_LOOK_TROUBLE_MS;
-    if (before?.hash === hash && clock.monotonicMs() - before.atMs < isGoodFor) return before.seen;
+    const before = this.#cached.get(environment);
+    const isGoodFor = before?.result.storage.observation.status === "True" ? REDIS_CHECK_MS : REDIS_RECHECK_MS;
+    if (before?.hash === hash && clock.monotonicMs() - before.atMs < isGoodFor) return before.result;
     const options = optionsOf(url);
-    const seen = options === undefined ? UNUSABLE : seenOf(await probe(options, logger));
-    this.#looked.set(environment, { hash, atMs: clock.monotonicMs(), seen });
-    return seen;
+    const result = options === undefined ? UNUSABLE : resultOf(await probe(options, logger));
+    this.#cached.set(environment, { hash, atMs: clock.monotonicMs(), result });
+    return result;
   }
 
-  forget(environment: string): void {
-    this.#looked.delete(environment);
+  discard(environment: string): void {
+    this.#cached.delete(environment);
   }
 }
 
 const TYPE = "StorageReady";
-const UNUSABLE: RedisSeen = {
-  storage: bad(TYPE, "InvalidReference", "the Secret holds no URL like redis://user:password@host:6379", REDIS_LOOK_MS),
+const UNUSABLE: RedisCheckResult = {
+  storage: bad(TYPE, "InvalidReference", "the Secret holds no URL like redis://user:password@host:6379", REDIS_CHECK_MS),
   durability: undefined,
 };
 
-function seenOf(probe: RedisProbe): RedisSeen {
-  const trouble = (reason: string, message: string): RedisSeen => ({
-    storage: bad(TYPE, reason, message, REDIS_LOOK_TROUBLE_MS),
+function resultOf(probe: RedisProbe): RedisCheckResult {
+  const problem = (reason: string, message: string): RedisCheckResult => ({
+    storage: bad(TYPE, reason, message, REDIS_RECHECK_MS),
     durability: undefined,
   });
   switch (probe.kind) {
     case "answers": {
-      const storage = { ...good(TYPE, "External", "Redis is not ours to run, and answers"), againMs: REDIS_LOOK_MS };
+      const storage = { ...good(TYPE, "External", "Redis is not ours to run, and answers"), againMs: REDIS_CHECK_MS };
       return { storage, durability: probe.isDurable === false ? FORGETFUL : undefined };
     }
     case "evicts":
-      return trouble("RedisEvicts", `Redis throws data away when it is full (${probe.policy}); it must be noeviction`);
+      return problem("RedisEvicts", `Redis throws data away when it is full (${probe.policy}); it must be noeviction`);
     case "refused":
-      return trouble("AuthFailed", `Redis does not let us in: ${probe.reason}`);
+      return problem("AuthFailed", `Redis does not let us in: ${probe.reason}`);
     case "silent":
-      return trouble("RedisUnreachable", probe.reason);
+      return problem("RedisUnreachable", probe.reason);
   }
 }
 

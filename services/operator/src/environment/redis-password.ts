@@ -39,16 +39,16 @@ export async function ensureRedisPassword(
   store: SecretStore,
 ): Promise<PasswordResult> {
   const recorded = environment.status?.redisAuth;
-  const wanted = environment.metadata.annotations?.[ROTATE_PASSWORD_ANNOTATION]?.slice(0, ROTATION_CHARS_MAX);
+  const requested = environment.metadata.annotations?.[ROTATE_PASSWORD_ANNOTATION]?.slice(0, ROTATION_CHARS_MAX);
   const stored = await store.read(REDIS_AUTH);
-  const make = (): SecretData => newPassword(environment, cell, wanted);
-  const isAsked = wanted !== undefined && wanted !== recorded?.rotation && wanted !== stored?.[ROTATION];
-  if (isAsked && recorded !== undefined) {
+  const make = (): SecretData => newPassword(environment, cell, requested);
+  const isRotationRequested = requested !== undefined && requested !== recorded?.rotation && requested !== stored?.[ROTATION];
+  if (isRotationRequested && recorded !== undefined) {
     const made = make();
     await store.write(REDIS_AUTH, made, KEPT);
     return resultOf(made);
   }
-  if (recorded === undefined || isAsRecorded(stored, recorded, wanted)) {
+  if (recorded === undefined || isAsRecorded(stored, recorded, requested)) {
     return resultOf(await store.ensure(REDIS_AUTH, KEPT, make));
   }
   const copy = await copyOf(recorded, store);
@@ -91,11 +91,11 @@ export function withPasswordCopy(signingKey: SecretData, password: SecretData | 
 function isAsRecorded(
   stored: SecretData | undefined,
   recorded: NonNullable<RecordedPassword>,
-  wanted: string | undefined,
+  requested: string | undefined,
 ): boolean {
   if (stored === undefined) return false;
   if (fingerprintOf(stored) === recorded.fingerprint) return true;
-  return wanted !== undefined && stored[ROTATION] === wanted && recorded.rotation !== wanted;
+  return requested !== undefined && stored[ROTATION] === requested && recorded.rotation !== requested;
 }
 
 function newPassword({ spec }: EnvironmentResource, cell: Cell, rotation: string | undefined): SecretData {

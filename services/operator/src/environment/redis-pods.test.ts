@@ -2,23 +2,23 @@ import { expect, test } from "@jest/globals";
 import type { KubernetesClient } from "@perdure/driver-kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { NODE_LOST_MS } from "../limits.js";
-import { redisTrouble } from "./redis-pods.js";
+import { redisProblem } from "./redis-pods.js";
 import { goingMessage } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
 const END = "2026-01-01T00:00:00Z";
 
-function troubleAt(nowMs: number, ...pods: readonly object[]) {
+function problemAt(nowMs: number, ...pods: readonly object[]) {
   const client = { list: async () => ({ items: pods }) } as unknown as KubernetesClient;
-  return redisTrouble(environmentWith(), client, nowMs, SIGNAL);
+  return redisProblem(environmentWith(), client, nowMs, SIGNAL);
 }
 const aPod = (name: string, more: object = {}, metadata: object = {}) => ({ metadata: { name, ...metadata }, ...more });
 const waiting = (reason: string) => ({ status: { containerStatuses: [{ state: { waiting: { reason, message: "why" } } }] } });
 
 test("a pod whose node does not confirm its end is NodeLost a minute after its grace period, with what to do", async () => {
   const pod = aPod("redis-0", { spec: { nodeName: "node-7" } }, { deletionTimestamp: END });
-  expect(await troubleAt(Date.parse(END) + NODE_LOST_MS - 1, pod)).toBeUndefined();
-  const lost = await troubleAt(Date.parse(END) + NODE_LOST_MS, pod);
+  expect(await problemAt(Date.parse(END) + NODE_LOST_MS - 1, pod)).toBeUndefined();
+  const lost = await problemAt(Date.parse(END) + NODE_LOST_MS, pod);
   expect(lost?.observation).toMatchObject({ type: "StorageReady", status: "False", reason: "NodeLost" });
   expect(lost?.observation.message).toMatch(/^redis-0: .*node-7 does not confirm/);
   expect(lost?.observation.message).toContain(
@@ -27,14 +27,14 @@ test("a pod whose node does not confirm its end is NodeLost a minute after its g
 });
 
 test("what keeps a pod from starting is named, of the first one that has something", async () => {
-  const trouble = await troubleAt(
+  const problem = await problemAt(
     0,
     aPod("redis-2", waiting("CrashLoopBackOff")),
     aPod("redis-0"),
     aPod("redis-1", waiting("ErrImagePull")),
   );
-  expect(trouble?.observation).toMatchObject({ reason: "ImagePull", message: "redis-1: ErrImagePull why" });
-  expect(await troubleAt(0, aPod("redis-0"))).toBeUndefined();
+  expect(problem?.observation).toMatchObject({ reason: "ImagePull", message: "redis-1: ErrImagePull why" });
+  expect(await problemAt(0, aPod("redis-0"))).toBeUndefined();
 });
 
 test("a namespace that does not end says what holds it, in Kubernetes' own sentence", () => {

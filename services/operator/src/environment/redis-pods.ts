@@ -5,25 +5,25 @@
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { selectorOf } from "../desired/labels.js";
-import { NODE_LOST_MS, WAIT_TROUBLE_MS } from "../limits.js";
-import { bad, type Outcome } from "./outcome.js";
-import { type Pod, podTroubleOf } from "./worker-pods.js";
+import { NODE_LOST_MS, WAIT_PROBLEM_MS } from "../limits.js";
+import { bad, type StepOutcome } from "./outcome.js";
+import { type Pod, podProblemOf } from "./worker-pods.js";
 
 /** Undefined when nothing is known to be wrong. Rejects as the API server says. */
-export async function redisTrouble(
+export async function redisProblem(
   environment: EnvironmentResource,
   client: Pick<KubernetesClient, "list">,
   nowMs: number,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<StepOutcome | undefined> {
   const labels = Object.entries(selectorOf(environment, "redis"))
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
   const namespace = objectNameOf(environment.spec.environmentId);
   const { items } = await client.list<Pod>(resources.pods, { namespace, labels, signal });
   for (const pod of items.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name))) {
-    const { reason, message } = lostNode(pod, nowMs) ?? podTroubleOf(pod.status ?? {}) ?? {};
-    if (reason !== undefined) return bad("StorageReady", reason, `${pod.metadata.name}: ${message}`, WAIT_TROUBLE_MS);
+    const { reason, message } = lostNode(pod, nowMs) ?? podProblemOf(pod.status ?? {}) ?? {};
+    if (reason !== undefined) return bad("StorageReady", reason, `${pod.metadata.name}: ${message}`, WAIT_PROBLEM_MS);
   }
   return undefined;
 }

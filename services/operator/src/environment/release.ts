@@ -38,7 +38,7 @@ export class ReleaseTurns {
     return false;
   }
 
-  forget(environment: string): void {
+  discard(environment: string): void {
     this.#given.delete(environment);
   }
 
@@ -58,7 +58,7 @@ export function releaseOf(
   const { name } = environment.metadata;
   const offered = environment.spec.channel === "pinned" ? undefined : releases[environment.spec.channel];
   const release = decide(environment, offered, releases.atOnce, all, turns);
-  if (release.version !== offered) turns.forget(name);
+  if (release.version !== offered) turns.discard(name);
   return release;
 }
 

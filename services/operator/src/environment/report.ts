@@ -4,31 +4,31 @@ import type { KubeObject } from "@perdure/driver-kubernetes";
 import { hashOf, hostOf } from "../desired/runtime-config.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import type { Scaler } from "./autoscaling-step.js";
-import type { AcceptedLoss } from "./data-loss-step.js";
-import type { DataSeen } from "./data-step.js";
+import type { AcceptedDataLoss } from "./data-loss-step.js";
+import type { DataResult } from "./data-step.js";
 import type { Draining } from "./draining.js";
-import type { Rest } from "./hibernation.js";
+import type { HibernationDecision } from "./hibernation.js";
 import { phaseOf, type Rollout, summary, withDeadline } from "./observe.js";
-import type { Outcome } from "./outcome.js";
-import type { EnvironmentPorts, Reconciled } from "./ports.js";
+import type { StepOutcome } from "./outcome.js";
+import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
 import type { EnvironmentSecrets } from "./secrets.js";
 import { statusOf } from "./status.js";
-import { tellOfKeys, warnOfNew } from "./status-events.js";
-import type { VolumesSeen } from "./volumes-step.js";
+import { reportKeyChange, warnOfNew } from "./status-events.js";
+import type { VolumesResult } from "./volumes-step.js";
 
 /** What a pass has learnt besides its outcomes. */
-export interface Seen {
+export interface PassFindings {
   readonly secrets: EnvironmentSecrets | undefined;
-  readonly rest: Rest | undefined;
+  readonly rest: HibernationDecision | undefined;
   readonly draining: Draining | undefined;
   readonly scaler: Scaler | undefined;
-  readonly data: DataSeen | undefined;
-  readonly volumes: VolumesSeen | undefined;
+  readonly data: DataResult | undefined;
+  readonly volumes: VolumesResult | undefined;
   /** The loss that was accepted last. */
-  readonly acceptedLoss: AcceptedLoss;
+  readonly acceptedLoss: AcceptedDataLoss;
 }
 
-export const NOTHING_SEEN: Seen = {
+export const NO_FINDINGS: PassFindings = {
   secrets: undefined,
   rest: undefined,
   draining: undefined,
@@ -41,19 +41,19 @@ export const NOTHING_SEEN: Seen = {
 /** Writes the status when it has changed, and returns when to reconcile again. */
 export async function report(
   environment: EnvironmentResource,
-  outcomes: readonly Outcome[],
-  { secrets, rest, draining, scaler, data, volumes, acceptedLoss }: Seen,
-  ports: EnvironmentPorts,
+  outcomes: readonly StepOutcome[],
+  { secrets, rest, draining, scaler, data, volumes, acceptedLoss }: PassFindings,
+  ports: EnvironmentReconcilePorts,
   signal: AbortSignal,
 ): Promise<Reconciled> {
   const { client, clock, cell, caches, events } = ports;
   const { status: before, metadata, apiVersion, kind } = environment;
   const isLeaving = metadata.deletionTimestamp !== undefined;
-  const seen = isLeaving
+  const observations = isLeaving
     ? outcomes.map(({ observation }) => observation)
     : summary(environment, outcomes, rest?.hibernation?.state);
   const generation = metadata.generation ?? 0;
-  const now = withDeadline(seen, before?.conditions, generation, clock.nowMs());
+  const now = withDeadline(observations, before?.conditions, generation, clock.nowMs());
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const namespace = objectNameOf(environment.spec.environmentId);
   const set = caches.statefulSets.get("worker", namespace) as Rollout | undefined;
@@ -75,7 +75,7 @@ export async function report(
     volumes,
     acceptedLoss,
   });
-  ports.metrics.readiness.look(environment, status.phase ?? "Pending", isReady, clock.nowMs());
+  ports.metrics.readiness.record(environment, status.phase ?? "Pending", isReady, clock.nowMs());
   if (isReady || isLeaving || environment.spec.suspended) ports.secretTurns.end(metadata.name);
   const heldMs = ports.statusPacing.holdMs(environment, status);
   if (hashOf(status) !== hashOf(before) && heldMs === undefined) {
@@ -89,7 +89,7 @@ export async function report(
       const note = `environment answers at ${status.host ?? ""}`;
       await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "Ready", action: "Reconcile", note });
     }
-    await tellOfKeys(environment, status, events);
+    await reportKeyChange(environment, status, events);
     await warnOfNew(environment, now, events);
   }
   const waits = [heldMs, rest?.againMs, secrets?.againMs, ...outcomes.map((outcome) => outcome.againMs)].filter(

@@ -9,31 +9,31 @@ import {
   resources,
 } from "@perdure/driver-kubernetes";
 import { selectorOf } from "../desired/labels.js";
-import type { WorkerDoor, WorkerReport } from "../worker-door.js";
-import { nextRest, type Rest } from "./hibernation.js";
+import type { WorkerClient, WorkerReport } from "../worker-door.js";
+import { nextRest, type HibernationDecision } from "./hibernation.js";
 import { workerPods } from "./worker-pods.js";
 
 interface RestPorts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly events: EventRecorder;
-  readonly door: WorkerDoor;
+  readonly workerClient: WorkerClient;
 }
 
 /** Rejects as the API server says. */
-export async function restStep(environment: EnvironmentResource, ports: RestPorts, signal: AbortSignal): Promise<Rest> {
-  const { client, clock, door, events } = ports;
+export async function restStep(environment: EnvironmentResource, ports: RestPorts, signal: AbortSignal): Promise<HibernationDecision> {
+  const { client, clock, workerClient, events } = ports;
   const rest = await nextRest({
     environment,
     nowMs: clock.nowMs(),
-    async ask() {
+    async readReports() {
       const pods = await workerPods(environment, client, signal);
       const addresses = pods.map(({ address }) => address);
       if (!addresses.every((address) => address !== undefined)) return undefined;
-      const reports = await Promise.all(addresses.map((address) => door.look(address, signal)));
+      const reports = await Promise.all(addresses.map((address) => workerClient.readReport(address, signal)));
       return reports.every((one): one is WorkerReport => one !== undefined) ? reports : undefined;
     },
-    async areDoorsClosed() {
+    async isIngressClosed() {
       const labels = Object.entries(selectorOf(environment, "front"))
         .map(([name, value]) => `${name}=${value}`)
         .join(",");
@@ -45,11 +45,11 @@ export async function restStep(environment: EnvironmentResource, ports: RestPort
   });
   const before = environment.status?.hibernation?.state;
   const now = rest.hibernation?.state;
-  const told = now === before ? undefined : NOTES[now ?? "Awake"];
-  if (told !== undefined) {
+  const eventTemplate = now === before ? undefined : NOTES[now ?? "Awake"];
+  if (eventTemplate !== undefined) {
     const due = rest.nextWakeTime === undefined ? "" : `; first due at ${rest.nextWakeTime}`;
-    const note = `${told.note}${now === "Asleep" ? due : ""}`;
-    await events.record(environment as unknown as KubeObject, { type: "Normal", reason: told.reason, action: "Hibernate", note });
+    const note = `${eventTemplate.note}${now === "Asleep" ? due : ""}`;
+    await events.record(environment as unknown as KubeObject, { type: "Normal", reason: eventTemplate.reason, action: "Hibernate", note });
   }
   return rest;
 }

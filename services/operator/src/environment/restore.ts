@@ -10,7 +10,7 @@ import { childOf } from "../desired/labels.js";
 import { claimSpecOf, REDIS_CLAIM } from "../desired/redis.js";
 import { quantityOf } from "../desired/sizes.js";
 import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
-import { bad, type Outcome } from "./outcome.js";
+import { bad, type StepOutcome } from "./outcome.js";
 import {
   ACCOUNT_LABEL,
   ownerLabels,
@@ -29,7 +29,7 @@ export async function restoreVolume(
   environment: EnvironmentResource,
   ports: SnapshotPorts,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
+): Promise<StepOutcome | undefined> {
   const snapshotId = environment.spec.backup?.restoreFrom?.snapshotId;
   // What it has by now is newer than any snapshot.
   const { present, acceptedLoss } = environment.status?.data ?? {};
@@ -56,7 +56,7 @@ export async function restoreVolume(
   return undefined;
 }
 
-const refuse = (message: string): Outcome => bad(TYPE, "InvalidReference", message, WAIT_REFERENCE_MS);
+const refuse = (message: string): StepOutcome => bad(TYPE, "InvalidReference", message, WAIT_REFERENCE_MS);
 
 /** Undefined when it is this environment's. Journals name the environment that they are of. */
 function foreignness({ metadata }: SnapshotContent, { spec }: EnvironmentResource): string | undefined {

@@ -12,11 +12,11 @@ const NOTE: MetadataOnly = {
 /** What the operator watches of its namespace, changed by the test. */
 function aWatch() {
   const there = new Map<string, MetadataOnly>();
-  let tell: Parameters<ObjectCache["onChange"]>[0] = () => {};
+  let notify: Parameters<ObjectCache["onChange"]>[0] = () => {};
   const watched: Pick<ObjectCache, "get" | "onChange"> = {
     get: (name, namespace) => there.get(`${namespace}/${name}`),
     onChange: (listener) => {
-      tell = listener;
+      notify = listener;
     },
   };
   const key = `${OPERATOR_NAMESPACE}/${NOTE.metadata.name}`;
@@ -24,11 +24,11 @@ function aWatch() {
     notes: new RetainedNotes(watched, OPERATOR_NAMESPACE),
     show: () => {
       there.set(key, NOTE);
-      tell(NOTE, "changed");
+      notify(NOTE, "changed");
     },
     remove: () => {
       there.delete(key);
-      tell(NOTE, "deleted");
+      notify(NOTE, "deleted");
     },
   };
 }

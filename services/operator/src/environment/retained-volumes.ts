@@ -13,7 +13,7 @@ export const RETAINED_FROM = "perdure.dev/retained-from";
 /** On a volume: the reclaim policy that its storage class gave it, where that was not `Retain`. */
 const POLICY_BEFORE = "perdure.dev/reclaim-policy-before";
 
-interface Claim extends KubeObject {
+interface ClaimWithVolume extends KubeObject {
   readonly spec?: { readonly volumeName?: string };
 }
 
@@ -58,7 +58,7 @@ export class VolumeRetention {
     return uid;
   }
 
-  forget(environment: string): void {
+  discard(environment: string): void {
     this.#retained.delete(environment);
   }
 }
@@ -77,17 +77,17 @@ export async function keepVolumes(environment: EnvironmentResource, client: Kube
 export async function releaseVolumes(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
   const { volumes } = await volumesOf(environment, client, signal);
   for (const name of volumes) {
-    const found = await ownVolume(name, environment, client, signal);
-    const policy = found?.metadata.annotations?.[POLICY_BEFORE];
-    if (found === undefined || policy === undefined) continue;
-    await apply(found, environment, { policy, labels: {}, annotations: {} }, client, signal);
+    const existing = await ownVolume(name, environment, client, signal);
+    const policy = existing?.metadata.annotations?.[POLICY_BEFORE];
+    if (existing === undefined || policy === undefined) continue;
+    await apply(existing, environment, { policy, labels: {}, annotations: {} }, client, signal);
   }
 }
 
 /** Those of its claims, and those that the status records: after a namespace was deleted by hand no claim leads to them. */
 async function volumesOf({ spec, status }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
   const namespace = objectNameOf(spec.environmentId);
-  const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
+  const { items } = await client.list<ClaimWithVolume>(resources.volumeClaims, { namespace, signal });
   const bound = items.map((claim) => claim.spec?.volumeName).filter((name) => name !== undefined);
   const recorded = (status?.data?.volumes ?? []).map(({ volume }) => volume);
   return { claims: items.map(({ metadata }) => metadata.name), volumes: [...new Set([...bound, ...recorded])] };
@@ -99,19 +99,19 @@ async function retainVolume(
   { client, isLeaving }: { readonly client: KubernetesClient; readonly isLeaving: boolean },
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const found = await ownVolume(name, environment, client, signal);
-  if (found === undefined) return undefined;
-  const { uid, labels = {}, annotations = {} } = found.metadata;
-  const policy = found.spec?.persistentVolumeReclaimPolicy;
+  const existing = await ownVolume(name, environment, client, signal);
+  if (existing === undefined) return undefined;
+  const { uid, labels = {}, annotations = {} } = existing.metadata;
+  const policy = existing.spec?.persistentVolumeReclaimPolicy;
   const isKept = policy === "Retain" && labels[ENVIRONMENT_LABEL] !== undefined;
   if (isKept && isLeaving === (labels[RETAINED_FROM] !== undefined)) return uid;
   const before = annotations[POLICY_BEFORE] ?? (policy === "Retain" ? undefined : policy);
-  const wanted = {
+  const desired = {
     policy: "Retain",
     labels: isLeaving ? { [RETAINED_FROM]: environment.metadata.name } : {},
     annotations: before === undefined ? {} : { [POLICY_BEFORE]: before },
   };
-  await apply(found, environment, wanted, client, signal);
+  await apply(existing, environment, desired, client, signal);
   return uid;
 }
 
@@ -122,11 +122,11 @@ async function ownVolume(
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<Volume | undefined> {
-  const found = await client.find<Volume>(resources.volumes, name, undefined, { signal });
-  return found?.spec?.claimRef?.namespace === objectNameOf(spec.environmentId) ? found : undefined;
+  const existing = await client.find<Volume>(resources.volumes, name, undefined, { signal });
+  return existing?.spec?.claimRef?.namespace === objectNameOf(spec.environmentId) ? existing : undefined;
 }
 
-interface WantedVolume {
+interface DesiredVolume {
   readonly policy: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -135,7 +135,7 @@ interface WantedVolume {
 async function apply(
   { metadata }: Volume,
   { spec: { environmentId } }: EnvironmentResource,
-  { policy, labels, annotations }: WantedVolume,
+  { policy, labels, annotations }: DesiredVolume,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { TEMPLATE_HASH } from "../desired/workers.js";
-import { nextPartition, partitionOf, type RollingSet, troubleOf } from "./rollout.js";
+import { nextPartition, partitionOf, type RollingSet, firstProblemOf } from "./rollout.js";
 import { type WorkerPod, workerPodOf } from "./worker-pods.js";
 
 /** `n` new and ready, `N` new and not, `o` old and ready, `O` old and not; by ordinal. */
@@ -11,7 +11,7 @@ function pods(text: string): WorkerPod[] {
     isReady: kind === kind.toLowerCase(),
     isEnding: false,
     revision: kind.toLowerCase() === "n" ? "new" : "old",
-    trouble: kind === "N" ? { reason: "CrashLoop" as const, message: "CrashLoopBackOff" } : undefined,
+    problem: kind === "N" ? { reason: "CrashLoop" as const, message: "CrashLoopBackOff" } : undefined,
   }));
 }
 
@@ -30,24 +30,24 @@ test.each([
 });
 
 test("who does not run is named, the highest first, and the ready are not in trouble", () => {
-  expect(troubleOf(pods("ooNN"))).toMatchObject({ ordinal: 3, reason: "CrashLoop" });
-  expect(troubleOf(pods("ooOn"))).toBeUndefined();
+  expect(firstProblemOf(pods("ooNN"))).toMatchObject({ ordinal: 3, reason: "CrashLoop" });
+  expect(firstProblemOf(pods("ooOn"))).toBeUndefined();
 });
 
 interface SetCase {
   readonly hash: string;
-  readonly isSeen?: boolean;
+  readonly isObserved?: boolean;
   readonly updated?: number;
   readonly revision?: string;
 }
 
-const aSet = ({ hash, isSeen = true, updated = 0, revision = "new" }: SetCase): RollingSet => ({
+const aSet = ({ hash, isObserved = true, updated = 0, revision = "new" }: SetCase): RollingSet => ({
   apiVersion: "apps/v1",
   kind: "StatefulSet",
   metadata: { name: "worker", generation: 2, annotations: { [TEMPLATE_HASH]: hash } },
   spec: { replicas: 3, updateStrategy: { rollingUpdate: { partition: 3 } } },
   status: {
-    observedGeneration: isSeen ? 2 : 1,
+    observedGeneration: isObserved ? 2 : 1,
     currentRevision: "old",
     updateRevision: revision,
     replicas: 3,
@@ -56,16 +56,16 @@ const aSet = ({ hash, isSeen = true, updated = 0, revision = "new" }: SetCase): 
 });
 
 describe("a StatefulSet", () => {
-  const nobody = (): never => {
+  const noPods = (): never => {
     throw new Error("nobody has to ask for pods");
   };
   test("that is new replaces nobody, and one that is done lets all be new", async () => {
-    expect(await nextPartition(undefined, "a", nobody)).toBe(0);
-    expect(await nextPartition(aSet({ hash: "a", updated: 3, revision: "old" }), "a", nobody)).toBe(0);
+    expect(await nextPartition(undefined, "a", noPods)).toBe(0);
+    expect(await nextPartition(aSet({ hash: "a", updated: 3, revision: "old" }), "a", noPods)).toBe(0);
   });
   test("with another template replaces nobody yet, and holds until it is known who is of it", async () => {
-    expect(await nextPartition(aSet({ hash: "a" }), "b", nobody)).toBe(3);
-    expect(await nextPartition(aSet({ hash: "b", isSeen: false }), "b", nobody)).toBe(3);
+    expect(await nextPartition(aSet({ hash: "a" }), "b", noPods)).toBe(3);
+    expect(await nextPartition(aSet({ hash: "b", isObserved: false }), "b", noPods)).toBe(3);
   });
   test("then goes on from the highest", async () => {
     expect(await nextPartition(aSet({ hash: "b" }), "b", async () => pods("ooo"))).toBe(2);
@@ -81,5 +81,5 @@ test.each([
   [{}, undefined],
 ])("a pod that says %j is in trouble: %s", (status, reason) => {
   const pod = workerPodOf({ apiVersion: "v1", kind: "Pod", metadata: { name: "worker-12" }, status });
-  expect([pod?.ordinal, pod?.trouble?.reason]).toEqual([12, reason]);
+  expect([pod?.ordinal, pod?.problem?.reason]).toEqual([12, reason]);
 });

@@ -6,9 +6,9 @@
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { TEMPLATE_HASH } from "../desired/workers.js";
-import { WAIT_TROUBLE_MS } from "../limits.js";
-import { bad, type Outcome } from "./outcome.js";
-import type { PodTrouble, WorkerPod } from "./worker-pods.js";
+import { WAIT_PROBLEM_MS } from "../limits.js";
+import { bad, type StepOutcome } from "./outcome.js";
+import type { PodProblem, WorkerPod } from "./worker-pods.js";
 
 export interface RollingSet extends KubeObject {
   readonly spec?: {
@@ -33,19 +33,19 @@ export async function nextPartition(
 ): Promise<number> {
   if (set === undefined) return 0;
   const { spec = {}, status = {}, metadata } = set;
-  const asked = spec.replicas ?? 0;
+  const replicas = spec.replicas ?? 0;
   const before = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
   // New for the cluster: nobody is replaced before it is known which pods are of it.
-  if (metadata.annotations?.[TEMPLATE_HASH] !== templateHash) return asked;
-  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return Math.min(before, asked);
+  if (metadata.annotations?.[TEMPLATE_HASH] !== templateHash) return replicas;
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return Math.min(before, replicas);
   const isDone = status.updateRevision === status.currentRevision && (status.updatedReplicas ?? 0) >= (status.replicas ?? 0);
   if (isDone) return 0;
-  return partitionOf(asked, status.updateRevision, await pods());
+  return partitionOf(replicas, status.updateRevision, await pods());
 }
 
 /** The highest ordinal that is not of the revision and ready. */
-export function partitionOf(asked: number, revision: string | undefined, pods: readonly WorkerPod[]): number {
-  for (let ordinal = asked - 1; ordinal > 0; ordinal--) {
+export function partitionOf(replicas: number, revision: string | undefined, pods: readonly WorkerPod[]): number {
+  for (let ordinal = replicas - 1; ordinal > 0; ordinal--) {
     const pod = pods.find((one) => one.ordinal === ordinal);
     if (pod === undefined || pod.revision !== revision || !pod.isReady || pod.isEnding) return ordinal;
   }
@@ -53,17 +53,17 @@ export function partitionOf(asked: number, revision: string | undefined, pods: r
 }
 
 /** Who does not run, and will not by itself. */
-export function troubleOf(pods: readonly WorkerPod[]): (PodTrouble & { readonly ordinal: number }) | undefined {
-  for (const { ordinal, isReady, trouble } of pods.toReversed())
-    if (!isReady && trouble !== undefined) return { ordinal, ...trouble };
+export function firstProblemOf(pods: readonly WorkerPod[]): (PodProblem & { readonly ordinal: number }) | undefined {
+  for (const { ordinal, isReady, problem } of pods.toReversed())
+    if (!isReady && problem !== undefined) return { ordinal, ...problem };
   return undefined;
 }
 
 /** What people are told of it; undefined: nothing is wrong. */
-export function troubleOutcome(environment: EnvironmentResource, pods: readonly WorkerPod[], partition: number): Outcome | undefined {
-  const trouble = troubleOf(pods);
-  if (trouble === undefined) return undefined;
+export function problemOutcome(environment: EnvironmentResource, pods: readonly WorkerPod[], partition: number): StepOutcome | undefined {
+  const problem = firstProblemOf(pods);
+  if (problem === undefined) return undefined;
   const held = partition > 0 ? `; workers below ${partition} stay as they are until it runs` : "";
-  const what = `worker-${trouble.ordinal} of ${environment.spec.version}: ${trouble.message}`;
-  return bad("WorkersReady", trouble.reason, `${what}${held}`, WAIT_TROUBLE_MS);
+  const what = `worker-${problem.ordinal} of ${environment.spec.version}: ${problem.message}`;
+  return bad("WorkersReady", problem.reason, `${what}${held}`, WAIT_PROBLEM_MS);
 }

@@ -11,7 +11,7 @@ const { apiVersion, kind } = resources.secrets;
 
 let stored: Map<string, KubeObject>;
 let watched: Map<string, MetadataOnly>;
-let asked: string[];
+let requests: string[];
 let clock: VirtualClock;
 let copies: SecretCopies;
 
@@ -22,11 +22,11 @@ const aSecret = (name: string, namespace: string, resourceVersion: string): Kube
 });
 
 beforeEach(() => {
-  [stored, watched, asked, clock] = [new Map(), new Map(), [], new VirtualClock()];
+  [stored, watched, requests, clock] = [new Map(), new Map(), [], new VirtualClock()];
   const keyOf = ({ metadata: { name, namespace } }: KubeObject) => `${namespace}/${name}`;
   const client = {
     find: async (_: unknown, name: string, namespace: string) => {
-      asked.push(`get ${namespace}/${name}`);
+      requests.push(`get ${namespace}/${name}`);
       return stored.get(`${namespace}/${name}`);
     },
     create: async (object: KubeObject) => {
@@ -52,7 +52,7 @@ test("a Secret that is watched is read once for each of its versions", async () 
     for (let n = 0; n < 3; n++) expect((await find("db", OWN))?.metadata.resourceVersion).toBe(version);
     clock.advanceBy(10 * SECRET_TRUST_MS);
   }
-  expect(asked).toEqual([`get ${OWN}/db`, `get ${OWN}/db`]);
+  expect(requests).toEqual([`get ${OWN}/db`, `get ${OWN}/db`]);
   stored.delete(`${OWN}/db`);
   watched.delete(`${OWN}/db`);
   expect(await find("db", OWN)).toBeUndefined();
@@ -62,9 +62,9 @@ test("one of an environment is trusted for a short time, and read at once when s
   stored.set(`${THEIRS}/key`, aSecret("key", THEIRS, "1"));
   await find("key", THEIRS);
   await find("key", THEIRS);
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
   stored.delete(`${THEIRS}/key`);
-  copies.forget(THEIRS);
+  copies.discard(THEIRS);
   expect(await find("key", THEIRS)).toBeUndefined();
   stored.set(`${THEIRS}/key`, aSecret("key", THEIRS, "2"));
   expect(await find("key", THEIRS)).toBeDefined();
@@ -79,7 +79,7 @@ test("in a namespace that was made just now nothing is looked for, until somethi
   expect(await find("key", OTHERS)).toBeUndefined();
   clock.advanceBy(NEW_NAMESPACE_MS);
   expect(await find("key", OTHERS)).toBeDefined(); // Somebody has restored it.
-  asked.length = 0;
+  requests.length = 0;
 
   copies.noteNew(THEIRS);
   expect(await find("key", THEIRS)).toBeUndefined();
@@ -87,7 +87,7 @@ test("in a namespace that was made just now nothing is looked for, until somethi
   await copies.apply(aSecret("tls", THEIRS, "1"), { manager: "test", force: true });
   expect((await find("key", THEIRS))?.metadata.resourceVersion).toBe("1");
   expect(await find("tls", THEIRS)).toBeDefined();
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   stored.set(`${THEIRS}/auth`, aSecret("auth", THEIRS, "7"));
   await expect(copies.create(aSecret("auth", THEIRS, "1"))).rejects.toThrow("409");
   expect((await find("auth", THEIRS))?.metadata.resourceVersion).toBe("7");

@@ -48,12 +48,12 @@ export class SecretCopies implements SecretClient {
 
   /** A namespace was made just now: there is no Secret in it. */
   noteNew(namespace: string): void {
-    this.forget(namespace);
+    this.discard(namespace);
     this.#new.set(namespace, this.#ports.clock.monotonicMs());
   }
 
   /** What is in a namespace is read again. */
-  forget(namespace: string): void {
+  discard(namespace: string): void {
     this.#new.delete(namespace);
     for (const key of this.#copies.keys()) if (key.startsWith(`${namespace}/`)) this.#copies.delete(key);
   }
@@ -73,20 +73,20 @@ export class SecretCopies implements SecretClient {
     const { client } = this.#ports;
     if (resource !== resources.secrets || namespace === undefined) return client.find<T>(resource, name, namespace, call);
     const key = keyOf(name, namespace);
-    const known = this.#copies.get(key);
-    if (known !== undefined && this.#isGood(known, name, namespace)) return known.secret as unknown as T;
-    if (known === undefined && this.#isNew(namespace)) return undefined;
-    const found = await client.find<KubeObject>(resource, name, namespace, call);
-    if (found === undefined) this.#copies.delete(key);
-    else this.#keep(found);
-    return found as T | undefined;
+    const copy = this.#copies.get(key);
+    if (copy !== undefined && this.#isGood(copy, name, namespace)) return copy.secret as unknown as T;
+    if (copy === undefined && this.#isNew(namespace)) return undefined;
+    const existing = await client.find<KubeObject>(resource, name, namespace, call);
+    if (existing === undefined) this.#copies.delete(key);
+    else this.#keep(existing);
+    return existing as T | undefined;
   }
 
   async create<T extends MetadataOnly = KubeObject>(object: KubeObject, call?: KubernetesCallOptions & { readonly manager?: string }): Promise<T> {
     try {
       return this.#keep(await this.#ports.client.create<KubeObject>(object, call)) as unknown as T;
     } catch (cause) {
-      if (isAlreadyThere(cause)) this.forget(object.metadata.namespace ?? "");
+      if (isAlreadyThere(cause)) this.discard(object.metadata.namespace ?? "");
       throw cause;
     }
   }

@@ -22,7 +22,7 @@ export class SecretStore {
   readonly #client: SecretClient;
   readonly #signal: AbortSignal;
   /** What was read or written: a store lives for one pass. */
-  readonly #known = new Map<string, SecretData | undefined>();
+  readonly #cached = new Map<string, SecretData | undefined>();
 
   constructor(environment: EnvironmentResource, client: SecretClient, signal: AbortSignal) {
     this.#environment = environment;
@@ -31,9 +31,9 @@ export class SecretStore {
   }
 
   async read(name: string): Promise<SecretData | undefined> {
-    if (this.#known.has(name)) return this.#known.get(name);
+    if (this.#cached.has(name)) return this.#cached.get(name);
     const data = await readSecret(this.#client, name, objectNameOf(this.#environment.spec.environmentId), this.#signal);
-    this.#known.set(name, data);
+    this.#cached.set(name, data);
     return data;
   }
 
@@ -44,11 +44,11 @@ export class SecretStore {
     const data = await make();
     try {
       await this.#client.create(this.#objectOf(name, data, options), { signal: this.#signal, manager: MANAGER });
-      this.#known.set(name, data);
+      this.#cached.set(name, data);
       return data;
     } catch (cause) {
       if (!isAlreadyThere(cause)) throw cause; // Another operator was faster: what it made counts.
-      this.#known.delete(name);
+      this.#cached.delete(name);
       return (await this.read(name)) ?? {};
     }
   }
@@ -62,7 +62,7 @@ export class SecretStore {
 
   async write(name: string, data: SecretData, options: StoredOptions): Promise<void> {
     await this.#client.apply(this.#objectOf(name, data, options), { manager: MANAGER, force: true, signal: this.#signal });
-    this.#known.set(name, data);
+    this.#cached.set(name, data);
   }
 
   #objectOf(name: string, data: SecretData, { isOwned, type = "Opaque" }: StoredOptions): KubeObject {

@@ -68,10 +68,10 @@ test("a changed database is taken by so many ready environments at a time; the o
   expect([beforeA.isWaiting, beforeA.againMs, beforeB.host]).toEqual([false, undefined, "one"]);
 
   await rotateTo("postgres://two");
-  const takenA = await pass(a);
-  expect([takenA.host, takenA.isWaiting, takenA.hash === beforeA.hash]).toEqual(["two", false, false]);
+  const passA = await pass(a);
+  expect([passA.host, passA.isWaiting, passA.hash === beforeA.hash]).toEqual(["two", false, false]);
   expect(await pass(b)).toEqual({ ...beforeB, isWaiting: true, againMs: WAIT_RELEASE_MS });
-  expect(await pass(a)).toEqual(takenA);
+  expect(await pass(a)).toEqual(passA);
   expect(await pass(b)).toMatchObject({ isWaiting: true });
 
   turns.end(a.metadata.name);

@@ -14,17 +14,17 @@ import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell as aCell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import { FakeDatabase } from "../../test/fake-database.js";
-import { Applier } from "../applier.js";
+import { ObjectApplier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { SECRETS_BINDING } from "../desired/namespace.js";
 import { SECRET_TRUST_MS, WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
-import type { EnvironmentPorts } from "./ports.js";
+import type { EnvironmentReconcilePorts } from "./ports.js";
 import { reconcileEnvironment } from "./reconcile.js";
 import { RetainedNotes } from "./retained-notes.js";
 import { VolumeRetention } from "./retained-volumes.js";
 import { SecretCopies } from "./secret-copies.js";
 import { SecretTurns } from "./secret-turns.js";
-import { StartLooks } from "./start-looks.js";
+import { StartChecks } from "./start-looks.js";
 import { StatusPacing } from "./status-pacing.js";
 import { FINALIZER } from "./teardown.js";
 
@@ -38,7 +38,7 @@ function aCluster(changes: Partial<Cell> = {}) {
   const cell = { ...aCell, grpcTls: false, ...changes };
   const there = new Map<string, KubeObject>();
   const written: string[] = [];
-  let known: EnvironmentResource = environment;
+  let current: EnvironmentResource = environment;
   let uids = 0;
   const keyFor = (resource: Resource, name: string, namespace?: string) => `${resource.plural}/${keyOf(name, namespace)}`;
   const needsLeave = (resource: Resource, namespace?: string): void => {
@@ -47,7 +47,7 @@ function aCluster(changes: Partial<Cell> = {}) {
   };
   const write = async (object: KubeObject, { subresource }: { readonly subresource?: string } = {}): Promise<KubeObject> => {
     if (subresource === "status") {
-      known = { ...environment, status: (object as unknown as EnvironmentResource).status } as EnvironmentResource;
+      current = { ...environment, status: (object as unknown as EnvironmentResource).status } as EnvironmentResource;
       return object;
     }
     const resource = resourceOf(object);
@@ -75,7 +75,7 @@ function aCluster(changes: Partial<Cell> = {}) {
       ? undefined
       : ({ get: (name: string, namespace?: string) => there.get(keyFor(resource, name, namespace)) } as ObjectCache);
   const metrics = { driftReverts: { inc: () => {} } };
-  const applier = new Applier({ client, cacheOf, clock, metrics: metrics as never, onFight: () => {} });
+  const applier = new ObjectApplier({ client, cacheOf, clock, metrics: metrics as never, onFight: () => {} });
   const watched = { get: () => undefined };
   const secretCopies = new SecretCopies({ client, clock, watched, namespace: OPERATOR_NAMESPACE });
   const empty = { get: () => undefined, values: () => [] };
@@ -83,7 +83,7 @@ function aCluster(changes: Partial<Cell> = {}) {
     client,
     applier,
     caches: {
-      environments: { get: () => known, values: () => [known] },
+      environments: { get: () => current, values: () => [current] },
       namespaces: cacheOf(resources.namespaces),
       statefulSets: empty,
       deployments: empty,
@@ -92,21 +92,21 @@ function aCluster(changes: Partial<Cell> = {}) {
     },
     cell,
     clock,
-    metrics: { readiness: { look: () => {} }, snapshots: { look: () => {} }, volumes: { look: () => {} } },
-    events: { tell: async () => {} },
-    writes: { fresh: () => known, note: () => {} },
+    metrics: { readiness: { record: () => {} }, snapshots: { record: () => {} }, volumes: { record: () => {} } },
+    events: { record: async () => {} },
+    writes: { fresh: () => current, note: () => {} },
     notes: new RetainedNotes({ get: () => undefined, onChange: () => {} }, OPERATOR_NAMESPACE),
-    startLooks: new StartLooks(clock),
-    redisStartLooks: new StartLooks(clock),
+    startChecks: new StartChecks(clock),
+    redisStartChecks: new StartChecks(clock),
     statusPacing: new StatusPacing(clock),
     secretCopies,
-    turns: { forget: () => {} },
+    turns: { discard: () => {} },
     secretTurns: new SecretTurns(1),
     databases: new FakeDatabase().databases(),
-    volumeLooks: { look: async () => undefined },
+    volumePoller: { poll: async () => undefined },
     retention: new VolumeRetention(clock),
     definitions: { outdated: () => [] },
-  } as unknown as EnvironmentPorts;
+  } as unknown as EnvironmentReconcilePorts;
   there.set(keyFor(resources.secrets, "postgres", OPERATOR_NAMESPACE), {
     ...resources.secrets,
     metadata: { name: "postgres", namespace: OPERATOR_NAMESPACE },
@@ -121,7 +121,7 @@ function aCluster(changes: Partial<Cell> = {}) {
       const result = await reconcileEnvironment(environment.metadata.name, ports, SIGNAL);
       return { written: [...written], againMs: result.kind === "wait" ? result.againMs : undefined };
     },
-    accepted: () => known.status?.conditions?.find(({ type }) => type === "Accepted"),
+    accepted: () => current.status?.conditions?.find(({ type }) => type === "Accepted"),
   };
 }
 

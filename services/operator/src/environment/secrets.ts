@@ -18,7 +18,7 @@ import type { EnvironmentDatabases } from "./databases.js";
 import { ensureGrpcTls } from "./grpc-tls.js";
 import { type LostKey, lostKey } from "./key-loss.js";
 import { currentKeyOf, publicKeysOf, ROTATE_ANNOTATION, rotated } from "./key-rotation.js";
-import type { Outcome } from "./outcome.js";
+import type { StepOutcome } from "./outcome.js";
 import { ensureRedisPassword, type PasswordResult, type RecordedPassword, withPasswordCopy } from "./redis-password.js";
 import type { SecretClient } from "./secret-copies.js";
 import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
@@ -50,9 +50,9 @@ export interface EnvironmentSecrets {
 
 export type SecretsResult =
   /** `database`: how far its database is. */
-  | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets; readonly database: Outcome }
+  | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets; readonly database: StepOutcome }
   /** The database gives it no role, and it has none. */
-  | { readonly kind: "noDatabase"; readonly database: Outcome }
+  | { readonly kind: "noDatabase"; readonly database: StepOutcome }
   /** A reference that leads nowhere; it is looked at again when the Secret comes. */
   | { readonly kind: "missing"; readonly what: string }
   /** The signing key is gone or another one, and the spec does not accept that. */
@@ -73,7 +73,7 @@ interface SecretPorts {
 }
 
 /** What an environment refers to. */
-type Given =
+type GivenInputs =
   | { readonly kind: "missing"; readonly what: string }
   | {
       readonly kind: "given";
@@ -142,7 +142,7 @@ export async function ensureSecrets(environment: EnvironmentResource, ports: Sec
 
 // ── what is given ────────────────────────────────────────────────────────────────────────────────
 
-async function gather(environment: EnvironmentResource, { client, cell }: SecretPorts, signal: AbortSignal): Promise<Given> {
+async function gather(environment: EnvironmentResource, { client, cell }: SecretPorts, signal: AbortSignal): Promise<GivenInputs> {
   const { spec } = environment;
   const read = async ({ name, key }: SecretRef): Promise<Secret | undefined> => {
     const value = (await readSecret(client, name, cell.namespace, signal))?.[key];
@@ -174,7 +174,7 @@ async function gather(environment: EnvironmentResource, { client, cell }: Secret
   return { kind: "given", postgres, signingKey, redisUrl, authorities, tunnelToken };
 }
 
-const missing = (what: string): Extract<Given, { readonly kind: "missing" }> => ({ kind: "missing", what });
+const missing = (what: string): Extract<GivenInputs, { readonly kind: "missing" }> => ({ kind: "missing", what });
 const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${name}'`;
 
 // ── what is made ─────────────────────────────────────────────────────────────────────────────────
@@ -212,9 +212,9 @@ async function ensureSigningKey(
   }
   const make = () => withPasswordCopy({ "current.pem": newSigningKey().reveal() }, redisPassword);
   const before = await store.ensure(SIGNING_KEY, { isOwned: false }, make);
-  const wish = metadata.annotations?.[ROTATE_ANNOTATION];
+  const rotationRequest = metadata.annotations?.[ROTATE_ANNOTATION];
   const options = { nowMs: clock.nowMs(), overlapMs: cell.keyOverlapMs, newKey: newSigningKey };
-  const { data: keys, againMs } = rotated(before, wish, options);
+  const { data: keys, againMs } = rotated(before, rotationRequest, options);
   const data = withPasswordCopy(keys, redisPassword);
   if (data !== before) await store.write(SIGNING_KEY, data, { isOwned: false });
   return { key: currentKeyOf(data), publicKeys: publicKeysOf(data, clock), againMs };
@@ -224,8 +224,8 @@ async function ensureSigningKey(
 async function copyPullSecrets(store: SecretStore, { client, cell }: SecretPorts, signal: AbortSignal): Promise<void> {
   for (const name of cell.imagePullSecrets) {
     const { namespace } = cell;
-    const found = await client.find<KubeObject & { readonly type?: string }>(resources.secrets, name, namespace, { signal });
-    const data = found === undefined ? undefined : await readSecret(client, name, namespace, signal);
-    if (data !== undefined) await store.keep(name, data, { isOwned: true, type: found?.type ?? "Opaque" });
+    const existing = await client.find<KubeObject & { readonly type?: string }>(resources.secrets, name, namespace, { signal });
+    const data = existing === undefined ? undefined : await readSecret(client, name, namespace, signal);
+    if (data !== undefined) await store.keep(name, data, { isOwned: true, type: existing?.type ?? "Opaque" });
   }
 }

@@ -8,29 +8,29 @@ const snapshot = (name: string, creationTimestamp: string, creationTime: string 
     status: { readyToUse: true, ...(creationTime === undefined ? {} : { creationTime }) },
   }) as VolumeSnapshot;
 
-const orderOf = (...found: VolumeSnapshot[]): string[] => newestFirst(found).map(({ metadata }) => metadata.name);
+const orderOf = (...snapshots: VolumeSnapshot[]): string[] => newestFirst(snapshots).map(({ metadata }) => metadata.name);
 
 test("of snapshots that were taken within one second the one that was asked for later is newer, whatever their order", () => {
   const first = snapshot("redis-20260301-000001", "2026-03-01T00:00:01Z", SECOND);
   const second = snapshot("redis-20260301-000003", "2026-03-01T00:00:03Z", SECOND);
-  for (const found of [
+  for (const snapshots of [
     [first, second],
     [second, first],
   ])
-    expect(orderOf(...found)).toEqual(["redis-20260301-000003", "redis-20260301-000001"]);
+    expect(orderOf(...snapshots)).toEqual(["redis-20260301-000003", "redis-20260301-000001"]);
 });
 
 test("of those that were asked for within one second, too, the one that was due later", () => {
   const first = snapshot("redis-20260301-000004", SECOND, SECOND);
   const second = snapshot("redis-20260301-000005", SECOND, SECOND);
-  for (const found of [
+  for (const snapshots of [
     [first, second],
     [second, first],
   ])
-    expect(orderOf(...found)).toEqual(["redis-20260301-000005", "redis-20260301-000004"]);
+    expect(orderOf(...snapshots)).toEqual(["redis-20260301-000005", "redis-20260301-000004"]);
 });
 
 test("one whose driver tells no time was taken when it was asked for", () => {
-  const told = snapshot("a", "2026-03-01T00:00:01Z", "2026-03-01T00:00:02Z");
-  expect(orderOf(told, snapshot("b", SECOND, undefined))).toEqual(["b", "a"]);
+  const withoutTime = snapshot("a", "2026-03-01T00:00:01Z", "2026-03-01T00:00:02Z");
+  expect(orderOf(withoutTime, snapshot("b", SECOND, undefined))).toEqual(["b", "a"]);
 });

@@ -58,13 +58,13 @@ export async function snapshotsOf(
 
 /** Times are told to the second, and a slow driver takes two within one: then the one that was asked for, or due, later is newer. */
 export function newestFirst(snapshots: readonly VolumeSnapshot[]): readonly VolumeSnapshot[] {
-  const askedAtMs = ({ metadata }: VolumeSnapshot): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
+  const requestedAtMs = ({ metadata }: VolumeSnapshot): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
   const byName = (a: VolumeSnapshot, b: VolumeSnapshot): number => (a.metadata.name < b.metadata.name ? 1 : -1);
-  return snapshots.toSorted((a, b) => takenAtMs(b) - takenAtMs(a) || askedAtMs(b) - askedAtMs(a) || byName(a, b));
+  return snapshots.toSorted((a, b) => snapshotAtMs(b) - snapshotAtMs(a) || requestedAtMs(b) - requestedAtMs(a) || byName(a, b));
 }
 
 /** Milliseconds since 1970. */
-export function takenAtMs({ metadata, status }: VolumeSnapshot): number {
+export function snapshotAtMs({ metadata, status }: VolumeSnapshot): number {
   return Date.parse(status?.creationTime ?? metadata.creationTimestamp ?? "");
 }
 

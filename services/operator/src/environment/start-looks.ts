@@ -4,52 +4,52 @@
  */
 import type { Clock } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
-import type { Outcome } from "./outcome.js";
+import { START_CHECK_MS, WAIT_PROBLEM_MS, WAIT_UNREADY_MS } from "../limits.js";
+import type { StepOutcome } from "./outcome.js";
 
-export interface StartLook {
+export interface StartCheck {
   /** Undefined when nothing is known to be wrong. */
-  readonly trouble: Outcome | undefined;
+  readonly problem: StepOutcome | undefined;
   /** Milliseconds until pods are listed again, at the latest. */
   readonly againMs: number;
 }
 
-interface Looked {
+interface LastCheck {
   readonly uid: string | undefined;
   readonly atMs: number;
-  readonly trouble: Outcome | undefined;
+  readonly problem: StepOutcome | undefined;
 }
 
-export class StartLooks {
+export class StartChecks {
   readonly #clock: Clock;
   /** By the name of the environment; those that are gone or were ready once are forgotten. */
-  readonly #looked = new Map<string, Looked>();
+  readonly #lastChecks = new Map<string, LastCheck>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** `find` lists the pods. Rejects as it does. */
-  async look(environment: EnvironmentResource, find: () => Promise<Outcome | undefined>): Promise<StartLook> {
+  async check(environment: EnvironmentResource, find: () => Promise<StepOutcome | undefined>): Promise<StartCheck> {
     const { name, uid, creationTimestamp } = environment.metadata;
     if (environment.status?.version?.current !== undefined) {
-      this.forget(name);
-      return { trouble: await find(), againMs: WAIT_UNREADY_MS };
+      this.discard(name);
+      return { problem: await find(), againMs: WAIT_UNREADY_MS };
     }
     const ageMs = this.#clock.nowMs() - Date.parse(creationTimestamp ?? "");
-    if (ageMs >= 0 && ageMs < START_LOOK_MS) return { trouble: undefined, againMs: START_LOOK_MS - ageMs };
+    if (ageMs >= 0 && ageMs < START_CHECK_MS) return { problem: undefined, againMs: START_CHECK_MS - ageMs };
     const nowMs = this.#clock.monotonicMs();
-    const last = this.#looked.get(name);
+    const last = this.#lastChecks.get(name);
     if (last !== undefined && last.uid === uid) {
-      const leftMs = last.atMs + (last.trouble === undefined ? WAIT_UNREADY_MS : WAIT_TROUBLE_MS) - nowMs;
-      if (leftMs > 0) return { trouble: last.trouble, againMs: leftMs };
+      const leftMs = last.atMs + (last.problem === undefined ? WAIT_UNREADY_MS : WAIT_PROBLEM_MS) - nowMs;
+      if (leftMs > 0) return { problem: last.problem, againMs: leftMs };
     }
-    const trouble = await find();
-    this.#looked.set(name, { uid, atMs: nowMs, trouble });
-    return { trouble, againMs: WAIT_UNREADY_MS };
+    const problem = await find();
+    this.#lastChecks.set(name, { uid, atMs: nowMs, problem });
+    return { problem, againMs: WAIT_UNREADY_MS };
   }
 
-  forget(name: string): void {
-    this.#looked.delete(name);
+  discard(name: string): void {
+    this.#lastChecks.delete(name);
   }
 }

@@ -4,20 +4,20 @@ import type { EventRecorder, KubeObject } from "@perdure/driver-kubernetes";
 import type { summary } from "./observe.js";
 
 /** Operators of services must know with which keys the services are called. */
-export async function tellOfKeys(
+export async function reportKeyChange(
   { status: before, ...environment }: EnvironmentResource,
   now: EnvironmentResourceStatus,
   events: EventRecorder,
 ): Promise<void> {
   const [current, ...others] = now.signingKey?.publicKeys ?? [];
-  const known = before?.signingKey?.publicKeys ?? [];
-  if (known.length === 0 || current === undefined || known.join() === now.signingKey?.publicKeys?.join()) return;
+  const previous = before?.signingKey?.publicKeys ?? [];
+  if (previous.length === 0 || current === undefined || previous.join() === now.signingKey?.publicKeys?.join()) return;
   const note = `services are called with ${current}; they should know ${others.join(" and ") || "no other key"}, too`;
   await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 
 /** No pod was replaced, but a Secret of the operator was deleted or changed. */
-export async function tellOfPassword(environment: EnvironmentResource, events: EventRecorder): Promise<void> {
+export async function reportPasswordRestored(environment: EnvironmentResource, events: EventRecorder): Promise<void> {
   const note = "Secret redis-auth was missing or changed: it holds again the password that Redis and the workers run with";
   const event = { type: "Warning", reason: "RedisPasswordRestored", action: "Restore", note } as const;
   await events.record(environment as unknown as KubeObject, event);

@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from "@jest/globals";
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
-import { PROGRESS_STATUS_MS, START_LOOK_MS, WAIT_TROUBLE_MS, WAIT_UNREADY_MS } from "../limits.js";
+import { PROGRESS_STATUS_MS, START_CHECK_MS, WAIT_PROBLEM_MS, WAIT_UNREADY_MS } from "../limits.js";
 import { bad } from "./outcome.js";
-import { StartLooks } from "./start-looks.js";
+import { StartChecks } from "./start-looks.js";
 import { StatusPacing } from "./status-pacing.js";
 
 const [FIRST_MS, SECOND_MS] = PROGRESS_STATUS_MS;
@@ -65,38 +65,38 @@ test("what was ready once, and another environment of the same name, are written
 });
 
 test("pods of a first start are listed when it takes long, then once a minute, sooner while something is wrong", async () => {
-  const looks = new StartLooks(clock);
+  const checks = new StartChecks(clock);
   const creationTimestamp = new Date(clock.nowMs()).toISOString();
   const environment = environmentWith({}, { creationTimestamp });
   let listed = 0;
-  let trouble = undefined as ReturnType<typeof bad> | undefined;
-  const look = () =>
-    looks.look(environment, async () => {
+  let problem = undefined as ReturnType<typeof bad> | undefined;
+  const check = () =>
+    checks.check(environment, async () => {
       listed++;
-      return trouble;
+      return problem;
     });
-  expect(await look()).toEqual({ trouble: undefined, againMs: START_LOOK_MS });
-  clock.advanceBy(START_LOOK_MS);
-  expect(await look()).toEqual({ trouble: undefined, againMs: WAIT_UNREADY_MS });
+  expect(await check()).toEqual({ problem: undefined, againMs: START_CHECK_MS });
+  clock.advanceBy(START_CHECK_MS);
+  expect(await check()).toEqual({ problem: undefined, againMs: WAIT_UNREADY_MS });
   clock.advanceBy(WAIT_UNREADY_MS - 1);
-  expect(await look()).toEqual({ trouble: undefined, againMs: 1 });
+  expect(await check()).toEqual({ problem: undefined, againMs: 1 });
   expect(listed).toBe(1);
-  trouble = bad("WorkersReady", "CrashLoop", "worker-0 crashes");
+  problem = bad("WorkersReady", "CrashLoop", "worker-0 crashes");
   clock.advanceBy(1);
-  expect((await look()).trouble).toBe(trouble);
-  expect(await look()).toEqual({ trouble, againMs: WAIT_TROUBLE_MS });
+  expect((await check()).problem).toBe(problem);
+  expect(await check()).toEqual({ problem, againMs: WAIT_PROBLEM_MS });
   expect(listed).toBe(2);
-  trouble = undefined;
-  clock.advanceBy(WAIT_TROUBLE_MS);
-  expect((await look()).trouble).toBeUndefined();
+  problem = undefined;
+  clock.advanceBy(WAIT_PROBLEM_MS);
+  expect((await check()).problem).toBeUndefined();
 });
 
 test("pods of an environment that was ready once are listed whenever it is not ready", async () => {
-  const looks = new StartLooks(clock);
+  const checks = new StartChecks(clock);
   const environment = withStatus({ version: { current: "1.4.0" } } as EnvironmentResourceStatus);
   let listed = 0;
   for (let n = 0; n < 2; n++)
-    await looks.look(environment, async () => {
+    await checks.check(environment, async () => {
       listed++;
       return undefined;
     });

@@ -38,13 +38,13 @@ export class StatusPacing {
   }
 
   noteWritten({ metadata: { name, uid }, status: before }: EnvironmentResource): void {
-    if (before?.version?.current !== undefined) return this.forget(name);
+    if (before?.version?.current !== undefined) return this.discard(name);
     const last = this.#written.get(name);
     const count = last !== undefined && last.uid === uid ? last.count + 1 : 1;
     this.#written.set(name, { uid, count, atMs: this.#clock.monotonicMs() });
   }
 
-  forget(name: string): void {
+  discard(name: string): void {
     this.#written.delete(name);
   }
 

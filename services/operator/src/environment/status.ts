@@ -1,12 +1,12 @@
 /** Why: the status of an environment from what a pass learnt; what a pass does not see anew stays. Pure. */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
-import type { AcceptedLoss } from "./data-loss-step.js";
-import type { DataSeen } from "./data-step.js";
+import type { AcceptedDataLoss } from "./data-loss-step.js";
+import type { DataResult } from "./data-step.js";
 import type { Draining } from "./draining.js";
-import type { Rest } from "./hibernation.js";
+import type { HibernationDecision } from "./hibernation.js";
 import { fingerprintOf } from "./key-loss.js";
 import type { Rollout } from "./observe.js";
-import type { VolumesSeen } from "./volumes-step.js";
+import type { VolumesResult } from "./volumes-step.js";
 
 export interface StatusFacts
   extends Required<Pick<EnvironmentResourceStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
@@ -14,17 +14,17 @@ export interface StatusFacts
   readonly set: Rollout | undefined;
   readonly isReady: boolean;
   readonly publicKeys: readonly string[] | undefined;
-  readonly rest: Rest | undefined;
+  readonly rest: HibernationDecision | undefined;
   readonly draining: Draining | undefined;
   readonly autoscaler: "hpa" | "keda" | undefined;
-  readonly data: DataSeen | undefined;
-  readonly volumes: VolumesSeen | undefined;
-  readonly acceptedLoss: AcceptedLoss;
+  readonly data: DataResult | undefined;
+  readonly volumes: VolumesResult | undefined;
+  readonly acceptedLoss: AcceptedDataLoss;
 }
 
 const VERSIONS_MAX = 5;
 
-function knownOf(data: DataSeen | undefined): EnvironmentResourceStatus["data"] {
+function dataFieldsOf(data: DataResult | undefined): EnvironmentResourceStatus["data"] {
   const { lastSnapshotId, lastSnapshotTime } = data?.backup ?? {};
   const snapshot = lastSnapshotId === undefined || lastSnapshotTime === undefined ? {} : { lastSnapshotId, lastSnapshotTime };
   return data?.usedBytes === undefined ? snapshot : { ...snapshot, usedBytes: data.usedBytes };
@@ -33,14 +33,14 @@ function knownOf(data: DataSeen | undefined): EnvironmentResourceStatus["data"] 
 /** Volumes are recorded while there are data on them; lost volumes stay recorded until the loss is accepted. */
 function volumesOf(
   before: EnvironmentResourceStatus | undefined,
-  seen: VolumesSeen | undefined,
+  result: VolumesResult | undefined,
   isReady: boolean,
 ): Pick<NonNullable<EnvironmentResourceStatus["data"]>, "present" | "volumes" | "acceptedLoss"> {
   const recorded = before?.data?.volumes;
-  const present = isReady || (before?.data?.present === true && seen?.isLost !== true);
-  const acceptedLoss = seen?.isLost === true && seen.accepted !== undefined ? seen.accepted.mark : before?.data?.acceptedLoss;
-  const isNew = seen !== undefined && (present || seen.isLost);
-  const volumes = isNew ? seen.records : (recorded ?? []);
+  const present = isReady || (before?.data?.present === true && result?.isLost !== true);
+  const acceptedLoss = result?.isLost === true && result.accepted !== undefined ? result.accepted.mark : before?.data?.acceptedLoss;
+  const isNew = result !== undefined && (present || result.isLost);
+  const volumes = isNew ? result.records : (recorded ?? []);
   return { present, volumes: volumes.length === 0 ? undefined : [...volumes], acceptedLoss };
 }
 
@@ -53,7 +53,7 @@ export function statusOf(environment: EnvironmentResource, facts: StatusFacts): 
   const isNew = current !== undefined && history[0] !== current;
   const replicas = set?.status?.replicas ?? 0;
   const ready = set?.status?.readyReplicas ?? 0;
-  const asked = set?.spec?.replicas ?? 0;
+  const requested = set?.spec?.replicas ?? 0;
   const volumeSize = spec.redis.bundled?.size;
   return JSON.parse(
     JSON.stringify({
@@ -69,13 +69,13 @@ export function statusOf(environment: EnvironmentResource, facts: StatusFacts): 
         replicas,
         ready,
         updated: set?.status?.updatedReplicas ?? 0,
-        summary: `${ready}/${asked}`,
+        summary: `${ready}/${requested}`,
         selector: `perdure.dev/environment=${spec.environmentId.slice("env_".length)},app.kubernetes.io/component=worker`,
         drainingOrdinal: draining?.ordinal,
         drainingSince: draining?.since,
         autoscaler,
       },
-      data: { ...before?.data, ...knownOf(data), ...volumesOf(before, volumes, isReady), volumeSize },
+      data: { ...before?.data, ...dataFieldsOf(data), ...volumesOf(before, volumes, isReady), volumeSize },
       signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys, fingerprint: fingerprintOf(publicKeys) },
       acceptedDataLoss: acceptedLoss ?? before?.acceptedDataLoss,
       // A pass that was broken off before it knew changes nothing of it.

@@ -27,11 +27,11 @@ import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from 
 
 export const FINALIZER = "perdure.dev/environment";
 
-export type Teardown =
+export type EnvironmentTeardown =
   | { readonly kind: "gone" }
   | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly againMs?: number };
 
-interface TeardownPorts {
+interface EnvironmentTeardownPorts {
   readonly client: KubernetesClient;
   readonly cell: Cell;
   readonly databases: EnvironmentDatabases;
@@ -39,7 +39,7 @@ interface TeardownPorts {
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
-export async function teardown(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown> {
+export async function teardown(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<EnvironmentTeardown> {
   if (!(environment.metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
   const { client } = ports;
   const { reclaimPolicy, deletionProtection } = environment.spec;
@@ -53,34 +53,34 @@ export async function teardown(environment: EnvironmentResource, ports: Teardown
     await removeFinalizer(resources.environments, environment, FINALIZER, client, signal);
     return { kind: "gone" };
   }
-  const found = await client.find(resources.namespaces, objectNameOf(environment.spec.environmentId), undefined, { signal });
-  const isOurs = found?.metadata.labels?.[ENVIRONMENT_LABEL] === bareIdOf(environment.spec.environmentId);
-  if (found !== undefined && isOurs) {
+  const existing = await client.find(resources.namespaces, objectNameOf(environment.spec.environmentId), undefined, { signal });
+  const isOurs = existing?.metadata.labels?.[ENVIRONMENT_LABEL] === bareIdOf(environment.spec.environmentId);
+  if (existing !== undefined && isOurs) {
     // One that is going already holds nothing that could still be saved or asked to end.
-    const busy = found.metadata.deletionTimestamp === undefined ? await settle(environment, ports, signal) : undefined;
+    const busy = existing.metadata.deletionTimestamp === undefined ? await prepareRemoval(environment, ports, signal) : undefined;
     if (busy !== undefined) return busy;
   }
   // One whose namespace is going already has come as far as that before, or does when it is gone.
-  if (reclaimPolicy === "Delete" && found?.metadata.deletionTimestamp === undefined) {
+  if (reclaimPolicy === "Delete" && existing?.metadata.deletionTimestamp === undefined) {
     const busy = await removeDatabase(environment, ports, signal);
     if (busy !== undefined) return busy;
   }
   if (reclaimPolicy !== "Retain") {
-    if (found === undefined || isOurs) await releaseVolumes(environment, client, signal);
-    if (found !== undefined && isOurs) return removeNamespace(environment, found, ports, signal);
+    if (existing === undefined || isOurs) await releaseVolumes(environment, client, signal);
+    if (existing !== undefined && isOurs) return removeNamespace(environment, existing, ports, signal);
   }
   await removeFinalizer(resources.environments, environment, FINALIZER, client, signal);
   return { kind: "gone" };
 }
 
 /** Namespace, volumes and rows of this id are what an earlier environment left (`RetainedData`): this one never took them over. */
-async function hasOthersData(environment: EnvironmentResource, { client, cell }: TeardownPorts, signal: AbortSignal): Promise<boolean> {
+async function hasOthersData(environment: EnvironmentResource, { client, cell }: EnvironmentTeardownPorts, signal: AbortSignal): Promise<boolean> {
   const kept = await client.find<RetainedNote>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
   return kept?.data?.uid !== undefined && kept.data.uid !== environment.metadata.uid;
 }
 
 /** Everything before the namespace: undefined when it is done. */
-async function settle(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
+async function prepareRemoval(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<EnvironmentTeardown | undefined> {
   const { reclaimPolicy } = environment.spec;
   const busy = await end(environment, ports.client, signal);
   if (busy !== undefined) return busy;
@@ -89,12 +89,12 @@ async function settle(environment: EnvironmentResource, ports: TeardownPorts, si
   return undefined;
 }
 
-const waiting = (reason: string, message: string, againMs?: number): Teardown =>
+const waiting = (reason: string, message: string, againMs?: number): EnvironmentTeardown =>
   againMs === undefined ? { kind: "waiting", reason, message } : { kind: "waiting", reason, message, againMs };
 
 // ── whoever runs ends ────────────────────────────────────────────────────────────────────────────
 
-interface Ending {
+interface WorkloadEnding {
   readonly resource: typeof resources.deployments | typeof resources.statefulSets;
   readonly name: string;
   readonly component: Component;
@@ -102,7 +102,7 @@ interface Ending {
 }
 
 /** Callers first, so that nothing new comes; Redis last, so that everything is written. */
-const ENDINGS: readonly Ending[] = [
+const ENDINGS: readonly WorkloadEnding[] = [
   {
     resource: resources.deployments,
     name: "front",
@@ -124,7 +124,7 @@ const ENDINGS: readonly Ending[] = [
 ];
 
 /** One after the other; undefined when nobody is left. */
-async function end(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Teardown | undefined> {
+async function end(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<EnvironmentTeardown | undefined> {
   await endScaling(environment, client, signal);
   for (const ending of ENDINGS) {
     const count = await stop(environment, ending, client, signal);
@@ -137,8 +137,8 @@ async function end(environment: EnvironmentResource, client: KubernetesClient, s
 async function endScaling({ metadata, spec, status }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
   if (spec.workers.autoscaling?.engine !== "keda" && status?.workers?.autoscaler !== "keda") return;
   const namespace = objectNameOf(spec.environmentId);
-  const found = await client.find(resources.scaledObjects, "worker", namespace, { signal });
-  const { uid, deletionTimestamp, ownerReferences = [] } = found?.metadata ?? {};
+  const existing = await client.find(resources.scaledObjects, "worker", namespace, { signal });
+  const { uid, deletionTimestamp, ownerReferences = [] } = existing?.metadata ?? {};
   if (uid === undefined || deletionTimestamp !== undefined || !ownerReferences.some((owner) => owner.uid === metadata.uid))
     return;
   await client.delete(resources.scaledObjects, "worker", namespace, { uid, signal });
@@ -147,16 +147,16 @@ async function endScaling({ metadata, spec, status }: EnvironmentResource, clien
 /** How many of its pods are there still. */
 async function stop(
   environment: EnvironmentResource,
-  { resource, name, component }: Ending,
+  { resource, name, component }: WorkloadEnding,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<number> {
   const namespace = objectNameOf(environment.spec.environmentId);
-  const found = await client.find<KubeObject & { readonly spec?: { readonly replicas?: number } }>(resource, name, namespace, {
+  const existing = await client.find<KubeObject & { readonly spec?: { readonly replicas?: number } }>(resource, name, namespace, {
     signal,
   });
-  if (found !== undefined && found.spec?.replicas !== 0) {
-    const stopped = { apiVersion: found.apiVersion, kind: found.kind, metadata: { name, namespace }, spec: { replicas: 0 } };
+  if (existing !== undefined && existing.spec?.replicas !== 0) {
+    const stopped = { apiVersion: existing.apiVersion, kind: existing.kind, metadata: { name, namespace }, spec: { replicas: 0 } };
     // A manager of its own: it adds to what there is, and takes nothing else away.
     await client.apply(stopped, { manager: `${MANAGER}-teardown`, force: true, signal });
   }
@@ -168,13 +168,13 @@ async function stop(
 
 // ── data ─────────────────────────────────────────────────────────────────────────────────────────
 
-async function retain(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<void> {
+async function retain(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<void> {
   const { claims, volumes } = await keepVolumes(environment, ports.client, signal);
   await note(environment, { volumeClaims: claims.join(","), volumes: volumes.join(",") }, ports, signal);
 }
 
 /** Undefined when the last state is kept for good, and a note says where. */
-async function finalSnapshot(environment: EnvironmentResource, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown | undefined> {
+async function finalSnapshot(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<EnvironmentTeardown | undefined> {
   const { client } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
@@ -205,7 +205,7 @@ async function finalSnapshot(environment: EnvironmentResource, ports: TeardownPo
 async function note(
   environment: EnvironmentResource,
   where: Readonly<Record<string, string>>,
-  { client, cell, notes }: TeardownPorts,
+  { client, cell, notes }: EnvironmentTeardownPorts,
   signal: AbortSignal,
 ): Promise<void> {
   const publicKeys = environment.status?.signingKey?.publicKeys ?? [];
@@ -228,9 +228,9 @@ async function note(
 /** Role, schema and rows in the cell's database; undefined when they are gone, or never were there. Rejects as the API server says. */
 async function removeDatabase(
   environment: EnvironmentResource,
-  { client, cell, databases }: TeardownPorts,
+  { client, cell, databases }: EnvironmentTeardownPorts,
   signal: AbortSignal,
-): Promise<Teardown | undefined> {
+): Promise<EnvironmentTeardown | undefined> {
   const secret = cell.postgresSecret;
   const { metadata, spec } = environment;
   // One that names a database may have named the cell's by another Secret, or had none of its own before.
@@ -268,12 +268,12 @@ export function goingMessage({ metadata: { name }, status }: Namespace): string 
 
 async function removeNamespace(
   environment: EnvironmentResource,
-  found: KubeObject,
-  { client, cell }: TeardownPorts,
+  existing: KubeObject,
+  { client, cell }: EnvironmentTeardownPorts,
   signal: AbortSignal,
-): Promise<Teardown> {
-  const { name, uid, deletionTimestamp } = found.metadata;
-  const going = waiting("Deleting", goingMessage(found), WAIT_TERMINATING_MS);
+): Promise<EnvironmentTeardown> {
+  const { name, uid, deletionTimestamp } = existing.metadata;
+  const going = waiting("Deleting", goingMessage(existing), WAIT_TERMINATING_MS);
   if (deletionTimestamp !== undefined) return going;
   const leave = removalBinding(environment, cell);
   if (leave !== undefined) await client.apply(leave, { manager: MANAGER, force: true, signal });

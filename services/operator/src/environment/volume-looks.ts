@@ -5,45 +5,45 @@
 import type { Clock } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { quantityOf } from "../desired/sizes.js";
-import { VOLUME_FULL_RATIO, VOLUME_LOOK_MS, VOLUME_STEPS } from "../limits.js";
-import type { WorkerDoor } from "../worker-door.js";
+import { VOLUME_FULL_RATIO, VOLUME_POLL_MS, VOLUME_STEPS } from "../limits.js";
+import type { WorkerClient } from "../worker-door.js";
 import type { WorkerPod } from "./worker-pods.js";
 
-interface VolumeLooksPorts {
+interface VolumePollerPorts {
   readonly clock: Clock;
-  readonly door: WorkerDoor;
+  readonly workerClient: WorkerClient;
 }
 
-export class VolumeLooks {
-  readonly #ports: VolumeLooksPorts;
+export class VolumePoller {
+  readonly #ports: VolumePollerPorts;
   /** By the name of the environment, monotonic. */
-  readonly #lookedAtMs = new Map<string, number>();
+  readonly #polledAtMs = new Map<string, number>();
 
-  constructor(ports: VolumeLooksPorts) {
+  constructor(ports: VolumePollerPorts) {
     this.#ports = ports;
   }
 
   /** Undefined when it is too early for another look, or nobody says. Rejects as `pods` does. */
-  async look(
+  async poll(
     { metadata, spec }: EnvironmentResource,
     pods: () => Promise<readonly WorkerPod[]>,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    const { clock, door } = this.#ports;
+    const { clock, workerClient } = this.#ports;
     const nowMs = clock.monotonicMs();
-    const before = this.#lookedAtMs.get(metadata.name);
+    const before = this.#polledAtMs.get(metadata.name);
     // On the volume of one that has just been made there is nothing yet.
-    if (clock.nowMs() - Date.parse(metadata.creationTimestamp ?? "") < VOLUME_LOOK_MS) return undefined;
-    if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_LOOK_MS)) return undefined;
-    this.#lookedAtMs.set(metadata.name, nowMs); // Also when nobody runs: whoever looks at pods asks the API server for them.
-    const asked = (await pods()).find(({ address, isReady, isEnding }) => address !== undefined && isReady && !isEnding);
-    if (asked?.address === undefined) return undefined;
-    const { logBytes } = (await door.look(asked.address, signal)) ?? {};
+    if (clock.nowMs() - Date.parse(metadata.creationTimestamp ?? "") < VOLUME_POLL_MS) return undefined;
+    if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_POLL_MS)) return undefined;
+    this.#polledAtMs.set(metadata.name, nowMs); // Also when nobody runs: whoever looks at pods asks the API server for them.
+    const readyPod = (await pods()).find(({ address, isReady, isEnding }) => address !== undefined && isReady && !isEnding);
+    if (readyPod?.address === undefined) return undefined;
+    const { logBytes } = (await workerClient.readReport(readyPod.address, signal)) ?? {};
     return logBytes === undefined ? undefined : inSteps(logBytes, quantityOf(spec.redis.bundled.size));
   }
 
-  forget(environment: string): void {
-    this.#lookedAtMs.delete(environment);
+  discard(environment: string): void {
+    this.#polledAtMs.delete(environment);
   }
 }
 

@@ -3,7 +3,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { BUNDLED, environmentWith } from "../../test/an-environment.js";
-import { incarnationOf } from "../desired/runtime-config.js";
+import { instanceIdOf } from "../desired/runtime-config.js";
 import { keepVolumes, releaseVolumes, VolumeRetention } from "./retained-volumes.js";
 import { lossMarkOf, type VolumeRecord, volumesStep } from "./volumes-step.js";
 
@@ -21,7 +21,7 @@ function aCluster(environment: EnvironmentResource) {
   const claims = new Map<string, KubeObject>();
   const volumes = new Map<string, KubeObject>();
   const written: Written[] = [];
-  const told: string[] = [];
+  const reasons: string[] = [];
   let redis: KubeObject | undefined;
   const client = {
     find: async ({ plural }: Resource, name: string) => (plural === "persistentvolumes" ? volumes.get(name) : claims.get(name)),
@@ -42,16 +42,16 @@ function aCluster(environment: EnvironmentResource) {
   const ports = {
     client,
     caches: cached as never,
-    applier: { forgetObject: () => {} },
+    applier: { discardObject: () => {} },
     clock,
-    events: { tell: async (_: KubeObject, { reason }: { readonly reason: string }) => void told.push(reason) } as never,
+    events: { record: async (_: KubeObject, { reason }: { readonly reason: string }) => void reasons.push(reason) } as never,
     retention: new VolumeRetention(clock),
   };
   return {
     claims,
     volumes,
     written,
-    told,
+    reasons,
     client,
     clock,
     bind(claim: string, volume: string, uid = `uid-of-${volume}`): void {
@@ -63,7 +63,7 @@ function aCluster(environment: EnvironmentResource) {
     runRedis(): void {
       redis = { ...resources.statefulSets, metadata: { name: "redis", namespace: NAMESPACE, uid: "s" }, spec: { replicas: 1 } };
     },
-    look: (changes: Partial<EnvironmentResource["spec"]> = {}, records: readonly VolumeRecord[] = []) =>
+    run: (changes: Partial<EnvironmentResource["spec"]> = {}, records: readonly VolumeRecord[] = []) =>
       volumesStep(
         { ...environment, spec: { ...environment.spec, ...changes }, status: { data: { present: true, volumes: [...records] } } },
         ports,
@@ -77,22 +77,22 @@ const ONE: VolumeRecord = { claim: "data-redis-0", volume: "pv-1", uid: "uid-of-
 
 test("a volume outlives its claim from the moment that it is bound, and is looked at again after a while only", async () => {
   const cluster = aCluster(environmentWith());
-  expect(await cluster.look()).toMatchObject({ records: [], isLost: false, outcome: { observation: { status: "True" } } });
+  expect(await cluster.run()).toMatchObject({ records: [], isLost: false, outcome: { observation: { status: "True" } } });
   cluster.bind("data-redis-0", "pv-1");
-  expect((await cluster.look()).records).toEqual([ONE]);
+  expect((await cluster.run()).records).toEqual([ONE]);
   expect(cluster.volumes.get("pv-1")?.metadata).toMatchObject({
     labels: { "perdure.dev/environment": "0123456789" },
     annotations: { "perdure.dev/reclaim-policy-before": "Delete" },
   });
   expect(cluster.specOf("pv-1").persistentVolumeReclaimPolicy).toBe("Retain");
-  expect((await cluster.look({}, [ONE])).records).toEqual([ONE]);
+  expect((await cluster.run({}, [ONE])).records).toEqual([ONE]);
   expect(cluster.written).toHaveLength(1);
   cluster.volumes.set("pv-1", {
     ...(cluster.volumes.get("pv-1") as KubeObject),
     spec: { ...cluster.specOf("pv-1"), persistentVolumeReclaimPolicy: "Delete" },
   });
   cluster.clock.advanceBy(600_000);
-  await cluster.look({}, [ONE]);
+  await cluster.run({}, [ONE]);
   expect(cluster.specOf("pv-1").persistentVolumeReclaimPolicy).toBe("Retain");
 });
 
@@ -100,7 +100,7 @@ test("another volume in place of the recorded one stops Redis until the very los
   const cluster = aCluster(environmentWith());
   cluster.runRedis();
   cluster.bind("data-redis-0", "pv-2");
-  const lost = await cluster.look({}, [ONE]);
+  const lost = await cluster.run({}, [ONE]);
   const mark = lossMarkOf([ONE]);
   expect(lost).toMatchObject({ isLost: true, records: [ONE], accepted: undefined });
   expect(lost.outcome.observation).toMatchObject({ status: "False", reason: "DataLost" });
@@ -108,37 +108,37 @@ test("another volume in place of the recorded one stops Redis until the very los
   expect(lost.outcome.observation.message).toContain(`acceptDataLoss: "${mark}"`);
   const stops = () => cluster.written.filter(({ kind }) => kind === "StatefulSet").map(({ object }) => object["spec"]);
   expect(stops()).toEqual([{ replicas: 0 }]);
-  await cluster.look({ acceptDataLoss: "another" }, [ONE]);
+  await cluster.run({ acceptDataLoss: "another" }, [ONE]);
   expect(stops()).toHaveLength(1); // It is stopped.
 
-  const accepted = await cluster.look({ acceptDataLoss: mark }, [ONE]);
+  const accepted = await cluster.run({ acceptDataLoss: mark }, [ONE]);
   expect(accepted).toMatchObject({ isLost: true, records: [], accepted: { mark } });
-  expect(cluster.told).toEqual(["DataLossAccepted"]);
+  expect(cluster.reasons).toEqual(["DataLossAccepted"]);
   const environment = environmentWith();
-  expect(incarnationOf(environment)).toBeUndefined();
-  expect(incarnationOf({ ...environment, status: { data: { acceptedLoss: mark } } })).toBe(`uid-1-${mark}`);
+  expect(instanceIdOf(environment)).toBeUndefined();
+  expect(instanceIdOf({ ...environment, status: { data: { acceptedLoss: mark } } })).toBe(`uid-1-${mark}`);
   // From then on the new one is what counts.
   const two = { claim: "data-redis-0", volume: "pv-2", uid: "uid-of-pv-2" };
-  expect(await cluster.look({ acceptDataLoss: mark }, [])).toMatchObject({ isLost: false, records: [two] });
+  expect(await cluster.run({ acceptDataLoss: mark }, [])).toMatchObject({ isLost: false, records: [two] });
   cluster.claims.clear();
-  expect(await cluster.look({ acceptDataLoss: mark }, [two])).toMatchObject({ isLost: true, accepted: undefined });
+  expect(await cluster.run({ acceptDataLoss: mark }, [two])).toMatchObject({ isLost: true, accepted: undefined });
 });
 
 test("the volume of the same name with another uid is another one; a claim whose volume is gone is bound to nothing", async () => {
   const cluster = aCluster(environmentWith());
   cluster.bind("data-redis-0", "pv-1", "uid-of-a-later-one");
-  expect(await cluster.look({}, [ONE])).toMatchObject({ isLost: true });
+  expect(await cluster.run({}, [ONE])).toMatchObject({ isLost: true });
   const gone = aCluster(environmentWith());
   gone.bind("data-redis-0", "pv-1");
   gone.claims.set("data-redis-0", { ...(gone.claims.get("data-redis-0") as KubeObject), status: { phase: "Lost" } });
-  expect(await gone.look({}, [ONE])).toMatchObject({ isLost: true });
+  expect(await gone.run({}, [ONE])).toMatchObject({ isLost: true });
 });
 
 test("bound again, it goes on by itself", async () => {
   const cluster = aCluster(environmentWith());
-  expect(await cluster.look({}, [ONE])).toMatchObject({ isLost: true });
+  expect(await cluster.run({}, [ONE])).toMatchObject({ isLost: true });
   cluster.bind("data-redis-0", "pv-1");
-  expect(await cluster.look({}, [ONE])).toMatchObject({
+  expect(await cluster.run({}, [ONE])).toMatchObject({
     isLost: false,
     records: [ONE],
     outcome: { observation: { status: "True" } },
@@ -150,9 +150,9 @@ test("of three Redis one volume is enough", async () => {
   const cluster = aCluster(replicated);
   const records = [0, 1, 2].map((n) => ({ claim: `data-redis-${n}`, volume: `pv-${n}`, uid: `uid-of-pv-${n}` }));
   cluster.bind("data-redis-2", "pv-2");
-  expect(await cluster.look({}, records)).toMatchObject({ isLost: false, records: [records[2]] });
+  expect(await cluster.run({}, records)).toMatchObject({ isLost: false, records: [records[2]] });
   cluster.claims.clear();
-  expect(await cluster.look({}, records)).toMatchObject({ isLost: true });
+  expect(await cluster.run({}, records)).toMatchObject({ isLost: true });
 });
 
 test("a claim that is being deleted is reported while its pod still holds it", async () => {
@@ -160,14 +160,14 @@ test("a claim that is being deleted is reported while its pod still holds it", a
   cluster.bind("data-redis-0", "pv-1");
   const claim = cluster.claims.get("data-redis-0") as KubeObject;
   cluster.claims.set("data-redis-0", { ...claim, metadata: { ...claim.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } });
-  expect((await cluster.look({}, [ONE])).troubles).toEqual([expect.objectContaining({ type: "DataAtRisk", status: "True" })]);
+  expect((await cluster.run({}, [ONE])).problems).toEqual([expect.objectContaining({ type: "DataAtRisk", status: "True" })]);
 });
 
 test("an environment that goes leaves its volumes, or gives them back to what their class says; those of others are not touched", async () => {
   const environment: EnvironmentResource = { ...environmentWith(), status: { data: { volumes: [ONE] } } };
   const cluster = aCluster(environment);
   cluster.bind("data-redis-0", "pv-1");
-  await cluster.look();
+  await cluster.run();
   cluster.claims.clear(); // Its namespace was deleted by hand.
   expect(await keepVolumes(environment, cluster.client, SIGNAL)).toEqual({ claims: [], volumes: ["pv-1"] });
   expect(cluster.volumes.get("pv-1")?.metadata.labels).toMatchObject({ "perdure.dev/retained-from": NAMESPACE });

@@ -6,13 +6,13 @@
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import { type Applier, MANAGER } from "../applier.js";
+import { type ObjectApplier, MANAGER } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { redisClaims } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { WAIT_LOSS_MS, WAIT_SOON_MS } from "../limits.js";
-import { type AcceptedLoss, acceptedNow } from "./data-loss-step.js";
-import { bad, good, type Outcome } from "./outcome.js";
+import { type AcceptedDataLoss, acceptedNow } from "./data-loss-step.js";
+import { bad, good, type StepOutcome } from "./outcome.js";
 import type { VolumeRetention } from "./retained-volumes.js";
 
 const TYPE = "StorageReady";
@@ -22,49 +22,49 @@ export type VolumeRecord = NonNullable<NonNullable<EnvironmentResourceStatus["da
 interface VolumesPorts {
   readonly client: KubernetesClient;
   readonly caches: Pick<Caches, "volumeClaims" | "statefulSets">;
-  readonly applier: Pick<Applier, "forgetObject">;
+  readonly applier: Pick<ObjectApplier, "discardObject">;
   readonly clock: Clock;
   readonly events: EventRecorder;
   readonly retention: VolumeRetention;
 }
 
-export interface VolumesSeen {
+export interface VolumesResult {
   /** Not good: Redis must not be made. */
-  readonly outcome: Outcome;
+  readonly outcome: StepOutcome;
   /** What the status is to record while the environment has data. */
   readonly records: readonly VolumeRecord[];
   readonly isLost: boolean;
-  readonly accepted: AcceptedLoss;
-  readonly troubles: readonly Observation[];
+  readonly accepted: AcceptedDataLoss;
+  readonly problems: readonly Observation[];
 }
 
-interface Claim extends KubeObject {
+interface ClaimWithPhase extends KubeObject {
   readonly spec?: { readonly volumeName?: string };
   readonly status?: { readonly phase?: string };
 }
 
 /** Rejects as the API server says. */
-export async function volumesStep(environment: EnvironmentResource, ports: VolumesPorts, signal: AbortSignal): Promise<VolumesSeen> {
+export async function volumesStep(environment: EnvironmentResource, ports: VolumesPorts, signal: AbortSignal): Promise<VolumesResult> {
   const recorded = environment.status?.data?.volumes ?? [];
-  const seen = { records: recorded, isLost: false, accepted: undefined, troubles: [] };
-  if (environment.spec.redis.bundled === undefined) return { ...seen, records: [], outcome: good(TYPE, "External") };
-  let claims = boundClaims(environment, (name, namespace) => ports.caches.volumeClaims.get(name, namespace) as Claim | undefined);
+  const base = { records: recorded, isLost: false, accepted: undefined, problems: [] };
+  if (environment.spec.redis.bundled === undefined) return { ...base, records: [], outcome: good(TYPE, "External") };
+  let claims = boundClaims(environment, (name, namespace) => ports.caches.volumeClaims.get(name, namespace) as ClaimWithPhase | undefined);
   let records = await recordsOf(environment, claims, ports, signal);
   if (isLost(recorded, records)) {
     // Our copy may be older than the cluster, and lacks claims without our labels: nothing is stopped before the API server was asked.
     claims = await readClaims(environment, ports.client, signal);
     records = await recordsOf(environment, claims, ports, signal);
   }
-  const troubles = claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(deleting);
-  if (!isLost(recorded, records)) return { ...seen, records, troubles, outcome: good(TYPE, "Bound") };
+  const problems = claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(deleting);
+  if (!isLost(recorded, records)) return { ...base, records, problems, outcome: good(TYPE, "Bound") };
   const mark = lossMarkOf(recorded);
   if (environment.spec.acceptDataLoss !== mark) {
     await stopRedis(environment, ports, signal);
-    return { ...seen, troubles, isLost: true, outcome: bad(TYPE, "DataLost", lostMessage(recorded, mark), WAIT_LOSS_MS) };
+    return { ...base, problems, isLost: true, outcome: bad(TYPE, "DataLost", lostMessage(recorded, mark), WAIT_LOSS_MS) };
   }
   const accepted = await acceptedNow(environment, `the volumes ${namesOf(recorded)}`, mark, ports);
   const message = "the loss of the volumes was accepted: Redis begins with what is bound now";
-  return { ...seen, records: [], isLost: true, accepted, troubles, outcome: bad(TYPE, "VolumePending", message, WAIT_SOON_MS) };
+  return { ...base, records: [], isLost: true, accepted, problems, outcome: bad(TYPE, "VolumePending", message, WAIT_SOON_MS) };
 }
 
 /** What `acceptDataLoss` must say to go on without these. */
@@ -82,7 +82,7 @@ function lostMessage(recorded: readonly VolumeRecord[], mark: string): string {
   return `no claim is bound to the volumes with the data any more (${claims} to ${namesOf(recorded)}); Redis stays stopped until they are bound again, or the loss is accepted with acceptDataLoss: "${mark}"`;
 }
 
-const deleting = ({ metadata, spec }: Claim): Observation => ({
+const deleting = ({ metadata, spec }: ClaimWithPhase): Observation => ({
   type: "DataAtRisk",
   status: "True",
   reason: "ClaimIsDeleted",
@@ -92,19 +92,19 @@ const deleting = ({ metadata, spec }: Claim): Observation => ({
 // ── claims ───────────────────────────────────────────────────────────────────────────────────────
 
 /** A claim whose volume object was deleted is in the phase `Lost`. */
-const isBound = (claim: Claim | undefined): claim is Claim =>
+const isBound = (claim: ClaimWithPhase | undefined): claim is ClaimWithPhase =>
   claim?.spec?.volumeName !== undefined && claim.status?.phase !== "Lost";
 
-function boundClaims(environment: EnvironmentResource, get: (name: string, namespace: string) => Claim | undefined): readonly Claim[] {
+function boundClaims(environment: EnvironmentResource, get: (name: string, namespace: string) => ClaimWithPhase | undefined): readonly ClaimWithPhase[] {
   const namespace = objectNameOf(environment.spec.environmentId);
   return redisClaims(environment)
     .map((name) => get(name, namespace))
     .filter(isBound);
 }
 
-async function readClaims(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<readonly Claim[]> {
+async function readClaims(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<readonly ClaimWithPhase[]> {
   const namespace = objectNameOf(environment.spec.environmentId);
-  const { items } = await client.list<Claim>(resources.volumeClaims, { namespace, signal });
+  const { items } = await client.list<ClaimWithPhase>(resources.volumeClaims, { namespace, signal });
   const byName = new Map(items.map((claim) => [claim.metadata.name, claim]));
   return boundClaims(environment, (name) => byName.get(name));
 }
@@ -112,7 +112,7 @@ async function readClaims(environment: EnvironmentResource, client: KubernetesCl
 /** Claims whose volumes outlive them from now on. */
 async function recordsOf(
   environment: EnvironmentResource,
-  claims: readonly Claim[],
+  claims: readonly ClaimWithPhase[],
   { client, retention }: VolumesPorts,
   signal: AbortSignal,
 ): Promise<readonly VolumeRecord[]> {
@@ -138,7 +138,7 @@ async function stopRedis(
     | (KubeObject & { readonly spec?: { readonly replicas?: number } })
     | undefined;
   if (set === undefined || set.spec?.replicas === 0) return;
-  applier.forgetObject(resources.statefulSets, "redis", namespace);
+  applier.discardObject(resources.statefulSets, "redis", namespace);
   const { apiVersion, kind } = resources.statefulSets;
   const { uid } = set.metadata;
   const metadata = { name: "redis", namespace, ...(uid === undefined ? {} : { uid }) };

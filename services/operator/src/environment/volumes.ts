@@ -8,12 +8,12 @@ import { KubernetesApiError, type KubeObject, type KubernetesClient, resources }
 import { redisPods } from "../desired/redis.js";
 import { quantityOf } from "../desired/sizes.js";
 import { WAIT_SOON_MS } from "../limits.js";
-import { bad, type Outcome } from "./outcome.js";
+import { bad, type StepOutcome } from "./outcome.js";
 import type { PrunePorts } from "./prune.js";
 
 const TYPE = "StorageReady";
 
-interface Claim extends KubeObject {
+interface ClaimWithSize extends KubeObject {
   readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } };
   readonly status?: { readonly capacity?: { readonly storage?: string } };
 }
@@ -32,18 +32,18 @@ export async function growVolumes(
   cached: KubeObject | undefined,
   { client, applier }: Pick<PrunePorts, "client" | "applier">,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
-  const wanted = environment.spec.redis.bundled?.size;
-  if (wanted === undefined || cached === undefined || !needsGrowth(cached as ClaimingSet, wanted)) return undefined;
+): Promise<StepOutcome | undefined> {
+  const desired = environment.spec.redis.bundled?.size;
+  if (desired === undefined || cached === undefined || !needsGrowth(cached as ClaimingSet, desired)) return undefined;
   const namespace = objectNameOf(environment.spec.environmentId);
   const set = await client.find<ClaimingSet>(resources.statefulSets, "redis", namespace, { signal });
-  if (set === undefined || !needsGrowth(set, wanted)) return undefined;
+  if (set === undefined || !needsGrowth(set, desired)) return undefined;
   for (let n = 0; n < redisPods(environment); n++) {
-    const grown = await growClaim(`data-redis-${n}`, namespace, wanted, client, signal);
+    const grown = await growClaim(`data-redis-${n}`, namespace, desired, client, signal);
     if (grown !== undefined) return grown;
   }
   const { uid, resourceVersion } = set.metadata;
-  applier.forgetObject(resources.statefulSets, "redis", namespace);
+  applier.discardObject(resources.statefulSets, "redis", namespace);
   await client.delete(resources.statefulSets, "redis", namespace, {
     propagation: "Orphan",
     signal,
@@ -53,26 +53,26 @@ export async function growVolumes(
   return bad(TYPE, "Resizing", "Redis is made anew around its pods", WAIT_SOON_MS);
 }
 
-function needsGrowth(set: ClaimingSet, wanted: string): boolean {
+function needsGrowth(set: ClaimingSet, desired: string): boolean {
   const current = set.spec?.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage;
-  return current !== undefined && quantityOf(current) < quantityOf(wanted);
+  return current !== undefined && quantityOf(current) < quantityOf(desired);
 }
 
 /** Undefined when it is as large as wanted, or is not there: it will be made so. */
 async function growClaim(
   name: string,
   namespace: string,
-  wanted: string,
+  desired: string,
   client: KubernetesClient,
   signal: AbortSignal,
-): Promise<Outcome | undefined> {
-  const claim = await client.find<Claim>(resources.volumeClaims, name, namespace, { signal });
+): Promise<StepOutcome | undefined> {
+  const claim = await client.find<ClaimWithSize>(resources.volumeClaims, name, namespace, { signal });
   if (claim === undefined) return undefined;
-  const asked = claim.spec?.resources?.requests?.storage ?? "0";
-  if (quantityOf(asked) < quantityOf(wanted)) {
+  const requested = claim.spec?.resources?.requests?.storage ?? "0";
+  if (quantityOf(requested) < quantityOf(desired)) {
     try {
       const path = "/spec/resources/requests/storage";
-      await client.patch(resources.volumeClaims, { name, namespace }, [{ op: "replace", path, value: wanted }], { signal });
+      await client.patch(resources.volumeClaims, { name, namespace }, [{ op: "replace", path, value: desired }], { signal });
     } catch (cause) {
       // Its storage class does not let volumes grow, or grow so far: nothing was deleted, nothing will be.
       if (cause instanceof KubernetesApiError && (cause.status === 403 || cause.status === 422))
@@ -81,6 +81,6 @@ async function growClaim(
     }
   }
   const capacity = claim.status?.capacity?.storage;
-  if (capacity !== undefined && quantityOf(capacity) >= quantityOf(wanted)) return undefined;
-  return bad(TYPE, "Resizing", `volume ${name} grows to ${wanted}`, WAIT_SOON_MS);
+  if (capacity !== undefined && quantityOf(capacity) >= quantityOf(desired)) return undefined;
+  return bad(TYPE, "Resizing", `volume ${name} grows to ${desired}`, WAIT_SOON_MS);
 }

@@ -11,11 +11,11 @@ export interface WorkerPod {
   readonly isEnding: boolean;
   /** Of the template that it was made from. */
   readonly revision: string | undefined;
-  readonly trouble: PodTrouble | undefined;
+  readonly problem: PodProblem | undefined;
 }
 
 /** What does not become better by waiting alone. */
-export interface PodTrouble {
+export interface PodProblem {
   readonly reason: "CrashLoop" | "ImagePull" | "Unschedulable";
   readonly message: string;
 }
@@ -63,7 +63,7 @@ export function workerPodOf({ metadata, status = {} }: Pod): WorkerPod | undefin
     isReady: status.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true,
     isEnding: metadata.deletionTimestamp !== undefined,
     revision: metadata.labels?.["controller-revision-hash"],
-    trouble: podTroubleOf(status),
+    problem: podProblemOf(status),
   };
 }
 
@@ -76,7 +76,7 @@ const CRASHING: ReadonlySet<string> = new Set([
 ]);
 
 /** What keeps a pod from running, from its status. */
-export function podTroubleOf({ conditions = [], containerStatuses = [] }: NonNullable<Pod["status"]>): PodTrouble | undefined {
+export function podProblemOf({ conditions = [], containerStatuses = [] }: NonNullable<Pod["status"]>): PodProblem | undefined {
   for (const { state } of containerStatuses) {
     const { reason = "", message = "" } = state?.waiting ?? {};
     if (PULLING.has(reason)) return { reason: "ImagePull", message: `${reason} ${message}`.trim() };

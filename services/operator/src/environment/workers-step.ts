@@ -6,33 +6,33 @@
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
-import { type Applier, MANAGER } from "../applier.js";
+import { type ObjectApplier, MANAGER } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
-import { wantedWorkers } from "../desired/sizes.js";
+import { desiredWorkers } from "../desired/sizes.js";
 import { type Inputs, TEMPLATE_HASH, workers, workerTemplateHash } from "../desired/workers.js";
 import { WAIT_DRAIN_MS, WAIT_UNREADY_MS } from "../limits.js";
-import type { WorkerDoor } from "../worker-door.js";
+import type { WorkerClient } from "../worker-door.js";
 import { type Draining, nextScaling } from "./draining.js";
 import { type Rollout, workersOutcome } from "./observe.js";
-import { isGood, type Outcome } from "./outcome.js";
-import { nextPartition, type RollingSet, troubleOutcome } from "./rollout.js";
-import type { StartLooks } from "./start-looks.js";
+import { isGood, type StepOutcome } from "./outcome.js";
+import { nextPartition, type RollingSet, problemOutcome } from "./rollout.js";
+import type { StartChecks } from "./start-looks.js";
 import { type WorkerPod, workerPods } from "./worker-pods.js";
 
 interface WorkersPorts {
   readonly client: KubernetesClient;
-  readonly applier: Applier;
+  readonly applier: ObjectApplier;
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
   readonly events: EventRecorder;
-  readonly door: WorkerDoor;
-  readonly startLooks: StartLooks;
+  readonly workerClient: WorkerClient;
+  readonly startChecks: StartChecks;
 }
 
-export interface WorkersSeen {
-  readonly outcome: Outcome;
+export interface WorkersResult {
+  readonly outcome: StepOutcome;
   readonly draining: Draining | undefined;
 }
 
@@ -43,8 +43,8 @@ export async function workersStep(
   isAutoscaled: boolean,
   ports: WorkersPorts,
   signal: AbortSignal,
-): Promise<WorkersSeen> {
-  const { applier, caches, cell, client, clock, door, events, startLooks } = ports;
+): Promise<WorkersResult> {
+  const { applier, caches, cell, client, clock, workerClient, events, startChecks } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
   const set = caches.statefulSets.get("worker", namespace) as (RollingSet & Rollout) | undefined;
   let listed: Promise<readonly WorkerPod[]> | undefined;
@@ -52,28 +52,28 @@ export async function workersStep(
     listed ??= workerPods(environment, client, signal);
     return listed;
   };
-  const wanted = isAutoscaled ? undefined : wantedWorkers(environment);
-  if (wanted === undefined && set !== undefined) await handReplicasOver(environment, set, client, signal);
-  const facts = { environment, asked: set?.spec?.replicas, present: set?.status?.replicas ?? 0, nowMs: clock.nowMs() };
-  const scaling = wanted === undefined ? undefined : await nextScaling({ ...facts, wanted }, { pods, door }, signal);
+  const desired = isAutoscaled ? undefined : desiredWorkers(environment);
+  if (desired === undefined && set !== undefined) await handReplicasOver(environment, set, client, signal);
+  const facts = { environment, requested: set?.spec?.replicas, present: set?.status?.replicas ?? 0, nowMs: clock.nowMs() };
+  const scaling = desired === undefined ? undefined : await nextScaling({ ...facts, desired }, { pods, workerClient }, signal);
   const templateHash = workerTemplateHash(environment, cell, inputs);
   const partition = await nextPartition(set, templateHash, pods);
   const replicas = scaling?.replicas;
   for (const object of workers(environment, cell, { ...inputs, replicas, partition })) await applier.apply(object, signal);
-  if (scaling?.isLate === true) {
+  if (scaling?.isOverdue === true) {
     const note = `worker-${scaling.draining?.ordinal} had its ${environment.spec.workers.drainSeconds} s and goes with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
     await events.record(environment as unknown as KubeObject, { type: "Warning", reason: "DrainTimedOut", action: "Scale", note });
   }
   const isCurrent = set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash;
-  const seen = workersOutcome(set, { wanted, isCurrent, isResting: environment.spec.suspended });
+  const progress = workersOutcome(set, { desired, isCurrent, isResting: environment.spec.suspended });
   // Without pods none is in trouble.
-  const isWorthLook = !isGood(seen) && (set?.status?.replicas ?? 0) > 0;
-  const look = isWorthLook
-    ? await startLooks.look(environment, async () => troubleOutcome(environment, await pods(), partition))
+  const isCheckDue = !isGood(progress) && (set?.status?.replicas ?? 0) > 0;
+  const check = isCheckDue
+    ? await startChecks.check(environment, async () => problemOutcome(environment, await pods(), partition))
     : undefined;
   const isDraining = scaling?.draining !== undefined;
   // Trouble may begin later, and a StatefulSet does not tell of it.
-  const outcome = look?.trouble ?? (isGood(seen) ? seen : { againMs: look?.againMs ?? WAIT_UNREADY_MS, ...seen });
+  const outcome = check?.problem ?? (isGood(progress) ? progress : { againMs: check?.againMs ?? WAIT_UNREADY_MS, ...progress });
   return { outcome: isDraining ? { ...outcome, againMs: WAIT_DRAIN_MS } : outcome, draining: scaling?.draining };
 }
 
@@ -94,12 +94,12 @@ async function handReplicasOver(
   await client.apply(kept, { manager: `${MANAGER}-scale`, force: true, signal });
 }
 
-interface ManagedFields {
+interface ReplicaOwner {
   readonly manager?: string;
   readonly fieldsV1?: { readonly "f:spec"?: Readonly<Record<string, unknown>> };
 }
 
 function ownsReplicas({ metadata }: KubeObject): boolean {
-  const { managedFields = [] } = metadata as KubeObject["metadata"] & { readonly managedFields?: readonly ManagedFields[] };
+  const { managedFields = [] } = metadata as KubeObject["metadata"] & { readonly managedFields?: readonly ReplicaOwner[] };
   return managedFields.some(({ manager, fieldsV1 }) => manager === MANAGER && fieldsV1?.["f:spec"]?.["f:replicas"] !== undefined);
 }

@@ -8,10 +8,10 @@ import type { Cell } from "../cell.js";
 import { DELETION_STUCK_MS } from "../limits.js";
 import { codeOf, type OperatorMetrics, operatorMetrics } from "../metrics.js";
 import { type OperatorOptions, startOperator } from "../operator.js";
-import type { Settings } from "./config.js";
+import type { OperatorSettings } from "./config.js";
 
 /** Resolves when it watches its cluster; it works whenever it leads. Rejects with OPS0001 (settings), RT0004 (address). */
-export async function startOperatorProcess(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startOperatorProcess(settings: OperatorSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics: registry, clock, random, logger } = ports;
   const cell = await lifecycle.prepare(() => cellOf(settings));
   const metrics = operatorMetrics(registry, () => clock.nowMs());
@@ -37,7 +37,7 @@ function withWaiting(report: HealthReport, more: readonly string[]): HealthRepor
 }
 
 /** Undefined: as the pod or the home directory says. Throws OPS0001 when the file cannot be read. */
-export function kubeconfigOf({ kubernetes }: Settings): string | undefined {
+export function kubeconfigOf({ kubernetes }: OperatorSettings): string | undefined {
   const { kubeconfigFile } = kubernetes;
   if (kubeconfigFile === undefined) return undefined;
   try {
@@ -48,7 +48,7 @@ export function kubeconfigOf({ kubernetes }: Settings): string | undefined {
 }
 
 /** Throws OPS0001 when two could lead for long. */
-function leaseOf({ leadership }: Settings): NonNullable<OperatorOptions["lease"]> {
+function leaseOf({ leadership }: OperatorSettings): NonNullable<OperatorOptions["lease"]> {
   const { lease, renewWithin, retry } = leadership;
   if (retry < renewWithin && renewWithin < lease) return { leaseMs: lease, renewWithinMs: renewWithin, retryMs: retry };
   throw new PerdureError("OPS0001", "'leadership.retry' must be less than 'renew-within', and that less than 'lease'");
@@ -61,7 +61,7 @@ const observerOf =
     if (verb !== "watch") metrics.apiDuration.observe(seconds, verb);
   };
 
-function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...more }: Settings): Cell {
+function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...more }: OperatorSettings): Cell {
   const { grpcTls, keda, releases, network, runtimes, signingKeyOverlap, snapshots } = more;
   const { namespace, clusterDns, dnsNamespaceLabels, dnsPodLabels, secretsRole, removalRole, serviceAccount } = kubernetes;
   const subject = { kind: "ServiceAccount", name: serviceAccount, namespace } as const;

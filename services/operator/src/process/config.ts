@@ -191,7 +191,7 @@ export const settings = group("Settings of perdure-operator. Every line can be s
   allowPolicyDisable: boolean(false, { sentence: "Whether environments may go without network policies." }),
 });
 
-export type Settings = z.output<typeof settings>;
+export type OperatorSettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

@@ -29,9 +29,9 @@ export const runLeftoverCheck = (args: readonly string[], environment: NodeJS.Pr
 
 /** Rejects with OPS0006 when there are objects of ours; a kind that is not defined has none. */
 export async function refuseLeftovers(client: KubernetesClient): Promise<void> {
-  const found = (await Promise.all(KINDS.map((kind) => leftoversOf(client, kind)))).filter((text) => text !== undefined);
-  if (found.length === 0) return;
-  throw new PerdureError("OPS0006", `${found.join("; ")}: they would be left without their operator`);
+  const leftovers = (await Promise.all(KINDS.map((kind) => leftoversOf(client, kind)))).filter((text) => text !== undefined);
+  if (leftovers.length === 0) return;
+  throw new PerdureError("OPS0006", `${leftovers.join("; ")}: they would be left without their operator`);
 }
 
 async function leftoversOf(client: KubernetesClient, resource: Resource): Promise<string | undefined> {

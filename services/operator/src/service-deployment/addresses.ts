@@ -3,29 +3,29 @@ import { bareIdOf, type CloudEnvironment, objectNameOf } from "@perdure/custom-r
 import type { Cell } from "../cell.js";
 import { tunnelNameOf } from "../cloud-environment/names.js";
 import { SERVICE_PORT } from "./desired.js";
-import type { Register } from "./version.js";
+import type { RegisterTarget } from "./version.js";
 
 /** One version of a service: its Service and its namespace. */
-export interface Place {
+export interface VersionLocation {
   readonly name: string;
   readonly namespace: string;
 }
 
 /** URLs without a slash at the end. */
-export interface Addresses {
+export interface OperatorAddresses {
   /** Of management APIs. */
   adminOfEnvironment(environmentId: string): string;
   adminOfCloud(cloud: CloudEnvironment): string;
-  adminOfService(service: NonNullable<Register["service"]>): string;
+  adminOfService(service: NonNullable<RegisterTarget["service"]>): string;
   /** Of a version, for runtimes in this cluster. */
-  endpoint(place: Place): string;
+  endpoint(place: VersionLocation): string;
   /** The same through the tunnel of this cluster, or through the one that its pods open. */
-  tunnelled(cloud: CloudEnvironment, place: Place): string;
-  inProcess(cloud: CloudEnvironment, place: Place): string;
+  tunnelled(cloud: CloudEnvironment, place: VersionLocation): string;
+  inProcess(cloud: CloudEnvironment, place: VersionLocation): string;
 }
 
-export function addressesOf({ clusterDns, domain }: Pick<Cell, "clusterDns" | "domain">): Addresses {
-  const hostOf = ({ name, namespace }: Place): string => `${name}.${namespace}.svc.${clusterDns}`;
+export function addressesOf({ clusterDns, domain }: Pick<Cell, "clusterDns" | "domain">): OperatorAddresses {
+  const hostOf = ({ name, namespace }: VersionLocation): string => `${name}.${namespace}.svc.${clusterDns}`;
   // The path of a relay's proxy (cloud.md §2.6).
   const behind = ({ spec }: CloudEnvironment, tunnel: string, host: string): string =>
     `https://tunnel.${spec.region}.${domain}:9080/${bareIdOf(spec.environmentId)}/${tunnel}/http/${host}/${SERVICE_PORT}`;

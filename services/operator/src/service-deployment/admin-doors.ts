@@ -4,17 +4,17 @@
  */
 import { AdminApiError, AdminClient, sqlOneOf, type ApiTransport } from "@perdure/admin-client";
 import { backoffMs, type Clock, type Random } from "@perdure/base";
-import { CIRCUIT_BOUNDS, CIRCUITS_MAX, LOOK_ANSWER_MS, REGISTER_ANSWER_MS } from "../limits.js";
+import { CIRCUIT_BOUNDS, CIRCUITS_MAX, ADMIN_ANSWER_MS, REGISTER_ANSWER_MS } from "../limits.js";
 import type { AdminTarget } from "./target.js";
 
-export type Answer<T> =
+export type AdminResult<T> =
   | { readonly kind: "answered"; readonly value: T }
   /** It says no; asking again changes nothing unless something else changes. */
   | { readonly kind: "refused"; readonly message: string; readonly status: number; readonly code: string | undefined }
   /** Nobody answers, or was not asked because nobody answered lately. */
   | { readonly kind: "unreachable"; readonly message: string; readonly againMs: number };
 
-export interface WantedDeployment {
+export interface DesiredRegistration {
   readonly url: string;
   readonly protocol: "auto" | "http1" | "h2c";
   /** Also when it takes away what callers use. */
@@ -25,9 +25,9 @@ export interface WantedDeployment {
 }
 
 /** What is known of the deployments that were asked about. */
-export interface Usage {
+export interface VersionUsage {
   /** Those that are registered. */
-  readonly known: ReadonlySet<string>;
+  readonly registered: ReadonlySet<string>;
   /** Unfinished invocations that can go on nowhere else. */
   readonly pinned: ReadonlyMap<string, number>;
   /** Attempts that run there now; those of invocations that are not pinned yet would begin anew elsewhere. */
@@ -36,7 +36,7 @@ export interface Usage {
   readonly serves: ReadonlyMap<string, readonly string[]>;
 }
 
-const NOTHING: Usage = { known: new Set(), pinned: new Map(), running: new Map(), serves: new Map() };
+const NOTHING: VersionUsage = { registered: new Set(), pinned: new Map(), running: new Map(), serves: new Map() };
 
 interface Circuit {
   failures: number;
@@ -44,50 +44,50 @@ interface Circuit {
   message: string;
 }
 
-export interface AdminDoorPorts {
+export interface AdminClientPorts {
   readonly clock: Clock;
   /** For the time in which a management API that did not answer is left alone. */
   readonly random?: Random | undefined;
   readonly transport?: ApiTransport | undefined;
 }
 
-export class AdminDoors {
+export class AdminClients {
   readonly #clock: Clock;
   readonly #random: Random | undefined;
   readonly #transport: ApiTransport | undefined;
   /** By the address of the management API; the one that failed longest ago is forgotten first. */
   readonly #circuits = new Map<string, Circuit>();
 
-  constructor({ clock, random, transport }: AdminDoorPorts) {
+  constructor({ clock, random, transport }: AdminClientPorts) {
     this.#clock = clock;
     this.#random = random;
     this.#transport = transport;
   }
 
   /** The id that it has there. */
-  async register(target: AdminTarget, wanted: WantedDeployment, signal: AbortSignal): Promise<Answer<string>> {
-    const { url, protocol, breaking, again, metadata } = wanted;
-    const ask = (useHttp11: boolean): Promise<Answer<string>> =>
-      this.#ask(target, REGISTER_ANSWER_MS, signal, async (client, within) => {
+  async register(target: AdminTarget, registration: DesiredRegistration, signal: AbortSignal): Promise<AdminResult<string>> {
+    const { url, protocol, breaking, again, metadata } = registration;
+    const register = (useHttp11: boolean): Promise<AdminResult<string>> =>
+      this.#request(target, REGISTER_ANSWER_MS, signal, async (client, within) => {
         const registration = { address: url, useHttp11, breaking, force: again, metadata };
         return (await client.deployments.register(registration, { signal: within })).deployment.id;
       });
-    const answer = await ask(protocol === "http1");
+    const answer = await register(protocol === "http1");
     const speaksHttp1 = answer.kind === "refused" && answer.code === "META0014";
-    return speaksHttp1 && protocol === "auto" ? ask(true) : answer;
+    return speaksHttp1 && protocol === "auto" ? register(true) : answer;
   }
 
-  look(target: AdminTarget, ids: readonly string[], signal: AbortSignal): Promise<Answer<Usage>> {
+  readUsage(target: AdminTarget, ids: readonly string[], signal: AbortSignal): Promise<AdminResult<VersionUsage>> {
     if (ids.length === 0) {
       return Promise.resolve({ kind: "answered", value: NOTHING });
     }
     const unfinished = `status != 'completed' AND ${sqlOneOf("pinned_deployment_id", ids)}`;
     const counting = "SELECT pinned_deployment_id AS id, COUNT(*) AS pinned FROM sys_invocation_status";
-    return this.#ask(target, LOOK_ANSWER_MS, signal, async ({ sql }, within) => {
+    return this.#request(target, ADMIN_ANSWER_MS, signal, async ({ sql }, within) => {
       const call = { signal: within };
       const inFlight = `in_flight = true AND ${sqlOneOf("last_attempt_deployment_id", ids)}`;
       const attempts = "SELECT last_attempt_deployment_id AS id, COUNT(*) AS running FROM sys_invocation_state";
-      const [known, pinned, running, serves] = await Promise.all([
+      const [registered, pinned, running, serves] = await Promise.all([
         sql.query(`SELECT id FROM sys_deployment WHERE ${sqlOneOf("id", ids)}`, call),
         sql.query(`${counting} WHERE ${unfinished} GROUP BY pinned_deployment_id`, call),
         sql.query(`${attempts} WHERE ${inFlight} GROUP BY last_attempt_deployment_id`, call),
@@ -96,7 +96,7 @@ export class AdminDoors {
       const names = new Map<string, string[]>();
       for (const row of serves) names.set(String(row["id"]), [...(names.get(String(row["id"])) ?? []), String(row["name"])]);
       return {
-        known: new Set(known.map((row) => String(row["id"]))),
+        registered: new Set(registered.map((row) => String(row["id"]))),
         pinned: new Map(pinned.map((row) => [String(row["id"]), Number(row["pinned"])])),
         running: new Map(running.map((row) => [String(row["id"]), Number(row["running"])])),
         serves: names,
@@ -105,8 +105,8 @@ export class AdminDoors {
   }
 
   /** Whether it is registered there. */
-  async knows(target: AdminTarget, id: string, signal: AbortSignal): Promise<Answer<boolean>> {
-    const answer = await this.#ask(target, LOOK_ANSWER_MS, signal, async ({ deployments }, within) => {
+  async knows(target: AdminTarget, id: string, signal: AbortSignal): Promise<AdminResult<boolean>> {
+    const answer = await this.#request(target, ADMIN_ANSWER_MS, signal, async ({ deployments }, within) => {
       await deployments.get(id, { signal: within });
       return true;
     });
@@ -114,8 +114,8 @@ export class AdminDoors {
   }
 
   /** Answers when it is gone, also when it was before. Refused with 409 while something needs it, unless `force`. */
-  async remove(target: AdminTarget, id: string, force: boolean, signal: AbortSignal): Promise<Answer<undefined>> {
-    const answer = await this.#ask(target, LOOK_ANSWER_MS, signal, async ({ deployments }, within) => {
+  async remove(target: AdminTarget, id: string, force: boolean, signal: AbortSignal): Promise<AdminResult<undefined>> {
+    const answer = await this.#request(target, ADMIN_ANSWER_MS, signal, async ({ deployments }, within) => {
       await deployments.remove(id, force, { signal: within });
       return undefined;
     });
@@ -123,21 +123,21 @@ export class AdminDoors {
   }
 
   /** Whether it answers, and takes the token. */
-  version(target: AdminTarget, signal: AbortSignal): Promise<Answer<string>> {
-    return this.#ask(
+  version(target: AdminTarget, signal: AbortSignal): Promise<AdminResult<string>> {
+    return this.#request(
       target,
-      LOOK_ANSWER_MS,
+      ADMIN_ANSWER_MS,
       signal,
       async (client, within) => (await client.version({ signal: within })).version,
     );
   }
 
-  async #ask<T>(
+  async #request<T>(
     { url, token }: AdminTarget,
     withinMs: number,
     signal: AbortSignal,
     work: (client: AdminClient, signal: AbortSignal) => Promise<T>,
-  ): Promise<Answer<T>> {
+  ): Promise<AdminResult<T>> {
     const circuit = this.#circuits.get(url);
     const now = this.#clock.monotonicMs();
     if (circuit !== undefined && circuit.openUntilMs > now) {
@@ -149,14 +149,14 @@ export class AdminDoors {
       userAgent: "perdure-operator",
       transport: this.#transport,
     });
-    const patience = AbortSignal.timeout(withinMs);
+    const timeout = AbortSignal.timeout(withinMs);
     try {
-      const value = await work(client, AbortSignal.any([signal, patience]));
+      const value = await work(client, AbortSignal.any([signal, timeout]));
       this.#circuits.delete(url);
       return { kind: "answered", value };
     } catch (cause) {
       if (signal.aborted) throw cause;
-      if (patience.aborted) return this.#fail(url, `no answer from ${url} within ${withinMs} ms`);
+      if (timeout.aborted) return this.#fail(url, `no answer from ${url} within ${withinMs} ms`);
       if (!(cause instanceof AdminApiError)) throw cause;
       if (isOutage(cause.status)) return this.#fail(url, cause.message);
       this.#circuits.delete(url);
@@ -165,7 +165,7 @@ export class AdminDoors {
     }
   }
 
-  #fail(url: string, message: string): Answer<never> {
+  #fail(url: string, message: string): AdminResult<never> {
     const before = this.#circuits.get(url)?.failures ?? 0;
     const againMs = backoffMs(before, CIRCUIT_BOUNDS, this.#random);
     this.#circuits.delete(url);

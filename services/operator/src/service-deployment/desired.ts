@@ -10,7 +10,7 @@ import { shortOf, TEMPLATE, TEMPLATE_HASH, versionName } from "./names.js";
 export const SERVICE_PORT = 9080;
 export const PORT_NAME = "perdure";
 
-export interface Variable {
+export interface PlainEnvVariable {
   readonly name: string;
   readonly value: string;
 }
@@ -39,8 +39,8 @@ export function problemOf(deployment: ServiceDeployment, reserved: readonly stri
   const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
   if ((spec?.containers ?? []).length === 0) return "the template has no container";
   for (const { name = "", env = [] } of containers) {
-    const taken = env.find((variable) => reserved.includes(variable.name ?? ""));
-    if (taken !== undefined) return `container '${name}' sets ${taken.name}, which is the operator's with tunnelMode in-process`;
+    const clash = env.find((variable) => reserved.includes(variable.name ?? ""));
+    if (clash !== undefined) return `container '${name}' sets ${clash.name}, which is the operator's with tunnelMode in-process`;
   }
   return undefined;
 }
@@ -58,9 +58,9 @@ export function selectorText(selector: ServiceDeployment["spec"]["selector"]): s
   return [...equal.sort(), ...more].join(",");
 }
 
-type Operator = NonNullable<ServiceDeployment["spec"]["selector"]["matchExpressions"]>[number]["operator"];
+type SelectorOperator = NonNullable<ServiceDeployment["spec"]["selector"]["matchExpressions"]>[number]["operator"];
 
-function requirementText(key: string, operator: Operator, values: readonly string[]): string {
+function requirementText(key: string, operator: SelectorOperator, values: readonly string[]): string {
   switch (operator) {
     case "In":
       return `${key} in (${values.join(",")})`;
@@ -76,7 +76,7 @@ function requirementText(key: string, operator: Operator, values: readonly strin
 }
 
 /** The ReplicaSet of the latest version. `variables` go to every container. */
-export function replicaSet(deployment: ServiceDeployment, hash: string, variables: readonly Variable[]): KubeObject {
+export function replicaSet(deployment: ServiceDeployment, hash: string, variables: readonly PlainEnvVariable[]): KubeObject {
   const { replicas, minReadySeconds } = deployment.spec;
   const template = templateOf(deployment);
   const labels = { ...template.metadata?.labels, ...invitation(deployment), [TEMPLATE_HASH]: shortOf(hash) };
@@ -103,7 +103,7 @@ function invitation({ spec }: ServiceDeployment): Labels {
   return environment === undefined ? {} : { [`perdure.dev/allow-${bareIdOf(environment)}`]: "true" };
 }
 
-function withVariables(spec: NonNullable<PodTemplate["spec"]>, variables: readonly Variable[]): PodTemplate["spec"] {
+function withVariables(spec: NonNullable<PodTemplate["spec"]>, variables: readonly PlainEnvVariable[]): PodTemplate["spec"] {
   if (variables.length === 0) return spec;
   const each = (container: Container): Container => ({ ...container, env: [...(container.env ?? []), ...variables] });
   const { containers = [], initContainers } = spec;

@@ -4,28 +4,28 @@
  */
 import type { ServiceDeployment } from "@perdure/custom-resources";
 import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
-import type { Answer, Usage } from "./admin-doors.js";
+import type { AdminResult, VersionUsage } from "./admin-doors.js";
 import { drainAutoscaler, serviceOf } from "./desired.js";
 import { noteDrain, noteRegistration } from "./notes.js";
 import type { OwnSets } from "./own-sets.js";
-import type { Version } from "./version.js";
+import type { ServiceVersion } from "./version.js";
 
-export interface DrainPorts {
+export interface VersionDrainPorts {
   readonly client: KubernetesClient;
-  readonly applier: Applier;
+  readonly applier: ObjectApplier;
   readonly caches: Pick<Caches, "of">;
   readonly nowMs: number;
   readonly ownSets: OwnSets;
   /** What is known of deployments, lately; `anew`: now, because something goes that cannot be brought back. */
-  readonly usageOf: (version: Version, anew: boolean) => Promise<Answer<Usage>>;
+  readonly usageOf: (version: ServiceVersion, anew: boolean) => Promise<AdminResult<VersionUsage>>;
   /** Takes a deployment out of where it is registered, unless something needs it. */
-  readonly deregister: (version: Version) => Promise<Answer<undefined>>;
+  readonly deregister: (version: ServiceVersion) => Promise<AdminResult<undefined>>;
 }
 
 export interface Drained {
-  readonly version: Version;
+  readonly version: ServiceVersion;
   readonly state: "Draining" | "Idle" | "Retired" | "Gone";
   readonly active: number | undefined;
   readonly removeAfterMs: number | undefined;
@@ -33,7 +33,7 @@ export interface Drained {
   readonly why: string;
 }
 
-interface Need {
+interface DrainNeed {
   readonly active: number;
   readonly why: string;
 }
@@ -41,19 +41,19 @@ interface Need {
 /** One superseded version, one step further. Rejects as the API server says. */
 export async function drain(
   deployment: ServiceDeployment,
-  version: Version,
-  ports: DrainPorts,
+  version: ServiceVersion,
+  ports: VersionDrainPorts,
   signal: AbortSignal,
 ): Promise<Drained> {
   const answer = await ports.usageOf(version, false);
   if (answer.kind !== "answered") {
     // Nobody knows whether anything needs it, so it stays as it is.
-    const state = version.asked === 0 ? "Retired" : "Draining";
+    const state = version.requested === 0 ? "Retired" : "Draining";
     return { version, state, active: undefined, removeAfterMs: version.removeAfterMs, why: answer.message };
   }
   const need = needOf(version, answer.value);
   if (need !== undefined) return keep(deployment, version, need, ports, signal);
-  if (version.asked === 0 && version.removeAfterMs !== undefined) {
+  if (version.requested === 0 && version.removeAfterMs !== undefined) {
     await removeAutoscaler(deployment, version, ports, signal);
     return retired(version, "");
   }
@@ -75,7 +75,7 @@ export async function drain(
   return retired(version, "");
 }
 
-const retired = (version: Version, why: string): Drained => ({
+const retired = (version: ServiceVersion, why: string): Drained => ({
   version,
   state: "Retired",
   active: 0,
@@ -84,8 +84,8 @@ const retired = (version: Version, why: string): Drained => ({
 });
 
 /** What needs it; undefined when nothing does. One that is not registered cannot be needed. */
-function needOf({ deploymentId, hash }: Version, { known, pinned, running, serves }: Usage): Need | undefined {
-  if (deploymentId === undefined || !known.has(deploymentId)) return undefined;
+function needOf({ deploymentId, hash }: ServiceVersion, { registered, pinned, running, serves }: VersionUsage): DrainNeed | undefined {
+  if (deploymentId === undefined || !registered.has(deploymentId)) return undefined;
   const active = Math.max(pinned.get(deploymentId) ?? 0, running.get(deploymentId) ?? 0);
   const services = serves.get(deploymentId) ?? [];
   if (active === 0 && services.length === 0) return undefined;
@@ -97,9 +97,9 @@ function needOf({ deploymentId, hash }: Version, { known, pinned, running, serve
 /** It is needed, again or still: with pods, and without a date on which they go. */
 async function keep(
   deployment: ServiceDeployment,
-  version: Version,
-  { active, why }: Need,
-  ports: DrainPorts,
+  version: ServiceVersion,
+  { active, why }: DrainNeed,
+  ports: VersionDrainPorts,
   signal: AbortSignal,
 ): Promise<Drained> {
   if (version.removeAfterMs !== undefined || version.supersededAtMs === undefined) {
@@ -108,38 +108,38 @@ async function keep(
   }
   await ports.applier.apply(serviceOf(deployment, version.name, version.hash), signal);
   // Somebody restarted what had ended there.
-  if (version.asked === 0) await scale(deployment, version, Math.max(1, deployment.spec.replicas), ports, signal);
+  if (version.requested === 0) await scale(deployment, version, Math.max(1, deployment.spec.replicas), ports, signal);
   await autoscale(deployment, version, ports, signal);
   return { version, state: "Draining", active, removeAfterMs: undefined, why };
 }
 
-async function autoscale(deployment: ServiceDeployment, version: Version, ports: DrainPorts, signal: AbortSignal): Promise<void> {
-  const wanted = drainAutoscaler(deployment, version.name);
-  if (wanted === undefined) await removeAutoscaler(deployment, version, ports, signal);
-  else await ports.applier.apply(wanted, signal);
+async function autoscale(deployment: ServiceDeployment, version: ServiceVersion, ports: VersionDrainPorts, signal: AbortSignal): Promise<void> {
+  const desired = drainAutoscaler(deployment, version.name);
+  if (desired === undefined) await removeAutoscaler(deployment, version, ports, signal);
+  else await ports.applier.apply(desired, signal);
 }
 
 /** Before its target is scaled to nothing: it would bring that back. */
 export async function removeAutoscaler(
   { metadata }: ServiceDeployment,
-  { name }: Pick<Version, "name">,
-  { client, caches, applier }: Pick<DrainPorts, "client" | "caches" | "applier">,
+  { name }: Pick<ServiceVersion, "name">,
+  { client, caches, applier }: Pick<VersionDrainPorts, "client" | "caches" | "applier">,
   signal: AbortSignal,
 ): Promise<void> {
-  const found = caches.of(resources.autoscalers)?.get(name, metadata.namespace);
-  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
-  const isOwned = found.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
-  const { uid } = found.metadata;
+  const existing = caches.of(resources.autoscalers)?.get(name, metadata.namespace);
+  if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
+  const isOwned = existing.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
+  const { uid } = existing.metadata;
   if (!isOwned || uid === undefined) return;
-  applier.forgetObject(resources.autoscalers, name, metadata.namespace);
+  applier.discardObject(resources.autoscalers, name, metadata.namespace);
   await client.delete(resources.autoscalers, name, metadata.namespace, { uid, signal });
 }
 
 async function scale(
   { metadata }: ServiceDeployment,
-  { name, uid }: Version,
+  { name, uid }: ServiceVersion,
   replicas: number,
-  { client, ownSets }: DrainPorts,
+  { client, ownSets }: VersionDrainPorts,
   signal: AbortSignal,
 ): Promise<void> {
   const operations = [
@@ -152,8 +152,8 @@ async function scale(
 /** A retired version that nobody goes back to any more: out of the registry, then out of the cluster. */
 export async function discard(
   deployment: ServiceDeployment,
-  version: Version,
-  ports: DrainPorts,
+  version: ServiceVersion,
+  ports: VersionDrainPorts,
   signal: AbortSignal,
 ): Promise<Drained> {
   if (version.deploymentId !== undefined) {
@@ -168,19 +168,19 @@ export async function discard(
 /** What a version is made of. Its pods go with its ReplicaSet. */
 export async function removeObjects(
   deployment: ServiceDeployment,
-  { name, uid }: Pick<Version, "name" | "uid">,
-  ports: Pick<DrainPorts, "client" | "caches" | "applier">,
+  { name, uid }: Pick<ServiceVersion, "name" | "uid">,
+  ports: Pick<VersionDrainPorts, "client" | "caches" | "applier">,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, caches, applier } = ports;
   const { namespace } = deployment.metadata;
   await removeAutoscaler(deployment, { name }, ports, signal);
-  applier.forgetObject(resources.replicaSets, name, namespace);
+  applier.discardObject(resources.replicaSets, name, namespace);
   await removeOwned(() => client.delete(resources.replicaSets, name, namespace, { uid, signal }));
   const service = caches.of(resources.services)?.get(name, namespace)?.metadata;
   const isOwned = service?.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid) === true;
   if (service?.uid === undefined || !isOwned) return;
-  applier.forgetObject(resources.services, name, namespace);
+  applier.discardObject(resources.services, name, namespace);
   await removeOwned(() => client.delete(resources.services, name, namespace, { uid: service.uid as string, signal }));
 }
 

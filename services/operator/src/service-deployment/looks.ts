@@ -3,20 +3,20 @@
  * is remembered for as long as people wait between two questions anyway.
  */
 import type { Clock } from "@perdure/base";
-import { LOOKS_MAX } from "../limits.js";
-import type { Answer } from "./admin-doors.js";
+import { CACHED_ANSWERS_MAX } from "../limits.js";
+import type { AdminResult } from "./admin-doors.js";
 
-interface Look<T> {
+interface CachedAnswer<T> {
   readonly atMs: number;
   readonly ids: string;
-  readonly answer: Answer<T>;
+  readonly answer: AdminResult<T>;
 }
 
-export class Looks<T> {
+export class AnswerCache<T> {
   readonly #clock: Clock;
   readonly #forMs: number;
   /** Oldest first. */
-  readonly #looks = new Map<string, Look<T>>();
+  readonly #answers = new Map<string, CachedAnswer<T>>();
 
   /** `forMs`: how long an answer counts. */
   constructor(clock: Clock, forMs: number) {
@@ -25,21 +25,21 @@ export class Looks<T> {
   }
 
   /** What was said of these very ids lately, or what `ask` says now; only answers are remembered. */
-  async of(key: string, ids: readonly string[], ask: () => Promise<Answer<T>>): Promise<Answer<T>> {
+  async of(key: string, ids: readonly string[], request: () => Promise<AdminResult<T>>): Promise<AdminResult<T>> {
     const now = this.#clock.monotonicMs();
     const joined = ids.join(" ");
-    const before = this.#looks.get(key);
+    const before = this.#answers.get(key);
     if (before !== undefined && before.ids === joined && now - before.atMs < this.#forMs) return before.answer;
-    this.#looks.delete(key);
-    const answer = await ask();
+    this.#answers.delete(key);
+    const answer = await request();
     if (answer.kind !== "answered") return answer;
-    this.#looks.set(key, { atMs: now, ids: joined, answer });
-    if (this.#looks.size > LOOKS_MAX) this.#looks.delete(this.#looks.keys().next().value as string);
+    this.#answers.set(key, { atMs: now, ids: joined, answer });
+    if (this.#answers.size > CACHED_ANSWERS_MAX) this.#answers.delete(this.#answers.keys().next().value as string);
     return answer;
   }
 
   /** Of one service. */
-  forget(key: string): void {
-    this.#looks.delete(key);
+  discard(key: string): void {
+    this.#answers.delete(key);
   }
 }

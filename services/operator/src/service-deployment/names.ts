@@ -48,8 +48,8 @@ export const shortOf = (hash: string): string => hash.slice(0, SHORT_CHARS);
 /** `<name>-<hash>`: of its ReplicaSet, Service, autoscaler and tunnel. A name that is too long is cut, and told apart by another hash. */
 export function versionName(name: string, hash: string): string {
   const plain = name.replaceAll(".", "-");
-  const room = NAME_CHARS_MAX - SHORT_CHARS - 1;
+  const charsMax = NAME_CHARS_MAX - SHORT_CHARS - 1;
   const own = createHash("sha256").update(name).digest("hex").slice(0, SHORT_CHARS);
-  const base = plain.length <= room && plain === name ? plain : `${plain.slice(0, room - SHORT_CHARS - 1)}-${own}`;
+  const base = plain.length <= charsMax && plain === name ? plain : `${plain.slice(0, charsMax - SHORT_CHARS - 1)}-${own}`;
   return `${base}-${shortOf(hash)}`;
 }

@@ -4,9 +4,9 @@ import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT } from "./names.js";
 import type { OwnSets } from "./own-sets.js";
-import { type Register, timeText, type Version } from "./version.js";
+import { type RegisterTarget, timeText, type ServiceVersion } from "./version.js";
 
-export interface NotePorts {
+export interface VersionNotePorts {
   readonly client: KubernetesClient;
   readonly ownSets: OwnSets;
 }
@@ -21,9 +21,9 @@ type Texts = Readonly<Record<string, string>>;
 /** Which deployment a version is, and where. Rejects as the API server says, with 409 when the ReplicaSet is another one by now. */
 export function noteRegistration(
   deployment: ServiceDeployment,
-  version: Pick<Version, "name" | "uid">,
-  registration: { readonly id: string; readonly at: Register } | undefined,
-  ports: NotePorts,
+  version: Pick<ServiceVersion, "name" | "uid">,
+  registration: { readonly id: string; readonly at: RegisterTarget } | undefined,
+  ports: VersionNotePorts,
   signal: AbortSignal,
 ): Promise<void> {
   const texts: Texts =
@@ -34,9 +34,9 @@ export function noteRegistration(
 /** How far its draining is; none of it when both are undefined. */
 export function noteDrain(
   deployment: ServiceDeployment,
-  version: Pick<Version, "name" | "uid">,
+  version: Pick<ServiceVersion, "name" | "uid">,
   { supersededAtMs, removeAfterMs }: DrainNote,
-  ports: NotePorts,
+  ports: VersionNotePorts,
   signal: AbortSignal,
 ): Promise<void> {
   const texts: Texts = {
@@ -48,10 +48,10 @@ export function noteDrain(
 
 async function write(
   { metadata }: ServiceDeployment,
-  { name, uid }: Pick<Version, "name" | "uid">,
+  { name, uid }: Pick<ServiceVersion, "name" | "uid">,
   manager: string,
   annotations: Texts,
-  { client, ownSets }: NotePorts,
+  { client, ownSets }: VersionNotePorts,
   signal: AbortSignal,
 ): Promise<void> {
   const { apiVersion, kind } = resources.replicaSets;

@@ -4,7 +4,7 @@
  * for needed by nobody. So what we wrote is looked at until our copy is as new.
  */
 import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
-import { LOOKS_MAX } from "../limits.js";
+import { CACHED_ANSWERS_MAX } from "../limits.js";
 
 export class OwnSets {
   /** By uid, as each was after our last write; the oldest is forgotten first. */
@@ -15,7 +15,7 @@ export class OwnSets {
     if (uid === undefined) return;
     this.#written.delete(uid);
     this.#written.set(uid, set);
-    if (this.#written.size > LOOKS_MAX) this.#written.delete(this.#written.keys().next().value as string);
+    if (this.#written.size > CACHED_ANSWERS_MAX) this.#written.delete(this.#written.keys().next().value as string);
   }
 
   /** All that our copy has, each at least as new as what we wrote. */

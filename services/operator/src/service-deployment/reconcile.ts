@@ -19,33 +19,33 @@ import {
   type KubernetesClient,
   resources,
 } from "@perdure/driver-kubernetes";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import { IN_PROCESS_VARIABLES, inProcessVariables } from "../cloud-environment/in-process.js";
-import type { Looked } from "../controller.js";
+import type { ReconcileResult } from "../controller.js";
 import type { Definitions } from "../definitions.js";
 import { hashOf } from "../desired/runtime-config.js";
-import { bad, good, isGood, type Outcome, step } from "../environment/outcome.js";
+import { bad, good, isGood, type StepOutcome, step } from "../environment/outcome.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import { addFinalizer } from "../finalizer.js";
-import { CIRCUIT_BOUNDS, DRAIN_POLL_MS, KNOWN_FOR_MS, LOOKS_MAX, RETIRED_POLL_MS, WAIT_REFERENCE_MS } from "../limits.js";
-import type { Addresses } from "./addresses.js";
-import type { AdminDoors, Answer, Usage } from "./admin-doors.js";
+import { CIRCUIT_BOUNDS, DRAIN_POLL_MS, REGISTRATION_CACHE_MS, CACHED_ANSWERS_MAX, RETIRED_POLL_MS, WAIT_REFERENCE_MS } from "../limits.js";
+import type { OperatorAddresses } from "./addresses.js";
+import type { AdminClients, AdminResult, VersionUsage } from "./admin-doors.js";
 import { problemOf, replicaSet, serviceOf } from "./desired.js";
-import { type Drained, type DrainPorts, discard, drain, removeAutoscaler } from "./drain.js";
-import { Looks } from "./looks.js";
+import { type Drained, type VersionDrainPorts, discard, drain, removeAutoscaler } from "./drain.js";
+import { AnswerCache } from "./looks.js";
 import { FINALIZER, shortOf, TEMPLATE, TEMPLATE_HASH, templateHash, versionName } from "./names.js";
-import { type NotePorts, noteDrain, noteRegistration } from "./notes.js";
+import { type VersionNotePorts, noteDrain, noteRegistration } from "./notes.js";
 import { OwnSets } from "./own-sets.js";
-import { conditionsOf, type Seen, statusOf } from "./status.js";
-import { serviceUrl, type Target, targetOf, tunnelIdentityOf } from "./target.js";
+import { conditionsOf, type ServiceFacts, statusOf } from "./status.js";
+import { serviceUrl, type RegistrationTarget, targetOf, tunnelIdentityOf } from "./target.js";
 import { teardown } from "./teardown.js";
-import { type Register, type Version, versionsOf } from "./version.js";
+import { type RegisterTarget, type ServiceVersion, versionsOf } from "./version.js";
 
 export interface ServiceDeploymentPorts {
   readonly client: KubernetesClient;
-  readonly applier: Applier;
+  readonly applier: ObjectApplier;
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
@@ -53,8 +53,8 @@ export interface ServiceDeploymentPorts {
   readonly random?: Random | undefined;
   readonly events: EventRecorder;
   readonly logger: Logger;
-  readonly doors: AdminDoors;
-  readonly addresses: Addresses;
+  readonly adminClients: AdminClients;
+  readonly addresses: OperatorAddresses;
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
@@ -67,9 +67,9 @@ export interface ServiceDeploymentOptions {
 export class ServiceDeployments {
   readonly ports: ServiceDeploymentPorts;
   readonly pollMs: number;
-  readonly looks: Looks<Usage>;
+  readonly usageCache: AnswerCache<VersionUsage>;
   /** Whether the latest of a service is still registered. */
-  readonly known: Looks<boolean>;
+  readonly registrationCache: AnswerCache<boolean>;
   /** What was noted on versions lately. */
   readonly ownSets = new OwnSets();
   /** Refusals in a row, by service; the oldest is forgotten first. */
@@ -78,12 +78,12 @@ export class ServiceDeployments {
   constructor(ports: ServiceDeploymentPorts, { drainPollMs = DRAIN_POLL_MS }: ServiceDeploymentOptions = {}) {
     this.ports = ports;
     this.pollMs = drainPollMs;
-    this.looks = new Looks(ports.clock, drainPollMs * 0.9);
-    this.known = new Looks(ports.clock, KNOWN_FOR_MS);
+    this.usageCache = new AnswerCache(ports.clock, drainPollMs * 0.9);
+    this.registrationCache = new AnswerCache(ports.clock, REGISTRATION_CACHE_MS);
   }
 
   /** One pass. Rejects with what was thrown on: it is tried again after a pause. */
-  async reconcile(key: string, signal: AbortSignal): Promise<Looked> {
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [namespace = "", name = ""] = key.split("/");
     const { caches, client } = this.ports;
     const deployment = caches.serviceDeployments.get(name, namespace);
@@ -93,10 +93,10 @@ export class ServiceDeployments {
     }
     if (deployment.metadata.deletionTimestamp !== undefined) return this.#remove(deployment, key, signal);
     await addFinalizer(resources.serviceDeployments, deployment, FINALIZER, client, signal);
-    return new Pass(deployment, key, this, signal).run();
+    return new ServicePass(deployment, key, this, signal).run();
   }
 
-  async #remove(deployment: ServiceDeployment, key: string, signal: AbortSignal): Promise<Looked> {
+  async #remove(deployment: ServiceDeployment, key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const result = await teardown(deployment, { ...this.ports, pollMs: this.pollMs }, signal);
     if (result.kind === "gone") {
       this.refusals.delete(key);
@@ -106,8 +106,8 @@ export class ServiceDeployments {
     const draining: Observation = { type: "Draining", status: "True", reason: result.reason, message };
     const ready: Observation = { type: "Ready", status: "False", reason: "Deleting", message };
     await writeStatus(deployment, { ...deployment.status }, [draining, ready], this.ports, signal);
-    const told = { type: "Normal", reason: result.reason, action: "Delete", note: message } as const;
-    await this.ports.events.record(deployment as unknown as KubeObject, told);
+    const event = { type: "Normal", reason: result.reason, action: "Delete", note: message } as const;
+    await this.ports.events.record(deployment as unknown as KubeObject, event);
     return { kind: "wait", againMs };
   }
 
@@ -116,20 +116,20 @@ export class ServiceDeployments {
     const before = this.refusals.get(key) ?? 0;
     this.refusals.delete(key);
     this.refusals.set(key, before + 1);
-    if (this.refusals.size > LOOKS_MAX) this.refusals.delete(this.refusals.keys().next().value as string);
+    if (this.refusals.size > CACHED_ANSWERS_MAX) this.refusals.delete(this.refusals.keys().next().value as string);
     return backoffMs(before, CIRCUIT_BOUNDS, this.ports.random);
   }
 }
 
-class Pass {
+class ServicePass {
   readonly #deployment: ServiceDeployment;
   readonly #key: string;
   readonly #owner: ServiceDeployments;
   readonly #ports: ServiceDeploymentPorts;
   readonly #signal: AbortSignal;
   readonly #nowMs: number;
-  readonly #versions: readonly Version[];
-  readonly #targets = new Map<string, Promise<Target>>();
+  readonly #versions: readonly ServiceVersion[];
+  readonly #targets = new Map<string, Promise<RegistrationTarget>>();
   #againMs = Number.POSITIVE_INFINITY;
   /** By this pass. */
   #registeredId: string | undefined;
@@ -144,7 +144,7 @@ class Pass {
     this.#versions = versionsOf(deployment, owner.ownSets.over(owner.ports.caches.replicaSets));
   }
 
-  async run(): Promise<Looked> {
+  async run(): Promise<ReconcileResult> {
     const deployment = this.#deployment;
     const target = await this.#target(deployment.spec.perdure.register);
     const isInProcess = deployment.spec.perdure.tunnelMode === "in-process";
@@ -156,7 +156,7 @@ class Pass {
     const cloud = target.kind === "known" ? target.cloud : undefined;
     const hash = templateHash(deployment, tunnelIdentityOf(deployment, cloud));
     const latest = this.#versions.find((version) => version.hash === shortOf(hash));
-    if (latest === undefined && (await this.#isTaken(hash))) return this.#collide(hash);
+    if (latest === undefined && (await this.#isNameInUse(hash))) return this.#collide(hash);
 
     const rolled = await step("Registered", () => this.#roll(hash, latest, cloud));
     const isCurrent = latest !== undefined && (await this.#isCurrent(latest));
@@ -168,8 +168,8 @@ class Pass {
     this.#again(againMs);
     const deploymentId = this.#registeredId ?? (isCurrent ? latest?.deploymentId : undefined) ?? deployment.status?.deploymentId;
     const collisionCount = deployment.status?.collisionCount ?? 0;
-    const seen = { hash, collisionCount, latest, deploymentId, registered: observation, serving, drained, nowMs: this.#nowMs };
-    return this.#report(seen);
+    const facts = { hash, collisionCount, latest, deploymentId, registered: observation, serving, drained, nowMs: this.#nowMs };
+    return this.#report(facts);
   }
 
   #again(againMs: number | undefined): void {
@@ -177,7 +177,7 @@ class Pass {
   }
 
   /** Nothing can be rolled out; what is there goes on, and what is old goes away. */
-  async #blocked({ observation, againMs }: Outcome): Promise<Looked> {
+  async #blocked({ observation, againMs }: StepOutcome): Promise<ReconcileResult> {
     const drained = await this.#drainOthers(undefined, false);
     this.#again(againMs);
     const { status } = this.#deployment;
@@ -186,14 +186,14 @@ class Pass {
     const hash = latest?.hash ?? shortOf(templateHash(this.#deployment, undefined));
     const collisionCount = status?.collisionCount ?? 0;
     const { deploymentId } = status ?? {};
-    const seen = { hash, collisionCount, latest, deploymentId, registered: observation, serving: serving.slice(1), drained };
-    return this.#report({ ...seen, nowMs: this.#nowMs });
+    const facts = { hash, collisionCount, latest, deploymentId, registered: observation, serving: serving.slice(1), drained };
+    return this.#report({ ...facts, nowMs: this.#nowMs });
   }
 
   // ── the latest version ─────────────────────────────────────────────────────────────────────────
 
   /** Whether somebody else, or another template, has the name that this version would have. */
-  async #isTaken(hash: string): Promise<boolean> {
+  async #isNameInUse(hash: string): Promise<boolean> {
     const { name, namespace, uid } = this.#deployment.metadata;
     const call = { signal: this.#signal };
     const child = versionName(name, hash);
@@ -206,11 +206,11 @@ class Pass {
   }
 
   /** Another number gives another hash, at once. */
-  async #collide(hash: string): Promise<Looked> {
+  async #collide(hash: string): Promise<ReconcileResult> {
     const { status } = this.#deployment;
     const { name } = this.#deployment.metadata;
     const note = `${versionName(name, hash)} is somebody else's; another name is taken`;
-    await this.#tell("Warning", "HashCollision", note);
+    await this.#recordEvent("Warning", "HashCollision", note);
     const collisionCount = (status?.collisionCount ?? 0) + 1;
     const observations = (status?.conditions ?? []).map(({ type, status: is, reason, message }) => ({
       type,
@@ -222,7 +222,7 @@ class Pass {
     return { kind: "ok" }; // The changed status brings us back.
   }
 
-  async #roll(hash: string, latest: Version | undefined, cloud: CloudEnvironment | undefined): Promise<Outcome> {
+  async #roll(hash: string, latest: ServiceVersion | undefined, cloud: CloudEnvironment | undefined): Promise<StepOutcome> {
     const { applier } = this.#ports;
     const deployment = this.#deployment;
     const { name, namespace = "" } = deployment.metadata;
@@ -230,7 +230,7 @@ class Pass {
     if (latest?.supersededAtMs !== undefined) {
       // Back to it: nobody else says how many pods it has any more, and it has as many as are asked for.
       await removeAutoscaler(deployment, latest, this.#ports, this.#signal);
-      applier.forgetObject(resources.replicaSets, child, namespace);
+      applier.discardObject(resources.replicaSets, child, namespace);
     }
     const isInProcess = deployment.spec.perdure.tunnelMode === "in-process" && cloud !== undefined;
     const variables = isInProcess ? inProcessVariables(cloud, child) : [];
@@ -242,20 +242,20 @@ class Pass {
   }
 
   /** Registered where the spec says, known there, and nothing took over from it since. */
-  async #isCurrent(latest: Version): Promise<boolean> {
+  async #isCurrent(latest: ServiceVersion): Promise<boolean> {
     const { deploymentId, registeredAt, supersededAtMs } = latest;
     if (deploymentId === undefined || supersededAtMs !== undefined) return false;
     if (hashOf(registeredAt) !== hashOf(this.#deployment.spec.perdure.register)) return false;
     const target = await this.#target(registeredAt);
     if (target.kind === "unknown") return true;
-    const ask = (): Promise<Answer<boolean>> => this.#ports.doors.knows(target.admin, deploymentId, this.#signal);
-    const answer = await this.#owner.known.of(this.#key, [deploymentId], ask);
+    const request = (): Promise<AdminResult<boolean>> => this.#ports.adminClients.knows(target.admin, deploymentId, this.#signal);
+    const answer = await this.#owner.registrationCache.of(this.#key, [deploymentId], request);
     // Who does not answer has not forgotten it.
     return answer.kind !== "answered" || answer.value;
   }
 
   /** `latest`: undefined right after it was made; its coming brings us back. */
-  async #register(hash: string, latest: Version | undefined, isCurrent: boolean, target: Target): Promise<Outcome> {
+  async #register(hash: string, latest: ServiceVersion | undefined, isCurrent: boolean, target: RegistrationTarget): Promise<StepOutcome> {
     const deployment = this.#deployment;
     const { perdure, replicas } = deployment.spec;
     if (isCurrent && latest !== undefined) {
@@ -263,7 +263,7 @@ class Pass {
       return good("Registered", "Registered", `deployment ${latest.deploymentId}`);
     }
     if (replicas === 0) return bad("Registered", "ScaledToZero", "nobody can be asked what it serves while it has no pods");
-    if (latest === undefined || latest.asked !== replicas || latest.available < replicas) {
+    if (latest === undefined || latest.requested !== replicas || latest.available < replicas) {
       const available = `${latest?.available ?? 0} of ${replicas} pods of version ${shortOf(hash)} are available`;
       return bad("Registered", "NotReady", available);
     }
@@ -276,8 +276,8 @@ class Pass {
     const url = serviceUrl(deployment, place, target.cloud, this.#ports.addresses);
     const again = latest.supersededAtMs !== undefined;
     const metadata = { "perdure.dev/service-deployment": `${namespace}/${name}`, [TEMPLATE_HASH]: shortOf(hash) };
-    const wanted = { url, protocol: perdure.protocol, breaking: perdure.breakingChanges === "allow", again, metadata };
-    const answer = await this.#ports.doors.register(target.admin, wanted, this.#signal);
+    const registration = { url, protocol: perdure.protocol, breaking: perdure.breakingChanges === "allow", again, metadata };
+    const answer = await this.#ports.adminClients.register(target.admin, registration, this.#signal);
     switch (answer.kind) {
       case "answered":
         return this.#takeOver(latest, answer.value);
@@ -297,7 +297,7 @@ class Pass {
   }
 
   /** From now on it is called. Each note may be the last thing we do: the next pass goes on from there. */
-  async #takeOver(latest: Version, id: string): Promise<Outcome> {
+  async #takeOver(latest: ServiceVersion, id: string): Promise<StepOutcome> {
     const deployment = this.#deployment;
     const at = deployment.spec.perdure.register;
     await noteRegistration(deployment, latest, { id, at }, this.#notePorts(), this.#signal);
@@ -306,29 +306,29 @@ class Pass {
     for (const one of this.#versions) if (one !== latest) await this.#supersede(one);
     this.#registeredId = id;
     this.#owner.refusals.delete(this.#key);
-    this.#owner.looks.forget(this.#lookKey(at));
-    this.#owner.known.forget(this.#key);
-    await this.#tell("Normal", "Registered", `version ${latest.hash} is deployment ${id}`);
+    this.#owner.usageCache.discard(this.#usageKey(at));
+    this.#owner.registrationCache.discard(this.#key);
+    await this.#recordEvent("Normal", "Registered", `version ${latest.hash} is deployment ${id}`);
     return good("Registered", "Registered", `deployment ${id}`);
   }
 
-  async #supersede(version: Version): Promise<void> {
+  async #supersede(version: ServiceVersion): Promise<void> {
     if (version.supersededAtMs !== undefined) return;
     const note = { supersededAtMs: this.#nowMs, removeAfterMs: version.removeAfterMs };
     await noteDrain(this.#deployment, version, note, this.#notePorts(), this.#signal);
   }
 
-  async #refused(message: string): Promise<Outcome> {
+  async #refused(message: string): Promise<StepOutcome> {
     const { name, namespace } = this.#deployment.metadata;
     this.#ports.logger.warn({ namespace, name, message }, "a registration was refused");
-    await this.#tell("Warning", "RegistrationRefused", message);
+    await this.#recordEvent("Warning", "RegistrationRefused", message);
     return bad("Registered", "RegistrationRefused", message, this.#owner.refused(this.#key));
   }
 
   // ── the others ─────────────────────────────────────────────────────────────────────────────────
 
   /** Those that another one took over from, and those that were never called. */
-  async #drainOthers(latest: Version | undefined, isLatestCurrent: boolean): Promise<readonly Drained[]> {
+  async #drainOthers(latest: ServiceVersion | undefined, isLatestCurrent: boolean): Promise<readonly Drained[]> {
     const { revisionHistoryLimit } = this.#deployment.spec;
     const ports = this.#drainPorts();
     const drained: Drained[] = [];
@@ -353,12 +353,12 @@ class Pass {
     return drained;
   }
 
-  #notePorts(): NotePorts {
+  #notePorts(): VersionNotePorts {
     return { client: this.#ports.client, ownSets: this.#owner.ownSets };
   }
 
-  #drainPorts(): DrainPorts {
-    const { client, applier, caches, doors } = this.#ports;
+  #drainPorts(): VersionDrainPorts {
+    const { client, applier, caches, adminClients } = this.#ports;
     return {
       client,
       applier,
@@ -368,37 +368,37 @@ class Pass {
       usageOf: (version, anew) => this.#usageOf(version, anew),
       deregister: async (version) => {
         const target = await this.#target(version.registeredAt);
-        if (target.kind === "known") return doors.remove(target.admin, version.deploymentId ?? "", false, this.#signal);
+        if (target.kind === "known") return adminClients.remove(target.admin, version.deploymentId ?? "", false, this.#signal);
         if (target.isGone) return { kind: "answered", value: undefined };
         return { kind: "unreachable", message: target.message, againMs: WAIT_REFERENCE_MS };
       },
     };
   }
 
-  async #usageOf(version: Version, anew: boolean): Promise<Answer<Usage>> {
-    const { doors } = this.#ports;
-    if (version.deploymentId === undefined) return doors.look({ url: "", token: undefined }, [], this.#signal);
+  async #usageOf(version: ServiceVersion, anew: boolean): Promise<AdminResult<VersionUsage>> {
+    const { adminClients } = this.#ports;
+    if (version.deploymentId === undefined) return adminClients.readUsage({ url: "", token: undefined }, [], this.#signal);
     const target = await this.#target(version.registeredAt);
     if (target.kind === "unknown") {
-      if (target.isGone) return doors.look({ url: "", token: undefined }, [], this.#signal);
+      if (target.isGone) return adminClients.readUsage({ url: "", token: undefined }, [], this.#signal);
       return { kind: "unreachable", message: target.message, againMs: WAIT_REFERENCE_MS };
     }
     const at = hashOf(version.registeredAt);
     const same = this.#versions.filter((one) => one.deploymentId !== undefined && hashOf(one.registeredAt) === at);
     const ids = same.map(({ deploymentId = "" }) => deploymentId);
-    const key = this.#lookKey(version.registeredAt);
-    if (anew) this.#owner.looks.forget(key);
-    return this.#owner.looks.of(key, ids, () => doors.look(target.admin, ids, this.#signal));
+    const key = this.#usageKey(version.registeredAt);
+    if (anew) this.#owner.usageCache.discard(key);
+    return this.#owner.usageCache.of(key, ids, () => adminClients.readUsage(target.admin, ids, this.#signal));
   }
 
-  #lookKey(register: Register | undefined): string {
+  #usageKey(register: RegisterTarget | undefined): string {
     return `${this.#key} ${hashOf(register)}`;
   }
 
-  #target(register: Register | undefined): Promise<Target> {
+  #target(register: RegisterTarget | undefined): Promise<RegistrationTarget> {
     const key = hashOf(register);
-    const known = this.#targets.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#targets.get(key);
+    if (cached !== undefined) return cached;
     const target = targetOf(register ?? this.#deployment.spec.perdure.register, this.#ports, this.#signal);
     this.#targets.set(key, target);
     return target;
@@ -406,20 +406,20 @@ class Pass {
 
   // ── telling ────────────────────────────────────────────────────────────────────────────────────
 
-  #tell(type: "Normal" | "Warning", reason: string, note: string): Promise<void> {
+  #recordEvent(type: "Normal" | "Warning", reason: string, note: string): Promise<void> {
     return this.#ports.events.record(this.#deployment as unknown as KubeObject, { type, reason, action: "Reconcile", note });
   }
 
-  async #report(seen: Seen): Promise<Looked> {
+  async #report(facts: ServiceFacts): Promise<ReconcileResult> {
     const deployment = this.#deployment;
-    const conditions = conditionsOf(deployment, seen);
+    const conditions = conditionsOf(deployment, facts);
     const before = deployment.status?.conditions ?? [];
     for (const { type, status, reason, message } of conditions) {
       const isNew = before.find((one) => one.type === type)?.reason !== reason;
       const isBad = type === "DrainStuck" ? status === "True" : type === "Registered" && WARNED.has(reason);
-      if (isNew && isBad) await this.#tell("Warning", type === "DrainStuck" ? "DrainStuck" : reason, message);
+      if (isNew && isBad) await this.#recordEvent("Warning", type === "DrainStuck" ? "DrainStuck" : reason, message);
     }
-    await writeStatus(deployment, statusOf(deployment, seen), conditions, this.#ports, this.#signal);
+    await writeStatus(deployment, statusOf(deployment, facts), conditions, this.#ports, this.#signal);
     return Number.isFinite(this.#againMs) ? { kind: "wait", againMs: this.#againMs } : { kind: "ok" };
   }
 }

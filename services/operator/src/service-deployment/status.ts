@@ -1,26 +1,26 @@
 /** Why: what people and autoscalers are told of a service, as a function of what one pass saw. */
 import type { Observation, ServiceDeployment, ServiceDeploymentStatus } from "@perdure/custom-resources";
-import { VERSIONS_TOLD_MAX } from "../limits.js";
+import { STATUS_VERSIONS_MAX } from "../limits.js";
 import { selectorOf, selectorText } from "./desired.js";
 import type { Drained } from "./drain.js";
-import { timeText, type Version } from "./version.js";
+import { timeText, type ServiceVersion } from "./version.js";
 
-export interface Seen {
+export interface ServiceFacts {
   readonly hash: string;
   readonly collisionCount: number;
   /** Undefined before its ReplicaSet was seen. */
-  readonly latest: Version | undefined;
+  readonly latest: ServiceVersion | undefined;
   readonly deploymentId: string | undefined;
   readonly registered: Observation;
   /** Still called, because the latest is not registered yet. */
-  readonly serving: readonly Version[];
+  readonly serving: readonly ServiceVersion[];
   readonly drained: readonly Drained[];
   readonly nowMs: number;
 }
 
-export function conditionsOf({ spec }: ServiceDeployment, { latest, registered, drained, nowMs }: Seen): Observation[] {
+export function conditionsOf({ spec }: ServiceDeployment, { latest, registered, drained, nowMs }: ServiceFacts): Observation[] {
   const available = latest?.available ?? 0;
-  const isAvailable = latest !== undefined && latest.asked === spec.replicas && available >= spec.replicas;
+  const isAvailable = latest !== undefined && latest.requested === spec.replicas && available >= spec.replicas;
   const availability: Observation = {
     type: "Available",
     status: isAvailable ? "True" : "False",
@@ -55,8 +55,8 @@ export function conditionsOf({ spec }: ServiceDeployment, { latest, registered, 
 }
 
 /** Without conditions, which need to know what was before. */
-export function statusOf(deployment: ServiceDeployment, seen: Seen): Omit<ServiceDeploymentStatus, "conditions"> {
-  const { hash, latest, drained, serving, deploymentId, collisionCount } = seen;
+export function statusOf(deployment: ServiceDeployment, facts: ServiceFacts): Omit<ServiceDeploymentStatus, "conditions"> {
+  const { hash, latest, drained, serving, deploymentId, collisionCount } = facts;
   const leaving = drained.filter(({ state }) => state === "Draining" || state === "Idle");
   return {
     observedGeneration: deployment.metadata.generation ?? 0,
@@ -68,31 +68,31 @@ export function statusOf(deployment: ServiceDeployment, seen: Seen): Omit<Servic
     labelSelector: selectorText(selectorOf(deployment, hash)),
     ...(deploymentId === undefined ? {} : { deploymentId }),
     ...(collisionCount === 0 ? {} : { collisionCount }),
-    versions: versionsTold(seen, [...(latest === undefined ? [] : [latest]), ...serving])
+    versions: versionStatuses(facts, [...(latest === undefined ? [] : [latest]), ...serving])
       .concat(
         drained
           .filter(({ state }) => state !== "Gone")
           .map(({ version, state, active, removeAfterMs }) => ({
-            ...told(version),
+            ...versionStatusOf(version),
             state: state === "Gone" ? "Retired" : state,
             ...(active === undefined ? {} : { activeInvocations: active }),
             ...(removeAfterMs === undefined ? {} : { removeAfter: timeText(removeAfterMs) }),
           })),
       )
-      .slice(0, VERSIONS_TOLD_MAX),
+      .slice(0, STATUS_VERSIONS_MAX),
   };
 }
 
-type Told = NonNullable<ServiceDeploymentStatus["versions"]>[number];
+type VersionStatus = NonNullable<ServiceDeploymentStatus["versions"]>[number];
 
-function versionsTold({ latest, deploymentId }: Seen, versions: readonly Version[]): Told[] {
+function versionStatuses({ latest, deploymentId }: ServiceFacts, versions: readonly ServiceVersion[]): VersionStatus[] {
   return versions.map((version) => ({
-    ...told(version),
+    ...versionStatusOf(version),
     ...(version === latest && deploymentId !== undefined ? { deploymentId } : {}),
     state: "Latest",
   }));
 }
 
-function told({ hash, deploymentId, replicas }: Version): Pick<Told, "hash" | "deploymentId" | "replicas"> {
+function versionStatusOf({ hash, deploymentId, replicas }: ServiceVersion): Pick<VersionStatus, "hash" | "deploymentId" | "replicas"> {
   return { hash, replicas, ...(deploymentId === undefined ? {} : { deploymentId }) };
 }

@@ -5,9 +5,9 @@ import type { KubernetesClient } from "@perdure/driver-kubernetes";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import { apiKeyOf } from "../cloud-environment/credentials.js";
-import type { Addresses, Place } from "./addresses.js";
+import type { OperatorAddresses, VersionLocation } from "./addresses.js";
 import type { TunnelIdentity } from "./names.js";
-import type { Register } from "./version.js";
+import type { RegisterTarget } from "./version.js";
 
 /** A management API. */
 export interface AdminTarget {
@@ -15,7 +15,7 @@ export interface AdminTarget {
   readonly token: Secret | undefined;
 }
 
-export type Target =
+export type RegistrationTarget =
   | { readonly kind: "known"; readonly admin: AdminTarget; readonly cloud: CloudEnvironment | undefined }
   /** `isGone`: nobody will ever answer there, so nothing there needs anything. */
   | { readonly kind: "unknown"; readonly reason: string; readonly message: string; readonly isGone: boolean };
@@ -24,33 +24,33 @@ export interface TargetPorts {
   readonly client: KubernetesClient;
   readonly caches: Pick<Caches, "environments" | "cloudEnvironments">;
   readonly cell: Pick<Cell, "namespace">;
-  readonly addresses: Addresses;
+  readonly addresses: OperatorAddresses;
 }
 
 const REFERENCE = "InvalidReference";
-const unknown = (reason: string, message: string, isGone: boolean): Target => ({ kind: "unknown", reason, message, isGone });
-const known = (url: string, token?: Secret, cloud?: CloudEnvironment): Target => ({
+const unknown = (reason: string, message: string, isGone: boolean): RegistrationTarget => ({ kind: "unknown", reason, message, isGone });
+const resolvedTarget = (url: string, token?: Secret, cloud?: CloudEnvironment): RegistrationTarget => ({
   kind: "known",
   admin: { url, token },
   cloud,
 });
 
 /** Rejects as the API server says. */
-export async function targetOf(register: Register, ports: TargetPorts, signal: AbortSignal): Promise<Target> {
+export async function targetOf(register: RegisterTarget, ports: TargetPorts, signal: AbortSignal): Promise<RegistrationTarget> {
   const { caches, addresses } = ports;
-  if (register.url !== undefined) return known(register.url.replace(/\/+$/, ""));
-  if (register.service !== undefined) return known(addresses.adminOfService(register.service));
+  if (register.url !== undefined) return resolvedTarget(register.url.replace(/\/+$/, ""));
+  if (register.service !== undefined) return resolvedTarget(addresses.adminOfService(register.service));
   if (register.environment !== undefined) {
     const environment = caches.environments.get(objectNameOf(register.environment));
     if (environment === undefined) return unknown(REFERENCE, `there is no environment ${register.environment} here`, true);
-    return known(addresses.adminOfEnvironment(register.environment));
+    return resolvedTarget(addresses.adminOfEnvironment(register.environment));
   }
   const name = register.cloudEnvironment ?? "";
   const cloud = caches.cloudEnvironments.get(name);
   if (cloud === undefined) return unknown(REFERENCE, `there is no CloudEnvironment '${name}'`, true);
   const key = await apiKeyOf(cloud, ports, signal);
   if (key.kind === "missing") return unknown(REFERENCE, `CloudEnvironment '${name}': ${key.message}`, false);
-  return known(addresses.adminOfCloud(cloud), key.secret, cloud);
+  return resolvedTarget(addresses.adminOfCloud(cloud), key.secret, cloud);
 }
 
 /** What the pods' own tunnel is opened with; undefined without one, or before it is known. */
@@ -66,9 +66,9 @@ export function tunnelIdentityOf(
 /** Where whoever registers it finds a version. */
 export function serviceUrl(
   { spec }: ServiceDeployment,
-  place: Place,
+  place: VersionLocation,
   cloud: CloudEnvironment | undefined,
-  addresses: Addresses,
+  addresses: OperatorAddresses,
 ): string {
   const { tunnelMode, servicePath } = spec.perdure;
   if (cloud === undefined) return `${addresses.endpoint(place)}${servicePath}`;

@@ -5,38 +5,38 @@
 import type { Logger } from "@perdure/base";
 import type { ServiceDeployment } from "@perdure/custom-resources";
 import { resources } from "@perdure/driver-kubernetes";
-import type { Applier } from "../applier.js";
+import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { MANAGED_SELECTOR } from "../desired/labels.js";
 import { removeFinalizer } from "../finalizer.js";
-import type { AdminDoors } from "./admin-doors.js";
+import type { AdminClients } from "./admin-doors.js";
 import { removeObjects } from "./drain.js";
 import { FINALIZER, FORCE_DELETE } from "./names.js";
 import { type AdminTarget, type TargetPorts, targetOf } from "./target.js";
-import { type Version, versionsOf } from "./version.js";
+import { type ServiceVersion, versionsOf } from "./version.js";
 
-export type Teardown =
+export type ServiceTeardown =
   | { readonly kind: "gone" }
   | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly againMs: number };
 
-interface TeardownPorts extends TargetPorts {
+interface ServiceTeardownPorts extends TargetPorts {
   readonly caches: Caches;
-  readonly applier: Applier;
-  readonly doors: AdminDoors;
+  readonly applier: ObjectApplier;
+  readonly adminClients: AdminClients;
   readonly logger: Logger;
   readonly pollMs: number;
 }
 
-interface Registered {
-  readonly version: Version;
+interface RegisteredVersion {
+  readonly version: ServiceVersion;
   readonly id: string;
   readonly admin: AdminTarget;
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
-export async function teardown(deployment: ServiceDeployment, ports: TeardownPorts, signal: AbortSignal): Promise<Teardown> {
+export async function teardown(deployment: ServiceDeployment, ports: ServiceTeardownPorts, signal: AbortSignal): Promise<ServiceTeardown> {
   const { metadata } = deployment;
-  const { client, caches, applier, doors, logger, pollMs } = ports;
+  const { client, caches, applier, adminClients, logger, pollMs } = ports;
   if (!(metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
   const isForced = metadata.annotations?.[FORCE_DELETE] === metadata.uid;
   // Not our copy: what we noted a moment ago may be missing there, and what is registered would stay so for ever.
@@ -52,7 +52,7 @@ export async function teardown(deployment: ServiceDeployment, ports: TeardownPor
   const all = typeof registered === "string" ? [] : registered;
   if (!isForced) {
     for (const { admin, id } of all) {
-      const answer = await doors.look(admin, [id], signal);
+      const answer = await adminClients.readUsage(admin, [id], signal);
       if (answer.kind !== "answered") return waiting("Unreachable", answer.message, pollMs);
       const { pinned, running } = answer.value;
       const active = Math.max(pinned.get(id) ?? 0, running.get(id) ?? 0);
@@ -60,7 +60,7 @@ export async function teardown(deployment: ServiceDeployment, ports: TeardownPor
     }
   }
   for (const { admin, id } of all) {
-    const answer = await doors.remove(admin, id, isForced, signal);
+    const answer = await adminClients.remove(admin, id, isForced, signal);
     if (answer.kind === "answered") continue;
     if (!isForced) return waiting(answer.kind === "refused" ? "InUse" : "Unreachable", answer.message, pollMs);
     logger.warn({ deploymentId: id, message: answer.message }, "deleted by force; its deployment stays registered");
@@ -71,16 +71,16 @@ export async function teardown(deployment: ServiceDeployment, ports: TeardownPor
   return { kind: "gone" };
 }
 
-const waiting = (reason: string, message: string, againMs: number): Teardown => ({ kind: "waiting", reason, message, againMs });
+const waiting = (reason: string, message: string, againMs: number): ServiceTeardown => ({ kind: "waiting", reason, message, againMs });
 
 /** Those whose environment is still there; a text when nobody can tell. */
 async function registeredOf(
   deployment: ServiceDeployment,
-  versions: readonly Version[],
+  versions: readonly ServiceVersion[],
   ports: TargetPorts,
   signal: AbortSignal,
-): Promise<readonly Registered[] | string> {
-  const registered: Registered[] = [];
+): Promise<readonly RegisteredVersion[] | string> {
+  const registered: RegisteredVersion[] = [];
   for (const version of versions) {
     if (version.deploymentId === undefined) continue;
     const target = await targetOf(version.registeredAt ?? deployment.spec.perdure.register, ports, signal);

@@ -3,9 +3,9 @@ import { type ServiceDeployment, type ServiceDeploymentSpec, serviceDeploymentSp
 import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT, shortOf, TEMPLATE } from "./names.js";
 
-export type Register = ServiceDeploymentSpec["perdure"]["register"];
+export type RegisterTarget = ServiceDeploymentSpec["perdure"]["register"];
 
-export interface Version {
+export interface ServiceVersion {
   /** Of its ReplicaSet, Service and autoscaler. */
   readonly name: string;
   readonly uid: string;
@@ -14,11 +14,11 @@ export interface Version {
   readonly createdAtMs: number;
   /** Of the environment that `registeredAt` leads to; undefined before it was registered. */
   readonly deploymentId: string | undefined;
-  readonly registeredAt: Register | undefined;
+  readonly registeredAt: RegisterTarget | undefined;
   readonly supersededAtMs: number | undefined;
   readonly removeAfterMs: number | undefined;
   /** Asked for, there, ready, and ready for long enough. */
-  readonly asked: number;
+  readonly requested: number;
   readonly replicas: number;
   readonly ready: number;
   readonly available: number;
@@ -30,8 +30,8 @@ interface ReplicaSet extends KubeObject {
 }
 
 /** Newest first; those that are going already are none. */
-export function versionsOf({ metadata }: ServiceDeployment, sets: Pick<ObjectCache<KubeObject>, "values">): readonly Version[] {
-  const own: Version[] = [];
+export function versionsOf({ metadata }: ServiceDeployment, sets: Pick<ObjectCache<KubeObject>, "values">): readonly ServiceVersion[] {
+  const own: ServiceVersion[] = [];
   for (const set of sets.values()) {
     const isOwned = set.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
     if (isOwned && set.metadata.deletionTimestamp === undefined) own.push(versionOf(set as ReplicaSet));
@@ -39,7 +39,7 @@ export function versionsOf({ metadata }: ServiceDeployment, sets: Pick<ObjectCac
   return own.sort((one, other) => other.createdAtMs - one.createdAtMs || (one.name < other.name ? -1 : 1));
 }
 
-function versionOf({ metadata, spec, status }: ReplicaSet): Version {
+function versionOf({ metadata, spec, status }: ReplicaSet): ServiceVersion {
   const { name, uid = "", annotations = {}, creationTimestamp } = metadata;
   return {
     name,
@@ -50,7 +50,7 @@ function versionOf({ metadata, spec, status }: ReplicaSet): Version {
     registeredAt: registerOf(annotations[REGISTERED_AT]),
     supersededAtMs: timeOf(annotations[SUPERSEDED_AT]),
     removeAfterMs: timeOf(annotations[REMOVE_AFTER]),
-    asked: spec?.replicas ?? 1,
+    requested: spec?.replicas ?? 1,
     replicas: status?.replicas ?? 0,
     ready: status?.readyReplicas ?? 0,
     available: status?.availableReplicas ?? 0,
@@ -63,7 +63,7 @@ function timeOf(text: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-function registerOf(text: string | undefined): Register | undefined {
+function registerOf(text: string | undefined): RegisterTarget | undefined {
   if (text === undefined) return undefined;
   try {
     return serviceDeploymentSpec.shape.perdure.shape.register.safeParse(JSON.parse(text)).data;

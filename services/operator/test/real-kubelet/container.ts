@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildExit, ChildServer } from "@perdure/servers";
-import { LAST_WORDS_CHARS_MAX, PROBE_HASTE, PROBE_MS_MIN, RESTART_FIRST_MS, RESTART_LONGEST_MS } from "./limits.js";
+import { LAST_OUTPUT_CHARS_MAX, PROBE_HASTE, PROBE_MS_MIN, RESTART_FIRST_MS, RESTART_LONGEST_MS } from "./limits.js";
 import type { Action, ContainerSpec, Probe } from "./pod-spec.js";
 
 export interface Command {
@@ -24,7 +24,7 @@ export class Container {
   #isReady = false;
   #restarts = 0;
   #lastExit: ChildExit | undefined;
-  #words = "";
+  #earlierOutput = "";
 
   constructor(spec: ContainerSpec, command: Command, address: string, onChange: () => void) {
     this.spec = spec;
@@ -42,8 +42,8 @@ export class Container {
   }
 
   /** What it said last, also before it was started again. */
-  lastWords(): string {
-    return `${this.#words}${this.#child?.log() ?? ""}`.slice(-LAST_WORDS_CHARS_MAX);
+  lastOutput(): string {
+    return `${this.#earlierOutput}${this.#child?.log() ?? ""}`.slice(-LAST_OUTPUT_CHARS_MAX);
   }
 
   /** As it stands in the pod's status. */
@@ -77,7 +77,7 @@ export class Container {
       this.#isStarted = false;
       this.#isReady = false;
       if (signal.aborted) return;
-      this.#words = `${this.lastWords()}\n-- ended with ${JSON.stringify(this.#lastExit)} --\n`;
+      this.#earlierOutput = `${this.lastOutput()}\n-- ended with ${JSON.stringify(this.#lastExit)} --\n`;
       this.#restarts += 1;
       this.#onChange();
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined); // Told to end meanwhile.
@@ -124,11 +124,11 @@ export class Container {
     this.#onChange();
     await Promise.all([
       livenessProbe === undefined ? undefined : this.#watch(livenessProbe, signal, (isGood) => isGood || ends()),
-      readinessProbe === undefined ? undefined : this.#watch(readinessProbe, signal, (isGood) => this.#tellReady(isGood)),
+      readinessProbe === undefined ? undefined : this.#watch(readinessProbe, signal, (isGood) => this.#setReady(isGood)),
     ]);
   }
 
-  #tellReady(isReady: boolean): void {
+  #setReady(isReady: boolean): void {
     if (this.#isReady === isReady) return;
     this.#isReady = isReady;
     this.#onChange();
@@ -146,7 +146,7 @@ export class Container {
   }
 
   /** Tells of each success, and when as many have failed in a row as the probe says. */
-  async #watch(probe: Probe, signal: AbortSignal, tell: (isGood: boolean) => void): Promise<void> {
+  async #watch(probe: Probe, signal: AbortSignal, onResult: (isGood: boolean) => void): Promise<void> {
     const { periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe;
     const periodMs = Math.max(PROBE_MS_MIN, (periodSeconds * 1_000) / PROBE_HASTE);
     for (let failures = 0; ; ) {
@@ -155,7 +155,7 @@ export class Container {
       const isGood = await this.#does(probe, timeoutSeconds);
       if (signal.aborted) return;
       failures = isGood ? 0 : failures + 1;
-      if (isGood || failures >= failureThreshold) tell(isGood);
+      if (isGood || failures >= failureThreshold) onResult(isGood);
     }
   }
 

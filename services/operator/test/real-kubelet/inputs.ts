@@ -32,8 +32,8 @@ export class References {
   /** The pod waits for it, as kubelets let it. */
   async #wait(resource: Resource, name: string, isOptional: boolean): Promise<KubeObject | object> {
     for (;;) {
-      const found = await this.#client.find(resource, name, this.#namespace, { signal: this.#signal });
-      if (found !== undefined) return found;
+      const object = await this.#client.find(resource, name, this.#namespace, { signal: this.#signal });
+      if (object !== undefined) return object;
       if (isOptional) return {};
       await sleep(REFERENCE_POLL_MS, undefined, { signal: this.#signal });
     }

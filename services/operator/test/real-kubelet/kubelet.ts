@@ -70,7 +70,7 @@ export class RealKubelet implements AsyncDisposable {
     // One of many, so that suites that run at one time do not meet.
     this.#names = new Names(join(directory, "names.json"), randomInt(16, 250), options.clusterDns, slices);
     slices.onChange(() => this.#names.writeSoon());
-    this.#pods.onChange((pod, change) => this.#do(() => (change === "deleted" ? this.#forget(pod) : this.#look(pod))));
+    this.#pods.onChange((pod, change) => this.#do(() => (change === "deleted" ? this.#discard(pod) : this.#sync(pod))));
     claims.onChange((claim, change) => change !== "deleted" && this.#do(() => this.#bindClaim(claim)));
     this.#watching = Promise.all([this.#pods, slices, claims].map((one) => one.run(this.#stop.signal)));
   }
@@ -92,9 +92,9 @@ export class RealKubelet implements AsyncDisposable {
   }
 
   pod(namespace: string, name: string): RunningPod {
-    const found = this.pods(namespace).find(({ pod }) => pod.metadata.name === name);
-    if (found === undefined) throw new Error(`no pod ${name} runs in ${namespace}`);
-    return found;
+    const match = this.pods(namespace).find(({ pod }) => pod.metadata.name === name);
+    if (match === undefined) throw new Error(`no pod ${name} runs in ${namespace}`);
+    return match;
   }
 
   /** Where a name of the cluster leads to; throws when nowhere. */
@@ -105,8 +105,8 @@ export class RealKubelet implements AsyncDisposable {
   }
 
   /** For people who look at a test that failed. */
-  lastWords(): string {
-    return [...this.#running.values()].map(({ pod }) => pod.lastWords()).join("\n");
+  lastOutput(): string {
+    return [...this.#running.values()].map(({ pod }) => pod.lastOutput()).join("\n");
   }
 
   /** Conflicts and absences are of the past already: the next event tells what is. */
@@ -121,7 +121,7 @@ export class RealKubelet implements AsyncDisposable {
     this.#under.add(doing);
   }
 
-  async #look(pod: Pod): Promise<void> {
+  async #sync(pod: Pod): Promise<void> {
     const { uid = "", deletionTimestamp } = pod.metadata;
     const running = this.#running.get(uid);
     if (deletionTimestamp !== undefined) {
@@ -154,7 +154,7 @@ export class RealKubelet implements AsyncDisposable {
   }
 
   /** Deleted by force: nobody waits for it. */
-  async #forget({ metadata }: Pod): Promise<void> {
+  async #discard({ metadata }: Pod): Promise<void> {
     const running = this.#running.get(metadata.uid ?? "");
     this.#running.delete(metadata.uid ?? "");
     await running?.pod.kill();

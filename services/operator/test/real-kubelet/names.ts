@@ -25,7 +25,7 @@ export interface EndpointSlice extends MetadataOnly {
 /** Two numbers: the end of a pod's address. */
 export type PodNumber = readonly [number, number];
 
-export const toldAddress = ([a, b]: PodNumber): string => `10.244.${a}.${b}`;
+export const clusterAddress = ([a, b]: PodNumber): string => `10.244.${a}.${b}`;
 
 export class Names implements Disposable {
   readonly file: string;
@@ -44,8 +44,8 @@ export class Names implements Disposable {
     this.write();
   }
 
-  carrying(told: string): string {
-    return told.replace(/^10\.244\./, `127.${this.#network}.`);
+  carrying(address: string): string {
+    return address.replace(/^10\.244\./, `127.${this.#network}.`);
   }
 
   addressesOf(name: string): readonly string[] {
@@ -60,8 +60,8 @@ export class Names implements Disposable {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const names: Record<string, string[]> = {};
-    const add = (name: string, told: readonly string[]): void => {
-      names[name] = [...(names[name] ?? []), ...told.map((one) => this.carrying(one))];
+    const add = (name: string, addresses: readonly string[]): void => {
+      names[name] = [...(names[name] ?? []), ...addresses.map((one) => this.carrying(one))];
     };
     for (const { metadata, endpoints } of this.#slices.values()) {
       const service = metadata.labels?.["kubernetes.io/service-name"];

@@ -5,7 +5,7 @@ import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/d
 import { type Command, Container } from "./container.js";
 import type { Image } from "./images.js";
 import { expanded, makeVolumes, References, rewriterOf, variablesOf } from "./inputs.js";
-import { type Names, type PodNumber, toldAddress } from "./names.js";
+import { type Names, type PodNumber, clusterAddress } from "./names.js";
 import type { ContainerSpec, Pod } from "./pod-spec.js";
 
 export interface PodPorts {
@@ -20,7 +20,7 @@ export interface PodPorts {
 export class RunningPod {
   readonly pod: Pod;
   readonly #ports: PodPorts;
-  readonly #told: string;
+  readonly #clusterAddress: string;
   readonly #address: string;
   readonly #directory: string;
   readonly #stop = new AbortController();
@@ -33,8 +33,8 @@ export class RunningPod {
   constructor(pod: Pod, number: PodNumber, ports: PodPorts) {
     this.pod = pod;
     this.#ports = ports;
-    this.#told = toldAddress(number);
-    this.#address = ports.names.carrying(this.#told);
+    this.#clusterAddress = clusterAddress(number);
+    this.#address = ports.names.carrying(this.#clusterAddress);
     this.#directory = join(ports.directory, "pods", pod.metadata.uid ?? pod.metadata.name);
   }
 
@@ -44,14 +44,14 @@ export class RunningPod {
   }
 
   container(name: string): Container {
-    const found = this.#containers.find(({ spec }) => spec.name === name);
-    if (found === undefined) throw new Error(`${this.pod.metadata.name} has no container ${name} yet`);
-    return found;
+    const match = this.#containers.find(({ spec }) => spec.name === name);
+    if (match === undefined) throw new Error(`${this.pod.metadata.name} has no container ${name} yet`);
+    return match;
   }
 
-  lastWords(): string {
+  lastOutput(): string {
     return this.#containers
-      .map((one) => `── ${this.pod.metadata.name}/${one.spec.name}, ready: ${one.isReady}\n${one.lastWords()}`)
+      .map((one) => `── ${this.pod.metadata.name}/${one.spec.name}, ready: ${one.isReady}\n${one.lastOutput()}`)
       .join("\n");
   }
 
@@ -98,15 +98,15 @@ export class RunningPod {
       "metadata.namespace": metadata.namespace ?? "",
       "metadata.uid": metadata.uid ?? "",
       "spec.nodeName": spec.nodeName ?? "",
-      "status.podIP": this.#told,
+      "status.podIP": this.#clusterAddress,
     };
     const rewritten = rewriterOf(one, volumes);
-    const told = await variablesOf(one, this.pod, facts, references);
-    const env = Object.fromEntries(Object.entries(told).map(([name, value]) => [name, rewritten(value)]));
-    const words = (list: readonly string[]): string[] => list.map((word) => rewritten(expanded(word, told)));
+    const variables = await variablesOf(one, this.pod, facts, references);
+    const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, rewritten(value)]));
+    const expandedAll = (list: readonly string[]): string[] => list.map((text) => rewritten(expanded(text, variables)));
     const [command = "", ...args] = [
-      ...(one.command === undefined ? image.entrypoint : words(one.command)),
-      ...words(one.args ?? []),
+      ...(one.command === undefined ? image.entrypoint : expandedAll(one.command)),
+      ...expandedAll(one.args ?? []),
     ];
     const scratch = (one.volumeMounts ?? []).find(({ mountPath }) => mountPath === "/tmp");
     const path = [image.path, process.env["PATH"]].filter((part) => part !== "").join(":");
@@ -146,8 +146,8 @@ export class RunningPod {
     ];
     const status = {
       phase: "Running",
-      podIP: this.#told,
-      podIPs: [{ ip: this.#told }],
+      podIP: this.#clusterAddress,
+      podIPs: [{ ip: this.#clusterAddress }],
       startTime: this.#startedAt,
       conditions,
       containerStatuses: this.#containers.map((one) => one.status()),

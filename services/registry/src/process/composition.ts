@@ -32,16 +32,16 @@ import { databaseObserver, grpcObserver, measuredFetcher, observeRegistry } from
 import { REGISTRY_PREFIX } from "../persistence.js";
 import type { DiscoveryFetcher } from "../ports.js";
 import { createRegistry, type RegistryRole } from "../registry.js";
-import { createScheduleKeeper, type ScheduleKeeper } from "../schedules.js";
+import { createScheduleBook, type ManagedScheduleBook } from "../schedules.js";
 import { SCHEDULES_PREFIX } from "../schedules-stored.js";
-import type { Settings } from "./config.js";
-import { LateStore } from "./late-store.js";
+import type { RegistrySettings } from "./config.js";
+import { DeferredStore } from "./late-store.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when registry and schedules are served; until the database can be reached
  * the process is not ready. Rejects with RT0004 (address), META0005, META0010 (database), OPS0001 (settings).
  */
-export async function startRegistry(settings: Settings, ports: ProcessPorts): Promise<ReadyFacts> {
+export async function startRegistry(settings: RegistrySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, logger } = ports;
   const tls = await openPeerCredentials(settings.tls, ports);
   const url = await lifecycle.prepare(() => required("metadata.postgres-url", settings.metadata.postgresUrl).reveal());
@@ -50,7 +50,7 @@ export async function startRegistry(settings: Settings, ports: ProcessPorts): Pr
 
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
-  const door = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls, grpcObserver(ports)));
+  const grpcListener = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls, grpcObserver(ports)));
   const workers = await lifecycle.start("workers", () => openWorkers({ addresses: workerAddresses, tls }, { clock, logger }));
 
   const store = await lifecycle.start("database", () =>
@@ -63,39 +63,39 @@ export async function startRegistry(settings: Settings, ports: ProcessPorts): Pr
   const available = <T>(what: string, open: () => Promise<T>): Promise<T> =>
     lifecycle.awaitPart(what, () => untilAvailable("the database", open, ports, lifecycle.stopping));
   const registry = await available("deployments", () => openRegistry(roleParts, ports));
-  const keeper = await available("stored schedules", () => openKeeper(settings, store, registry, ports));
+  const manager = await available("stored schedules", () => openScheduleBook(settings, store, registry, ports));
   await lifecycle.start("changes of others", () =>
     followChanges({ store, clock, logger }, [
       { prefix: REGISTRY_PREFIX, reload: () => registry.reload() },
-      { prefix: SCHEDULES_PREFIX, reload: () => keeper.reload() },
+      { prefix: SCHEDULES_PREFIX, reload: () => manager.reload() },
     ]),
   );
 
   const scheduleLogger = logger.child({ component: "schedules" });
-  const acting = { book: keeper, partitions: workers.partitions, registry, clock, logger: scheduleLogger };
+  const acting = { book: manager, partitions: workers.partitions, registry, clock, logger: scheduleLogger };
   const lead = async () => createScheduleEngine(acting);
   const leadership = await lifecycle.start(
     "schedules",
     () => new PostgresLeadership({ ...database, name: "schedules" }, { lead, clock, logger: scheduleLogger }),
   );
-  const schedules: Schedules = delegate(keeper, createScheduleRunner(acting).runNow);
+  const schedules: Schedules = delegate(manager, createScheduleRunner(acting).runNow);
   const watchers = new Watchers(clock);
   const connections = () => store.connections();
   observeRegistry(metrics, { registry, watchers, connections, isLeading: () => leadership.isLeading });
-  door.serve("perdure.control.v1.Registry", registryDefinition, registryHandlers(registry, logger, watchers));
-  door.serve("perdure.control.v1.Schedules", schedulesDefinition, schedulesHandlers(schedules, logger));
-  return { grpc: `:${door.port}`, probes: `http://localhost:${probes.port}/readyz`, identity: endpoints.identity?.publicKey };
+  grpcListener.serve("perdure.control.v1.Registry", registryDefinition, registryHandlers(registry, logger, watchers));
+  grpcListener.serve("perdure.control.v1.Schedules", schedulesDefinition, schedulesHandlers(schedules, logger));
+  return { grpc: `:${grpcListener.port}`, probes: `http://localhost:${probes.port}/readyz`, identity: endpoints.identity?.publicKey };
 }
 
-function delegate(keeper: ScheduleKeeper, runNow: Schedules["runNow"]): Schedules {
+function delegate(manager: ManagedScheduleBook, runNow: Schedules["runNow"]): Schedules {
   return {
-    get: (id) => keeper.get(id),
-    list: () => keeper.list(),
-    create: (spec, isPaused) => keeper.create(spec, isPaused),
-    replace: (id, spec, expectedVersion) => keeper.replace(id, spec, expectedVersion),
-    remove: (id, expectedVersion) => keeper.remove(id, expectedVersion),
-    pause: (id) => keeper.pause(id),
-    resume: (id) => keeper.resume(id),
+    get: (id) => manager.get(id),
+    list: () => manager.list(),
+    create: (spec, isPaused) => manager.create(spec, isPaused),
+    replace: (id, spec, expectedVersion) => manager.replace(id, spec, expectedVersion),
+    remove: (id, expectedVersion) => manager.remove(id, expectedVersion),
+    pause: (id) => manager.pause(id),
+    resume: (id) => manager.resume(id),
     runNow,
   };
 }
@@ -104,7 +104,7 @@ function delegate(keeper: ScheduleKeeper, runNow: Schedules["runNow"]): Schedule
 
 /** Undefined without Redis: then deployments cannot be checked against what partitions hold. */
 async function checkOf(
-  settings: Settings,
+  settings: RegistrySettings,
   { transports, identity }: Endpoints,
   workers: Workers,
   postgresUrl: string,
@@ -113,7 +113,7 @@ async function checkOf(
   if (settings.redis.url === undefined) return undefined;
   const redis = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-registry"));
   const options = { redis, postgresUrl, environment: settings.environmentName };
-  const store = await lifecycle.start("partition store", () => new LateStore(options, { clock, logger }));
+  const store = await lifecycle.start("partition store", () => new DeferredStore(options, { clock, logger }));
   const invokerOptions = { ...invokerDefaults, additionalRequestHeaders: requestHeadersOf(settings) };
   return {
     get partitionCount() {
@@ -127,7 +127,7 @@ async function checkOf(
 // ── roles ────────────────────────────────────────────────────────────────────────────────────────
 
 interface RoleParts {
-  readonly settings: Settings;
+  readonly settings: RegistrySettings;
   readonly store: PostgresMetadataStore;
   readonly endpoints: Endpoints;
   readonly fetcher: DiscoveryFetcher;
@@ -161,12 +161,12 @@ function openRegistry(
   );
 }
 
-function openKeeper(
-  settings: Settings,
+function openScheduleBook(
+  settings: RegistrySettings,
   metadata: PostgresMetadataStore,
   registry: RegistryRole,
   { clock, random, logger }: ProcessPorts,
-): Promise<ScheduleKeeper> {
+): Promise<ManagedScheduleBook> {
   const parts = { metadata, registry, clock, random, logger: logger.child({ component: "schedules" }) };
-  return createScheduleKeeper(parts, { scopesEnabled: settings.experimentalEnableVqueues });
+  return createScheduleBook(parts, { scopesEnabled: settings.experimentalEnableVqueues });
 }

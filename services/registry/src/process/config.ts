@@ -45,7 +45,7 @@ export const settings = group("Settings of perdure-registry. Every line can be s
   ),
 });
 
-export type Settings = z.output<typeof settings>;
+export type RegistrySettings = z.output<typeof settings>;
 
 /** Throws PerdureError as `loadConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {

@@ -6,7 +6,7 @@ import type { Invocation, JournalEntry } from "@perdure/partition";
 import { type Archive, type AsyncPartitionStore, archived } from "@perdure/store";
 import type { CheckedStore } from "../check-ports.js";
 
-export interface LateStoreOptions {
+export interface DeferredStoreOptions {
   readonly redis: RedisConnectionOptions;
   /** Of the archive. */
   readonly postgresUrl: string;
@@ -14,13 +14,13 @@ export interface LateStoreOptions {
 }
 
 /** Everything rejects with STO0001 while Redis does not answer, or the archive where it is needed; the next question tries again. */
-export class LateStore implements CheckedStore, AsyncDisposable {
-  readonly #options: LateStoreOptions;
+export class DeferredStore implements CheckedStore, AsyncDisposable {
+  readonly #options: DeferredStoreOptions;
   readonly #ports: { readonly clock: Clock; readonly logger: Logger };
   readonly #archive: Archive;
   #connections: Promise<RedisConnections> | undefined;
 
-  constructor(options: LateStoreOptions, ports: { readonly clock: Clock; readonly logger: Logger }) {
+  constructor(options: DeferredStoreOptions, ports: { readonly clock: Clock; readonly logger: Logger }) {
     this.#options = options;
     this.#ports = ports;
     this.#archive = deferredPostgresArchive({ url: options.postgresUrl, environment: options.environment }, ports);

@@ -16,7 +16,7 @@ export interface TestEndpoint extends AsyncDisposable {
   /** Without trailing slash. */
   readonly uri: string;
   /** Requests seen, oldest first. */
-  readonly seen: { path: string; headers: Record<string, unknown> }[];
+  readonly requests: { path: string; headers: Record<string, unknown> }[];
   /** What is answered from now on; several answers are used up one by one, the last one stays. */
   say(...scripts: EndpointScript[]): void;
 }
@@ -34,9 +34,9 @@ export function aWireService(name: string, handlers: readonly string[], change: 
 /** Listens on a free port of the loopback interface. */
 export async function startEndpoint(http: "h2c" | "http1", ...scripts: EndpointScript[]): Promise<TestEndpoint> {
   let queue = scripts;
-  const seen: TestEndpoint["seen"] = [];
+  const requests: TestEndpoint["requests"] = [];
   const answer = (req: IncomingMessage, res: ServerResponse) => {
-    seen.push({ path: req.url ?? "", headers: { ...req.headers } });
+    requests.push({ path: req.url ?? "", headers: { ...req.headers } });
     const script = queue[0] ?? {};
     if (queue.length > 1) queue = queue.slice(1);
     const body = typeof script.body === "string" ? script.body : JSON.stringify(script.body ?? aManifest([]));
@@ -55,7 +55,7 @@ export async function startEndpoint(http: "h2c" | "http1", ...scripts: EndpointS
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
+    requests,
     say(...next) {
       queue = next;
     },

@@ -11,7 +11,7 @@ export const signal = new AbortController().signal;
 export const at = (uri: string) => ({ kind: "http", uri, useHttp11: false }) as const;
 export const overrides = (change: Partial<ServiceOverrides>): ServiceOverrides => ({ ...NO_OVERRIDES, ...change });
 
-export class World implements AsyncDisposable {
+export class RegistryWorld implements AsyncDisposable {
   /** What `registry` is told of how its deployments are used. */
   readonly usage: DeploymentUsage;
   /** A test that is about another one puts it here. */
@@ -23,9 +23,9 @@ export class World implements AsyncDisposable {
     this.registry = registry;
   }
 
-  static async open(): Promise<World> {
+  static async open(): Promise<RegistryWorld> {
     const usage = { pinned: 0, unfinishedByService: new Map() };
-    return new World(usage, await createTestRegistry({ usage }));
+    return new RegistryWorld(usage, await createTestRegistry({ usage }));
   }
 
   /** An endpoint until the end of the test. */
