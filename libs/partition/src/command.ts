@@ -34,7 +34,7 @@ export interface QueryOutput {
   readonly kind: "queryOutput";
   readonly id: InvocationId;
   readonly callerId: InvocationId;
-  readonly callerLife: GenerationMark;
+  readonly callerGeneration: GenerationMark;
   readonly completionId: number;
 }
 
@@ -43,7 +43,7 @@ export interface Notify {
   readonly kind: "notify";
   readonly id: InvocationId;
   /** The life that made the command: a later one wants nothing of it. */
-  readonly life: GenerationMark;
+  readonly generation: GenerationMark;
   readonly type: number;
   readonly body: Uint8Array;
 }

@@ -124,7 +124,7 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
   ["a timer for somebody gone", (p) => p.invocations.delete(LATER), /a start timer is for .* which is not there/],
   [
     "an outcome that is still owed",
-    (p) => change(p, DONE, { sinks: [{ kind: "call", callerId: SUSPENDED, callerLife: undefined, completionId: 1 }] }),
+    (p) => change(p, DONE, { sinks: [{ kind: "call", callerId: SUSPENDED, callerGeneration: undefined, completionId: 1 }] }),
     /owes its outcome/,
   ],
   ["a handler in flight that never started", (p) => change(p, PAUSED, { run: 0 }), /without ever having run/],

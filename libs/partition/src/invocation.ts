@@ -62,7 +62,7 @@ export function generationMark(facts: InvocationFacts): GenerationMark {
 export interface Sink {
   readonly kind: "call" | "attach";
   readonly callerId: InvocationId;
-  readonly callerLife: GenerationMark;
+  readonly callerGeneration: GenerationMark;
   readonly completionId: number;
 }
 

@@ -32,7 +32,7 @@ export type WorkflowPromise =
   | { readonly kind: "pending"; readonly listeners: readonly PromiseListener[] };
 export interface PromiseListener {
   readonly id: InvocationId;
-  readonly life: GenerationMark;
+  readonly generation: GenerationMark;
   readonly completionId: number;
 }
 

@@ -81,7 +81,7 @@ function mutation(random: SeededRandom): Mutation {
       kind: "putPromise",
       ...object,
       name: "p",
-      promise: { kind: "pending", listeners: [{ id, life: 1, completionId: index }] },
+      promise: { kind: "pending", listeners: [{ id, generation: 1, completionId: index }] },
     }),
     () => ({ kind: "deletePromise", ...object, name: "p" }),
     () => ({ kind: "putTimer", timer }),

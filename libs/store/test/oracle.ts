@@ -74,12 +74,12 @@ function target({ service, key, handler, serviceType, handlerType, scope }: Targ
   });
 }
 
-function sink({ kind, callerId, completionId, callerLife }: Sink) {
+function sink({ kind, callerId, completionId, callerGeneration }: Sink) {
   return present<MessageInitShape<typeof schemas.SinkSchema>>({
     kind: SINK_KINDS[kind],
     callerId,
     completionId,
-    callerCreatedAtMs: maybeBig(callerLife),
+    callerCreatedAtMs: maybeBig(callerGeneration),
   });
 }
 
@@ -190,11 +190,11 @@ export function oracleInbox(entry: InboxEntry): OracleMessage {
 
 export function oraclePromise(promise: WorkflowPromise): OracleMessage {
   if (promise.kind === "completed") return oracle(rows.WorkflowPromiseSchema, { outcome: outcome(promise.outcome) });
-  const listeners = promise.listeners.map(({ id, life, completionId }) =>
+  const listeners = promise.listeners.map(({ id, generation, completionId }) =>
     present<MessageInitShape<typeof rows.PromiseListenerSchema>>({
       invocationId: id,
       completionId,
-      createdAtMs: maybeBig(life),
+      createdAtMs: maybeBig(generation),
     }),
   );
   return oracle(rows.WorkflowPromiseSchema, { listeners });
@@ -223,13 +223,13 @@ export function oracleOutboxCommand(command: OutboxCommand): OracleMessage {
     case "attach":
       return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.ATTACH, invocationId, sink: sink(command.sink) });
     case "queryOutput": {
-      const { callerId, callerLife, completionId } = command;
-      const caller = sink({ kind: "call", callerId, callerLife, completionId });
+      const { callerId, callerGeneration, completionId } = command;
+      const caller = sink({ kind: "call", callerId, callerGeneration, completionId });
       return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.QUERY_OUTPUT, invocationId, sink: caller });
     }
     case "notify": {
-      const { type, body, life } = command;
-      const created = life === undefined ? {} : { createdAtMs: big(life) };
+      const { type, body, generation } = command;
+      const created = generation === undefined ? {} : { createdAtMs: big(generation) };
       return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.NOTIFY, invocationId, type, body, ...created });
     }
     case "signal":

@@ -16,7 +16,14 @@ interface RecordedPartition {
   readonly reads: unknown;
 }
 
-const recorded = <T>(name: string): T => JSON.parse(readFileSync(new URL(`../testdata/${name}`, import.meta.url), "utf8")) as T;
+/** Names of fields when the rows were recorded, and what the fields are called now. The recorded files never change. */
+const RENAMED_FIELDS: Readonly<Record<string, string>> = { life: "generation", callerLife: "callerGeneration" };
+
+function recorded<T>(name: string): T {
+  const text = readFileSync(new URL(`../testdata/${name}`, import.meta.url), "utf8");
+  return JSON.parse(text.replace(/"(\w+)":/g, (whole, field: string) => (field in RENAMED_FIELDS ? `"${RENAMED_FIELDS[field]}":` : whole))) as T;
+}
+
 const rows = recorded<readonly RecordedRow[]>("rows.v1.json");
 const ofForm = (form: string): readonly RecordedRow[] => rows.filter((row) => row.form === form);
 /** What a field of the recorded values of a form was, each once. */

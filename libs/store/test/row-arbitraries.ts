@@ -43,7 +43,7 @@ export const arbitraryPromise: fc.Arbitrary<WorkflowPromise> = fc.oneof(
   fc.record({ kind: fc.constant("completed" as const), outcome: arbitraryOutcome }),
   fc.record({
     kind: fc.constant("pending" as const),
-    listeners: fc.array(fc.record({ id: arbitraryId, life: maybe(arbitrarySafe), completionId: uint32 }), { maxLength: 3 }),
+    listeners: fc.array(fc.record({ id: arbitraryId, generation: maybe(arbitrarySafe), completionId: uint32 }), { maxLength: 3 }),
   }),
 );
 
@@ -55,7 +55,7 @@ export const arbitraryPause: fc.Arbitrary<QueuePause> = fc.record({
 const sink: fc.Arbitrary<Sink> = fc.record({
   kind: fc.constantFrom("call", "attach"),
   callerId: arbitraryId,
-  callerLife: maybe(arbitrarySafe),
+  callerGeneration: maybe(arbitrarySafe),
   completionId: uint32,
 });
 const signal: fc.Arbitrary<Exclude<NotificationId, { kind: "completion" }>> = fc.oneof(
@@ -83,13 +83,13 @@ export const arbitraryOutboxCommand: fc.Arbitrary<OutboxCommand> = fc.oneof(
     kind: fc.constant("queryOutput" as const),
     id: arbitraryId,
     callerId: arbitraryId,
-    callerLife: maybe(arbitrarySafe),
+    callerGeneration: maybe(arbitrarySafe),
     completionId: uint32,
   }),
   fc.record({
     kind: fc.constant("notify" as const),
     id: arbitraryId,
-    life: maybe(arbitrarySafe),
+    generation: maybe(arbitrarySafe),
     type: uint32,
     body: arbitraryBytes,
   }),

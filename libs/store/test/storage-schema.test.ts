@@ -87,7 +87,7 @@ test("the oracle is no echo: values that differ have other messages", () => {
   expect(oracleInbox({ kind: "invocation", id: holder }).bytes).not.toEqual(
     oracleInbox({ kind: "invocation", id: anId(2) }).bytes,
   );
-  const pending = { kind: "pending", listeners: [{ id: holder, life: undefined, completionId: 0 }] } as const;
+  const pending = { kind: "pending", listeners: [{ id: holder, generation: undefined, completionId: 0 }] } as const;
   expect(oraclePromise(pending).bytes).not.toEqual(oraclePromise({ kind: "pending", listeners: [] }).bytes);
 });
 

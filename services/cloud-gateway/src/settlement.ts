@@ -46,7 +46,7 @@ export class Settlement {
       {
         environmentId: environment?.facts.id,
         caller: caller?.id,
-        endpoint,
+        door: endpoint,
         method: head.method,
         route: routeTemplate(endpoint, head.path),
         status: outcome === "answered" ? status : undefined,

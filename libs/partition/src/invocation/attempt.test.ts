@@ -203,7 +203,7 @@ describe("a suspension", () => {
         const arrive = ([id, kind]: readonly [number, "value" | "failure"]): void => {
           const failure = { code: 500, message: "", metadata: [] };
           const body = encodeCompletion(id, kind === "value" ? { kind, value: utf8("v") } : { kind, failure });
-          partition.play({ kind: "notify", id: ID, life: undefined, type: MessageType.CallCompletion, body });
+          partition.play({ kind: "notify", id: ID, generation: undefined, type: MessageType.CallCompletion, body });
         };
         for (const arrival of arrivals.slice(0, before)) arrive(arrival);
         partition.play(suspendOf(ID, 1, [], { awaiting }));
@@ -249,7 +249,7 @@ describe("a suspension", () => {
             partition.play({
               kind: "notify",
               id: ID,
-              life: undefined,
+              generation: undefined,
               type: MessageType.CallCompletion,
               body: encodeCompletion(order[n] as number, result),
             });

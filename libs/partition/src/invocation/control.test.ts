@@ -36,7 +36,7 @@ function inStatus(status: Status | "absent", change: Partial<InvocationFacts> = 
   const target = objectTarget("k");
   if (status === "inboxed") partition.play(invokeOf(someFacts({ id: HOLDER, target })));
   const facts = someFacts({ id: ID, target, executionTimeMs: status === "scheduled" ? 5_000 : undefined, ...change });
-  partition.play(invokeOf(facts, { kind: "call", callerId: CALLER, callerLife: undefined, completionId: 2 }));
+  partition.play(invokeOf(facts, { kind: "call", callerId: CALLER, callerGeneration: undefined, completionId: 2 }));
   switch (status) {
     case "suspended":
       partition.play(pinOf(ID, 1));

@@ -19,7 +19,7 @@ const CALLER = anId(9);
 const sink = (completionId: number, kind: Sink["kind"] = "call"): Sink => ({
   kind,
   callerId: CALLER,
-  callerLife: undefined,
+  callerGeneration: undefined,
   completionId,
 });
 

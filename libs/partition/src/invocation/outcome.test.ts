@@ -73,7 +73,7 @@ describe("retention", () => {
 describe("an outcome", () => {
   test("is the last Output, and everybody hears it: callers by notification, waiters by announcement", () => {
     const partition = new MemoryPartition();
-    const sink = { callerId: CALLER, callerLife: 5, completionId: 2 };
+    const sink = { callerId: CALLER, callerGeneration: 5, completionId: 2 };
     partition.play(invokeOf(someFacts({ id: ID }), { kind: "call", ...sink }));
     partition.play({ kind: "attach", id: ID, sink: { kind: "attach", ...sink, completionId: 3 } });
     partition.play(outputOf(ID, 1, "first"));
@@ -81,8 +81,8 @@ describe("an outcome", () => {
     const { sent, effects } = partition.play(endOf(ID, 1));
     const value = Buffer.from("last");
     expect(sent).toMatchObject([
-      { kind: "notify", id: CALLER, life: 5, type: MessageType.CallCompletion },
-      { kind: "notify", id: CALLER, life: 5, type: MessageType.AttachInvocationCompletion },
+      { kind: "notify", id: CALLER, generation: 5, type: MessageType.CallCompletion },
+      { kind: "notify", id: CALLER, generation: 5, type: MessageType.AttachInvocationCompletion },
     ]);
     for (const each of sent)
       expect(each.kind === "notify" && decodeNotification(each.type, each.body)).toMatchObject({ result: { kind: "value" } });

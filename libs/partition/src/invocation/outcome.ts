@@ -30,7 +30,7 @@ export function notifySink(out: Transition, sink: Sink, outcome: Outcome): void 
   out.send({
     kind: "notify",
     id: sink.callerId,
-    life: sink.callerLife,
+    generation: sink.callerGeneration,
     type: sink.kind === "call" ? MessageType.CallCompletion : MessageType.AttachInvocationCompletion,
     body: encodeNotification({ kind: "completion", id: sink.completionId }, resultOf(outcome)),
   });
@@ -67,8 +67,8 @@ export function queryOutput(view: PartitionView, command: QueryOutput, out: Tran
         ? resultOf(invocation.outcome)
         : ({ kind: "void" } as const);
   const body = encodeNotification({ kind: "completion", id: command.completionId }, result);
-  const { callerId, callerLife } = command;
-  out.send({ kind: "notify", id: callerId, life: callerLife, type: MessageType.GetInvocationOutputCompletion, body });
+  const { callerId, callerGeneration } = command;
+  out.send({ kind: "notify", id: callerId, generation: callerGeneration, type: MessageType.GetInvocationOutputCompletion, body });
 }
 
 /** The end of an invocation whose handler began: keep what retention asks for, free the rest, let the next one in. */

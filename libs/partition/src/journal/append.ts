@@ -146,7 +146,7 @@ function idText(id: NotificationId): string {
 export function notify(view: PartitionView, command: Notify, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
-  if (command.life !== undefined && command.life !== generationMark(invocation.facts)) return; // It lives again; who waited is gone.
+  if (command.generation !== undefined && command.generation !== generationMark(invocation.facts)) return; // It lives again; who waited is gone.
   appendNotification(view, out, invocation, command.type, command.body);
 }
 

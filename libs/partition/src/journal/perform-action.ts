@@ -111,7 +111,7 @@ function perform(
         id: action.callee.facts.id,
         facts: action.callee.facts,
         input: action.callee.input,
-        sink: { kind: "call", callerId: id, callerLife: generationMark(invocation.facts), completionId: action.resultCompletionId },
+        sink: { kind: "call", callerId: id, callerGeneration: generationMark(invocation.facts), completionId: action.resultCompletionId },
       });
     case "oneWayCall":
       notifyCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
@@ -128,14 +128,14 @@ function perform(
       return out.send({
         kind: "attach",
         id: action.to,
-        sink: { kind: "attach", callerId: id, callerLife: generationMark(invocation.facts), completionId: action.completionId },
+        sink: { kind: "attach", callerId: id, callerGeneration: generationMark(invocation.facts), completionId: action.completionId },
       });
     case "getOutput":
       return out.send({
         kind: "queryOutput",
         id: action.to,
         callerId: id,
-        callerLife: generationMark(invocation.facts),
+        callerGeneration: generationMark(invocation.facts),
         completionId: action.completionId,
       });
     default:

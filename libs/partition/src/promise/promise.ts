@@ -29,7 +29,7 @@ export function getPromise(
     completeAtOnce(view, out, invocation, MessageType.GetPromiseCompletion, completionId, resultOf(promise.outcome), thenAck);
     return true;
   }
-  const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, life: generationMark(invocation.facts), completionId }];
+  const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, generation: generationMark(invocation.facts), completionId }];
   out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "pending", listeners } });
   return false;
 }
@@ -72,6 +72,6 @@ export function completePromise(
   completeAtOnce(view, out, invocation, MessageType.CompletePromiseCompletion, completionId, voidResult, thenAck);
   for (const listener of promise?.listeners ?? []) {
     const body = encodeNotification({ kind: "completion", id: listener.completionId }, resultOf(outcome));
-    out.send({ kind: "notify", id: listener.id, life: listener.life, type: MessageType.GetPromiseCompletion, body });
+    out.send({ kind: "notify", id: listener.id, generation: listener.generation, type: MessageType.GetPromiseCompletion, body });
   }
 }

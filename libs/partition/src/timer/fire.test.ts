@@ -194,9 +194,9 @@ describe("an id that lives again", () => {
     const facts = someFacts({ id: ID, idempotencyKey: "once", createdAtMs: 1_000 });
     partition.play(invokeOf(facts));
     const waiting = someFacts({ id: anId(5) });
-    const sink = { kind: "call", callerId: ID, callerLife: 1_000, completionId: 2 } as const;
+    const sink = { kind: "call", callerId: ID, callerGeneration: 1_000, completionId: 2 } as const;
     partition.play(invokeOf(waiting, sink));
-    partition.play(invokeOf(someFacts({ id: anId(6) }), { ...sink, callerLife: 30_000 }));
+    partition.play(invokeOf(someFacts({ id: anId(6) }), { ...sink, callerGeneration: 30_000 }));
     partition.play({ kind: "kill", id: ID });
     partition.play({ kind: "purge", id: ID });
     partition.play(invokeOf({ ...facts, createdAtMs: 30_000 }));

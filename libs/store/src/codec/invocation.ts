@@ -124,7 +124,7 @@ function writeInvocation(invocation: Invocation): ProtoWriter {
       .uint32(1, sink.kind === "call" ? 0 : 1)
       .string(2, sink.callerId)
       .uint32(3, sink.completionId);
-    if (sink.callerLife !== undefined) w.uint64(4, sink.callerLife);
+    if (sink.callerGeneration !== undefined) w.uint64(4, sink.callerGeneration);
     w.join();
   }
   if (milestones.scheduledAtMs !== undefined) w.uint64(11, milestones.scheduledAtMs);
@@ -280,17 +280,17 @@ function decodeSink(bytes: Uint8Array): Sink {
   const r = new ProtoReader(bytes);
   let kind: Sink["kind"] = "call";
   let callerId = "" as InvocationId;
-  let callerLife: number | undefined;
+  let callerGeneration: number | undefined;
   let completionId = 0;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "call" : "attach";
     else if (tag >>> 3 === 2) callerId = r.string() as InvocationId;
     else if (tag >>> 3 === 3) completionId = r.uint32();
-    else if (tag >>> 3 === 4) callerLife = r.uint64Number();
+    else if (tag >>> 3 === 4) callerGeneration = r.uint64Number();
     else r.skip(tag & 7);
   }
-  return { kind, callerId, callerLife, completionId };
+  return { kind, callerId, callerGeneration, completionId };
 }
 
 export function encodeFacts(facts: InvocationFacts): Uint8Array {

@@ -29,11 +29,11 @@ export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
       writeSink(w, outboxCommand.sink);
       break;
     case "queryOutput":
-      writeSink(w, { kind: "call", callerId: outboxCommand.callerId, callerLife: outboxCommand.callerLife, completionId: outboxCommand.completionId });
+      writeSink(w, { kind: "call", callerId: outboxCommand.callerId, callerGeneration: outboxCommand.callerGeneration, completionId: outboxCommand.completionId });
       break;
     case "notify":
       w.uint32(6, outboxCommand.type).bytes(7, outboxCommand.body);
-      if (outboxCommand.life !== undefined) w.uint64(8, outboxCommand.life);
+      if (outboxCommand.generation !== undefined) w.uint64(8, outboxCommand.generation);
       break;
     case "signal":
       w.bytes(7, signal as Uint8Array);
@@ -49,7 +49,7 @@ function writeSink(w: ProtoWriter, sink: Sink): void {
     .uint32(1, sink.kind === "call" ? 0 : 1)
     .string(2, sink.callerId)
     .uint32(3, sink.completionId);
-  if (sink.callerLife !== undefined) w.uint64(4, sink.callerLife);
+  if (sink.callerGeneration !== undefined) w.uint64(4, sink.callerGeneration);
   w.join();
 }
 
@@ -62,7 +62,7 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
   let sink: Sink | undefined;
   let type = 0;
   let body: Uint8Array = new Uint8Array(0);
-  let life: number | undefined;
+  let generation: number | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -88,7 +88,7 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
         body = r.bytes();
         break;
       case 8:
-        life = r.uint64Number();
+        generation = r.uint64Number();
         break;
       default:
         r.skip(tag & 7);
@@ -103,9 +103,9 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
       return { kind, id, sink };
     case "queryOutput":
       invariant(sink !== undefined, "an owed query has a caller");
-      return { kind, id, callerId: sink.callerId, callerLife: sink.callerLife, completionId: sink.completionId };
+      return { kind, id, callerId: sink.callerId, callerGeneration: sink.callerGeneration, completionId: sink.completionId };
     case "notify":
-      return { kind, id, life, type, body };
+      return { kind, id, generation, type, body };
     case "signal": {
       const decoded = decodeNotification(MessageType.Signal, body);
       invariant(!isFault(decoded) && decoded.id.kind !== "completion", "an owed signal was encoded by us");
@@ -127,15 +127,15 @@ function readSink(bytes: Uint8Array): Sink {
   const r = new ProtoReader(bytes);
   let kind: Sink["kind"] = "call";
   let callerId = "" as InvocationId;
-  let callerLife: number | undefined;
+  let callerGeneration: number | undefined;
   let completionId = 0;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "call" : "attach";
     else if (tag >>> 3 === 2) callerId = r.string() as InvocationId;
     else if (tag >>> 3 === 3) completionId = r.uint32();
-    else if (tag >>> 3 === 4) callerLife = r.uint64Number();
+    else if (tag >>> 3 === 4) callerGeneration = r.uint64Number();
     else r.skip(tag & 7);
   }
-  return { kind, callerId, callerLife, completionId };
+  return { kind, callerId, callerGeneration, completionId };
 }

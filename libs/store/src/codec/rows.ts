@@ -205,9 +205,9 @@ export function encodePromise(promise: WorkflowPromise): Uint8Array {
   return w.finish();
 }
 
-function writeListener(w: ProtoWriter, { id, life, completionId }: PromiseListener): void {
+function writeListener(w: ProtoWriter, { id, generation, completionId }: PromiseListener): void {
   w.fork(2).string(1, id).uint32(2, completionId);
-  if (life !== undefined) w.uint64(3, life);
+  if (generation !== undefined) w.uint64(3, generation);
   w.join();
 }
 
@@ -226,17 +226,17 @@ export function decodePromise(row: Uint8Array): WorkflowPromise {
 function decodeListener(bytes: Uint8Array): PromiseListener {
   const r = new ProtoReader(bytes);
   let id: InvocationId | undefined;
-  let life: number | undefined;
+  let generation: number | undefined;
   let completionId = 0;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) id = r.string() as InvocationId;
     else if (tag >>> 3 === 2) completionId = r.uint32();
-    else if (tag >>> 3 === 3) life = r.uint64Number();
+    else if (tag >>> 3 === 3) generation = r.uint64Number();
     else r.skip(tag & 7);
   }
   invariant(id !== undefined, "a promise listener names an invocation");
-  return { id, life, completionId };
+  return { id, generation, completionId };
 }
 
 // ── flow control ─────────────────────────────────────────────────────────────────────────────────

@@ -86,7 +86,7 @@ export const arbitraryFuture: fc.Arbitrary<Future> = fc.letrec<{ future: Future 
 const sink: fc.Arbitrary<Sink> = fc.record({
   kind: fc.constantFrom("call", "attach"),
   callerId: arbitraryId,
-  callerLife: maybe(timeMs),
+  callerGeneration: maybe(timeMs),
   completionId: uint32,
 });
 const journal: fc.Arbitrary<JournalProgress> = fc.record({

@@ -88,8 +88,8 @@ export function keyedRows({ open }: StoreUnderTest): void {
       const pending: WorkflowPromise = {
         kind: "pending",
         listeners: [
-          { id: anId(1), life: undefined, completionId: 1 },
-          { id: anId(2), life: 1_795_000_000_000, completionId: 7 },
+          { id: anId(1), generation: undefined, completionId: 1 },
+          { id: anId(2), generation: 1_795_000_000_000, completionId: 7 },
         ],
       };
       await leader.put(
