@@ -4,7 +4,7 @@
  */
 import { TestEnvironment } from "jest-environment-node";
 
-/** `PATIENCE` in `libs/testkit/src/patience.ts` is the same for what the harness waits for. */
+/** `PATIENCE` in `libs/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
 const PATIENCE = 4;
 /** Where `jest.setTimeout` leaves its value. */
 const LIMIT_OF_SUITE = Symbol.for("TEST_TIMEOUT_SYMBOL");

@@ -10,9 +10,9 @@ import { parseArgs } from "node:util";
 import { stopRuntimesOf } from "@perdure/driver-process";
 import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import { isAlive, Record, runApart, STOP_SIGNALS, stopListed } from "@perdure/processes";
+import { CloudDemo } from "./demo.js";
 import { RunningCloud } from "./running-cloud.js";
 import { type CloudSettings, settingsFrom } from "./settings.js";
-import { CloudDemo } from "./story.js";
 
 const USAGE = "usage: main.mjs up|run|down [--once] [--bare]";
 

@@ -17,9 +17,9 @@ import {
   tenancySettings,
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
-import { ProcessGroup, type Record, RoleProcess, type ProcessStage } from "@perdure/processes";
+import { ProcessGroup, type ProcessStage, type Record, RoleProcess } from "@perdure/processes";
 import { startPostgresPatiently } from "@perdure/servers";
-import { adviceFor, type CloudSettings, type CloudPortName, ROOT, DEMO_PORTS } from "./settings.js";
+import { adviceFor, type CloudPortName, type CloudSettings, DEMO_PORTS, ROOT } from "./settings.js";
 
 /** Shows that something is being waited for, then what came of it. */
 export type Show = (what: string, done: string, work: Promise<unknown>) => Promise<void>;

@@ -11,10 +11,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import { isAlive, Record, runApart, STOP_SIGNALS, stopListed } from "@perdure/processes";
+import { ClusterDemo } from "./demo.js";
 import { Greeter } from "./greeter.js";
 import { RunningCluster } from "./running-cluster.js";
-import { type LocalClusterSettings, type ClusterPortName, settingsFrom } from "./settings.js";
-import { ClusterDemo } from "./story.js";
+import { type ClusterPortName, type LocalClusterSettings, settingsFrom } from "./settings.js";
 
 const USAGE = "usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set role[,role]:name=value]…";
 

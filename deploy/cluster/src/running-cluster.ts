@@ -14,8 +14,8 @@ import {
   gatewaySettings,
   type LocalCluster,
   type LocalRole,
-  registrySettings,
   type RoleSettings,
+  registrySettings,
   workerSettings,
 } from "@perdure/cluster/local";
 import { ProcessGroup, type Record, RoleProcess } from "@perdure/processes";
@@ -27,8 +27,8 @@ import {
   startPostgresPatiently,
   startRedis,
 } from "@perdure/servers";
-import { BALANCED_MS_MAX, POLL_MS, METRICS_MS_MAX } from "./limits.js";
-import { adviceFor, type LocalClusterSettings, type ClusterPortName, ROOT } from "./settings.js";
+import { BALANCED_MS_MAX, METRICS_MS_MAX, POLL_MS } from "./limits.js";
+import { adviceFor, type ClusterPortName, type LocalClusterSettings, ROOT } from "./settings.js";
 
 /** Undefined while the worker does not answer. */
 async function leaderPartitionCountAt(probesPort: number): Promise<number | undefined> {
@@ -161,7 +161,10 @@ export class RunningCluster {
     const { ports } = this.#settings;
     const end = performance.now() + BALANCED_MS_MAX;
     do {
-      const [one, other] = await Promise.all([leaderPartitionCountAt(ports.worker1Probes), leaderPartitionCountAt(ports.worker2Probes)]);
+      const [one, other] = await Promise.all([
+        leaderPartitionCountAt(ports.worker1Probes),
+        leaderPartitionCountAt(ports.worker2Probes),
+      ]);
       if (one !== undefined && one > 0 && one === other) return;
       await delay(POLL_MS);
     } while (performance.now() < end);
@@ -179,7 +182,11 @@ export class RunningCluster {
       logFile: join(this.#settings.directory, "logs", `${name}.log`),
       readyUrl,
     });
-    this.#group.keep(PUBLIC_ROLES.has(role) ? "door" : "work", { name, process: started, startAgain: () => started.startAgain() });
+    this.#group.keep(PUBLIC_ROLES.has(role) ? "door" : "work", {
+      name,
+      process: started,
+      startAgain: () => started.startAgain(),
+    });
     return started;
   }
 

@@ -1,6 +1,7 @@
 /** Why: everything one runtime's management port offers, typed, for command line, console and tests. */
+
+import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./api-client.js";
 import { DeploymentsApi, ServicesApi } from "./deployments.js";
-import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./door.js";
 import { BatchesApi, InvocationsApi } from "./invocations.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import { ObjectStateApi } from "./object-state.js";

@@ -1,7 +1,7 @@
 /** Why: deployments and the services they serve: look, register, check, change, remove. */
 import { z } from "zod";
+import { type ApiCallOptions, type ApiClient, isSuccess, parsed, segment } from "./api-client.js";
 import { errorOf } from "./api-error.js";
-import { type ApiCallOptions, type ApiClient, isSuccess, parsed, segment } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import {
   type DeploymentSummary,
@@ -67,7 +67,8 @@ export class DeploymentsApi {
 
   /** Oldest first. */
   async list({ signal }: ApiCallOptions = {}): Promise<readonly DeploymentSummary[]> {
-    return (await this.#api.request(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS })).deployments;
+    return (await this.#api.request(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS }))
+      .deployments;
   }
 
   get(id: string, { signal }: ApiCallOptions = {}): Promise<DeploymentView> {
@@ -107,7 +108,11 @@ export class DeploymentsApi {
       overwrite: overwrite ?? false,
       dry_run: dryRun ?? false,
     };
-    return this.#api.request(deploymentShape, "PATCH", `/deployments/${segment(id)}`, { json, signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.request(deploymentShape, "PATCH", `/deployments/${segment(id)}`, {
+      json,
+      signal,
+      withinMs: ADMIN_REQUEST_MS,
+    });
   }
 
   /** Without `force`, only when no invocation needs it. */

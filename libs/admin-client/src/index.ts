@@ -1,8 +1,8 @@
 /** Why: typed clients of one runtime for command line, console and tests: its management API with SQL, and its ingress. */
 export * from "./admin-client.js";
+export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError } from "./api-error.js";
-export type { CheckBounds, DeploymentChanges, RegistrationResult, Registration } from "./deployments.js";
-export type { ApiCallOptions, ApiClientOptions } from "./door.js";
+export type { CheckBounds, DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
 export * from "./invocation-shapes.js";
@@ -13,4 +13,4 @@ export * from "./shapes.js";
 export type { SqlRow } from "./sql.js";
 export * from "./sql-text.js";
 export { bytesOfHex, type StateMap, stateVersion } from "./state.js";
-export { fetchTransport, type ApiTransport, type TransportRequest, type TransportResponse } from "./transport.js";
+export { type ApiTransport, fetchTransport, type TransportRequest, type TransportResponse } from "./transport.js";

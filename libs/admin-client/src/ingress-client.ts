@@ -1,7 +1,7 @@
 /** Why: the callers' door of one runtime: call a handler, send to it, wait for what was sent, answer an awakeable. */
 import { z } from "zod";
+import { type ApiCallOptions, ApiClient, type ApiClientOptions, isSuccess, parsed, segment } from "./api-client.js";
 import { AdminApiError, errorOf, isRecord } from "./api-error.js";
-import { type ApiCallOptions, ApiClient, type ApiClientOptions, isSuccess, parsed, segment } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import type { TransportResponse } from "./transport.js";
 

@@ -1,5 +1,5 @@
 /** Why: what people do to invocations, one or many, and what they ask about one. */
-import { type ApiCallOptions, type ApiClient, segment } from "./door.js";
+import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import {
   type BatchResult,
   type BatchView,
@@ -12,13 +12,13 @@ import {
   dryRunShape,
   type ExplanationView,
   explanationShape,
+  type InvocationVerb,
   restartedShape,
   type TimelineView,
   timelineShape,
-  type InvocationVerb,
 } from "./invocation-shapes.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
-import type { SqlRow, SqlApi } from "./sql.js";
+import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
 
 export interface TimelineOptions extends ApiCallOptions {
@@ -74,7 +74,10 @@ export class InvocationsApi {
   }
 
   explain(id: string, { signal }: ApiCallOptions = {}): Promise<ExplanationView> {
-    return this.#api.request(explanationShape, "GET", `/invocations/${segment(id)}/explain`, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.request(explanationShape, "GET", `/invocations/${segment(id)}/explain`, {
+      signal,
+      withinMs: ADMIN_REQUEST_MS,
+    });
   }
 
   timeline(id: string, { signal, payloads, fromStep }: TimelineOptions = {}): Promise<TimelineView> {
@@ -126,7 +129,8 @@ export class BatchesApi {
   }
 
   async list({ signal }: ApiCallOptions = {}): Promise<readonly BatchView[]> {
-    return (await this.#api.request(batchListShape, "GET", "/invocations/batches", { signal, withinMs: ADMIN_REQUEST_MS })).batches;
+    return (await this.#api.request(batchListShape, "GET", "/invocations/batches", { signal, withinMs: ADMIN_REQUEST_MS }))
+      .batches;
   }
 
   get(id: string, { signal }: ApiCallOptions = {}): Promise<BatchView> {
@@ -145,7 +149,11 @@ export class BatchesApi {
     { signal }: ApiCallOptions = {},
   ): Promise<{ results: readonly BatchResult[]; next: string | undefined }> {
     const path = `/invocations/batches/${segment(id)}/results`;
-    const page = await this.#api.request(batchResultsShape, "GET", path, { query: { cursor }, signal, withinMs: ADMIN_REQUEST_MS });
+    const page = await this.#api.request(batchResultsShape, "GET", path, {
+      query: { cursor },
+      signal,
+      withinMs: ADMIN_REQUEST_MS,
+    });
     return { results: page.results, next: page.next_cursor ?? undefined };
   }
 }

@@ -1,6 +1,7 @@
 /** Why: the state of one key, read as bytes and replaced as a whole, guarded by its version. */
+
+import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
-import { type ApiCallOptions, type ApiClient, segment } from "./door.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import type { SqlApi } from "./sql.js";
 import { sqlText } from "./sql-text.js";

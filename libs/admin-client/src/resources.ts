@@ -1,6 +1,6 @@
 /** Why: topics, schedules and rules of flow control: each a small resource with the usual verbs. */
 import { z } from "zod";
-import { type ApiCallOptions, type ApiClient, segment } from "./door.js";
+import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 import {
   firedShape,
@@ -162,8 +162,9 @@ export class SchedulesApi {
 
   /** In UTC and as the clock in its zone shows them. */
   async next(id: string, count: number, { signal }: ApiCallOptions = {}): Promise<readonly { at: string; local: string }[]> {
-    return (await this.#api.request(nextTimesShape, "GET", `/schedules/${segment(id)}/next`, { query: { count }, signal, withinMs }))
-      .next;
+    return (
+      await this.#api.request(nextTimesShape, "GET", `/schedules/${segment(id)}/next`, { query: { count }, signal, withinMs })
+    ).next;
   }
 }
 

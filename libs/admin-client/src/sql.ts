@@ -1,6 +1,6 @@
 /** Why: introspection in SQL, as rows of JSON. Columns that are null are absent from a row. */
 import { z } from "zod";
-import type { ApiCallOptions, ApiClient } from "./door.js";
+import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
 
 export type SqlRow = Readonly<Record<string, unknown>>;

@@ -35,7 +35,10 @@ describe("the client of the Cloud API", () => {
     const { client, requests } = clientAnswering(() => Response.json({ environments: [], more: 1 }));
     expect(await client.account(ACCOUNT, "ListEnvironments", {})).toEqual({ environments: [] });
     expect(requests).toMatchObject([{ url: `https://api.us.perdure.test/cloud/${ACCOUNT}/ListEnvironments`, body: {} }]);
-    expect([requests[0]?.headers.get("authorization"), requests[0]?.headers.get("user-agent")]).toEqual(["Bearer a.b.c", "test/1"]);
+    expect([requests[0]?.headers.get("authorization"), requests[0]?.headers.get("user-agent")]).toEqual([
+      "Bearer a.b.c",
+      "test/1",
+    ]);
   });
 
   test("tells who refused, and why", async () => {

@@ -63,7 +63,12 @@ test.each(ROWS)("%s %s %s opens for %j and members %j", (endpoint, method, path,
 });
 
 describe("callers", () => {
-  const key: AuthenticatedCaller = { kind: "key", id: "key_1" as never, role: "perdure:role::AdminReadOnly", expiresAtMs: undefined };
+  const key: AuthenticatedCaller = {
+    kind: "key",
+    id: "key_1" as never,
+    role: "perdure:role::AdminReadOnly",
+    expiresAtMs: undefined,
+  };
   const member: AuthenticatedCaller = { kind: "member", id: "user_1" as never, role: "viewer", expiresAtMs: 1 };
 
   test("are asked by their kind, and read-only ones see secrets masked", () => {

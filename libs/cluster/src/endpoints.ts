@@ -1,6 +1,6 @@
 /** Why: the roles that speak with user endpoints (discovery, attempts, questions of people) reach them in the same ways. */
 import { type Clock, Secret } from "@perdure/base";
-import { type TransportConnectionCounts, createHttpTransport } from "@perdure/driver-http2";
+import { createHttpTransport, type TransportConnectionCounts } from "@perdure/driver-http2";
 import { createLambdaTransport } from "@perdure/driver-lambda";
 import type { EgressGuard } from "@perdure/egress";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";

@@ -1,9 +1,16 @@
 /** Why: what the processes of a cluster have in common beside their roles: where others are, and how to speak with them. */
-export { firstChange, openPublicCertificate, type PublicTls, publicTlsSettings } from "./cloud-doors.js";
+export { firstChange, openPublicCertificate, type PublicTls, publicTlsSettings } from "./cloud-listeners.js";
 export { type EndpointSettings, type Endpoints, openEndpoints } from "./endpoints.js";
-export { type GrpcListener, type GrpcListenerSettings, openGrpcListener } from "./grpc-door.js";
+export { type GrpcListener, type GrpcListenerSettings, openGrpcListener } from "./grpc-listener.js";
 export { openPeerCredentials } from "./peer-credentials.js";
-export { type PeerAddresses, openRegistryClient, openWorkers, type PeerPorts, type RegistryClient, type Workers } from "./peers.js";
+export {
+  openRegistryClient,
+  openWorkers,
+  type PeerAddresses,
+  type PeerPorts,
+  type RegistryClient,
+  type Workers,
+} from "./peers.js";
 export {
   environmentSetting,
   grpcSettings,

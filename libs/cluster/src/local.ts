@@ -76,7 +76,10 @@ export function workerSettings(
   };
 }
 
-export function gatewaySettings(cluster: LocalCluster, ports: { readonly ingress: number; readonly probes: number }): RoleSettings {
+export function gatewaySettings(
+  cluster: LocalCluster,
+  ports: { readonly ingress: number; readonly probes: number },
+): RoleSettings {
   return {
     ...common,
     ...probesAt(ports.probes),

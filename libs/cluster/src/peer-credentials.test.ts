@@ -8,7 +8,7 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { type MutualTls, openChannel, type PeerCredentials, partitionsDefinition } from "@perdure/driver-grpc";
 import { Health, Lifecycle, Metrics } from "@perdure/role";
 import { makeCertificates, VirtualClock } from "@perdure/testkit";
-import { openGrpcListener } from "./grpc-door.js";
+import { openGrpcListener } from "./grpc-listener.js";
 import { openPeerCredentials } from "./peer-credentials.js";
 
 const CHECK_MS = 10_000;

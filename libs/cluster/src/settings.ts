@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { PerdureError, Secret } from "@perdure/base";
 import type { MutualTls, PeerCredentials } from "@perdure/driver-grpc";
-import type { RedisNode, RedisConnectionOptions } from "@perdure/driver-redis";
+import type { RedisConnectionOptions, RedisNode } from "@perdure/driver-redis";
 import {
   bindPort,
   boolean,

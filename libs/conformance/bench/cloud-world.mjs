@@ -102,7 +102,7 @@ async function post(url, { token, form, body }) {
 /** Somebody who has signed up and whose command line is logged in. `plan`: free, or team without limits. */
 export async function someone({ apiUrl, database }, email, plan) {
   const outdir = join(root, "libs/conformance/dist");
-  await bundle(join(root, "services/tenancy/src/visitor.ts"), outdir);
+  await bundle(join(root, "services/tenancy/src/browser-client.ts"), outdir);
   const { Visitor } = await import(join(outdir, "main.mjs"));
   const browser = new Visitor(apiUrl);
   await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name: "Bench" });

@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, RestatePromise, service } from "@restatedev/restate-sdk";
-import { temporaryDirectory, TestWorld } from "../src/index.js";
+import { TestWorld, temporaryDirectory } from "../src/index.js";
 
 const CHILDREN = Number(process.argv[2] ?? 10_000);
 const SUSPENDED_INVOCATIONS = Number(process.argv[3] ?? 16_000);

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createEndpointHandler } from "@restatedev/restate-sdk/lambda";
-import { TestListener, type ServiceDefinitions } from "./sdk-endpoint.js";
+import { type ServiceDefinitions, TestListener } from "./sdk-endpoint.js";
 
 export interface LambdaEvent {
   readonly path: string;

@@ -63,10 +63,7 @@ export class HttpClient implements Disposable {
         });
         response.on("error", reject);
       });
-      const timer = setTimeout(
-        () => request.destroy(new Error(`${method} ${path}: no answer within ${withinMs} ms`)),
-        withinMs,
-      );
+      const timer = setTimeout(() => request.destroy(new Error(`${method} ${path}: no answer within ${withinMs} ms`)), withinMs);
       request.on("error", (cause) => {
         clearTimeout(timer);
         reject(cause);

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { HttpAnswer } from "./http.js";
-import { TestIngressClient, type Path } from "./ingress-client.js";
+import { type Path, TestIngressClient } from "./ingress-client.js";
 
 /** Between two tries. */
 const PAUSE_MS = 20;

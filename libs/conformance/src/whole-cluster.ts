@@ -4,8 +4,8 @@ import {
   gatewaySettings,
   type LocalCluster,
   type LocalRole,
-  registrySettings,
   type RoleSettings,
+  registrySettings,
   workerSettings,
 } from "@perdure/cluster/local";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";

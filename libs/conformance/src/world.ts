@@ -2,7 +2,7 @@
  * Why: what a suite stands on: one server, the endpoints registered with it, clients for both doors, and the proof at the end
  * that no process, listener or socket was left behind.
  */
-import { TestAdminClient, type RegistrationRequest } from "./admin-client.js";
+import { type RegistrationRequest, TestAdminClient } from "./admin-client.js";
 import { livingChildren } from "./child.js";
 import { TestIngressClient } from "./ingress-client.js";
 import { type OpenHandles, openHandles, untilClosed } from "./leaks.js";
@@ -69,7 +69,9 @@ export class TestWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.ingress[Symbol.dispose]();
     this.admin[Symbol.dispose]();
-    const died = this.server.isRunning ? undefined : `the server has died:\n${this.server.lines.slice(-LAST_LINES_MAX).join("\n")}`;
+    const died = this.server.isRunning
+      ? undefined
+      : `the server has died:\n${this.server.lines.slice(-LAST_LINES_MAX).join("\n")}`;
     await this.server[Symbol.asyncDispose]();
     for (const resource of this.#owned.reverse()) await resource[Symbol.asyncDispose]();
     await untilClosed(this.#before);

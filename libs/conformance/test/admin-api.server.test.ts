@@ -7,7 +7,7 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, handlers, type Serde, service } from "@restatedev/restate-sdk";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { playScenario, type CliScenario } from "../src/cli/index.js";
+import { type CliScenario, playScenario } from "../src/cli/index.js";
 import { type HttpAnswer, TestWorld } from "../src/index.js";
 
 interface Documented {

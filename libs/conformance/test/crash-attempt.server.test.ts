@@ -1,6 +1,6 @@
 /** An attempt that is cut off in the middle loses nothing: what was done is not done again, and what was begun is. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type HttpAnswer, adminErrorOf, builtConsole, eventually, probe, TestWorld } from "../src/index.js";
+import { adminErrorOf, builtConsole, eventually, type HttpAnswer, probe, TestWorld } from "../src/index.js";
 import { fiveSteps, HELD_STEP, STEPS } from "../src/services/crash-attempt.js";
 
 let world: TestWorld;
@@ -62,7 +62,9 @@ test("what does not run cannot be cut off", async () => {
 });
 
 test("a server that forbids it knows no such thing", async () => {
-  await using other = await TestWorld.start({ settings: { "admin.disable-crash-attempt": "true", "admin.disable-web-ui": "true" } });
+  await using other = await TestWorld.start({
+    settings: { "admin.disable-crash-attempt": "true", "admin.disable-web-ui": "true" },
+  });
   await other.deploy({ services: [fiveSteps] });
   const { invocationId } = await other.ingress.send(["FiveSteps", "run"], "b");
   expect((await other.admin.http.request("POST", `/invocations/${invocationId}/crash-attempt`)).status).toBe(404);

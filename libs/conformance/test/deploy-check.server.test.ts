@@ -12,8 +12,8 @@ import {
   RawEndpoint,
   SdkEndpoint,
   type SdkEndpointOptions,
-  temporaryDirectory,
   TestWorld,
+  temporaryDirectory,
 } from "../src/index.js";
 import { NEXT_ACTIONS, nextActionsOf, type ShopChange, shopOf } from "../src/services/deploy-check.js";
 

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { type EnvironmentId, type Provisioner, RUNTIME_SECRET_HEADER, type Upstream, type DesiredRuntime } from "@perdure/cloud";
+import { type DesiredRuntime, type EnvironmentId, type Provisioner, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
 import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
 import { openProcessProvisioner } from "@perdure/driver-process";
 import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
-import { type HttpAnswer, eventually, HttpClient, programBundle, SdkEndpoint } from "../src/index.js";
+import { eventually, type HttpAnswer, HttpClient, programBundle, SdkEndpoint } from "../src/index.js";
 
 const STEPS = 3;
 const CALLS = 20;
@@ -148,7 +148,11 @@ test(
       });
       expect(done).toBe("worked");
     }
-    const usage = (await admin.request("GET", "/internal/usage")).json as { source: string; actions: number; storedBytes: number };
+    const usage = (await admin.request("GET", "/internal/usage")).json as {
+      source: string;
+      actions: number;
+      storedBytes: number;
+    };
     expect(usage.actions).toBe(CALLS * (1 + STEPS));
     expect(usage.storedBytes).toBeGreaterThan(0);
     await kill(desired);

@@ -4,7 +4,7 @@ import { vqueueId } from "@perdure/base";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { eventually, probe, RawEndpoint, SdkEndpoint, TestWorld } from "../src/index.js";
 import { awakeKnotObject, knotObject, letGo, promiseFlow, stuckService } from "../src/services/stuck.js";
-import { explainClient, type Explained, type Leaf, newName, type Tree } from "./asking.js";
+import { type Explained, explainClient, type Leaf, newName, type Tree } from "./explain-client.js";
 
 const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 const FOREVER = "3600s";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { handlers, type ObjectContext, object } from "@restatedev/restate-sdk";
 import { Cli, type CliResult } from "../src/cli/index.js";
 import { eventually, TestWorld } from "../src/index.js";
-import { gateService, admissionGate, type GateRequest } from "../src/services/turnstile.js";
+import { admissionGate, type GateRequest, gateService } from "../src/services/admission-gate.js";
 
 const gateObject = object({
   name: "GateObject",

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, type IntrospectionRow, TestWorld } from "../src/index.js";
-import { gateService, naps, admissionGate } from "../src/services/turnstile.js";
+import { admissionGate, gateService, naps } from "../src/services/admission-gate.js";
 import { gate } from "./gate.js";
 
 const LONG_TEST_MS = 90_000;

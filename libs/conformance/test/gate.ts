@@ -1,6 +1,6 @@
 /** Why: tests of scopes and of their rules send visitors to a gate, and look who is inside and who waits. */
-import { type HttpAnswer, eventually, type TestWorld } from "../src/index.js";
-import { admissionGate, type GateRequest } from "../src/services/turnstile.js";
+import { eventually, type HttpAnswer, type TestWorld } from "../src/index.js";
+import { admissionGate, type GateRequest } from "../src/services/admission-gate.js";
 
 export interface Choice {
   readonly limitKey?: string;

@@ -2,11 +2,11 @@
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect as connectClient, HttpCallError, rpc } from "@restatedev/restate-sdk-clients";
-import { type HttpAnswer, errorOf, eventually, invocationIdOf, probe, TestWorld } from "../src/index.js";
-import { forgetfulService, mixedService, secretService, traceless } from "../src/services/doors.js";
+import { errorOf, eventually, type HttpAnswer, invocationIdOf, probe, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { flowServices } from "../src/services/flows.js";
 import { awaited } from "../src/services/index.js";
+import { forgetfulService, mixedService, secretService, traceless } from "../src/services/ingress-visibility.js";
 import { awakeablesService } from "../src/services/signals.js";
 import { storeObject } from "../src/services/store.js";
 
@@ -104,7 +104,11 @@ describe("a call", () => {
   test("passes on the headers of the request but those of the connection", async () => {
     const headers = { "x-One": "1", authorization: "Bearer t", "idempotency-key": key() };
     const receivedHeaders = (await post("/Echo/headers?q=1", { headers })).json as Record<string, string>;
-    expect(receivedHeaders).toMatchObject({ "x-one": "1", authorization: "Bearer t", "x-restate-ingress-path": "/Echo/headers?q=1" });
+    expect(receivedHeaders).toMatchObject({
+      "x-one": "1",
+      authorization: "Bearer t",
+      "x-restate-ingress-path": "/Echo/headers?q=1",
+    });
     for (const name of ["host", "connection", "idempotency-key"]) expect(receivedHeaders).not.toHaveProperty(name);
   });
 

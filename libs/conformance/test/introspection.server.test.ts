@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, invocationIdOf, probe, ROOT, type IntrospectionRow, SdkEndpoint, TestWorld } from "../src/index.js";
+import { eventually, type IntrospectionRow, invocationIdOf, probe, ROOT, SdkEndpoint, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { featureServices, mended } from "../src/services/index.js";
 import { lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";

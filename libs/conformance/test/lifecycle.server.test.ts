@@ -2,10 +2,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
-  type HttpAnswer,
   adminErrorOf,
   errorOf,
   eventually,
+  type HttpAnswer,
   type InvocationVerb,
   invocationIdOf,
   probe,
@@ -21,7 +21,9 @@ const UNKNOWN = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 let world: TestWorld;
 beforeAll(async () => {
   world = await TestWorld.start({ settings: { "worker.cleanup-interval": "100ms" } });
-  await world.deploy({ services: [lifecycleService, lifecycleObject, storeObject(""), flowServices("").quick, flowServices("").flow] });
+  await world.deploy({
+    services: [lifecycleService, lifecycleObject, storeObject(""), flowServices("").quick, flowServices("").flow],
+  });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

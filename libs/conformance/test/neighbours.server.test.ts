@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { commandTypeOf, encodeCommand, encodeFrame } from "@perdure/service-protocol";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
-import { TestAdminClient, eventually, TestIngressClient, RawEndpoint, Server } from "../src/index.js";
+import { eventually, RawEndpoint, Server, TestAdminClient, TestIngressClient } from "../src/index.js";
 import { type RogueMode, rogueManifest, rogueScripts } from "../src/neighbours/rogue-scripts.js";
 
 const ATTEMPTS = 4;

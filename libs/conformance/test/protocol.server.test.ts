@@ -15,7 +15,15 @@ import {
   requestedAckFlag,
   type StartMessage,
 } from "@perdure/service-protocol";
-import { eventually, invocationIdOf, manifestOf, type RawAttempt, RawEndpoint, type AttemptScript, TestWorld } from "../src/index.js";
+import {
+  type AttemptScript,
+  eventually,
+  invocationIdOf,
+  manifestOf,
+  type RawAttempt,
+  RawEndpoint,
+  TestWorld,
+} from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 
 let world: TestWorld;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { type ObjectContext, object, serde } from "@restatedev/restate-sdk";
 import { Cli } from "../src/cli/index.js";
-import { type HttpAnswer, eventually, HttpClient, type Server, TestWorld } from "../src/index.js";
+import { eventually, type HttpAnswer, HttpClient, type Server, TestWorld } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
 /** For statements that read much: enough on a busy machine. */

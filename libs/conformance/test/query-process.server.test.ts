@@ -1,6 +1,6 @@
 /** Statements run in a thread of the server: what that means for whoever asks, and for the calls beside them. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type HttpAnswer, eventually, HttpClient, type IntrospectionRow, TestWorld } from "../src/index.js";
+import { eventually, type HttpAnswer, HttpClient, type IntrospectionRow, TestWorld } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
 
 /** Takes longer than any test waits. */

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ChildProgram, executable, HttpClient, TestListener, ROOT, Server, temporaryDirectory } from "../src/index.js";
+import { ChildProgram, executable, HttpClient, ROOT, Server, TestListener, temporaryDirectory } from "../src/index.js";
 
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const blocks = (language: string) =>

@@ -17,7 +17,9 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
   const name = (what: string) => `${what} ${how}`;
 
   beforeAll(async () => {
-    world = await TestWorld.start({ settings: { "worker.invoker.inactivity-timeout": "100ms", "worker.cleanup-interval": "100ms" } });
+    world = await TestWorld.start({
+      settings: { "worker.invoker.inactivity-timeout": "100ms", "worker.cleanup-interval": "100ms" },
+    });
     await world.deploy({ services: [...featureServices(""), lifecycleService, lifecycleObject] });
     const { ingress, admin } = world;
     const send = async (what: string, ...call: Parameters<typeof ingress.send>) => {

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
-import { eventually, probe, type IntrospectionRow, TestWorld } from "../src/index.js";
+import { eventually, type IntrospectionRow, probe, TestWorld } from "../src/index.js";
 
 const KILLS = 4;
 /** Longer than a period of the schedules here, so that runs would overlap. */

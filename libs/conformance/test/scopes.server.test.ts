@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect, rpc } from "@restatedev/restate-sdk-clients";
 import { eventually, TestWorld } from "../src/index.js";
-import { gateService, gateWorkflow, admissionGate, type Who } from "../src/services/turnstile.js";
+import { admissionGate, gateService, gateWorkflow, type Who } from "../src/services/admission-gate.js";
 import { gate } from "./gate.js";
 
 let world: TestWorld;

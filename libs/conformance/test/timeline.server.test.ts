@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { probe, TestWorld } from "../src/index.js";
 import { knotObject, promiseFlow, stuckService } from "../src/services/stuck.js";
-import { explainClient, newName } from "./asking.js";
+import { explainClient, newName } from "./explain-client.js";
 
 let world: TestWorld;
 beforeAll(async () => {

@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, handlers, service } from "@restatedev/restate-sdk";
 import {
-  TestAdminClient,
   adminErrorOf,
   eventually,
   FakeLambda,
-  TestListener,
   probe,
   RawEndpoint,
   SdkEndpoint,
   Server,
-  temporaryDirectory,
+  TestAdminClient,
+  TestListener,
   TestWorld,
+  temporaryDirectory,
 } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { awaited, featureServices } from "../src/services/index.js";

@@ -1,7 +1,7 @@
 /** Why: from a schema to the object that teaches an API server our kinds: names, columns for people, subresources, and the schema itself. */
 import { z } from "zod";
 import { API_GROUP, API_VERSION } from "./names.js";
-import { type ValidationRule, type StructuralSchema, structural, withRules } from "./schema.js";
+import { type StructuralSchema, structural, type ValidationRule, withRules } from "./schema.js";
 
 export interface PrinterColumn {
   readonly name: string;

@@ -93,7 +93,9 @@ const change = (name: string, spec: Fields) =>
 
 test("defaults are filled in by the server, down to the last", async () => {
   const name = await created();
-  const { spec } = JSON.parse((await kubernetes.request({ path: `${API}/environments/${name}` })).text) as { readonly spec: Fields };
+  const { spec } = JSON.parse((await kubernetes.request({ path: `${API}/environments/${name}` })).text) as {
+    readonly spec: Fields;
+  };
   expect(spec).toMatchObject({
     channel: "stable",
     size: "small",

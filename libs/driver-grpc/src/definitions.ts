@@ -1,7 +1,14 @@
 /** gRPC's view of the services in `proto/control`: method names and how their messages become bytes. */
 import { type DescService, fromBinary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { MethodDefinition } from "@grpc/grpc-js";
-import { type ExchangeResponse, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type ExchangeRequest } from "./codec/exchange.js";
+import {
+  decodeAnswers,
+  decodeRequests,
+  type ExchangeRequest,
+  type ExchangeResponse,
+  encodeAnswers,
+  encodeRequests,
+} from "./codec/exchange.js";
 import { Partitions } from "./gen/v1/partitions_pb.js";
 import { Registry } from "./gen/v1/registry_pb.js";
 import { Schedules } from "./gen/v1/schedules_pb.js";

@@ -63,7 +63,9 @@ class WorkerWatch {
 
   #connect(): void {
     const { directory, open } = this.#ports;
-    const candidates = [...new Set([...directory.workers, ...this.#seeds])].filter((address) => !this.#watchedAddresses.has(address));
+    const candidates = [...new Set([...directory.workers, ...this.#seeds])].filter(
+      (address) => !this.#watchedAddresses.has(address),
+    );
     const address = candidates[this.#turn++ % candidates.length];
     if (address === undefined) return this.#connectLater(RECONNECT_LONGEST_MS); // There is nobody but those who are asked.
     this.#address = address;

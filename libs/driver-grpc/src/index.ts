@@ -10,7 +10,7 @@ export {
 } from "./connection.js";
 export { partitionsDefinition, registryDefinition, schedulesDefinition, tenancyDefinition } from "./definitions.js";
 export { DirectoryWatch } from "./directory-watch.js";
-export { type DirectoryUpdate, type LeaderClaim, LeaderDirectory, directoryUpdateOf } from "./leadership.js";
+export { type DirectoryUpdate, directoryUpdateOf, type LeaderClaim, LeaderDirectory } from "./leadership.js";
 export { WorkerLink } from "./link.js";
 export { linksToWorkers } from "./links.js";
 export type { LiveWorker } from "./live-worker.js";

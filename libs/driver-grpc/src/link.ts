@@ -5,7 +5,7 @@
 import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
 import type { InvocationId } from "@perdure/base";
 import { Batching, type Soon } from "./batching.js";
-import type { ExchangeResponse, ExchangeRequestBody, ExchangeRequest, ExchangeResponseBody } from "./codec/exchange.js";
+import type { ExchangeRequest, ExchangeRequestBody, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
 import { partitionsDefinition } from "./definitions.js";
 import { RequestNumbers } from "./request-numbers.js";
 

@@ -26,5 +26,6 @@ export interface LiveWorker {
 
 /** Partitions that are selected and led; all that are led without a selection. */
 export function* selected(worker: LiveWorker, partitions: readonly number[] | undefined): Iterable<number> {
-  for (const partition of worker.leaderPartitions()) if (partitions === undefined || partitions.includes(partition)) yield partition;
+  for (const partition of worker.leaderPartitions())
+    if (partitions === undefined || partitions.includes(partition)) yield partition;
 }

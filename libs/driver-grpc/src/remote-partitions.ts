@@ -13,7 +13,7 @@ import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions 
 import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/partition";
 import { decodeAnswer, decodeOptionalInvocation, decodeOutcome } from "./codec/answers.js";
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
-import type { ExchangeRequestBody, CompletedResponse, ExchangeResponseBody } from "./codec/exchange.js";
+import type { CompletedResponse, ExchangeRequestBody, ExchangeResponseBody } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { HOMELESS_MAX, LEADER_WAIT_MS, REROUTE_MS } from "./limits.js";
 import type { PendingRequest, WorkerLink } from "./link.js";
@@ -73,7 +73,8 @@ export class RemotePartitions implements Partitions, Courier {
 
   describe(id: InvocationId): Promise<Invocation | undefined> {
     return new Promise((resolve, reject) => {
-      const read = (response: ExchangeResponseBody) => (response.case === "invocation" ? resolve(decodeOptionalInvocation(response.value)) : reject(unexpected(response)));
+      const read = (response: ExchangeResponseBody) =>
+        response.case === "invocation" ? resolve(decodeOptionalInvocation(response.value)) : reject(unexpected(response));
       this.#send(new QuestionErrand(this.#road, id, () => ({ case: "describe", value: id }), read, reject));
     });
   }
@@ -384,12 +385,13 @@ class QuestionErrand extends Errand {
  * or gone because it had not begun or is not retained. A cancellation that was heeded was pending first; `done` says that the invocation
  * never began.
  */
-const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer } } = {
-  kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
-  cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
-  resume: { alreadyCompleted: { kind: "done" } },
-  purge: { notFound: { kind: "done" } },
-};
+const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer } } =
+  {
+    kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
+    cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
+    resume: { alreadyCompleted: { kind: "done" } },
+    purge: { notFound: { kind: "done" } },
+  };
 
 function completionOf({ outcome, expiresAtMs }: CompletedResponse): Completion {
   return { outcome: decodeOutcome(outcome), expiresAtMs };

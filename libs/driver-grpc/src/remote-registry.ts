@@ -86,7 +86,8 @@ function readsOf(watch: RegistryWatch): RegistryReads {
     return deployment === undefined ? undefined : locatedIn(deployment, name);
   };
   const held = <T>(revision: T | undefined): T => {
-    if (revision === undefined) throw new PerdureError("OPS0003", "a state of the registry names a revision that it does not hold");
+    if (revision === undefined)
+      throw new PerdureError("OPS0003", "a state of the registry names a revision that it does not hold");
     return revision;
   };
   return {

@@ -224,14 +224,18 @@ export class RemoteRows {
       pinned += counted.usage.pinned;
       for (const [service, count] of counted.usage.unfinishedByService) counts.set(service, (counts.get(service) ?? 0) + count);
     }
-    const isWhole = directory.partitionCount > 0 && countedTotal === directory.partitionCount && countedPartitions.size === countedTotal;
+    const isWhole =
+      directory.partitionCount > 0 && countedTotal === directory.partitionCount && countedPartitions.size === countedTotal;
     return isWhole ? { pinned, unfinishedByService: counts } : undefined;
   }
 
   #usageAt(address: string, deploymentId: DeploymentId, services: readonly string[]): Promise<CountedUsage | undefined> {
     const request = create(proto.CountUsageRequestSchema, { deploymentId, services: [...services] });
     const { countUsage: method } = partitionsDefinition;
-    const countedOf = (counted: proto.CountUsageResponse) => ({ partitions: counted.partitions, usage: codec.usage.from(counted) });
+    const countedOf = (counted: proto.CountUsageResponse) => ({
+      partitions: counted.partitions,
+      usage: codec.usage.from(counted),
+    });
     return this.#query(address, method, request, countedOf, async (client, options) => {
       let partitions: readonly number[] = [];
       for await (const page of readRowsV01(client, "usage", [deploymentId, services], options)) {

@@ -65,7 +65,12 @@ export class RemoteTenancy implements Tenancy {
 
   async authenticate(credential: string, environmentId: EnvironmentId): Promise<Authentication> {
     const request = create(proto.AuthenticateRequestSchema, { credential, environmentId });
-    return this.#request(tenancyDefinition.authenticate, request, ["authenticate", credential, environmentId], fromAuthentication);
+    return this.#request(
+      tenancyDefinition.authenticate,
+      request,
+      ["authenticate", credential, environmentId],
+      fromAuthentication,
+    );
   }
 
   async report(reports: readonly UsageReport[]): Promise<void> {

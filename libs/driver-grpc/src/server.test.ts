@@ -4,7 +4,7 @@ import { type InvocationId, silentLogger } from "@perdure/base";
 import type { InvokeObserver, Partitions } from "@perdure/control";
 import type { Invoke } from "@perdure/partition";
 import { encodeCommand } from "./codec/commands.js";
-import type { ExchangeResponse, ExchangeRequestBody, ExchangeRequest } from "./codec/exchange.js";
+import type { ExchangeRequest, ExchangeRequestBody, ExchangeResponse } from "./codec/exchange.js";
 import { LeaderDirectory } from "./leadership.js";
 import { partitionsHandlers, type ServedPartitions } from "./server.js";
 import { anInvoke } from "./testing/workers.js";
@@ -52,7 +52,10 @@ function exchange() {
   return { ask: send, invoked, responses, leadership };
 }
 
-const invokeBody = (command: Invoke, more: { readonly resubmission?: boolean; readonly epoch?: number | undefined }): ExchangeRequestBody => ({
+const invokeBody = (
+  command: Invoke,
+  more: { readonly resubmission?: boolean; readonly epoch?: number | undefined },
+): ExchangeRequestBody => ({
   case: "invoke",
   value: { command: encodeCommand(command), wait: true, resubmission: more.resubmission === true, epoch: more.epoch },
 });

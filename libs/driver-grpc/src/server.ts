@@ -10,7 +10,7 @@ import type { Invocation, Invoke } from "@perdure/partition";
 import { Batching, type Soon } from "./batching.js";
 import { encodeAnswer, encodeOptionalInvocation, encodeOutcome } from "./codec/answers.js";
 import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
-import type { ExchangeResponse, ExchangeRequest, ExchangeResponseBody } from "./codec/exchange.js";
+import type { ExchangeRequest, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
 import { type Directory, DirectorySchema, LeaderSchema, type WatchRequest } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import type { LiveWorker } from "./live-worker.js";
@@ -42,7 +42,8 @@ export interface ServedPartitions {
 
 export function partitionsHandlers(served: ServedPartitions): UntypedServiceImplementation {
   return {
-    exchange: (call: ServerDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>) => new PartitionExchange(served, call),
+    exchange: (call: ServerDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>) =>
+      new PartitionExchange(served, call),
     watch: (call: ServerWritableStream<WatchRequest, Directory>) => watch(served.directory, call),
     ...(served.live === undefined ? {} : workerHandlers(served.live, served.logger)),
   };
@@ -199,7 +200,10 @@ class ReplyingObserver implements InvokeObserver {
   }
 
   submitted(previous: Invocation | undefined): void {
-    this.#answering.reply(this.#number, previous === undefined ? SUBMITTED : { case: "submitted", value: encodeOptionalInvocation(previous) });
+    this.#answering.reply(
+      this.#number,
+      previous === undefined ? SUBMITTED : { case: "submitted", value: encodeOptionalInvocation(previous) },
+    );
   }
 
   completed({ outcome, expiresAtMs }: Completion): void {

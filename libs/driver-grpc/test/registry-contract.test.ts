@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { newDeploymentId, newSubscriptionId, type Random, silentLogger } from "@perdure/base";
 import type { HandlerView, RetryPolicy, ServiceView } from "@perdure/control";
 import type { HandlerDefinition, ManifestOptions } from "@perdure/manifest";
-import type { DeploymentRecord, VerificationFinding, RegistryRefusal, RuleChange, Verification } from "@perdure/metadata";
+import type { DeploymentRecord, RegistryRefusal, RuleChange, Verification, VerificationFinding } from "@perdure/metadata";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";

@@ -4,7 +4,7 @@ import type { Completion } from "@perdure/control";
 import { type Invocation, type Invoke, stateVersion } from "@perdure/partition";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
-import { DirectoryWatch, LeaderDirectory, WorkerLink, type MutualTls, openChannel, RemotePartitions } from "../src/index.js";
+import { DirectoryWatch, LeaderDirectory, type MutualTls, openChannel, RemotePartitions, WorkerLink } from "../src/index.js";
 import { anInvoke, TestWorker } from "../src/testing/workers.js";
 
 const opened: (() => Promise<void> | void)[] = [];

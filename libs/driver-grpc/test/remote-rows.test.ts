@@ -149,7 +149,10 @@ describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, defini
     aWorker({ worker: () => ({ id, version: "0.1.0", startedAtMs: 1, isDraining: id === "b", leading }) });
 
   test("come from all workers; of two that say they lead the higher epoch counts", async () => {
-    const [a, b] = await Promise.all([serve(aLeader("a", leadership(0, 3), leadership(1, 3))), serve(aLeader("b", leadership(1, 4)))]);
+    const [a, b] = await Promise.all([
+      serve(aLeader("a", leadership(0, 3), leadership(1, 3))),
+      serve(aLeader("b", leadership(1, 4))),
+    ]);
     const rows = rowsOf([a, b]);
     const alike = { version: "0.1.0", startedAtMs: 1 };
     expect(await all(rows.nodes())).toEqual([

@@ -5,7 +5,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { boundHalfClose, type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
-import type { EgressGuard, DnsLookup } from "@perdure/egress";
+import type { DnsLookup, EgressGuard } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 import type { EndpointBase } from "./endpoint-base.js";
 import { connectFailure, errorCodeOf, errorText } from "./failures.js";

@@ -2,9 +2,9 @@
 export { type EndpointBase, endpointBase, requestTarget } from "./endpoint-base.js";
 export { type FetchDeps, type FetchOutcome, type FetchRequest, fetchOnce } from "./fetch-once.js";
 export {
-  type TransportConnectionCounts,
   type CountingTransport,
   createHttpTransport,
   type HttpTransportDeps,
   type HttpTransportOptions,
+  type TransportConnectionCounts,
 } from "./http-transport.js";

@@ -83,7 +83,11 @@ function aGuarded(...allow: readonly string[]): Guarded {
   return Object.assign(state, { guard, transport });
 }
 
-function fetchGuarded({ guard, transport }: Guarded, uri: string, httpVersion: "HTTP/1.1" | "HTTP/2.0" | "auto"): Promise<FetchOutcome> {
+function fetchGuarded(
+  { guard, transport }: Guarded,
+  uri: string,
+  httpVersion: "HTTP/1.1" | "HTTP/2.0" | "auto",
+): Promise<FetchOutcome> {
   const request = {
     uri,
     httpVersion,
@@ -104,7 +108,10 @@ describe.each([
     const { port } = await listening(endpoint(http), OUTSIDE);
     const world = aGuarded();
     world.answer = [OUTSIDE];
-    expect(await fetchGuarded(world, `http://sdk.example.com:${port}/`, version)).toMatchObject({ kind: "response", status: 200 });
+    expect(await fetchGuarded(world, `http://sdk.example.com:${port}/`, version)).toMatchObject({
+      kind: "response",
+      status: 200,
+    });
     expect(world.resolvedHosts).toEqual(["sdk.example.com"]);
   });
 
@@ -146,7 +153,10 @@ describe.each([
   test("a redirect is an answer like any other", async () => {
     const inside = await listening(endpoint(http), INSIDE);
     const { port } = await listening(endpoint(http, { location: `http://127.0.0.1:${inside.port}/` }, 302), OUTSIDE);
-    expect(await fetchGuarded(aGuarded(), `http://${OUTSIDE}:${port}/`, version)).toMatchObject({ kind: "response", status: 302 });
+    expect(await fetchGuarded(aGuarded(), `http://${OUTSIDE}:${port}/`, version)).toMatchObject({
+      kind: "response",
+      status: 302,
+    });
     expect(inside.connections).toBe(0);
   });
 

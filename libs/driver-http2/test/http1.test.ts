@@ -69,7 +69,10 @@ describe("HTTP/1.1", () => {
     await server[Symbol.asyncDispose]();
     await using transport = aTransport();
     const { recorder } = open(transport, server.uri);
-    expect((await recorder.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
+    expect((await recorder.closed()).failure).toMatchObject({
+      kind: "connect",
+      message: expect.stringContaining("ECONNREFUSED"),
+    });
   });
 
   test("a peer that never accepts runs into the connect timeout", async () => {

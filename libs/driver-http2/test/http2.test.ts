@@ -347,7 +347,10 @@ describe("HTTP/2 with prior knowledge", () => {
     await server[Symbol.asyncDispose]();
     await using transport = aTransport();
     for (const { recorder } of Array.from({ length: 200 }, () => open(transport, server.uri))) {
-      expect((await recorder.closed()).failure).toMatchObject({ kind: "connect", message: expect.stringContaining("ECONNREFUSED") });
+      expect((await recorder.closed()).failure).toMatchObject({
+        kind: "connect",
+        message: expect.stringContaining("ECONNREFUSED"),
+      });
     }
   });
 
@@ -503,7 +506,9 @@ describe("HTTP/2 with prior knowledge", () => {
     await using transport = aTransport();
     expect((await open(transport, "ftp://nowhere").recorder.closed()).failure?.kind).toBe("client");
     expect((await open(transport, "not an address").recorder.closed()).failure?.kind).toBe("client");
-    expect((await open(transport, server.uri, { headers: { connection: "close" } }).recorder.closed()).failure?.kind).toBe("client");
+    expect((await open(transport, server.uri, { headers: { connection: "close" } }).recorder.closed()).failure?.kind).toBe(
+      "client",
+    );
     const fine = open(transport, server.uri);
     fine.stream.end();
     expect((await fine.recorder.closed()).ended).toBe(true);

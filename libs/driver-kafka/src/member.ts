@@ -4,7 +4,7 @@
  * the next reader begins behind the last commit, and partitions know what they have seen.
  */
 import { type Logger, PerdureError } from "@perdure/base";
-import type { ConsumerOptions, RecordConsumer, RecordReceiver, TopicPartitionPause, SourceRecord } from "@perdure/subscription";
+import type { ConsumerOptions, RecordConsumer, RecordReceiver, SourceRecord, TopicPartitionPause } from "@perdure/subscription";
 import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage, type LogEntry } from "kafkajs";
 import { knowAllCodecs } from "./compression.js";
 import { LagWatch } from "./lag.js";

@@ -131,7 +131,10 @@ describe("a subscription", () => {
       const deliveries = new RecordedDeliveries();
       consume(registry, deliveries, scopesEnabled);
       await until(() => deliveries.accepted.length === 2);
-      const scopes = deliveries.accepted.map(({ command: { facts } }) => ({ scope: facts.target.scope, limitKey: facts.limitKey }));
+      const scopes = deliveries.accepted.map(({ command: { facts } }) => ({
+        scope: facts.target.scope,
+        limitKey: facts.limitKey,
+      }));
       expect(scopes).toEqual([expected, { scope: undefined, limitKey: undefined }]);
     },
     60_000,
@@ -148,7 +151,9 @@ describe("a subscription", () => {
       await until(() => deliveries.accepted.length === round * 200);
       await subscriptions[Symbol.asyncDispose]();
     }
-    expect(deliveries.headers().map((headers) => Number(headers["kafka.offset"]))).toEqual(Array.from({ length: 600 }, (_, n) => n));
+    expect(deliveries.headers().map((headers) => Number(headers["kafka.offset"]))).toEqual(
+      Array.from({ length: 600 }, (_, n) => n),
+    );
   }, 60_000);
 
   test("offers again what partitions cannot take, and nothing overtakes", async () => {

@@ -1,4 +1,6 @@
 /** Why: an environment's runtime as an `Environment` object of a cluster: wished for, watched, put to rest and erased. */
+
+export type { RuntimeTemplate } from "./desired-environment.js";
 export {
   type KubernetesProvisionerOptions,
   type KubernetesProvisionerPorts,
@@ -6,4 +8,3 @@ export {
 } from "./provisioner.js";
 export { namespaceRules, platformRules } from "./rbac.js";
 export { openRuntimeWaker, type RuntimeWaker, type WakerPorts } from "./waker.js";
-export type { RuntimeTemplate } from "./wish.js";

@@ -7,11 +7,9 @@
  *     remove, with `erase`   ─▸ the data may go; the object goes, and with it everything
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
-import type { EnvironmentId, Provisioner, RuntimeState, DesiredRuntime } from "@perdure/cloud";
+import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "@perdure/cloud";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources, waitFor } from "@perdure/driver-kubernetes";
-import { ERASE_POLL_MS, ERASE_MS_MAX, SYNC_MS_MAX } from "./limits.js";
-import { isIn, runtimeStateOf, type PendingGeneration, appliedGenerationOf } from "./standing.js";
 import {
   environmentOf,
   MANAGER,
@@ -21,7 +19,9 @@ import {
   signingKeyOf,
   tunnelTokenName,
   tunnelTokenOf,
-} from "./wish.js";
+} from "./desired-environment.js";
+import { ERASE_MS_MAX, ERASE_POLL_MS, SYNC_MS_MAX } from "./limits.js";
+import { appliedGenerationOf, isIn, type PendingGeneration, runtimeStateOf } from "./runtime-state.js";
 
 export interface KubernetesProvisionerPorts {
   /** Closed with the provisioner. */

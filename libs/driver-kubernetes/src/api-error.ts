@@ -43,12 +43,14 @@ function parseStatus(body: string): StatusBody {
   }
 }
 
-const hasStatus = (cause: unknown, status: number): cause is KubernetesApiError => cause instanceof KubernetesApiError && cause.status === status;
+const hasStatus = (cause: unknown, status: number): cause is KubernetesApiError =>
+  cause instanceof KubernetesApiError && cause.status === status;
 
 export const isNotFound = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 404);
 /** Somebody else was faster, exists already, or owns the field. */
 export const isConflict = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 409);
-export const isAlreadyThere = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 409) && cause.reason === "AlreadyExists";
+export const isAlreadyThere = (cause: unknown): cause is KubernetesApiError =>
+  hasStatus(cause, 409) && cause.reason === "AlreadyExists";
 /** What we knew is too old: list again. */
 export const isExpired = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 410);
 export const isInvalid = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 422) || hasStatus(cause, 400);

@@ -4,7 +4,7 @@
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { request } from "undici";
-import { KubernetesApiError, isNotFound } from "./api-error.js";
+import { isNotFound, KubernetesApiError } from "./api-error.js";
 import { ApiServerConnection } from "./connection.js";
 import { ANSWER_BYTES_MAX, ANSWER_MS_MAX, PAGE_OBJECTS, WATCH_IDLE_MS_MAX } from "./limits.js";
 import { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf } from "./resource.js";
@@ -229,7 +229,12 @@ export class KubernetesClient implements AsyncDisposable {
     const text = await answer.text();
     if (statusCode < 200 || statusCode > 299) {
       const retryAfter = headers["retry-after"];
-      throw new KubernetesApiError(`${verb} ${resource.plural}`, statusCode, text, typeof retryAfter === "string" ? retryAfter : undefined);
+      throw new KubernetesApiError(
+        `${verb} ${resource.plural}`,
+        statusCode,
+        text,
+        typeof retryAfter === "string" ? retryAfter : undefined,
+      );
     }
     if (text.length > ANSWER_BYTES_MAX) throw new Error(`${verb} ${resource.plural}: the answer has ${text.length} characters`);
     return JSON.parse(text);

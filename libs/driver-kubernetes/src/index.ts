@@ -2,17 +2,17 @@
 export * from "./api-error.js";
 export {
   type ApplyOptions,
-  type KubernetesCallOptions,
   connectKubernetes,
   type DeleteOptions,
+  type KubernetesCallOptions,
   KubernetesClient,
   type KubernetesList,
+  type KubernetesVerb,
   type ListOptions,
   type PatchOperation,
   type RequestObserver,
-  type KubernetesVerb,
 } from "./client.js";
-export { CLUSTER_EVENTS_NAMESPACE, EventRecorder, type EventSource, type EventDetails } from "./events.js";
+export { CLUSTER_EVENTS_NAMESPACE, type EventDetails, EventRecorder, type EventSource } from "./events.js";
 export { LeaseLeadership, type LeaseLeadershipOptions } from "./leadership.js";
 export {
   type ChangeListener,
@@ -25,4 +25,4 @@ export {
   waitFor,
 } from "./reflector.js";
 export { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf, resources, SNAPSHOTS } from "./resource.js";
-export { PRIORITIES, type Priority, type AcquiredKey, WorkQueue, type WorkQueueOptions } from "./work-queue.js";
+export { type AcquiredKey, PRIORITIES, type Priority, WorkQueue, type WorkQueueOptions } from "./work-queue.js";

@@ -4,7 +4,7 @@
  * deletions that were missed. It never gives up: nothing that an API server does is a reason to stop (kubernetes.md D5).
  */
 import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
-import { KubernetesApiError, isExpired } from "./api-error.js";
+import { isExpired, KubernetesApiError } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { jsonLines } from "./json-lines.js";
 import {

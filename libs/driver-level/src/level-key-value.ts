@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import { PerdureError } from "@perdure/base";
 import { type KeyValue, type RowBytes, rowOf } from "@perdure/store";
 import { ClassicLevel } from "classic-level";
-import { BlobFile, BlobFiles, contains, type BlobSegment } from "./blob-files.js";
+import { BlobFile, BlobFiles, type BlobSegment, contains } from "./blob-files.js";
 import { BlobReads } from "./blob-reads.js";
 import { BLOB_BYTES_MIN } from "./limits.js";
 import { openFailure, writeFailure } from "./open-failure.js";

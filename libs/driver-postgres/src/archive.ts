@@ -22,8 +22,8 @@ import {
   unpackRows,
 } from "@perdure/store";
 import pg from "pg";
+import { DeferredMigration } from "./deferred-migration.js";
 import { failure } from "./failure.js";
-import { DeferredMigration } from "./late-migration.js";
 import {
   ARCHIVE_CONNECT_TIMEOUT_MS,
   ARCHIVE_CONNECTIONS_MAX,
@@ -56,7 +56,10 @@ export async function openPostgresArchive(options: PostgresConnectionOptions, lo
  * The same for a process that must start without its database: migrates when somebody first asks, and until that has been done
  * everything rejects, with STO0001 or META0010.
  */
-export function deferredPostgresArchive(options: PostgresConnectionOptions, { clock, logger }: DeferredArchivePorts): SizedArchive {
+export function deferredPostgresArchive(
+  options: PostgresConnectionOptions,
+  { clock, logger }: DeferredArchivePorts,
+): SizedArchive {
   return new PostgresArchive(options, logger, new DeferredMigration(options.url, { clock, logger }));
 }
 

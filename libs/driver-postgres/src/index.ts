@@ -8,12 +8,17 @@ export {
 } from "./environments/prepare.js";
 export { removeEnvironmentDatabase } from "./environments/remove.js";
 export { type Followed, type FollowPorts, followChanges } from "./follow.js";
-export { type LeaderTerm, type PostgresLeadershipPorts, PostgresLeadership, type PostgresLeadershipOptions } from "./leadership.js";
+export {
+  type LeaderTerm,
+  PostgresLeadership,
+  type PostgresLeadershipOptions,
+  type PostgresLeadershipPorts,
+} from "./leadership.js";
 export {
   migrateDatabase,
   openPostgresMetadataStore,
-  type PostgresMetadataStore,
   type PostgresConnectionOptions,
+  type PostgresMetadataStore,
 } from "./metadata-store.js";
 export { type PoolCounts, statementOf } from "./observed-client.js";
 export * from "./tenancy/index.js";

@@ -32,7 +32,10 @@ export interface PostgresMetadataStore extends MetadataStore {
 }
 
 /** Migrates the database first. Rejects with META0010 when it is newer than this version, STO0001 when it cannot be reached. */
-export async function openPostgresMetadataStore(options: PostgresConnectionOptions, logger: Logger): Promise<PostgresMetadataStore> {
+export async function openPostgresMetadataStore(
+  options: PostgresConnectionOptions,
+  logger: Logger,
+): Promise<PostgresMetadataStore> {
   await migrateDatabase(options.url, logger);
   const pool = new pg.Pool({
     connectionString: options.url,

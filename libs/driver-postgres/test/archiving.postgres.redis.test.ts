@@ -1,7 +1,7 @@
 /** A partition on Redis that archives in PostgreSQL: memory falls, answers stay, and the death of either loses nothing. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type InvocationId, PerdureError, silentLogger, systemClock } from "@perdure/base";
-import { connectRedis, type RedisConnections, type RedisConnectionOptions, RedisPartitionStore } from "@perdure/driver-redis";
+import { connectRedis, type RedisConnectionOptions, type RedisConnections, RedisPartitionStore } from "@perdure/driver-redis";
 import type { Invoke, Mutation } from "@perdure/partition";
 import { anId, anInvocation, invokeOf, someFacts } from "@perdure/partition/testing";
 import { Archiver, LocalPartitions, LoopbackPeers, NO_RULES, Processor } from "@perdure/processor";

@@ -58,7 +58,8 @@ const hastyClock: Clock = {
 
 describeProvisioner("processes", () => open());
 
-const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles => new EnvironmentFiles(directory, desired.environmentId);
+const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles =>
+  new EnvironmentFiles(directory, desired.environmentId);
 
 async function pidAt({ admin, secret }: Upstream): Promise<number> {
   const headers = { [RUNTIME_SECRET_HEADER]: secret?.reveal() ?? "" };

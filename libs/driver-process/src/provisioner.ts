@@ -6,21 +6,21 @@ import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Clock, type Logger, PerdureError, type Random, Secret } from "@perdure/base";
 import {
+  type DesiredRuntime,
   type EnvironmentId,
   type Provisioner,
   parseEnvironmentId,
   type RuntimeState,
   randomBase62,
-  type DesiredRuntime,
 } from "@perdure/cloud";
 import { EnvironmentFiles, letPass, makePrivateFolder } from "./files.js";
 import { launchOf, type RuntimeProgram } from "./launch.js";
 import { SECRET_CHARS } from "./limits.js";
-import { isFree, type PortRange, PortPool } from "./ports.js";
+import { isFree, PortPool, type PortRange } from "./ports.js";
 import { identityOf } from "./process-identity.js";
 import { Runtime } from "./runtime.js";
 import { cgroupShares, niceShares, type Shares } from "./shares.js";
-import { type UidRange, UidPool } from "./users.js";
+import { UidPool, type UidRange } from "./users.js";
 
 export interface ProcessProvisionerPorts {
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import type { EnvironmentFiles, RuntimeLaunch, ProcessRecord } from "./files.js";
+import type { EnvironmentFiles, ProcessRecord, RuntimeLaunch } from "./files.js";
 import { HEAP_SHARE, OPEN_FILES_MAX, STOP_MS_MAX, WATCH_EVERY_MS } from "./limits.js";
 import { identityOf, isAlive, signal } from "./process-identity.js";
 import type { Shares } from "./shares.js";
@@ -32,7 +32,11 @@ export interface StartPorts {
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "8388608" };
 
 /** Runs the program of a launch. It does not end with us, so that our crash is not the crash of all environments. */
-export function startProcess(launch: RuntimeLaunch, { program, files, clock, shares }: StartPorts, id: EnvironmentId): RunningProcess {
+export function startProcess(
+  launch: RuntimeLaunch,
+  { program, files, clock, shares }: StartPorts,
+  id: EnvironmentId,
+): RunningProcess {
   const log = openSync(files.log, "a", 0o600);
   try {
     const node = [process.execPath, `--max-old-space-size=${launch.heapMib}`, program, ...launch.args];

@@ -6,7 +6,7 @@ import { aDesiredRuntime } from "@perdure/cloud/testing";
 import { EnvironmentFiles } from "./files.js";
 import { readRuntimeLogs } from "./index.js";
 import { LOG_BYTES_MAX } from "./limits.js";
-import { boundLog, appendToLog } from "./runtime-log.js";
+import { appendToLog, boundLog } from "./runtime-log.js";
 
 const { environmentId } = aDesiredRuntime();
 let directory: string;

@@ -21,7 +21,7 @@ import {
 import { memoryMibOf } from "./memory.js";
 import { LOOPBACK } from "./ports.js";
 import { adoptProcess, type RunningProcess, startProcess } from "./running-process.js";
-import { boundLog, appendToLog } from "./runtime-log.js";
+import { appendToLog, boundLog } from "./runtime-log.js";
 import type { Shares } from "./shares.js";
 import { untilUnhealthy } from "./watchdog.js";
 
@@ -38,7 +38,9 @@ export interface RuntimePorts {
   readonly onState: (state: RuntimeState) => void;
 }
 
-type RuntimeEnding = { readonly kind: "changed" } | { readonly kind: "ended"; readonly reason: string; readonly wasStable: boolean };
+type RuntimeEnding =
+  | { readonly kind: "changed" }
+  | { readonly kind: "ended"; readonly reason: string; readonly wasStable: boolean };
 
 const CHANGED = { kind: "changed" } as const;
 

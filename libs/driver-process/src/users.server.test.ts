@@ -46,7 +46,8 @@ async function start(provisioner: Provisioner, desired: ReturnType<typeof aDesir
   return Number.parseInt(await (await fetch(`${upstream.admin}/`, { headers })).text(), 10);
 }
 
-const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles => new EnvironmentFiles(directory, desired.environmentId);
+const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles =>
+  new EnvironmentFiles(directory, desired.environmentId);
 
 /** What the kernel says of a process: its four user ids, its groups and its capabilities. */
 function statusOf(pid: number): Record<string, string> {
@@ -104,7 +105,10 @@ test(
     const after = open({ ...USERS, last: USERS.first + 1 });
     const pid = await start(after, { ...second, generation: second.generation + 1 });
     expect(statusOf(pid)["Uid"]).toContain(`${USERS.first + 1}`);
-    await expect(after.apply(aDesiredRuntime())).rejects.toMatchObject({ code: "OPS0001", detail: expect.stringContaining("are taken") });
+    await expect(after.apply(aDesiredRuntime())).rejects.toMatchObject({
+      code: "OPS0001",
+      detail: expect.stringContaining("are taken"),
+    });
     await after.remove(first.environmentId, { erase: true });
     expect(statusOf(await start(after, aDesiredRuntime()))["Uid"]).toContain(`${USERS.first}`);
   },

@@ -51,7 +51,10 @@ async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal)
   return undefined;
 }
 
-async function untilTooBig({ memoryMib, memoryMibMax, clock }: WatchdogPorts, signal: AbortSignal): Promise<HealthProblem | undefined> {
+async function untilTooBig(
+  { memoryMib, memoryMibMax, clock }: WatchdogPorts,
+  signal: AbortSignal,
+): Promise<HealthProblem | undefined> {
   if (memoryMibMax === undefined) return undefined;
   let beyond = 0;
   while (await pause(clock, MEMORY_CHECK_EVERY_MS, signal)) {

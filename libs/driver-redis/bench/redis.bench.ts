@@ -133,7 +133,9 @@ async function suspendedInvocations(redis: RedisServer, store: RedisPartitionSto
   const startedAt = performance.now();
   let resumableCount = 0;
   for await (const _ of store.recoverable(0)) resumableCount++;
-  console.log(`a new leader finds the ${resumableCount} it must take up among them in ${(performance.now() - startedAt).toFixed(1)} ms`);
+  console.log(
+    `a new leader finds the ${resumableCount} it must take up among them in ${(performance.now() - startedAt).toFixed(1)} ms`,
+  );
 }
 
 {

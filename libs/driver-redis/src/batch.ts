@@ -23,9 +23,9 @@ import {
   type StagedPayload,
 } from "./big-values.js";
 import { BatchChanges, type HashFields, type JournalChange, type KeyedTable } from "./changes.js";
-import type { StatusCache } from "./known-statuses.js";
 import { INLINE_BYTES_CROWDED, INLINE_BYTES_MAX, SCRIPT_ARGS_MAX, SCRIPT_BYTES_MAX } from "./limits.js";
 import { BatchPacker } from "./packer.js";
+import type { StatusCache } from "./status-cache.js";
 
 export interface PackedBatch {
   /** The argument of the commit script. */

@@ -3,9 +3,9 @@
  * replies may be large; and leases, which must not wait behind either.
  */
 import type { Clock, Logger } from "@perdure/base";
-import { RedisRequester } from "./asking.js";
 import { RedisLink } from "./link.js";
-import { TIMEOUT_MS, type RedisConnectionOptions } from "./options.js";
+import { type RedisConnectionOptions, TIMEOUT_MS } from "./options.js";
+import { RedisRequester } from "./requester.js";
 import { checkServer } from "./server-check.js";
 
 export interface RedisPorts {

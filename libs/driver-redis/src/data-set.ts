@@ -3,11 +3,12 @@
  * partition carries the mark of its data set, a random name that PostgreSQL knows too, and the scripts that lease, claim and commit
  * compare it. The mark is in the hash of the epoch, because in a Redis Cluster a script sees the keys of one partition only.
  */
-import { answer } from "./asking.js";
+
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix, partitionPrefix } from "./keys.js";
 import { INSTANCE_EPOCHS } from "./limits.js";
 import type { RedisCommand } from "./link.js";
+import { answer } from "./requester.js";
 import { markScript } from "./scripts.js";
 
 /** Stands for any data set, or for none, in the arguments of scripts. */

@@ -14,15 +14,19 @@ import {
   type FetchedRow,
   type RowKey,
 } from "@perdure/store";
-import { answer } from "./asking.js";
 import { objectName, timerMember } from "./keys.js";
 import { JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
-import type { RedisCommand, CommandReply } from "./link.js";
-import { type StoredCell, payloadsOf } from "./payloads.js";
+import type { CommandReply, RedisCommand } from "./link.js";
+import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
+import { answer } from "./requester.js";
 import { sortedState } from "./storage-order.js";
 
-export async function fetchRows(requester: PartitionReads, prefix: string, keys: readonly RowKey[]): Promise<readonly FetchedRow[]> {
+export async function fetchRows(
+  requester: PartitionReads,
+  prefix: string,
+  keys: readonly RowKey[],
+): Promise<readonly FetchedRow[]> {
   const plan = new FetchPlan(prefix);
   const places = keys.map((key) => plan.place(key));
   const replies = await transaction(requester, plan.commands());
@@ -71,7 +75,10 @@ class FetchPlan {
 
   /** Hashes first, then the single commands. */
   commands(): readonly RedisCommand[] {
-    return [...[...this.#hashes].map(([key, { fields }]): RedisCommand => ["HMGET", this.#prefix + key, ...fields]), ...this.#single];
+    return [
+      ...[...this.#hashes].map(([key, { fields }]): RedisCommand => ["HMGET", this.#prefix + key, ...fields]),
+      ...this.#single,
+    ];
   }
 
   place(key: RowKey): CellFinder {
@@ -216,14 +223,26 @@ export function promisesFrom(
 }
 
 /** The first `length` entries, or all there are; pages hold about the same number of bytes. */
-export async function readJournal(requester: PartitionReads, prefix: string, id: InvocationId, length: number): Promise<JournalEntry[]> {
+export async function readJournal(
+  requester: PartitionReads,
+  prefix: string,
+  id: InvocationId,
+  length: number,
+): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
   let bytes = 0;
   while (entries.length < length) {
     const average = Math.max(1, bytes / Math.max(1, entries.length));
     const fitting = entries.length === 0 ? JOURNAL_ROWS_FIRST : Math.max(1, Math.floor(JOURNAL_PAGE_BYTES / average));
     const count = Math.min(fitting, JOURNAL_ROWS_MAX, length - entries.length);
-    const page = (await requester.one(["XRANGE", `${prefix}j:${id}`, `${entries.length}-1`, "+", "COUNT", count])) as StreamEntries;
+    const page = (await requester.one([
+      "XRANGE",
+      `${prefix}j:${id}`,
+      `${entries.length}-1`,
+      "+",
+      "COUNT",
+      count,
+    ])) as StreamEntries;
     const cells = page.map(([, fields]): StoredCell => ({ stored: fields[1], again: undefined }));
     for (const payload of await payloadsOf(requester, prefix, cells)) {
       invariant(payload !== undefined, "the chunks of a journal go with it");

@@ -5,7 +5,7 @@
  */
 import { invariant } from "@perdure/base";
 import { FOLDED_BYTES_MAX, FOLDED_CALLS_MAX } from "./limits.js";
-import type { RedisCommand, CommandReply } from "./link.js";
+import type { CommandReply, RedisCommand } from "./link.js";
 import type { RedisScript } from "./scripts.js";
 
 /** A script, its keys and arguments; sent by its hash, and with its text when Redis does not know it. */

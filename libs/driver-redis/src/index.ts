@@ -9,14 +9,14 @@ export {
   readMarks,
   storedPartitionCount,
 } from "./data-set.js";
-export { beginInstance } from "./incarnation.js";
+export { beginInstance } from "./instance.js";
 export { RedisLeases, type RedisLeasesOptions } from "./leases.js";
 export { INSTANCE_EPOCHS } from "./limits.js";
 export { RedisMembership, type RedisMembershipOptions } from "./membership.js";
-export type { RedisNode, RedisConnectionOptions } from "./options.js";
+export type { RedisConnectionOptions, RedisNode } from "./options.js";
 export { agreedPartitionCount } from "./partition-count.js";
 export { probeRedis, type RedisProbe } from "./probe.js";
-export { readRedisStatus, type RedisStatus } from "./pulse.js";
 export { RedisPartitionStore, type RedisPartitionStoreOptions } from "./redis-partition-store.js";
 export { RedisSnapshot } from "./redis-snapshot.js";
+export { type RedisStatus, readRedisStatus } from "./status.js";
 export { type ActionsDone, readActions } from "./usage.js";

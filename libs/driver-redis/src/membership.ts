@@ -1,9 +1,9 @@
 /** The list of workers in Redis: who has not beaten for a while, by Redis's own clock, is crossed out by whoever beats next. */
 import type { Member, Membership, WorkerId } from "@perdure/store";
-import { answer } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";
 import { MEMBER_MS } from "./limits.js";
+import { answer } from "./requester.js";
 import { beatScript } from "./scripts.js";
 
 export interface RedisMembershipOptions {

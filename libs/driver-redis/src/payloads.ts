@@ -1,10 +1,10 @@
 /** Why: what a read finds may be payloads or the names of their chunks; whoever reads wants payloads, in memory of their own. */
 import { concatBytes, PerdureError } from "@perdure/base";
-import { answer } from "./asking.js";
 import { type ChunkSet, chunkKeys, storedPayload } from "./big-values.js";
 import { CHUNKS_AT_ONCE, READ_ATTEMPTS_MAX } from "./limits.js";
 import type { RedisCommand } from "./link.js";
 import type { PartitionReads } from "./reads.js";
+import { answer } from "./requester.js";
 
 /** A value as it was found. `again` reads it anew: its chunks go when it is replaced. Without, it was deleted with its journal. */
 export interface StoredCell {
@@ -13,7 +13,11 @@ export interface StoredCell {
 }
 
 /** The payloads in the order of the cells; the chunks of all that have some are read together. */
-export async function payloadsOf(requester: PartitionReads, prefix: string, cells: readonly StoredCell[]): Promise<(Uint8Array | undefined)[]> {
+export async function payloadsOf(
+  requester: PartitionReads,
+  prefix: string,
+  cells: readonly StoredCell[],
+): Promise<(Uint8Array | undefined)[]> {
   const payloads: (Uint8Array | undefined)[] = [];
   const chunked: (readonly [n: number, set: ChunkSet])[] = [];
   for (const [n, { stored }] of cells.entries()) {
@@ -27,7 +31,8 @@ export async function payloadsOf(requester: PartitionReads, prefix: string, cell
   if (chunked.length === 0) return payloads;
   const sets = chunked.map(([, set]) => set);
   const whole = await readSets(requester, prefix, sets);
-  for (const [i, [n, set]] of chunked.entries()) payloads[n] = whole[i] ?? (await readAgain(requester, prefix, set, cells[n]?.again));
+  for (const [i, [n, set]] of chunked.entries())
+    payloads[n] = whole[i] ?? (await readAgain(requester, prefix, set, cells[n]?.again));
   return payloads;
 }
 
@@ -52,7 +57,11 @@ async function readAgain(
 }
 
 /** The payload of each set; undefined when a chunk is gone. */
-async function readSets(requester: PartitionReads, prefix: string, sets: readonly ChunkSet[]): Promise<(Uint8Array | undefined)[]> {
+async function readSets(
+  requester: PartitionReads,
+  prefix: string,
+  sets: readonly ChunkSet[],
+): Promise<(Uint8Array | undefined)[]> {
   const keys = sets.flatMap(chunkKeys);
   const chunks: (Buffer | null)[] = [];
   for (let from = 0; from < keys.length; from += CHUNKS_AT_ONCE) {

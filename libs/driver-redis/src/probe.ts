@@ -4,7 +4,7 @@
  */
 import type { Logger } from "@perdure/base";
 import { PROBE_MS_MAX } from "./limits.js";
-import { RedisLink, type CommandReply } from "./link.js";
+import { type CommandReply, RedisLink } from "./link.js";
 import type { RedisConnectionOptions } from "./options.js";
 
 export type RedisProbe =

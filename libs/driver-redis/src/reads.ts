@@ -1,7 +1,7 @@
 /** Why: what a leader reads counts only while it leads; what others read, as introspection does, is whatever is there. */
-import { type StoredLead, type LeadToken, requireLead } from "@perdure/store";
-import { type RedisRequester, answer } from "./asking.js";
-import type { RedisCommand, CommandReply } from "./link.js";
+import { type LeadToken, requireLead, type StoredLead } from "@perdure/store";
+import type { CommandReply, RedisCommand } from "./link.js";
+import { answer, type RedisRequester } from "./requester.js";
 
 /** What reads a partition. */
 export interface PartitionReads {

@@ -31,13 +31,13 @@ import {
   decodeNumber,
   decodeOutboxCommand,
   decodePause,
+  type FetchedRow,
   type InboxRow,
   isRecoverable,
   type LockRow,
   type PartitionBatch,
   type Population,
   type PromiseRow,
-  type FetchedRow,
   type RowKey,
   type StateRange,
   type StateRow,
@@ -46,7 +46,6 @@ import {
   type TimerGroup,
   type WorkerId,
 } from "@perdure/store";
-import { answer } from "./asking.js";
 import { type LeaderCache, packBatch } from "./batch.js";
 import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js";
 import type { RedisConnections } from "./connect.js";
@@ -54,13 +53,14 @@ import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
 import type { ScriptCall } from "./folding.js";
 import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
-import { StatusCache } from "./known-statuses.js";
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
-import type { RedisCommand, CommandReply } from "./link.js";
+import type { CommandReply, RedisCommand } from "./link.js";
 import { payloadsOf } from "./payloads.js";
 import { LeaderReads, type PartitionReads } from "./reads.js";
+import { answer } from "./requester.js";
 import { scanHash, scanObjects, scanValues } from "./scans.js";
 import { claimScript, commitScript, stageScript } from "./scripts.js";
+import { StatusCache } from "./status-cache.js";
 
 export interface RedisPartitionStoreOptions {
   /** Whose partitions; part of every key. */
@@ -123,7 +123,10 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     if (epoch === OTHER_DATA_SET)
       throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
-    const cache = { sets: new ChunkSets(epoch, answer(replies[1] as CommandReply) as readonly Buffer[]), statuses: new StatusCache() };
+    const cache = {
+      sets: new ChunkSets(epoch, answer(replies[1] as CommandReply) as readonly Buffer[]),
+      statuses: new StatusCache(),
+    };
     const reads = new LeaderReads(this.#redis.reads, partition, prefix, { mark, epoch });
     const begun = { batch: 0, tail: Promise.resolve(), queued: 0, broken: undefined };
     this.#leaderships.set(partition, { epoch, mark, reads, cache, ...begun });
@@ -338,7 +341,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       if (ids.length === 0) continue;
       const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
       const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, ids[n] as string] as const }));
-      for (const row of await payloadsOf(reads, prefix, cells)) if (row !== undefined && matches(row)) yield decodeInvocation(row);
+      for (const row of await payloadsOf(reads, prefix, cells))
+        if (row !== undefined && matches(row)) yield decodeInvocation(row);
     }
   }
 

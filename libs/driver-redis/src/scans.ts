@@ -3,12 +3,13 @@
  * goes or changes meanwhile is told as it was at some moment, or not at all. A scan remembers the names it told, because Redis may
  * tell one twice when it resizes a table.
  */
-import { answer } from "./asking.js";
+
 import { fieldCells, fieldOf } from "./fetch.js";
 import { SCAN_OBJECTS, SCAN_ROWS } from "./limits.js";
-import type { RedisCommand, CommandReply } from "./link.js";
-import { type StoredCell, payloadsOf } from "./payloads.js";
+import type { CommandReply, RedisCommand } from "./link.js";
+import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
+import { answer } from "./requester.js";
 
 /** Pages of a hash as fields and payloads. `wanted` spares the payloads of those it refuses, by their stored form. */
 export async function* scanHash(
@@ -72,7 +73,12 @@ function pairs(cells: readonly StoredCell[], payloads: readonly (Uint8Array | un
 }
 
 /** Pages of `HSCAN` or `SSCAN` without repetition; `width` items belong together, the first being the name. */
-async function* cursor(requester: PartitionReads, command: "HSCAN" | "SSCAN", key: string, width: 1 | 2): AsyncIterable<readonly Buffer[]> {
+async function* cursor(
+  requester: PartitionReads,
+  command: "HSCAN" | "SSCAN",
+  key: string,
+  width: 1 | 2,
+): AsyncIterable<readonly Buffer[]> {
   let returnedNames: Set<string> | undefined;
   for (let at = "0"; ; ) {
     const [next, items] = (await requester.one([command, key, at, "COUNT", SCAN_ROWS])) as [Buffer, readonly Buffer[]];

@@ -1,8 +1,8 @@
 /** Why: a Redis set up as a cache loses journals without a word, and one set up for long streams wastes its memory. Better to hear of it when we start. */
 import { type Logger, PerdureError } from "@perdure/base";
-import { type RedisRequester, answer } from "./asking.js";
 import { STREAM_NODE_BYTES_MAX } from "./limits.js";
 import type { CommandReply } from "./link.js";
+import { answer, type RedisRequester } from "./requester.js";
 
 /**
  * Rejects with OPS0001 when the server evicts; warns when it may lose what it acknowledged, alone or with the

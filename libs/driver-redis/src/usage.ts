@@ -6,10 +6,10 @@
  * another name (decision 0021): that of the data and of its incarnation.
  */
 import { PerdureError } from "@perdure/base";
-import { answer } from "./asking.js";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix, partitionPrefix } from "./keys.js";
 import type { RedisCommand } from "./link.js";
+import { answer } from "./requester.js";
 
 export interface ActionsDone {
   /** Names the data: totals of another source begin at zero. */

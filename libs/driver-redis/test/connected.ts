@@ -3,7 +3,7 @@ import { silentLogger, systemClock } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
 import { type RedisServer, startRedis } from "@perdure/servers";
 import type { CommitOutcome, FetchedRow, RowKey } from "@perdure/store";
-import { connectRedis, type RedisConnections, type RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
+import { connectRedis, type RedisConnectionOptions, type RedisConnections, RedisPartitionStore } from "../src/index.js";
 
 export const ENVIRONMENT = "e";
 

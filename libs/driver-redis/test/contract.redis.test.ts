@@ -4,7 +4,13 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { startRedis, startRedisCluster } from "@perdure/servers";
 import type { PartitionStore } from "@perdure/store";
 import { describePartitionStore } from "@perdure/store/testing";
-import { connectRedis, type RedisConnections, type RedisNode, type RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
+import {
+  connectRedis,
+  type RedisConnectionOptions,
+  type RedisConnections,
+  type RedisNode,
+  RedisPartitionStore,
+} from "../src/index.js";
 import { SyncFetcher, withSyncReads } from "./sync-reads.js";
 
 interface Servers extends AsyncDisposable {

@@ -48,7 +48,9 @@ const state = { kind: "state", service: "O", key: "k", stateKey: "s" } as const;
 
 /** Chunk keys in Redis of the present partition. */
 async function chunkKeys(): Promise<string[]> {
-  return ((await server.request("KEYS", `{${ENVIRONMENT}:${partition}}:big*`)) as string[]).filter((key) => key.includes(":big:"));
+  return ((await server.request("KEYS", `{${ENVIRONMENT}:${partition}}:big*`)) as string[]).filter((key) =>
+    key.includes(":big:"),
+  );
 }
 
 describe("large payloads", () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
-import type { PartitionStore, FetchedRow, RowKey, RowValues, SyncReads } from "@perdure/store";
+import type { FetchedRow, PartitionStore, RowKey, RowValues, SyncReads } from "@perdure/store";
 import type { RedisConnectionOptions, RedisPartitionStore } from "../src/index.js";
 import type { SyncRequest, SyncWorkerData } from "./sync-worker.js";
 

@@ -2,7 +2,7 @@
  * Why: the operator knows places that the rules cannot: the environment's own tunnel relay, a gateway inside a private network. Each
  * entry opens one of them, as narrowly as it is written.
  */
-import { parseRange, type AddressRange } from "./address.js";
+import { type AddressRange, parseRange } from "./address.js";
 import { hostProblem } from "./host.js";
 
 export type Allowance =

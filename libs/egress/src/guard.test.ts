@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseAllowance } from "./allowance.js";
-import { type EgressAdmission, createEgressGuard, type EgressGuard, type ResolvedAddress } from "./guard.js";
+import { createEgressGuard, type EgressAdmission, type EgressGuard, type ResolvedAddress } from "./guard.js";
 import { CONNECTIONS_PER_HOST_MAX } from "./limits.js";
 
 interface World {

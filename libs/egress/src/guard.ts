@@ -4,7 +4,7 @@
  * The guard opens no socket: whoever does takes the `lookup` of the admission.
  */
 import { ANSWERS_MAX, CONNECTIONS_PER_HOST_MAX } from "./limits.js";
-import { type EgressRules, checkEndpoint, checkOrigin, checkUrl, refusalOfAddress, type EgressDecision } from "./policy.js";
+import { checkEndpoint, checkOrigin, checkUrl, type EgressDecision, type EgressRules, refusalOfAddress } from "./policy.js";
 
 /** All that a user is told. */
 export const DESTINATION_NOT_ALLOWED = "destination not allowed";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { parseRange } from "./address.js";
 import { parseAllowance } from "./allowance.js";
-import { type EgressRules, checkEndpoint, checkUrl, refusalOfAddress } from "./policy.js";
+import { checkEndpoint, checkUrl, type EgressRules, refusalOfAddress } from "./policy.js";
 
 const RULES: EgressRules = {
   allowPlainHttp: true,

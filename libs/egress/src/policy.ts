@@ -2,7 +2,7 @@
  * Why: users say where their code runs, and the server connects there: without rules they could reach whatever the server can. This
  * decides about a destination by what is written; what its name leads to is decided for each connection (cloud.md §6.6).
  */
-import { type IpAddress, isWithin, parseAddress, type AddressRange } from "./address.js";
+import { type AddressRange, type IpAddress, isWithin, parseAddress } from "./address.js";
 import { type Allowance, isBelow } from "./allowance.js";
 import { insideReason, isSameOrBelow, withoutRoot } from "./host.js";
 import { refusedRange, unwrapped } from "./ranges.js";

@@ -2,7 +2,7 @@
  * Why: only what is routed for everybody on the internet may be reached for a user; everything else is somebody's inside, possibly ours.
  * The IANA special-purpose registries (RFC 6890) and what clouds put at fixed addresses.
  */
-import { type IpAddress, isWithin, parseRange, type AddressRange } from "./address.js";
+import { type AddressRange, type IpAddress, isWithin, parseRange } from "./address.js";
 
 interface RefusedRange {
   readonly range: AddressRange;

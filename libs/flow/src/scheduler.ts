@@ -18,7 +18,7 @@ import { Heap, NOWHERE } from "./heap.js";
 import { ADMISSIONS_MAX, BUCKET_SWEEP_MS } from "./limits.js";
 import { PRIORITY_DEFAULT, PRIORITY_STEP_MS } from "./rule.js";
 import { type RuleBook, splitLimitKey } from "./rule-book.js";
-import { type Branch, type SchedulerEntry, LimitLeaf, LimitNode, type ServiceQueue } from "./tree.js";
+import { type Branch, LimitLeaf, LimitNode, type SchedulerEntry, type ServiceQueue } from "./tree.js";
 
 /** An invocation of a scope, as far as it matters here. */
 export interface FlowSubject {
@@ -371,7 +371,11 @@ export class FlowScheduler {
 
   #orderOf(entry: SchedulerEntry): number {
     let { priority } = entry;
-    for (let node: LimitNode | undefined = entry.leaf.node; priority === PRIORITY_DEFAULT && node !== undefined; node = node.parent) {
+    for (
+      let node: LimitNode | undefined = entry.leaf.node;
+      priority === PRIORITY_DEFAULT && node !== undefined;
+      node = node.parent
+    ) {
       const preset = node.rule?.priority;
       if (preset === undefined) continue;
       priority = preset;

@@ -3,7 +3,7 @@ import type { InvocationId, VqueueId } from "@perdure/base";
 import { availableOf } from "./bucket.js";
 import type { FlowBlock, FlowBucketRow, FlowLevel, FlowLimitRow, FlowWait, FlowWaitLevel } from "./rows.js";
 import { type FlowScheduler, idOf } from "./scheduler.js";
-import type { SchedulerEntry, LimitNode, ServiceQueue } from "./tree.js";
+import type { LimitNode, SchedulerEntry, ServiceQueue } from "./tree.js";
 
 /** A queue as the scheduler sees it: who of it waits and runs. */
 export interface LiveQueue {

@@ -11,7 +11,7 @@ import {
   firstUserSignalIndex,
 } from "@perdure/service-protocol";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
-import { attachText, type ParsedJournal, type JournalStep } from "./steps.js";
+import { attachText, type JournalStep, type ParsedJournal } from "./steps.js";
 
 export interface AwaitNode {
   readonly kind: "node";
@@ -87,7 +87,9 @@ function completionLeaf(completionId: number, journal: ParsedJournal): AwaitLeaf
     ({ command }) =>
       command !== undefined && "invocationIdNotificationIdx" in command && command.invocationIdNotificationIdx === completionId,
   );
-  return callStep === undefined ? { kind: "unknown", completionId } : { kind: "answer", step: callStep.index, type: callStep.type };
+  return callStep === undefined
+    ? { kind: "unknown", completionId }
+    : { kind: "answer", step: callStep.index, type: callStep.type };
 }
 
 /** What a step that is not done waits for. */

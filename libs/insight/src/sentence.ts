@@ -5,7 +5,7 @@
 import { formatDuration, type InvocationId, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
 import { type AttemptError, targetText } from "@perdure/partition";
 import { type AwaitLeaf, type AwaitNode, leavesOf } from "./awaiting.js";
-import type { Explanation, ChainLink } from "./explain.js";
+import type { ChainLink, Explanation } from "./explain.js";
 import type { FlowFacts, LockFacts } from "./facts.js";
 import { NAMED_IN_SENTENCE_MAX, QUOTED_CHARS_MAX } from "./limits.js";
 import type { JournalStep } from "./steps.js";

@@ -2,10 +2,10 @@
 import { EVENT_SLOTS } from "@perdure/partition";
 import type { InvocationSnapshot } from "./facts.js";
 import { STEPS_SHOWN_MAX } from "./limits.js";
-import { type TimelineAttempt, type InvocationPhase, phasesOf, type PhaseSegment } from "./phases.js";
-import { readJournal, type JournalStep } from "./steps.js";
+import { type InvocationPhase, type PhaseSegment, phasesOf, type TimelineAttempt } from "./phases.js";
+import { type JournalStep, readJournal } from "./steps.js";
 
-export type { TimelineAttempt, InvocationPhase, PhaseSegment, WaitsFor } from "./phases.js";
+export type { InvocationPhase, PhaseSegment, TimelineAttempt, WaitsFor } from "./phases.js";
 
 export interface Timeline {
   readonly fromMs: number;

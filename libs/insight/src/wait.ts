@@ -5,9 +5,9 @@
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { AttemptError, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/partition";
 import { type Awaited, type AwaitLeaf, type AwaitNode, futureFromJson, leafOfStep, leavesOf, resolveFuture } from "./awaiting.js";
-import type { EndpointAnswer, FlowFacts, InvocationSnapshot, LockFacts, RouteFacts, InvocationContext } from "./facts.js";
+import type { EndpointAnswer, FlowFacts, InvocationContext, InvocationSnapshot, LockFacts, RouteFacts } from "./facts.js";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
-import { readJournal, type JournalStep } from "./steps.js";
+import { type JournalStep, readJournal } from "./steps.js";
 
 /** Of `sys_invocation.status`. */
 export type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off" | "suspended" | "paused" | "completed";

@@ -5,8 +5,8 @@ import { anInvocation, SOME_ERROR, someFacts } from "@perdure/partition/testing"
 import { encodeCompletion, MessageType } from "@perdure/service-protocol";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
-import { type InvocationSnapshot, type InvocationPhase, type PhaseSegment, type Timeline, timelineOf } from "../src/index.js";
-import { PlayedHistory, type Truth } from "./life.js";
+import { type InvocationPhase, type InvocationSnapshot, type PhaseSegment, type Timeline, timelineOf } from "../src/index.js";
+import { PlayedHistory, type Truth } from "./history.js";
 
 const SEEDS = 150;
 const STEPS = 60;

@@ -78,7 +78,12 @@ export function refused(code: RefusedCommand["code"], reason: string): RefusedCo
  * A refused command. The stream is only half-closed: the SDK takes that for "suspend when blocked" and ends it in order
  * (service-protocol §6.4).
  */
-export function refusalFailure(refusal: RefusedCommand, command: JournalCommand, type: number, commandIndex: number): AttemptFailure {
+export function refusalFailure(
+  refusal: RefusedCommand,
+  command: JournalCommand,
+  type: number,
+  commandIndex: number,
+): AttemptFailure {
   const made = failure(refusal.code, `${messageTypeName(type)} command at index ${commandIndex} failed: ${refusal.reason}`, {
     resetStream: refusal.code === "RT0012",
   });

@@ -104,7 +104,10 @@ class Harness implements AttemptOutput {
     this.machine.work(Number.POSITIVE_INFINITY);
     return this;
   }
-  stored(entry: { type: number; body: Uint8Array }, delivery: EntryStored["delivery"] = { kind: "push", thenAck: undefined }): this {
+  stored(
+    entry: { type: number; body: Uint8Array },
+    delivery: EntryStored["delivery"] = { kind: "push", thenAck: undefined },
+  ): this {
     const stored = { ...entry, appendedAtMs: 0 };
     this.machine.entryStored({ kind: "entryStored", id: someFacts().id, run: 1, index: 1, entry: stored, delivery });
     return this;
@@ -300,7 +303,10 @@ describe("suspension", () => {
     expect(wait([byIndex], { signalIndexes: [17] })).toMatchObject({ satisfied: true });
     expect(wait([byIndex], { signalNames: ["17"] })).toMatchObject({ satisfied: false });
     expect(wait([byName], { signalNames: ["17"] })).toMatchObject({ satisfied: true });
-    expect(wait([byName], { signalIndexes: [17], completions: [17] })).toMatchObject({ satisfied: false, receivedNotificationCount: 1 });
+    expect(wait([byName], { signalIndexes: [17], completions: [17] })).toMatchObject({
+      satisfied: false,
+      receivedNotificationCount: 1,
+    });
   });
 });
 

@@ -43,10 +43,10 @@ import {
 } from "./attempt-failure.js";
 import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startInPieces } from "./attempt-plan.js";
 import { commandAction } from "./command-action.js";
-import { ReceivedNotifications } from "./known-notifications.js";
 import { UNIT_BYTES } from "./limits.js";
 import { frameInPieces, Outgoing, type OutgoingFrame } from "./outgoing.js";
 import type { Handled } from "./pace.js";
+import { ReceivedNotifications } from "./received-notifications.js";
 
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
 const ENDED: AttemptEnding = { kind: "ended" };

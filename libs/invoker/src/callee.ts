@@ -51,7 +51,10 @@ export function resolveCallee(
   return { facts: calleeFacts(caller, command, handler, options, deps), input: encodeInput(options.headers, command.parameter) };
 }
 
-function notRegistered(snapshot: RegistrySnapshot, { serviceName, handlerName }: CallCommand | OneWayCallCommand): RefusedCommand {
+function notRegistered(
+  snapshot: RegistrySnapshot,
+  { serviceName, handlerName }: CallCommand | OneWayCallCommand,
+): RefusedCommand {
   return snapshot.services.has(serviceName)
     ? refused("RT0018", `service ${serviceName} has no handler ${handlerName}`)
     : refused("RT0018", `service ${serviceName} is not registered`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { AttemptDeadlines, type Ticket, type DeadlineWaiter } from "./deadlines.js";
+import { AttemptDeadlines, type DeadlineWaiter, type Ticket } from "./deadlines.js";
 
 describe("deadlines", () => {
   test("come after exactly their delay, whoever joins and leaves meanwhile, behind one timer for each delay", () => {

@@ -1,5 +1,5 @@
 /** Attempts, retries, budgets: from a partition's effects to streams of bytes and back. */
-export type { CommandLabel, ReplayResult } from "./check/judge.js";
+export type { CommandLabel, ReplayResult } from "./check/evaluate.js";
 export {
   CHECK_HEADER,
   CHECK_HEADER_VALUE,

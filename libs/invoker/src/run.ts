@@ -29,7 +29,7 @@ import { JournalTail } from "./journal-tail.js";
 import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
-import { handlerFor, type AttemptRoute, routeOf } from "./pin.js";
+import { type AttemptRoute, handlerFor, routeOf } from "./pin.js";
 import type { CutAttempt, EndpointAnswer, InvokerStatus, LostAttempt, SlotWait } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";

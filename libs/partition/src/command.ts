@@ -6,7 +6,7 @@ import type { DeploymentId, InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
 import type { Future, NotificationId, ResultValue } from "@perdure/service-protocol";
 import type { AttemptError } from "./entry.js";
-import type { InvocationFacts, GenerationMark, Outcome, Pinned, Sink } from "./invocation.js";
+import type { GenerationMark, InvocationFacts, Outcome, Pinned, Sink } from "./invocation.js";
 import type { Target } from "./target.js";
 
 /** A new invocation. Sent by ingress, subscriptions, and other invocations' Call and OneWayCall. */

@@ -4,9 +4,9 @@
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
-import type { PartitionCommand, UserStateEntry, TimerKey } from "./command.js";
+import type { PartitionCommand, TimerKey, UserStateEntry } from "./command.js";
 import type { JournalEntry, JournalEvent } from "./entry.js";
-import type { Invocation, GenerationMark, Outcome } from "./invocation.js";
+import type { GenerationMark, Invocation, Outcome } from "./invocation.js";
 
 /** Who holds an exclusive key (nobody while its queue is paused and somebody waits), and the range of its queue: entries `head` (inclusive) to `tail` (exclusive), with holes. */
 export interface ObjectLock {

@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { RESTARTS_MAX, WATCH_MS } from "./limits.js";
-import type { Record, ProcessStage } from "./record.js";
+import type { ProcessStage, Record } from "./record.js";
 
 export type { ProcessStage } from "./record.js";
 

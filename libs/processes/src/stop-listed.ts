@@ -1,6 +1,6 @@
 /** Why: a group of processes ends in order when whoever started it is asked to; when that one is dead, by its list of what runs. */
 import { setTimeout as delay } from "node:timers/promises";
-import { POLL_MS, ORDERLY_MS_MAX, STOP_MS_MAX } from "./limits.js";
+import { ORDERLY_MS_MAX, POLL_MS, STOP_MS_MAX } from "./limits.js";
 import { isAlive, type ListedProcess, type Record, signalTo } from "./record.js";
 
 /** Stops what is on the list, the last started first. Resolves with the names of what had to be stopped here. */

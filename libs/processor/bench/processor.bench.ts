@@ -25,10 +25,10 @@ import { anId, endOf, invokeOf, objectTarget, outputOf, pinOf, setStateOf, someF
 import {
   ActionMeter,
   type AsyncPartitionStore,
+  type FetchedRow,
   KvPartitionStore,
   MemoryArchive,
   MemoryKeyValue,
-  type FetchedRow,
   type RowKey,
 } from "@perdure/store";
 import { LoopbackPeers, NO_RULES, Processor, type ProcessorPorts } from "../src/index.js";

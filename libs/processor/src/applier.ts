@@ -3,16 +3,16 @@
  * here. What waits keeps its place: nothing overtakes it in its partition.
  */
 import { InvariantError, type InvocationId, type Logger, Ring, unreachable } from "@perdure/base";
-import { type CommandAnswer, apply, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/partition";
+import { apply, type CommandAnswer, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/partition";
 import type { AsyncPartitionStore, PartitionStore } from "@perdure/store";
-import { needsArchive, changesCompleted } from "./archive-desk.js";
-import type { ArchiveCoordinator } from "./archive-side.js";
+import type { ArchiveCoordinator } from "./archive-coordinator.js";
+import { changesCompleted, needsArchive } from "./archive-resolver.js";
 import type { GroupCommit } from "./group-commit.js";
-import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
-import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
 import { SENT_AT_ONCE_MAX } from "./limits.js";
 import type { LiveView, Loaded } from "./live-view.js";
-import type { PendingDeliveries } from "./owed-letters.js";
+import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./mailbox-message.js";
+import type { PendingDeliveries } from "./pending-deliveries.js";
 import type { ProcessorCounters } from "./ports.js";
 import { MissingRow } from "./row-cache.js";
 import type { Waiters } from "./waiters.js";
@@ -62,7 +62,8 @@ export class CommandApplier {
         return this.#inspect(message);
       case "barrier": {
         // What was submitted before it may wait for rows in any partition; it waits behind that.
-        for (const leader of this.#leaderPartitions.values()) if (leader.blocked !== undefined) return leader.blocked.push(message);
+        for (const leader of this.#leaderPartitions.values())
+          if (leader.blocked !== undefined) return leader.blocked.push(message);
         return this.#commits.afterCommit(message.passed);
       }
       case "evict":
@@ -175,7 +176,13 @@ export class CommandApplier {
     const to = this.#leaderPartitions.get(partition);
     // What may have to wait for the archive takes the way on which that is possible.
     const mayWait = (this.#archive !== undefined && needsArchive(command, false)) || this.#sentAtOnce >= SENT_AT_ONCE_MAX;
-    if (to !== undefined && to.blocked === undefined && to.stopped === undefined && !from.outbox.hasPendingFor(partition) && !mayWait) {
+    if (
+      to !== undefined &&
+      to.blocked === undefined &&
+      to.stopped === undefined &&
+      !from.outbox.hasPendingFor(partition) &&
+      !mayWait
+    ) {
       this.#sentAtOnce++;
       if (this.#tryApply(to, command, undefined, undefined) === undefined && to.stopped === undefined) return;
     }

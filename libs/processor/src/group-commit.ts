@@ -4,9 +4,9 @@
  */
 import type { Clock } from "@perdure/base";
 import type { AsyncPartitionStore, PartitionBatch, PartitionStore } from "@perdure/store";
-import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
-import type { PostCommitAction } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
 import { LARGE_PAYLOAD_BYTES } from "./limits.js";
+import type { PostCommitAction } from "./mailbox-message.js";
 import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
 
 export interface GroupCommitPorts {

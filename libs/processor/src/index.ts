@@ -1,12 +1,13 @@
 export { Archiver, type ArchiverOptions, type ArchiverPorts } from "./archiver.js";
 export { type Archiving, type ArchivingPorts, createArchiving } from "./cluster/archiving.js";
+export { LeaderPartitions } from "./cluster/leader-partitions.js";
 export {
   HANDOVER_CAUSES,
   type HandoverCause,
+  type LeaderHandle,
   PartitionLeadership,
   type PartitionLeadershipOptions,
   type PartitionLeadershipPorts,
-  type LeaderHandle,
 } from "./cluster/leadership.js";
 export {
   createLeadingWorker,
@@ -15,7 +16,6 @@ export {
   type LeadingWorkerOptions,
   type LeadingWorkerPorts,
 } from "./cluster/leading-worker.js";
-export { LeaderPartitions } from "./cluster/led-partitions.js";
 export { NO_RULES, type RuleSource } from "./flow-control.js";
 export { LocalPartitions } from "./local-partitions.js";
 export { LoopbackPeers } from "./loopback-peers.js";

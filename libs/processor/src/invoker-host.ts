@@ -2,7 +2,7 @@
 import { type InvocationId, invariant } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
 import { type AsyncPartitionStore, isLeadLost, type PartitionStore } from "@perdure/store";
-import type { LeaderPartitionTable } from "./led.js";
+import type { LeaderPartitionTable } from "./leader-partition.js";
 import { LARGE_PAYLOAD_BYTES } from "./limits.js";
 import type { Mailbox } from "./mailbox.js";
 

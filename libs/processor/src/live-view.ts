@@ -26,8 +26,8 @@ import {
 } from "@perdure/partition";
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/store";
 import { Overlay, UndoLog } from "./overlay.js";
+import { PopulationCounters } from "./population-counters.js";
 import { StateCache } from "./state-cache.js";
-import { PopulationCounters } from "./tally.js";
 
 /** Cost of a mutation in memory beside its payload, roughly. */
 const MUTATION_BYTES = 256;

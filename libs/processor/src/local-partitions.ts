@@ -1,7 +1,14 @@
 /** The `Partitions` port for partitions that are led in this process. */
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
-import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type Outcome, type PartitionCommand } from "@perdure/partition";
+import {
+  type CommandAnswer,
+  expiresAtMs,
+  type Invocation,
+  type Invoke,
+  type Outcome,
+  type PartitionCommand,
+} from "@perdure/partition";
 import type { Processor } from "./processor.js";
 import type { OutcomeWaiter } from "./waiters.js";
 

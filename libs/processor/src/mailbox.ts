@@ -5,8 +5,7 @@
 import { type Clock, Ring } from "@perdure/base";
 import { type RowKey, rowName, rowsFor } from "@perdure/store";
 import type { GroupCommit } from "./group-commit.js";
-import type { LeaderPartition, LeaderPartitionTable } from "./led.js";
-import { bytesOf, type MailboxMessage } from "./letter.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
 import {
   MAILBOX_BYTES_MAX,
   MAILBOX_COMMANDS_MAX,
@@ -16,6 +15,7 @@ import {
   TURN_COMMANDS_MAX,
   TURN_MS_MAX,
 } from "./limits.js";
+import { bytesOf, type MailboxMessage } from "./mailbox-message.js";
 import type { ProcessorCounters } from "./ports.js";
 import type { RowCache } from "./row-cache.js";
 

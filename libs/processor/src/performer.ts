@@ -3,7 +3,7 @@ import type { InvocationId, Logger } from "@perdure/base";
 import type { Invoker } from "@perdure/invoker";
 import type { CommandAnswer, Effect } from "@perdure/partition";
 import type { FlowControl } from "./flow-control.js";
-import type { PostCommitAction } from "./letter.js";
+import type { PostCommitAction } from "./mailbox-message.js";
 import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
 import type { Timers } from "./timers.js";
 import type { Waiters } from "./waiters.js";

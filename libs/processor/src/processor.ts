@@ -7,7 +7,7 @@
  * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
  *
  * Each step has a file: `mailbox.ts` takes turns and loads, `applier.ts` applies, `group-commit.ts` writes, `performer.ts` performs. What left
- * the store for the archive is the business of `archive-side.ts`.
+ * the store for the archive is the business of `archive-coordinator.ts`.
  */
 import { type InvocationId, PerdureError, type TimerHandle } from "@perdure/base";
 import { type FlowLimits, type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
@@ -24,18 +24,18 @@ import {
   type Population,
 } from "@perdure/store";
 import { CommandApplier } from "./applier.js";
-import { ArchiveCoordinator } from "./archive-side.js";
+import { ArchiveCoordinator } from "./archive-coordinator.js";
 import { ARCHIVED_IDS } from "./archived-ids.js";
 import { FlowControl } from "./flow-control.js";
 import { flowLimitsOf, flowRowsOf } from "./flow-rows.js";
 import { GroupCommit } from "./group-commit.js";
 import { hostOf } from "./invoker-host.js";
-import { LeaderPartitionTable } from "./led.js";
-import { type MailboxMessage, NOTHING } from "./letter.js";
+import { LeaderPartitionTable } from "./leader-partition.js";
 import { LiveView } from "./live-view.js";
 import { Mailbox } from "./mailbox.js";
+import { type MailboxMessage, NOTHING } from "./mailbox-message.js";
 import { Outbox } from "./outbox.js";
-import { PendingDeliveries } from "./owed-letters.js";
+import { PendingDeliveries } from "./pending-deliveries.js";
 import { Performer } from "./performer.js";
 import type { ProcessorCounters, ProcessorOptions, ProcessorPorts } from "./ports.js";
 import { RowCache } from "./row-cache.js";
@@ -303,7 +303,9 @@ export class Processor implements AsyncDisposable {
 
   /** Partitions led here, each with its epoch. */
   get leaderships(): readonly { readonly partition: number; readonly epoch: number }[] {
-    return this.#closed ? [] : [...this.#leaderPartitions.values()].map(({ view, epoch }) => ({ partition: view.partition, epoch }));
+    return this.#closed
+      ? []
+      : [...this.#leaderPartitions.values()].map(({ view, epoch }) => ({ partition: view.partition, epoch }));
   }
 
   /**

@@ -7,10 +7,10 @@ import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "n
 import { runInNewContext } from "node:vm";
 import {
   IDLE_BUSY_MAX,
-  IDLE_GARBAGE_BYTES_MIN,
-  IDLE_GARBAGE_SHARE_MIN,
   IDLE_CHECK_MS,
   IDLE_CHECKS_MIN,
+  IDLE_GARBAGE_BYTES_MIN,
+  IDLE_GARBAGE_SHARE_MIN,
   LARGE_GARBAGE_BYTES,
   LARGE_GROWTH_BYTES,
   LARGE_GROWTH_MS,

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, PerdureError, silentLogger } from "@perdure/base";
 import { Health } from "./health.js";
-import { attachToProcess, Lifecycle, type ProcessPart, type ProcessHooks } from "./lifecycle.js";
+import { attachToProcess, Lifecycle, type ProcessHooks, type ProcessPart } from "./lifecycle.js";
 
 /** Timers that only fire when the test says so. */
 class StoppedClock implements Clock {

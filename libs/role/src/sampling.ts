@@ -3,7 +3,7 @@
  * of the others one in so many is kept from its beginning, and what failed or took long is kept when that is known (kubernetes.md §5.2).
  */
 import type { Random } from "@perdure/base";
-import { TAIL_SPANS_PER_SECOND, SLOW_SPAN_MS } from "./limits.js";
+import { SLOW_SPAN_MS, TAIL_SPANS_PER_SECOND } from "./limits.js";
 import type { SpanIds } from "./trace-ids.js";
 
 export interface SamplerOptions {

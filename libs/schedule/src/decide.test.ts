@@ -47,7 +47,10 @@ describe("a time that has come", () => {
     expect(decide(schedule, at(-100), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(6) });
   });
   test("waits while the schedule is paused", () => {
-    expect(decide(minutely({}, { isPaused: true }), at(3), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: undefined });
+    expect(decide(minutely({}, { isPaused: true }), at(3), "ended", undefined)).toEqual({
+      actions: [],
+      nextCheckAtMs: undefined,
+    });
   });
   test("that comes with others fires in order, under allow all at once", () => {
     const often = minutely({ cron: "* * * * * *", overlap: { kind: "allow" } });

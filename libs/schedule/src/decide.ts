@@ -3,7 +3,7 @@
  * recorded, so that a crash anywhere in between leads to the same answer, and the same answer to the same invocation.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
-import { OVERDUE_AFTER_MS, MISSED_COUNTED_MAX, TURN_FIRINGS_MAX } from "./limits.js";
+import { MISSED_COUNTED_MAX, OVERDUE_AFTER_MS, TURN_FIRINGS_MAX } from "./limits.js";
 import type { FiringCause, Schedule } from "./schedule.js";
 import { dueAt, firingsLeft, nominalAfter } from "./upcoming.js";
 

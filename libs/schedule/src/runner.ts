@@ -16,7 +16,10 @@ export interface RunnerPorts {
 }
 
 /** `recorder`: shared with an engine, so that both write together. */
-export function createScheduleRunner(ports: RunnerPorts, recorder: ScheduleRecorder = new ScheduleRecorder(ports.book)): ScheduleRunner {
+export function createScheduleRunner(
+  ports: RunnerPorts,
+  recorder: ScheduleRecorder = new ScheduleRecorder(ports.book),
+): ScheduleRunner {
   return { runNow: (id, key) => runNow(ports, recorder, id, key) };
 }
 

@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { createBrotliDecompress } from "node:zlib";
 import { cacheDirectory } from "./debian.js";
 import { REQUEST_MS_MAX, TOOL_OUTPUT_BYTES_MAX, UNPACK_MS_MAX } from "./limits.js";
-import { onPath, type InstalledProgram } from "./programs.js";
+import { type InstalledProgram, onPath } from "./programs.js";
 
 const run = promisify(execFile);
 

@@ -28,7 +28,9 @@ export interface Unpacked {
 }
 
 /** Names of packages, or how to find them: `search` resolves with the names that match a regular expression of apt's. */
-export type PackageSelection = readonly string[] | ((search: (pattern: string) => Promise<string[]>) => Promise<readonly string[]>);
+export type PackageSelection =
+  | readonly string[]
+  | ((search: (pattern: string) => Promise<string[]>) => Promise<readonly string[]>);
 
 /**
  * Packages and the libraries they need, unpacked under `<cache>/<name>`; downloaded when they are not there yet. Rejects when this

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cacheDirectory } from "./debian.js";
-import { BUILD_LOCK_POLL_MS, BUILD_MS_MAX, BUILD_LINES_MAX } from "./limits.js";
+import { BUILD_LINES_MAX, BUILD_LOCK_POLL_MS, BUILD_MS_MAX } from "./limits.js";
 
 export interface GoPrograms {
   /** What and which version: the directory in the cache. */
@@ -54,7 +54,12 @@ async function buildInto(directory: string, programs: GoPrograms, onPackage: OnP
 }
 
 /** Rejects with the end of what it said when it fails. */
-async function run(program: string, args: readonly string[], cwd: string, onPackage: OnPackageBuilt = () => undefined): Promise<void> {
+async function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  onPackage: OnPackageBuilt = () => undefined,
+): Promise<void> {
   const env = { ...process.env, CGO_ENABLED: "0" };
   const child = spawn(program, args, { cwd, env, timeout: BUILD_MS_MAX, stdio: ["ignore", "ignore", "pipe"] });
   const said: string[] = [];

@@ -14,7 +14,10 @@ let program: Promise<string> | undefined;
 
 /** The directory with the program. */
 export function helmProgram(onPackage?: OnPackageBuilt): Promise<string> {
-  program ??= builtPrograms({ name: `helm-${HELM_VERSION}`, modules: MODULES, packages: ["helm.sh/helm/v3/cmd/helm"] }, onPackage);
+  program ??= builtPrograms(
+    { name: `helm-${HELM_VERSION}`, modules: MODULES, packages: ["helm.sh/helm/v3/cmd/helm"] },
+    onPackage,
+  );
   return program;
 }
 

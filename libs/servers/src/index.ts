@@ -16,23 +16,23 @@ export {
   loadComposeFile,
 } from "./image-tools.js";
 export { type KafkaOptions, KafkaServer, startKafka } from "./kafka.js";
-export type { KubernetesAnswer, KubernetesQuestion } from "./kube-ask.js";
 export { KUBERNETES_VERSION } from "./kube-programs.js";
+export type { KubernetesAnswer, KubernetesQuestion } from "./kube-request.js";
 export { runKubectl } from "./kubectl.js";
 export { type KubernetesOptions, type KubernetesPart, KubernetesServer, startKubernetes } from "./kubernetes.js";
 export { type LeasedControlPlane, leaseKubernetes } from "./kubernetes-lease.js";
-export { type PostgresServerOptions, PostgresServer, startPostgres, startPostgresPatiently } from "./postgres.js";
+export { PostgresServer, type PostgresServerOptions, startPostgres, startPostgresPatiently } from "./postgres.js";
 export { type PromtoolResult, runPromtool } from "./promtool.js";
 export {
   type RedisCluster,
-  type RedisServerOptions,
   RedisServer,
+  type RedisServerOptions,
   type ReplicatedRedis,
   redisProgram,
   startRedis,
   startRedisCluster,
   startReplicatedRedis,
 } from "./redis.js";
-export { requestRedis, type RedisReply } from "./redis-talk.js";
+export { type RedisReply, requestRedis } from "./redis-talk.js";
 export { runShellcheck } from "./shellcheck.js";
 export { runShell } from "./shells.js";

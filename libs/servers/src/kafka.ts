@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ChildServer } from "./child-server.js";
 import { freePorts } from "./free-port.js";
-import { REQUEST_MS_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { PORT_ATTEMPTS_MAX, READY_MS_MAX, REQUEST_MS_MAX } from "./limits.js";
 import { fetchedJars } from "./maven.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 

@@ -19,13 +19,17 @@ const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const configMap = (name: string): object => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { a: "1" } });
 
 test("it is the release that its modules are of", async () => {
-  expect(JSON.parse((await kubernetes.request({ path: "/version" })).text)).toMatchObject({ gitVersion: `v${KUBERNETES_VERSION}` });
+  expect(JSON.parse((await kubernetes.request({ path: "/version" })).text)).toMatchObject({
+    gitVersion: `v${KUBERNETES_VERSION}`,
+  });
 });
 
 test(
   "what is created is found, and is still there after API server and etcd were killed",
   async () => {
-    expect(await kubernetes.request({ method: "POST", path: CONFIG_MAPS, body: configMap("kept") })).toMatchObject({ status: 201 });
+    expect(await kubernetes.request({ method: "POST", path: CONFIG_MAPS, body: configMap("kept") })).toMatchObject({
+      status: 201,
+    });
     const { pid } = kubernetes.apiServer;
     await kubernetes.apiServer.kill();
     await expect(kubernetes.request({ path: CONFIG_MAPS })).rejects.toThrow("ECONNREFUSED");
@@ -93,7 +97,9 @@ test(
     expect(await kubernetes.request({ method: "POST", path: sets, body })).toMatchObject({ status: 201 });
     const podIs = (status: number): Promise<void> => until("/api/v1/namespaces/default/pods/one-0", status);
     await podIs(200);
-    expect(await kubernetes.request({ method: "DELETE", path: `${sets}/one?gracePeriodSeconds=0` })).toMatchObject({ status: 200 });
+    expect(await kubernetes.request({ method: "DELETE", path: `${sets}/one?gracePeriodSeconds=0` })).toMatchObject({
+      status: 200,
+    });
     await podIs(404);
   },
   READY_MS_MAX,

@@ -10,8 +10,8 @@ import { ChildServer, type ServerLaunch } from "./child-server.js";
 import { ADMIN, ControlPlane, type ControlPlaneAccess, kubeconfigOf } from "./control-plane.js";
 import { requestEtcd } from "./etcd.js";
 import { freePorts } from "./free-port.js";
-import { requestKubernetes, type KubernetesAnswer } from "./kube-ask.js";
 import { kubernetesPrograms } from "./kube-programs.js";
+import { type KubernetesAnswer, requestKubernetes } from "./kube-request.js";
 import { PORT_ATTEMPTS_MAX } from "./limits.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { ChildServer } from "./child-server.js";
 import { unpackedPackages } from "./debian.js";
 import { freePorts } from "./free-port.js";
-import { REQUEST_MS_MAX, DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX } from "./limits.js";
+import { DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX, REQUEST_MS_MAX } from "./limits.js";
 import { onPath } from "./programs.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 

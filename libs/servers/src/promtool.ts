@@ -1,7 +1,7 @@
 /** Why: alert rules and dashboards are programs in PromQL; Prometheus' own tool says whether they are right, and what they do with series. */
 import { execFile } from "node:child_process";
 import { RULES_CHECK_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
-import { fromPackages, onPath, type InstalledProgram } from "./programs.js";
+import { fromPackages, type InstalledProgram, onPath } from "./programs.js";
 
 export interface PromtoolResult {
   readonly isGood: boolean;

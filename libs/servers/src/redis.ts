@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChildServer } from "./child-server.js";
 import { freePorts } from "./free-port.js";
 import { PORT_ATTEMPTS_MAX, READY_MS_MAX, READY_POLL_MS } from "./limits.js";
-import { fromPackages, onPath, type InstalledProgram } from "./programs.js";
-import { requestRedis, type RedisReply } from "./redis-talk.js";
+import { fromPackages, type InstalledProgram, onPath } from "./programs.js";
+import { type RedisReply, requestRedis } from "./redis-talk.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 export interface RedisServerOptions {

@@ -7,7 +7,9 @@ import { fromPackages, onPath } from "./programs.js";
 export async function runShellcheck(files: readonly string[]): Promise<string> {
   const installed = onPath("shellcheck");
   const { path, env } =
-    installed === undefined ? await fromPackages("shellcheck", ["shellcheck"], "usr/bin/shellcheck") : { path: installed, env: {} };
+    installed === undefined
+      ? await fromPackages("shellcheck", ["shellcheck"], "usr/bin/shellcheck")
+      : { path: installed, env: {} };
   const options = { env: { ...process.env, ...env }, timeout: RULES_CHECK_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
   return new Promise((resolve, reject) => {
     execFile(path, ["--format=gcc", ...files], options, (error, stdout, stderr) => {

@@ -133,7 +133,10 @@ describe("narrowing by one notification", () => {
  * What the SDK's own combinators do, step by step: each leaf arrives at a time of its own, so a race has a winner.
  * Returns when and how a future settles, undefined when what arrives does not settle it.
  */
-function resolutionOf(future: Future, arrivals: readonly { id: number; outcome: "success" | "failure" }[]): Resolution | undefined {
+function resolutionOf(
+  future: Future,
+  arrivals: readonly { id: number; outcome: "success" | "failure" }[],
+): Resolution | undefined {
   const children: (Resolution | undefined)[] = [
     ...future.completions.map((id) => {
       const time = arrivals.findIndex((arrival) => arrival.id === id);

@@ -5,7 +5,7 @@ import { createInvoker, Slots } from "@perdure/invoker";
 import type { PartitionCommand } from "@perdure/partition";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/processor";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
-import { withRepeatedCommands } from "./crowd/late-words.js";
+import { withRepeatedCommands } from "./crowd/repeated-commands.js";
 import type { Outside } from "./endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "./endpoint/transport.js";
 import { LeaderClock } from "./leader-clock.js";

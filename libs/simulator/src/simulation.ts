@@ -183,7 +183,13 @@ class Simulation {
     for (let n = 0; n < crowd.scheduledInvocations; n++) {
       scheduler.after(stormMs * scheduler.random.float(), () => {
         this.#callersToCome--;
-        const caller = new SimulatedCaller(this.#world, this.#cluster, `sleeper${n}`, this.#requests.scheduledInvocation(0, atMs), false);
+        const caller = new SimulatedCaller(
+          this.#world,
+          this.#cluster,
+          `sleeper${n}`,
+          this.#requests.scheduledInvocation(0, atMs),
+          false,
+        );
         this.#callers.push(caller);
         caller.go();
       });
@@ -287,7 +293,8 @@ class Simulation {
     for (const generation of paused) this.#operator.do("resume", generation);
     if (paused.length > 0) return;
     for (const generation of unfinished)
-      if (generation.invocation.status === "suspended" || generation.invocation.status === "invoked") this.#operator.do("cancel", generation);
+      if (generation.invocation.status === "suspended" || generation.invocation.status === "invoked")
+        this.#operator.do("cancel", generation);
   }
 
   #unfinishedText(): string {

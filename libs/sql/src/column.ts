@@ -4,7 +4,7 @@
  */
 import { invariant, utf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
-import type { SqlValue, ColumnType } from "./table.js";
+import type { ColumnType, SqlValue } from "./table.js";
 
 /** Rows for which a new buffer has room; it doubles from there. */
 const ROWS_MIN = 64;

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "@jest/globals";
 import type { NodeRow, PartitionRow } from "@perdure/store";
 import type { IntrospectionSource, LiveRows } from "../src/ports.js";
-import { anEngine, rowsOf } from "./asking.js";
+import { anEngine, rowsOf } from "./querying.js";
 
 const AT = Date.parse("2026-11-21T12:00:00Z");
 const NODES: readonly NodeRow[] = [

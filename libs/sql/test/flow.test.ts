@@ -16,7 +16,7 @@ import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
 import { liveRowsOf } from "../src/live.js";
 import type { SqlEngine } from "../src/options.js";
 import type { LiveRows, RegisteredService, RuleRow } from "../src/ports.js";
-import { anEngine, rowsOf } from "./asking.js";
+import { anEngine, rowsOf } from "./querying.js";
 import { type JsonRow, readTestData } from "./recorded.js";
 
 const PARTITIONS = 8;

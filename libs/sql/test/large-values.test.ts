@@ -4,7 +4,7 @@ import { fromUtf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "../src/limits.js";
 import type { SqlEngine } from "../src/options.js";
 import { defineTable } from "../src/table.js";
-import { anEngine, arrowOf, request, NO_SOURCE, refusalOf, rowsOf } from "./asking.js";
+import { anEngine, arrowOf, NO_SOURCE, refusalOf, request, rowsOf } from "./querying.js";
 
 const MIB = 1024 * 1024;
 const engines: SqlEngine[] = [];

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { TABLE_NAMES } from "../src/schema.js";
-import { anEngine, arrowOf, NO_SOURCE, refusalOf, rowsOf } from "./asking.js";
+import { anEngine, arrowOf, NO_SOURCE, refusalOf, rowsOf } from "./querying.js";
 import { readTestData, recordedTable } from "./recorded.js";
 
 const engine = anEngine(NO_SOURCE, { gatheredBytesMax: 1_000_000 }, TABLE_NAMES.map(recordedTable));

@@ -1,7 +1,7 @@
 /** Statements of the official CLI and of people, asked over recorded rows: the answers must be the recorded ones. */
 import { afterAll, expect, test } from "@jest/globals";
 import { TABLE_NAMES } from "../src/schema.js";
-import { anEngine, arrowOf, NO_SOURCE, rowsOf } from "./asking.js";
+import { anEngine, arrowOf, NO_SOURCE, rowsOf } from "./querying.js";
 import { type JsonRow, type RecordedStatement, recordedTable, recording } from "./recorded.js";
 
 const engine = anEngine(NO_SOURCE, {}, TABLE_NAMES.map(recordedTable));

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fromHex } from "@perdure/base";
 import { columnsOf, type TableName } from "../src/schema.js";
-import { type SqlValue, type ColumnType, defineTable, type SqlTable } from "../src/table.js";
+import { type ColumnType, defineTable, type SqlTable, type SqlValue } from "../src/table.js";
 
 /** A value as JSON has it; integers a double cannot hold are bigint. */
 export type JsonValue = string | number | bigint | boolean | null | readonly JsonValue[] | JsonRow;

@@ -1,7 +1,7 @@
 /** Why: a schedule keeps its types on the way into SQL: times are timestamps, jitter a duration, and what is not said is absent. */
 import { afterAll, expect, test } from "@jest/globals";
 import type { IntrospectionSource, LiveRows, ScheduleRow } from "../src/ports.js";
-import { anEngine, rowsOf } from "./asking.js";
+import { anEngine, rowsOf } from "./querying.js";
 
 const AT = Date.parse("2026-11-21T12:00:00Z");
 const row: ScheduleRow = {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { partitionKeyOf } from "@perdure/base";
 import type { SqlEngine } from "../src/options.js";
-import { anEngine, rowsOf } from "./asking.js";
+import { anEngine, rowsOf } from "./querying.js";
 import type { JsonRow } from "./recorded.js";
 import { openWorld, PARTITIONS, type World } from "./stored.js";
 
@@ -235,7 +235,9 @@ describe("sys_invocation", () => {
   });
 
   test("leaves unfinished invocations unread where only completed ones are wanted", async () => {
-    const rows = await query("SELECT id FROM sys_invocation inv WHERE status = 'completed' AND inv.completion_result = 'failure'");
+    const rows = await query(
+      "SELECT id FROM sys_invocation inv WHERE status = 'completed' AND inv.completion_result = 'failure'",
+    );
     expect(idsOf(rows)).toEqual([world.ids.failed]);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("completed"));
   });
@@ -280,12 +282,13 @@ describe("sys_invocation", () => {
     expect((await query(`select a.id from sys_invocation a, sys_invocation b where a.id = '${world.ids.done}'`)).length).toBe(11);
     expect((await query(`select count(*) as n from sys_invocation limit 1`))[0]).toEqual({ n: 11 });
     expect(
-      (await query(`select id from sys_invocation where id = '${world.ids.done}' union all select id from sys_invocation`)).length,
+      (await query(`select id from sys_invocation where id = '${world.ids.done}' union all select id from sys_invocation`))
+        .length,
     ).toBe(12);
     expect((await query("select distinct target_service_name from sys_invocation limit 3")).length).toBe(3);
-    expect((await query("select s.name, i.id from sys_service s left join sys_invocation i on i.id = 'x' order by 1")).length).toBe(
-      3,
-    );
+    expect(
+      (await query("select s.name, i.id from sys_service s left join sys_invocation i on i.id = 'x' order by 1")).length,
+    ).toBe(3);
   });
 });
 

@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent } from "@perdure/partition";
 import type { Archive } from "./archive.js";
-import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-lives.js";
+import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-generations.js";
 import type { AsyncPartitionStore, FetchedRow, RowKey } from "./async-reads.js";
 import { decodeInvocation } from "./codec/invocation.js";
 import type { StateRange, StateRow } from "./partition-store.js";
@@ -25,7 +25,11 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     return (await generations.find(partition, [id])).has(id) ? archive.journal(id) : [];
   };
 
-  const filled = async (partition: number, row: FetchedRow, archivedRows: ReadonlyMap<InvocationId, Uint8Array>): Promise<FetchedRow> => {
+  const filled = async (
+    partition: number,
+    row: FetchedRow,
+    archivedRows: ReadonlyMap<InvocationId, Uint8Array>,
+  ): Promise<FetchedRow> => {
     switch (row.kind) {
       case "invocation":
         return row.value === undefined ? { ...row, value: decoded(archivedRows.get(row.id)) } : row;
@@ -71,7 +75,8 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
         for (const { id, row } of page) if (!storedIds.has(id)) yield decodeInvocation(row);
     },
     async *scanState(partition, service, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
-      for await (const row of store.scanState(partition, service, where)) if (row.service !== DELETED_GENERATIONS.service) yield row;
+      for await (const row of store.scanState(partition, service, where))
+        if (row.service !== DELETED_GENERATIONS.service) yield row;
     },
     stateOf: (partition, service, key) => store.stateOf(partition, service, key),
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),

@@ -4,7 +4,7 @@ import type { Completed, JournalEntry, Mutation } from "@perdure/partition";
 import { anId, anInvocation, plainTarget, someFacts } from "@perdure/partition/testing";
 import { MemoryArchive } from "./archive-memory.js";
 import { archiveRecord, retainedUntilMs } from "./archive-record.js";
-import { DELETED_GENERATIONS, deletionNoteName } from "./archived-lives.js";
+import { DELETED_GENERATIONS, deletionNoteName } from "./archived-generations.js";
 import { ArchivedSnapshot } from "./archived-snapshot.js";
 import { InvocationFields } from "./codec/invocation-fields.js";
 import { MemoryKeyValue } from "./kv/key-value.js";

@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
 import type { Archive } from "./archive.js";
-import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-lives.js";
+import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-generations.js";
 import { InvocationFields } from "./codec/invocation-fields.js";
 import type { InboxRow, LockRow, PromiseRow, StateRange, StateRow } from "./partition-store.js";
 
@@ -87,7 +87,8 @@ export class ArchivedSnapshot implements StatementSnapshot {
 
   /** Without what leaders note for themselves. */
   async *scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow> {
-    for await (const row of this.#store.scanState(partition, service, where)) if (row.service !== DELETED_GENERATIONS.service) yield row;
+    for await (const row of this.#store.scanState(partition, service, where))
+      if (row.service !== DELETED_GENERATIONS.service) yield row;
   }
 
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {

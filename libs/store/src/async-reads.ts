@@ -55,7 +55,9 @@ export interface RowValues {
 }
 
 /** A key with what was found under it; absent rows are found to be absent. */
-export type FetchedRow = { [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] } }[RowKey["kind"]];
+export type FetchedRow = {
+  [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] };
+}[RowKey["kind"]];
 
 /** One fetch sees one state of the partition or several that follow each other, never half a commit within one row. */
 export interface BatchedReads {
@@ -183,7 +185,10 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     { kind: "invocation", id: command.newId },
     { kind: "journal", id: command.id },
   ],
-  purge: (command, invocation) => [...itself(command, invocation), ...(invocation === undefined ? [] : rowsOfForgetting(invocation))],
+  purge: (command, invocation) => [
+    ...itself(command, invocation),
+    ...(invocation === undefined ? [] : rowsOfForgetting(invocation)),
+  ],
   mutateState: ({ service, key, exclusive }) => {
     const state: RowKey = { kind: "stateOf", service, key };
     return exclusive ? [{ kind: "lock", service, key }, state] : [state];

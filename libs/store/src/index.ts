@@ -3,7 +3,7 @@ export * from "./archive.js";
 export { MemoryArchive } from "./archive-memory.js";
 export { archived } from "./archive-reads.js";
 export * from "./archive-record.js";
-export * from "./archived-lives.js";
+export * from "./archived-generations.js";
 export * from "./archived-snapshot.js";
 export * from "./async-reads.js";
 export type { NodeRow, PartitionRow } from "./cluster-rows.js";

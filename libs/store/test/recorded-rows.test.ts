@@ -21,7 +21,9 @@ const RENAMED_FIELDS: Readonly<Record<string, string>> = { life: "generation", c
 
 function recorded<T>(name: string): T {
   const text = readFileSync(new URL(`../testdata/${name}`, import.meta.url), "utf8");
-  return JSON.parse(text.replace(/"(\w+)":/g, (whole, field: string) => (field in RENAMED_FIELDS ? `"${RENAMED_FIELDS[field]}":` : whole))) as T;
+  return JSON.parse(
+    text.replace(/"(\w+)":/g, (whole, field: string) => (field in RENAMED_FIELDS ? `"${RENAMED_FIELDS[field]}":` : whole)),
+  ) as T;
 }
 
 const rows = recorded<readonly RecordedRow[]>("rows.v1.json");

@@ -70,7 +70,10 @@ test("unknown fields of an invocation's facts survive a new write, because facts
   fc.assert(
     fc.property(arbitraryInvocation, (invocation) => {
       const row = encodeInvocation(invocation);
-      const extended = { ...invocation, facts: { ...invocation.facts, bytes: concat(invocation.facts.bytes as Uint8Array, LATER) } };
+      const extended = {
+        ...invocation,
+        facts: { ...invocation.facts, bytes: concat(invocation.facts.bytes as Uint8Array, LATER) },
+      };
       const later = decodeInvocation(concat(encodeInvocation(extended), LATER));
       const again = encodeInvocation({ ...later, modifiedAtMs: later.modifiedAtMs + 1 });
       expect(decodeInvocation(again).facts.bytes).toEqual(extended.facts.bytes);

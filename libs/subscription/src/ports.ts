@@ -38,7 +38,11 @@ export interface RecordReceiver {
    * handled now; `handled` is called in order as they become so. Rejects soon with the signal's reason when it is aborted: the
    * partition may be another consumer's from then on.
    */
-  take(records: readonly SourceRecord[], handled: (offset: number) => void, signal: AbortSignal): Promise<TopicPartitionPause | undefined>;
+  take(
+    records: readonly SourceRecord[],
+    handled: (offset: number) => void,
+    signal: AbortSignal,
+  ): Promise<TopicPartitionPause | undefined>;
   /** Of a partition that is assigned; others are dropped. */
   position(position: ConsumerPosition): void;
   /** Partitions that this consumer reads now. */

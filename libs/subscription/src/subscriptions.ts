@@ -18,7 +18,15 @@ import type { Invoke, Target, TraceContext } from "@perdure/partition";
 import { invocationOfRecord, PoisonRecord, producerOf } from "./invocation-of-record.js";
 import { HEALTHY_MS, REASON_CHARS_MAX, RESTART_BOUNDS } from "./limits.js";
 import { offerInOrder } from "./offer.js";
-import type { Deliveries, ConsumerPosition, RecordConsumer, RecordReceiver, RecordSource, TopicPartitionPause, SourceRecord } from "./ports.js";
+import type {
+  ConsumerPosition,
+  Deliveries,
+  RecordConsumer,
+  RecordReceiver,
+  RecordSource,
+  SourceRecord,
+  TopicPartitionPause,
+} from "./ports.js";
 
 export interface SubscriptionsPorts {
   readonly registry: Pick<Registry, "subscriptions" | "kafkaCluster" | "onChange"> & RegistryView;

@@ -52,7 +52,10 @@ const GO: ProgramNeed = {
   cached: "kubernetes-",
   missing: "Go is missing: install Go 1.26 (`go` on the PATH), which compiles a Kubernetes control plane, kubectl and Helm once.",
 };
-const JAVA: ProgramNeed = { programs: ["java"], missing: "Java is missing: install Java 17 (`java` on the PATH), which runs Kafka." };
+const JAVA: ProgramNeed = {
+  programs: ["java"],
+  missing: "Java is missing: install Java 17 (`java` on the PATH), which runs Kafka.",
+};
 const MAVEN: ProgramNeed = {
   programs: ["mvn"],
   cached: "kafka-",

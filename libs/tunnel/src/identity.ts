@@ -66,7 +66,8 @@ export class IdentityVerifier {
     if (header?.["alg"] !== "EdDSA") return undefined;
     const claims = claimsOf(jsonOf(body));
     if (claims === undefined || !this.#isSigned(`${head}.${body}`, signature, header["kid"])) return undefined;
-    if (this.#verifiedClaims.size >= SIGNATURES_MAX) this.#verifiedClaims.delete(this.#verifiedClaims.keys().next().value as string);
+    if (this.#verifiedClaims.size >= SIGNATURES_MAX)
+      this.#verifiedClaims.delete(this.#verifiedClaims.keys().next().value as string);
     this.#verifiedClaims.set(token, claims);
     return claims;
   }

@@ -3,7 +3,7 @@ export * from "./address.js";
 export { breakOff } from "./break-off.js";
 export type { OnTunnelEvent, TunnelClientEvent } from "./client/events.js";
 export { openTunnel } from "./client/open-tunnel.js";
-export type { SrvRecord, ClientTunnel, TunnelEnding, TunnelLocal, TunnelOptions, TunnelReady } from "./client/options.js";
+export type { ClientTunnel, SrvRecord, TunnelEnding, TunnelLocal, TunnelOptions, TunnelReady } from "./client/options.js";
 export { openRemotePort, type RemotePort, type RemotePortEvent, type RemotePortOptions } from "./client/remote-port.js";
 export { parseServer, type RelayServer } from "./client/servers.js";
 export * from "./destination.js";

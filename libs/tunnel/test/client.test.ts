@@ -8,17 +8,17 @@ import { type Clock, handleErrors, Secret, systemClock, systemRandom } from "@pe
 import { createRequestIdentity } from "@perdure/invoker";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors } from "@perdure/testkit";
 import {
+  type ClientTunnel,
   DRAIN_PATH,
   HEALTH_PATH,
   HTTP_VERSION_HEADER,
   openTunnel,
   START_TUNNEL_PATH,
-  type ClientTunnel,
   type TunnelClientEvent,
   type TunnelOptions,
 } from "../src/index.js";
 import { HANDSHAKE_MS } from "../src/limits.js";
-import { answerOf, request, type FakeConnection, FakeRelay, open } from "./fake-relay.js";
+import { answerOf, type FakeConnection, FakeRelay, open, request } from "./fake-relay.js";
 
 const ENVIRONMENT = "env_201k0yd4rz8yftmd4awh1bajg4v";
 const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -102,7 +102,8 @@ function aTunnel(relay: Pick<FakeRelay, "url">, set: Partial<TunnelOptions> = {}
     },
     ...set,
   });
-  const next = (kind: TunnelClientEvent["kind"]): Promise<TunnelClientEvent> => new Promise((resolve) => waiting.push({ kind, resolve }));
+  const next = (kind: TunnelClientEvent["kind"]): Promise<TunnelClientEvent> =>
+    new Promise((resolve) => waiting.push({ kind, resolve }));
   return { tunnel, events, next, [Symbol.asyncDispose]: () => tunnel.close() };
 }
 

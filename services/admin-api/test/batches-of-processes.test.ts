@@ -6,7 +6,7 @@ import type { CommandAnswer, Invocation } from "@perdure/partition";
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import type { BatchService, SharedBatches } from "../src/batches/batches.js";
 import { type BatchRecord, recordKey } from "../src/batches/record.js";
-import { BATCH_POLL_MS, BATCH_PAGE_IDS, BATCH_WORKERS_MAX, BATCHES_RUNNING_MAX } from "../src/limits.js";
+import { BATCH_PAGE_IDS, BATCH_POLL_MS, BATCH_WORKERS_MAX, BATCHES_RUNNING_MAX } from "../src/limits.js";
 import { anInvocation, createScriptedPartitions } from "../src/testing/index.js";
 import { freshId, freshIds, type View, World } from "./batches-world.js";
 

@@ -170,7 +170,9 @@ describe("compression", () => {
     expect(head.headers["content-encoding"]).toBeUndefined();
     expect(Number(head.headers["content-length"])).toBeGreaterThan(100);
     expect(head.text).toBe("");
-    expect((await send("GET", "/services", undefined, { "accept-encoding": "gzip" })).headers["content-encoding"]).toBeUndefined();
+    expect(
+      (await send("GET", "/services", undefined, { "accept-encoding": "gzip" })).headers["content-encoding"],
+    ).toBeUndefined();
   });
 });
 

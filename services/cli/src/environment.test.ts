@@ -47,9 +47,22 @@ function select(requestedName: string | undefined, shell: Record<string, string>
   const store = new CredentialsStore(ownFolder(variables), systemClock);
   const official = new OfficialConfig(officialPaths(variables, undefined), systemClock);
   const never: typeof fetch = () => Promise.reject(new Error("nobody is asked"));
-  const session = new LoginSession({ store, official: () => official, variables, clock: systemClock, userAgent: "t", fetch: never });
+  const session = new LoginSession({
+    store,
+    official: () => official,
+    variables,
+    clock: systemClock,
+    userAgent: "t",
+    fetch: never,
+  });
   const warnings: string[] = [];
-  const environment = selectEnvironment(requestedName, { variables, official, session, store, warn: (line) => warnings.push(line) });
+  const environment = selectEnvironment(requestedName, {
+    variables,
+    official,
+    session,
+    store,
+    warn: (line) => warnings.push(line),
+  });
   const shown = async (url = environment.adminUrl) => (await environment.credential(url))?.reveal();
   return { environment, shown, warnings };
 }

@@ -76,7 +76,11 @@ export function selectEnvironment(requestedName: string | undefined, ports: Sele
   };
 }
 
-function nameOf(requestedName: string | undefined, variables: Variables, official: OfficialConfig): { name: string; chosenBy: string } {
+function nameOf(
+  requestedName: string | undefined,
+  variables: Variables,
+  official: OfficialConfig,
+): { name: string; chosenBy: string } {
   if (requestedName !== undefined) return { name: requestedName, chosenBy: "--env" };
   const variable = variables.find("PERDURE_ENVIRONMENT", "RESTATE_ENVIRONMENT");
   if (variable !== undefined) return { name: variable.value, chosenBy: placeOf(variable) };

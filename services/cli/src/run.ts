@@ -6,9 +6,9 @@ import { VERSION } from "@perdure/role/version";
 import { type Command, CommanderError } from "commander";
 import type { Context, ContextPorts } from "./context.js";
 import { CliError, FAILED, OK, USAGE } from "./errors.js";
+import { fetchWithTimeout } from "./fetch-with-timeout.js";
 import { REQUEST_MS_MAX } from "./limits.js";
 import { type OutputStream, terminalJson, withoutControls } from "./output/index.js";
-import { fetchWithTimeout } from "./patient-fetch.js";
 import { createProgram } from "./program.js";
 import { readVariables } from "./variables.js";
 

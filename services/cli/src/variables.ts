@@ -36,7 +36,11 @@ export class Variables {
   }
 }
 
-function firstSet(names: readonly string[], values: NodeJS.Dict<string>, source: "shell" | "file"): EnvironmentVariable | undefined {
+function firstSet(
+  names: readonly string[],
+  values: NodeJS.Dict<string>,
+  source: "shell" | "file",
+): EnvironmentVariable | undefined {
   for (const name of names) {
     const value = values[name];
     if (value !== undefined && value !== "") return { name, value, source };

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { eventually, HttpClient, TestListener, ROOT, SdkEndpoint } from "@perdure/conformance";
+import { eventually, HttpClient, ROOT, SdkEndpoint, TestListener } from "@perdure/conformance";
 import { freePorts } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
 import { templateOf } from "../src/commands/dev/template.js";

@@ -7,7 +7,7 @@ import { Secret } from "@perdure/base";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
 import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { createReconciler } from "@perdure/tenancy";
-import { openTestTenancy, type TestTenancy, BrowserClient } from "@perdure/tenancy/testing";
+import { BrowserClient, openTestTenancy, type TestTenancy } from "@perdure/tenancy/testing";
 import type { Home, Running } from "./home.js";
 
 export const PASSWORD = "correct horse battery";

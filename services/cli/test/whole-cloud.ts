@@ -9,7 +9,7 @@ import {
   tenancySettings,
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
-import { ServiceProgram, programBundle } from "@perdure/conformance";
+import { programBundle, ServiceProgram } from "@perdure/conformance";
 import { freePorts, startDatabase } from "@perdure/servers";
 
 /** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
@@ -48,7 +48,10 @@ export class WholeCloud implements AsyncDisposable {
       keyFile,
       serverProgram: await programBundle("services/standalone"),
     };
-    const launch = async (service: string, settings: Parameters<typeof ServiceProgram.launch>[0]["settings"]): Promise<ServiceProgram> => {
+    const launch = async (
+      service: string,
+      settings: Parameters<typeof ServiceProgram.launch>[0]["settings"],
+    ): Promise<ServiceProgram> => {
       const program = close.use(await ServiceProgram.launch({ service, settings }));
       // Told to stop rather than killed: tenancy ends the runtimes it has made.
       close.defer(async () => void (await program.stop()));

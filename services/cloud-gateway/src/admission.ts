@@ -8,15 +8,15 @@ import type { Edge } from "@perdure/role";
 import type { Answers } from "./answers.js";
 import { type GatewayEnvironment, type GatewayEnvironments, inFlightMaxOf } from "./environments.js";
 import { FairQueue } from "./fair-queue.js";
+import type { Forwarding, GatewayRequest } from "./gateway-request.js";
 import { KeyRates } from "./key-rates.js";
 import { BYTES_PER_COST, COST_MAX } from "./limits.js";
 import type { GatewayMetrics } from "./metrics.js";
-import { ProxiedRequest, type ProxiedRequestPorts } from "./passage.js";
+import { ProxiedRequest, type ProxiedRequestPorts } from "./proxied-request.js";
 import type { RateSharing } from "./rate-shares.js";
 import * as refusal from "./refusal.js";
 import { beginSpan } from "./request-span.js";
 import type { Upstreams } from "./upstreams.js";
-import type { Forwarding, GatewayRequest } from "./visit.js";
 import { Waking } from "./waking.js";
 
 export interface AdmissionPorts {
@@ -55,7 +55,8 @@ export class GatewayAdmission {
     };
     const { tenancy, clock, environments, metrics, answers } = ports;
     const refuse = this.#proxiedRequestPorts.refuse;
-    const goOn = (request: GatewayRequest, environment: GatewayEnvironment): void => answers.resume(request, () => this.#woken(request, environment));
+    const goOn = (request: GatewayRequest, environment: GatewayEnvironment): void =>
+      answers.resume(request, () => this.#woken(request, environment));
     this.#waking = new Waking({ tenancy, clock, environments, metrics, refuse, goOn }, issuer);
   }
 
@@ -145,7 +146,12 @@ export class GatewayAdmission {
     const origin = facts.upstream?.[endpoint];
     if (origin === undefined) return this.#ports.answers.refuse(request, refusal.unreachable, state[endpoint].pace);
     try {
-      const proxiedRequest = new ProxiedRequest(this.#proxiedRequestPorts, request, facts, this.#ports.upstreams.of(facts.id, origin));
+      const proxiedRequest = new ProxiedRequest(
+        this.#proxiedRequestPorts,
+        request,
+        facts,
+        this.#ports.upstreams.of(facts.id, origin),
+      );
       if (endpoint === "ingress") state.totals.ingressRequests++;
       else state.totals.adminRequests++;
       request.forwarding = proxiedRequest;

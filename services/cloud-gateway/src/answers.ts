@@ -5,14 +5,14 @@
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { adminPreflight, ingressPreflight, isPreflight } from "./cors.js";
 import type { GatewayEnvironment } from "./environments.js";
+import { answerOwn, answerRefusal } from "./gateway-answer.js";
+import type { GatewayRequest } from "./gateway-request.js";
 import { SWEEP_MS } from "./limits.js";
-import { type RefusalPace, Pacer } from "./pace.js";
+import { Pacer, type RefusalPace } from "./pace.js";
 import type { PublicAnswer, PublicAnswers } from "./public-answers.js";
 import * as refusal from "./refusal.js";
 import { specialOf } from "./route.js";
-import { answerOwn, answerRefusal } from "./tell.js";
 import type { TokenBucket } from "./token-bucket.js";
-import type { GatewayRequest } from "./visit.js";
 
 export interface AnswersPorts {
   readonly clock: Clock;
@@ -59,7 +59,12 @@ export class Answers {
     this.#refuse(request, refusal.tooManyRequests(bucket.secondsToNext), pace, bucket);
   }
 
-  #refuse(request: GatewayRequest, refused: refusal.GatewayRefusal, pace: RefusalPace | undefined, bucket: TokenBucket | undefined): void {
+  #refuse(
+    request: GatewayRequest,
+    refused: refusal.GatewayRefusal,
+    pace: RefusalPace | undefined,
+    bucket: TokenBucket | undefined,
+  ): void {
     if (request.exchange.over) return;
     request.reason = refused.reason;
     const { environment, caller, address, endpoint } = request;
@@ -130,7 +135,8 @@ export class Answers {
     } else if (preflight) this.#answerPreflight(request);
     else if (special === "ui") this.#showConsole(request);
     else if (facts.sleep !== undefined) this.refuse(request, refusal.asleep);
-    else this.#answerPublic(request, special === "version" ? () => publicAnswers.version(facts) : () => publicAnswers.health(facts));
+    else
+      this.#answerPublic(request, special === "version" ? () => publicAnswers.version(facts) : () => publicAnswers.health(facts));
     return true;
   }
 

@@ -71,7 +71,9 @@ export class Callers {
       case "member":
         this.#changeCount++;
         this.#unknownCredentials.clear();
-        return this.#cache.evictWhere((authentication) => authentication.kind === "caller" && authentication.caller.id === change.id);
+        return this.#cache.evictWhere(
+          (authentication) => authentication.kind === "caller" && authentication.caller.id === change.id,
+        );
       default:
         return; // Not about credentials.
     }
@@ -83,7 +85,8 @@ export class Callers {
     try {
       const authentication = await this.#cache.load(digest, load);
       if (authentication.kind !== "caller" && changeCount === this.#changeCount) this.#rememberUnknown(digest, authentication);
-      if (authentication.kind === "unknown") return address.unauthorized.overdraw(this.#clock.monotonicMs()) ? UNKNOWN : THROTTLED;
+      if (authentication.kind === "unknown")
+        return address.unauthorized.overdraw(this.#clock.monotonicMs()) ? UNKNOWN : THROTTLED;
       return this.#unlessExpired(authentication, address);
     } finally {
       address.lookups--;
@@ -93,11 +96,14 @@ export class Callers {
   /** Against the wall clock, with each request: no news comes of a key that runs out (cloud.md §4.5). */
   #unlessExpired(authentication: Authentication, address: ClientAddress): CallerCheck {
     if (authentication.kind !== "caller" || authentication.caller.expiresAtMs === undefined) return authentication;
-    return authentication.caller.expiresAtMs > this.#clock.nowMs() ? authentication : counted(UNKNOWN, address, this.#clock.monotonicMs());
+    return authentication.caller.expiresAtMs > this.#clock.nowMs()
+      ? authentication
+      : counted(UNKNOWN, address, this.#clock.monotonicMs());
   }
 
   #rememberUnknown(digest: string, check: CallerCheck): void {
-    if (this.#unknownCredentials.size >= UNKNOWN_ENTRIES_MAX) this.#unknownCredentials.delete(this.#unknownCredentials.keys().next().value as string);
+    if (this.#unknownCredentials.size >= UNKNOWN_ENTRIES_MAX)
+      this.#unknownCredentials.delete(this.#unknownCredentials.keys().next().value as string);
     this.#unknownCredentials.set(digest, { check, untilMs: this.#clock.monotonicMs() + NEGATIVE_TTL_MS });
   }
 }

@@ -12,6 +12,7 @@ import {
 import type { ClientAddress } from "./addresses.js";
 import { FairQueueLine } from "./fair-queue.js";
 import { FreshCache, type Freshness } from "./fresh-cache.js";
+import type { GatewayRequest } from "./gateway-request.js";
 import {
   ENVIRONMENTS_MAX,
   IN_FLIGHT_MAX,
@@ -28,7 +29,6 @@ import { RefusalPace } from "./pace.js";
 import { RateMeter } from "./rate-shares.js";
 import { TokenBucket } from "./token-bucket.js";
 import type { Totals, UsageBook } from "./usage.js";
-import type { GatewayRequest } from "./visit.js";
 
 /** The doors of the gateway. */
 export type GatewayEndpoint = "ingress" | "admin";
@@ -132,7 +132,11 @@ export class GatewayEnvironments {
     }
   }
 
-  async #lookUp(bare: BareEnvironmentId, address: ClientAddress, load: () => Promise<CachedEnvironment>): Promise<CachedEnvironment> {
+  async #lookUp(
+    bare: BareEnvironmentId,
+    address: ClientAddress,
+    load: () => Promise<CachedEnvironment>,
+  ): Promise<CachedEnvironment> {
     address.lookups++;
     try {
       const loaded = await this.#cache.load(bare, load);
@@ -146,7 +150,8 @@ export class GatewayEnvironments {
   async #load(bare: BareEnvironmentId): Promise<CachedEnvironment> {
     const facts = await this.#tenancy.environment(bare);
     if (facts !== undefined) return { facts, state: this.#stateOf(facts) };
-    if (this.#absentUntilMs.size >= UNKNOWN_ENTRIES_MAX) this.#absentUntilMs.delete(this.#absentUntilMs.keys().next().value as BareEnvironmentId);
+    if (this.#absentUntilMs.size >= UNKNOWN_ENTRIES_MAX)
+      this.#absentUntilMs.delete(this.#absentUntilMs.keys().next().value as BareEnvironmentId);
     this.#absentUntilMs.set(bare, this.#clock.monotonicMs() + NEGATIVE_TTL_MS);
     return "nobody";
   }

@@ -13,6 +13,8 @@ import { Answers } from "./answers.js";
 import { Callers } from "./callers.js";
 import { ConnectionCount } from "./connection-count.js";
 import { GatewayEnvironments } from "./environments.js";
+import { errorBody } from "./gateway-answer.js";
+import type { GatewayRequest, RequestOwner } from "./gateway-request.js";
 import { HostNames } from "./host.js";
 import { CONNECTIONS_PER_NETWORK_MAX, DRAIN_MS, SWEEP_MS } from "./limits.js";
 import { createListener, type HttpListener } from "./listener.js";
@@ -23,10 +25,8 @@ import { type Entrance, Reception } from "./reception.js";
 import { malformed } from "./refusal.js";
 import { RequestIds } from "./request-id.js";
 import { type RequestOutcome, Settlement } from "./settlement.js";
-import { errorBody } from "./tell.js";
 import { Upstreams } from "./upstreams.js";
 import { UsageBook } from "./usage.js";
-import type { GatewayRequest, RequestOwner } from "./visit.js";
 
 export function createCloudGateway(ports: GatewayPorts, options: GatewayOptions): CloudGateway {
   return new Gateway(ports, options);

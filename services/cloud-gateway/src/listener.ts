@@ -28,7 +28,7 @@ import { Http1Exchange } from "./http1-exchange.js";
 import { Http2Exchange } from "./http2-exchange.js";
 import { Http2Guard } from "./http2-guard.js";
 import * as limits from "./limits.js";
-import { headersTooLarge, malformed, type GatewayRefusal, slowRequest } from "./refusal.js";
+import { type GatewayRefusal, headersTooLarge, malformed, slowRequest } from "./refusal.js";
 import type { RequestLine } from "./request-head.js";
 
 export interface ListenerHandlers {

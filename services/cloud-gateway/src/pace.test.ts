@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { HELD_REFUSALS_MAX, PROMPT_REFUSALS_BURST, REFUSAL_SPACING_MS } from "./limits.js";
-import { RefusalPace, Pacer } from "./pace.js";
+import { Pacer, RefusalPace } from "./pace.js";
 
 test("T20: refusals beyond the prompt ones come one by one, in order, and no more than wait are kept", () => {
   const clock = new VirtualClock();

@@ -7,7 +7,7 @@ import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { Edge } from "@perdure/role";
 import type { CertificateSource } from "@perdure/role/http";
 import type { Callers } from "./callers.js";
-import type { GatewayEnvironments, GatewayEndpoint } from "./environments.js";
+import type { GatewayEndpoint, GatewayEnvironments } from "./environments.js";
 import type { NetworkLimits } from "./limits.js";
 import type { GatewayMetrics } from "./metrics.js";
 

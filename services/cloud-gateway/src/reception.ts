@@ -12,15 +12,15 @@ import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { ClientAddresses } from "./addresses.js";
 import type { GatewayAdmission } from "./admission.js";
 import type { Answers } from "./answers.js";
-import type { Callers, CallerCheck } from "./callers.js";
+import type { CallerCheck, Callers } from "./callers.js";
 import { adminCors, ingressCors } from "./cors.js";
-import type { GatewayEnvironment, GatewayEnvironments, EnvironmentLookup, GatewayEndpoint } from "./environments.js";
+import type { EnvironmentLookup, GatewayEndpoint, GatewayEnvironment, GatewayEnvironments } from "./environments.js";
 import type { Exchange } from "./exchange.js";
+import { GatewayRequest, type RequestOwner } from "./gateway-request.js";
 import type { HostNames } from "./host.js";
 import * as refusal from "./refusal.js";
 import { type RequestHead, type RequestLine, readHead } from "./request-head.js";
 import type { RequestIds } from "./request-id.js";
-import { GatewayRequest, type RequestOwner } from "./visit.js";
 
 /** Where a visit came in. */
 export interface Entrance {

@@ -2,7 +2,7 @@
 import { FORWARDED_FOR_HEADER } from "@perdure/cloud/forwarding";
 import { hostOf } from "./host.js";
 import { HEADER_BYTES_MAX, HEADER_LINES_MAX, TARGET_CHARS_MAX } from "./limits.js";
-import { headersTooLarge, malformed, noUpgrades, type GatewayRefusal, targetTooLong } from "./refusal.js";
+import { type GatewayRefusal, headersTooLarge, malformed, noUpgrades, targetTooLong } from "./refusal.js";
 
 export interface RequestHead {
   readonly method: string;

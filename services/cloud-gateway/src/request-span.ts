@@ -4,9 +4,9 @@
  */
 import type { Clock } from "@perdure/base";
 import { type Edge, httpServerSpan, spanTimeMs } from "@perdure/role";
+import type { GatewayRequest } from "./gateway-request.js";
 import { routeTemplate } from "./route.js";
 import type { RequestOutcome } from "./settlement.js";
-import type { GatewayRequest } from "./visit.js";
 
 export function beginSpan(request: GatewayRequest, edge: Edge, clock: Clock): void {
   if (request.span !== undefined) return;
@@ -17,7 +17,10 @@ export function beginSpan(request: GatewayRequest, edge: Edge, clock: Clock): vo
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
 
-export function endSpan({ span, head, endpoint, exchange, environment, status, reason, isBroken }: GatewayRequest, outcome: RequestOutcome): void {
+export function endSpan(
+  { span, head, endpoint, exchange, environment, status, reason, isBroken }: GatewayRequest,
+  outcome: RequestOutcome,
+): void {
   if (span === undefined) return;
   const shape = httpServerSpan({
     method: METHODS.has(head.method) ? head.method : "_OTHER",
@@ -28,7 +31,10 @@ export function endSpan({ span, head, endpoint, exchange, environment, status, r
     userAgent: head.userAgent,
     status: outcome === "answered" ? status : undefined,
   });
-  const ours = { "perdure.api": endpoint, ...(environment === undefined ? {} : { "perdure.environment.id": environment.facts.id }) };
+  const ours = {
+    "perdure.api": endpoint,
+    ...(environment === undefined ? {} : { "perdure.environment.id": environment.facts.id }),
+  };
   span.note({ ...shape, attributes: { ...shape.attributes, ...ours } });
   // What a handler answers is no failure of the request; what the gateway could not do is.
   const refused = reason !== undefined && status >= 500 ? reason : undefined;

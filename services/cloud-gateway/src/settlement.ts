@@ -1,9 +1,9 @@
 /** Why: when a request is over it is counted, measured and told of, in one place. */
 import type { Logger } from "@perdure/base";
+import type { GatewayRequest } from "./gateway-request.js";
 import type { EnvironmentOutcome, GatewayMetrics } from "./metrics.js";
 import { endSpan } from "./request-span.js";
 import { routeTemplate } from "./route.js";
-import type { GatewayRequest } from "./visit.js";
 
 export type RequestOutcome = "answered" | "abandoned";
 
@@ -32,7 +32,8 @@ export class Settlement {
     if (metrics !== undefined) {
       if (outcome === "answered") metrics.answered(endpoint, status, reason, durationMs);
       else metrics.abandoned(endpoint, durationMs);
-      if (environment !== undefined && endpoint === "ingress") metrics.ofEnvironment(environment.facts.id, outcomeOf(request, outcome));
+      if (environment !== undefined && endpoint === "ingress")
+        metrics.ofEnvironment(environment.facts.id, outcomeOf(request, outcome));
       metrics.bytes(endpoint, bytesIn, bytesOut);
     }
     endSpan(request, outcome);

@@ -8,10 +8,10 @@
 import type { Clock, TimerHandle } from "@perdure/base";
 import { bareOf, credentialsOf, type EnvironmentId, type Tenancy } from "@perdure/cloud";
 import type { GatewayEnvironment, GatewayEnvironments } from "./environments.js";
+import type { Forwarding, GatewayRequest } from "./gateway-request.js";
 import { HELD_PER_ENVIRONMENT_MAX, HELD_TOTAL_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_POLL_MS } from "./limits.js";
 import type { GatewayMetrics } from "./metrics.js";
 import * as refusal from "./refusal.js";
-import type { Forwarding, GatewayRequest } from "./visit.js";
 
 export interface WakingPorts {
   readonly tenancy: Pick<Tenancy, "authenticate">;

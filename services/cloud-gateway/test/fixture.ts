@@ -99,7 +99,13 @@ export interface GatewayFixture extends AsyncDisposable {
   readonly lines: { readonly level: string; readonly fields: Record<string, unknown>; readonly message: string }[];
   /** An active environment in front of a runtime, added to the tenancy. */
   environment(runtime: TestRuntime | undefined, set?: Partial<EnvironmentFacts>): EnvironmentFacts;
-  call(http: Http, endpoint: GatewayEndpoint, facts: EnvironmentFacts, request?: TestRequest, tls?: TlsOptions): Promise<TestAnswer>;
+  call(
+    http: Http,
+    endpoint: GatewayEndpoint,
+    facts: EnvironmentFacts,
+    request?: TestRequest,
+    tls?: TlsOptions,
+  ): Promise<TestAnswer>;
 }
 
 export interface FixtureSettings {

@@ -66,7 +66,12 @@ test.each<Http>(["http/1.1", "h2"])(
 test("T32: nobody else says where they come from: other keys, other hosts, old proofs, plain addresses, and doors without keys", async () => {
   const old = signed(ADA);
   clock.advanceBy((FORWARDED_SECONDS_MAX + 1) * 1_000);
-  const forwardedHeaders = [signed(ADA, keysOf(2)), signed(ADA, OURS, "other.env.us.perdure.test"), old, [FORWARDED_FOR_HEADER, ADA]];
+  const forwardedHeaders = [
+    signed(ADA, keysOf(2)),
+    signed(ADA, OURS, "other.env.us.perdure.test"),
+    old,
+    [FORWARDED_FOR_HEADER, ADA],
+  ];
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   for (const headers of forwardedHeaders) {
     expect((await call([...headers, ...key])).status).toBe(200);

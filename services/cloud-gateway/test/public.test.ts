@@ -100,7 +100,10 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       const headers = [...bearer(fixture.tenancy.addKey(place.id, role)), "accept-encoding", "gzip, br"];
       return (await fixture.call(http, "admin", place, { path: "/v4/services", headers })).json["taken"];
     };
-    expect([await acceptedEncoding("perdure:role::AdminReadOnly"), await acceptedEncoding("rst:role::AdminAccess")]).toEqual(["nothing", "gzip, br"]);
+    expect([await acceptedEncoding("perdure:role::AdminReadOnly"), await acceptedEncoding("rst:role::AdminAccess")]).toEqual([
+      "nothing",
+      "gzip, br",
+    ]);
   });
 
   test.each([404, 413, 500])("a runtime's %i in plain text becomes JSON at the management door only", async (status) => {

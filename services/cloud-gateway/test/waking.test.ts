@@ -24,7 +24,11 @@ beforeEach(async () => {
 });
 afterEach(async () => await fixture[Symbol.asyncDispose]());
 
-const WAKE_TIMEOUT = { code: 503, restate_code: "PERD0503", message: "The environment was asleep and is being started; come again" };
+const WAKE_TIMEOUT = {
+  code: 503,
+  restate_code: "PERD0503",
+  message: "The environment was asleep and is being started; come again",
+};
 const asleep = (): EnvironmentFacts => fixture.environment(runtime, { sleep: "asleep" });
 const held = (count: number): Promise<void> =>
   eventually(() => fixture.gateway.stats.heldForWaking === count, `${count} requests are held`);

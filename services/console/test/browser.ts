@@ -55,7 +55,13 @@ export class Watched implements AsyncDisposable {
   }
 
   /** Somebody with cookies and storage of their own, with any number of windows. */
-  async newContext({ width = 1280, height = 860, dark = false, mayFail = false, context = {} }: View = {}): Promise<BrowserContext> {
+  async newContext({
+    width = 1280,
+    height = 860,
+    dark = false,
+    mayFail = false,
+    context = {},
+  }: View = {}): Promise<BrowserContext> {
     const browserContext = await this.browser.newContext({
       viewport: { width, height },
       colorScheme: dark ? "dark" : "light",
@@ -128,7 +134,9 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
       const main = document.querySelector("main");
       if (main === null || main.scrollWidth <= main.clientWidth) return undefined;
     }
-    const beyond = [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > viewportWidth + 1);
+    const beyond = [...document.querySelectorAll("body *")].filter(
+      (one) => one.getBoundingClientRect().right > viewportWidth + 1,
+    );
     return beyond.slice(0, 5).map((one) => one.outerHTML.slice(0, 200));
   });
   if (wide !== undefined) throw new Error(`${page.url()} is wider than its window:\n${wide.join("\n")}`);
@@ -152,7 +160,9 @@ export async function expectNoSplitWords(page: Page): Promise<void> {
         if (lines.size > 1 && word.length <= charsMax) split.push(`${word}, on ${lines.size} lines, in ${node.nodeValue}`);
       }
     }
-    const scrolledTables = [...document.querySelectorAll<HTMLElement>(".table-room")].filter((one) => one.scrollWidth > one.clientWidth);
+    const scrolledTables = [...document.querySelectorAll<HTMLElement>(".table-room")].filter(
+      (one) => one.scrollWidth > one.clientWidth,
+    );
     return [...split, ...scrolledTables.map((one) => `table ${one.ariaLabel}: ${one.scrollWidth} px in ${one.clientWidth}`)];
   }, WORD_CHARS_MAX);
   if (problems.length > 0) throw new Error(`${page.url()} splits words, or its tables do not fit:\n${problems.join("\n")}`);

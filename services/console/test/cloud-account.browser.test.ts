@@ -89,7 +89,10 @@ describe("a session", () => {
       const question = page.getByRole("dialog", { name: "Your session has ended" });
       await question.waitFor();
       await expectAccessible(page);
-      const [other] = await Promise.all([browserContext.waitForEvent("page"), question.getByRole("link", { name: "Sign in" }).click()]);
+      const [other] = await Promise.all([
+        browserContext.waitForEvent("page"),
+        question.getByRole("link", { name: "Sign in" }).click(),
+      ]);
       await signIn(other, owner);
       await other.getByText("Close this window").waitFor();
       await page.getByText(owner.email).waitFor();

@@ -13,7 +13,7 @@ import {
   tenancySettings,
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
-import { builtConsole, eventually, ServiceProgram, programBundle, type RoleSettings } from "@perdure/conformance";
+import { builtConsole, eventually, programBundle, type RoleSettings, ServiceProgram } from "@perdure/conformance";
 import { freePorts, startDatabase } from "@perdure/servers";
 import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";
 
@@ -32,7 +32,10 @@ export interface Person {
   readonly accountId: AccountId;
   /** Their cookies, as Playwright wants them. */
   readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
-  call(operation: string, body?: object): Promise<ConsolePage["request"] extends (...args: never) => Promise<infer A> ? A : never>;
+  call(
+    operation: string,
+    body?: object,
+  ): Promise<ConsolePage["request"] extends (...args: never) => Promise<infer A> ? A : never>;
 }
 
 export class CloudWorld implements AsyncDisposable {

@@ -95,7 +95,8 @@ test("every page is looked at here", () => {
 });
 
 /** What asks the server, and not for the console itself. */
-const isServerRequest = ({ origin, pathname }: URL): boolean => origin === new URL(ui.url("/")).origin && !pathname.startsWith("/ui/");
+const isServerRequest = ({ origin, pathname }: URL): boolean =>
+  origin === new URL(ui.url("/")).origin && !pathname.startsWith("/ui/");
 
 async function press(page: Page, { press: name }: PageCase): Promise<void> {
   if (name !== undefined) await page.getByRole("button", { name, exact: true }).click();

@@ -10,7 +10,12 @@ import * as refusal from "./refusal.js";
 /** Code of the terminal error that a rejected awakeable becomes. */
 const rejectionCode = 500;
 
-export function handleAwakeable(context: IngressContext, exchange: IngressExchange, text: string, verb: "resolve" | "reject"): void {
+export function handleAwakeable(
+  context: IngressContext,
+  exchange: IngressExchange,
+  text: string,
+  verb: "resolve" | "reject",
+): void {
   exchange.kind = "awakeable";
   if (exchange.method !== "POST") return context.refuse(exchange, refusal.methodNotAllowed);
   const parsed = parseAwakeableId(text);

@@ -4,7 +4,7 @@
  */
 import { allocateBytes, type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
 import type { IngressContext } from "./context.js";
-import type { WholeBodyReceiver, IngressExchange } from "./exchange.js";
+import type { IngressExchange, WholeBodyReceiver } from "./exchange.js";
 import { announcedGrowthFactor, bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
 import { type BodyFailure, bodyRefusal } from "./refusal.js";
 

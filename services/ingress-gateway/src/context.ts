@@ -4,9 +4,9 @@ import type { Partitions, RegistryView } from "@perdure/control";
 import type { Edge } from "@perdure/role";
 import type { StartSpan } from "@perdure/role/tracing";
 import type { BodyGate } from "./body-reading.js";
-import type { IngressExchange, ExchangeKind } from "./exchange.js";
-import type { RouteRefresher, ReadRegistries } from "./late-routes.js";
-import type { RefusalAdvice, IngressRefusal } from "./refusal.js";
+import type { ExchangeKind, IngressExchange } from "./exchange.js";
+import type { IngressRefusal, RefusalAdvice } from "./refusal.js";
+import type { ReadRegistries, RouteRefresher } from "./route-refresher.js";
 
 /** Told about exchanges; must not throw. */
 export interface IngressMetrics {

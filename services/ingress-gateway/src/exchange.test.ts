@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { BodyGate, type IngressBodyReading } from "./body-reading.js";
-import { IngressExchange, type ExchangeOwner } from "./exchange.js";
+import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 
 class FakeExchange extends IngressExchange {
   readonly written: unknown[] = [];

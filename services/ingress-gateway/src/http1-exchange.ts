@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
 import { lingerBeforeClose } from "@perdure/role/http";
 import type { IngressBodyReading } from "./body-reading.js";
-import { IngressExchange, type ExchangeOwner } from "./exchange.js";
+import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { discardBytesMax, inlineResponseBytesMax, lingerMs } from "./limits.js";
 
 export class IngressHttp1Exchange extends IngressExchange {

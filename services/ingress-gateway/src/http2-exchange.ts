@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from
 import type { Clock } from "@perdure/base";
 import { boundRestOfStream } from "@perdure/role/http";
 import type { IngressBodyReading } from "./body-reading.js";
-import { IngressExchange, type ExchangeOwner } from "./exchange.js";
+import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { lingerMs } from "./limits.js";
 
 const endStreamFlag = 1;

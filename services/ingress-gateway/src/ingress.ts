@@ -10,11 +10,10 @@ import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
 import { BodyGate } from "./body-reading.js";
 import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";
-import type { IngressExchange, ExchangeOwner } from "./exchange.js";
+import type { ExchangeOwner, IngressExchange } from "./exchange.js";
 import { IngressHttp1Exchange } from "./http1-exchange.js";
 import { IngressHttp2Exchange } from "./http2-exchange.js";
 import { handleInvoke } from "./invoke.js";
-import { RouteRefresher } from "./late-routes.js";
 import * as limits from "./limits.js";
 import { parseRequestTarget, type RequestPath } from "./path.js";
 import * as refusal from "./refusal.js";
@@ -22,6 +21,7 @@ import { RequestRate } from "./request-rate.js";
 import { beginSpan, endSpan } from "./request-span.js";
 import { handleResult, handleResultByBody } from "./result.js";
 import { type IngressRoute, routeOf } from "./route.js";
+import { RouteRefresher } from "./route-refresher.js";
 
 export interface IngressOptions {
   /** `ingress.request-size-limit`, bytes. */
@@ -135,7 +135,8 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       if (inFlight > concurrentRequestsMax) return context.refuse(exchange, refusal.overloaded);
       if (rate?.take(clock.monotonicMs()) === false) return context.refuse(exchange, refusal.overloaded);
     }
-    if (route.kind !== "refused" || routeRefresher === undefined || route.isOfRegistry !== true) return follow(exchange, route, path);
+    if (route.kind !== "refused" || routeRefresher === undefined || route.isOfRegistry !== true)
+      return follow(exchange, route, path);
     routeRefresher.routeOf(path.path).then(
       (refreshedRoute) => {
         if (!exchange.isCompleted) follow(exchange, refreshedRoute ?? route, path);
@@ -174,7 +175,8 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     {
       request: (req, res) => handle(new IngressHttp1Exchange(owner, req, res, false, clock)),
       requestExpectingContinue: (req, res) => handle(new IngressHttp1Exchange(owner, req, res, true, clock)),
-      stream: (stream, headers, flags, rawHeaders) => handle(new IngressHttp2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
+      stream: (stream, headers, flags, rawHeaders) =>
+        handle(new IngressHttp2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
     },
     { clock, logger },
     {

@@ -15,7 +15,7 @@ import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } 
 import { encodeInput, type Header } from "@perdure/service-protocol";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import type { IngressContext } from "./context.js";
-import type { WholeBodyReceiver, IngressExchange } from "./exchange.js";
+import type { IngressExchange, WholeBodyReceiver } from "./exchange.js";
 import { checkInput } from "./input-rule.js";
 import { percentDecode, type RequestPath } from "./path.js";
 import { NO_PARAMETERS, parseDelay, parseQuery, type QueryParameters } from "./query.js";
@@ -67,7 +67,13 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   /** Of the monotonic clock; only when somebody measures. */
   #submittedAtMs = 0;
 
-  constructor(context: IngressContext, exchange: IngressExchange, route: InvokeRoute, path: RequestPath, scope: string | undefined) {
+  constructor(
+    context: IngressContext,
+    exchange: IngressExchange,
+    route: InvokeRoute,
+    path: RequestPath,
+    scope: string | undefined,
+  ) {
     this.#context = context;
     this.#exchange = exchange;
     this.#route = route;
@@ -211,7 +217,11 @@ function limitKeyOf(exchange: IngressExchange, query: QueryParameters): string |
   return (exchange.limitKey ?? query.limitKey) || undefined;
 }
 
-function checkLimitKeyOf(exchange: IngressExchange, query: QueryParameters, scope: string | undefined): IngressRefusal | undefined {
+function checkLimitKeyOf(
+  exchange: IngressExchange,
+  query: QueryParameters,
+  scope: string | undefined,
+): IngressRefusal | undefined {
   const limitKey = limitKeyOf(exchange, query);
   if (limitKey === undefined) return undefined;
   if (exchange.limitKey !== undefined && !isVisibleAscii(limitKey)) return refusal.badHeader("x-restate-limit-key");
@@ -223,7 +233,11 @@ function priorityTextOf(exchange: IngressExchange, query: QueryParameters): stri
   return (exchange.priority ?? query.priority) || undefined;
 }
 
-function checkPriorityOf(exchange: IngressExchange, query: QueryParameters, scope: string | undefined): IngressRefusal | undefined {
+function checkPriorityOf(
+  exchange: IngressExchange,
+  query: QueryParameters,
+  scope: string | undefined,
+): IngressRefusal | undefined {
   if (scope === undefined) return exchange.priority === undefined ? undefined : refusal.priorityWithoutScope;
   const text = priorityTextOf(exchange, query);
   return text === undefined || /^[1-5]$/.test(text) ? undefined : refusal.badPriority;

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { SpanShape } from "@perdure/role";
-import type { IngressExchange, ExchangeKind } from "./exchange.js";
+import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import { endSpan } from "./request-span.js";
 
 /** What is recorded of a request that was answered with 200. */

@@ -1,6 +1,6 @@
 /** Why: the span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
 import { type Edge, httpServerSpan } from "@perdure/role";
-import type { IngressExchange, ExchangeKind } from "./exchange.js";
+import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import { traceContextOf } from "./trace-context.js";
 
 const ROUTES: Readonly<Record<ExchangeKind, string>> = {

@@ -1,8 +1,8 @@
 /** Workers on the Redis that larger installations have: a cluster of several nodes, and a primary with replicas that are waited for. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
-import type { RedisNode, RedisConnectionOptions } from "@perdure/driver-redis";
-import { requestRedis, type RedisCluster, type ReplicatedRedis, startRedisCluster, startReplicatedRedis } from "@perdure/servers";
+import type { RedisConnectionOptions, RedisNode } from "@perdure/driver-redis";
+import { type RedisCluster, type ReplicatedRedis, requestRedis, startRedisCluster, startReplicatedRedis } from "@perdure/servers";
 import { all, EVERY, type Running, submit, until, Workers } from "./workers.js";
 
 const at = ({ port }: { readonly port: number }): RedisNode => ({ host: "127.0.0.1", port });

@@ -4,7 +4,13 @@ import { Server } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, PerdureError, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { partitionsDefinition, partitionsHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/driver-grpc";
-import { connectRedis, RedisLeases, RedisMembership, type RedisConnectionOptions, RedisPartitionStore } from "@perdure/driver-redis";
+import {
+  connectRedis,
+  type RedisConnectionOptions,
+  RedisLeases,
+  RedisMembership,
+  RedisPartitionStore,
+} from "@perdure/driver-redis";
 import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
 import type { InvocationFacts, Invoke } from "@perdure/partition";
 import { encodeInput } from "@perdure/service-protocol";

@@ -39,7 +39,13 @@ function aCluster() {
     } as ObjectCache;
   };
   const metrics = { driftReverts: { inc: () => {} } };
-  const applier = new ObjectApplier({ client, cacheOf, clock, metrics: metrics as never, onFight: ({ kind }) => fights.push(kind) });
+  const applier = new ObjectApplier({
+    client,
+    cacheOf,
+    clock,
+    metrics: metrics as never,
+    onFight: ({ kind }) => fights.push(kind),
+  });
   return { applier, clock, there, written, fights };
 }
 

@@ -106,7 +106,8 @@ export class ObjectApplier {
     const { uid = "", generation = 0 } = written.metadata;
     const before = this.#remembered.get(key);
     // Nothing is in a namespace that is another one than before, whatever we remember of kinds of which we keep no copy.
-    if (resource === resources.namespaces && before !== undefined && before.uid !== uid) this.#discardWithin(object.metadata.name);
+    if (resource === resources.namespaces && before !== undefined && before.uid !== uid)
+      this.#discardWithin(object.metadata.name);
     const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
     const now = { hash, uid, version: versionOf(written, resource), atMs: this.#ports.clock.monotonicMs(), rolling };
     this.#remembered.set(key, now);

@@ -1,5 +1,10 @@
 /** Why: the copies of the cluster that the operator decides on: our own kinds, and everything it made, found by label. */
-import { type CloudEnvironment, ENVIRONMENT_LABEL, type EnvironmentResource, type ServiceDeployment } from "@perdure/custom-resources";
+import {
+  type CloudEnvironment,
+  ENVIRONMENT_LABEL,
+  type EnvironmentResource,
+  type ServiceDeployment,
+} from "@perdure/custom-resources";
 import {
   type KubeObject,
   type MetadataOnly,

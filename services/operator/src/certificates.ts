@@ -64,7 +64,11 @@ async function selfSigned(name: string, keys: GeneratedKeys, nowMs: number): Pro
 }
 
 /** For servers and clients alike: each role is both. */
-export async function issueCertificate(authority: KeyedCertificate, names: CertificateNames, nowMs: number): Promise<KeyedCertificate> {
+export async function issueCertificate(
+  authority: KeyedCertificate,
+  names: CertificateNames,
+  nowMs: number,
+): Promise<KeyedCertificate> {
   const issuer = new X509Certificate(authority.certificate);
   const keys = await newKeys();
   const made = await X509CertificateGenerator.create(

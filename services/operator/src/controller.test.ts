@@ -6,7 +6,11 @@ import { Controller, type ReconcileResult } from "./controller.js";
 import { operatorMetrics, type ReconciledKind } from "./metrics.js";
 
 /** The spans of one look at `key`. */
-async function spansOf(kind: ReconciledKind, key: string, reconcile: () => Promise<ReconcileResult>): Promise<readonly SpanRecord[]> {
+async function spansOf(
+  kind: ReconciledKind,
+  key: string,
+  reconcile: () => Promise<ReconcileResult>,
+): Promise<readonly SpanRecord[]> {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   const spans: SpanRecord[] = [];

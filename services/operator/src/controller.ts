@@ -3,7 +3,13 @@
  * and whatever a look throws is counted, logged and tried again later, never the end of the process (kubernetes.md §3.1, §3.3).
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
-import { KubernetesApiError, type Priority, type AcquiredKey, WorkQueue, type WorkQueueOptions } from "@perdure/driver-kubernetes";
+import {
+  type AcquiredKey,
+  KubernetesApiError,
+  type Priority,
+  WorkQueue,
+  type WorkQueueOptions,
+} from "@perdure/driver-kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/role";
 import { PARTS_DEBOUNCE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";

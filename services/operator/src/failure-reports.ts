@@ -4,7 +4,13 @@
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type Condition, observed } from "@perdure/custom-resources";
-import { KubernetesApiError, type EventRecorder, isForbidden, type KubeObject, type KubernetesClient } from "@perdure/driver-kubernetes";
+import {
+  type EventRecorder,
+  isForbidden,
+  type KubeObject,
+  KubernetesApiError,
+  type KubernetesClient,
+} from "@perdure/driver-kubernetes";
 import { MANAGER } from "./applier.js";
 import type { ReconcileResult } from "./controller.js";
 import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";

@@ -58,7 +58,8 @@ const REASONS: ReadonlySet<string> = new Set([
 
 export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {
   const parts: ObservedParts = { controllers: [], caches: [], environments: undefined, isLeading: () => false };
-  const managedEnvironments = (): Iterable<EnvironmentResource> => (parts.isLeading() ? (parts.environments?.values() ?? []) : []);
+  const managedEnvironments = (): Iterable<EnvironmentResource> =>
+    parts.isLeading() ? (parts.environments?.values() ?? []) : [];
   const byKind = (name: string, help: string, read: () => Iterable<ObservedValue>): void =>
     metrics.observedEach({ type: "gauge", name, help, labels: ["kind"], seriesMax: KIND_SERIES_MAX }, read);
 

@@ -24,22 +24,22 @@ import { FrontChecks } from "./environment/front-checks.js";
 import { OwnWrites } from "./environment/own-writes.js";
 import type { EnvironmentReconcilePorts } from "./environment/ports.js";
 import { reconcileEnvironment } from "./environment/reconcile.js";
-import { RedisChecks } from "./environment/redis-looks.js";
+import { RedisChecks } from "./environment/redis-checks.js";
 import { ReleaseTurns } from "./environment/release.js";
 import { RetainedNotes } from "./environment/retained-notes.js";
 import { VolumeRetention } from "./environment/retained-volumes.js";
 import { SecretCopies } from "./environment/secret-copies.js";
 import { SecretTurns } from "./environment/secret-turns.js";
 import { referencesOf } from "./environment/secrets.js";
-import { StartChecks } from "./environment/start-looks.js";
+import { StartChecks } from "./environment/start-checks.js";
 import { StatusPacing } from "./environment/status-pacing.js";
-import { VolumePoller } from "./environment/volume-looks.js";
+import { VolumePoller } from "./environment/volume-poller.js";
 import { type ReportedKind, reportingFailures } from "./failure-reports.js";
-import { type FrontProber, tcpFrontProber } from "./front-door.js";
+import { type FrontProber, tcpFrontProber } from "./front-prober.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
-import { type DataLossClient, type WorkerClient, httpWorkerClient } from "./worker-door.js";
+import { type DataLossClient, httpWorkerClient, type WorkerClient } from "./worker-client.js";
 
 export interface OperatorPorts {
   readonly client: KubernetesClient;

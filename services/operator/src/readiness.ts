@@ -2,14 +2,18 @@
  * Why: how long environments take until they are ready, by what they had to do for it. When that began is remembered here: the status of
  * an environment tells since when it has been as it is, not since when somebody wants something else.
  */
-import type { EnvironmentResource, EnvironmentPhase } from "@perdure/custom-resources";
+import type { EnvironmentPhase, EnvironmentResource } from "@perdure/custom-resources";
 import type { Histogram } from "@perdure/role";
 import { READINESS_REMEMBERED_MAX } from "./limits.js";
 
 export type ReadyOperation = "create" | "update" | "resume";
 
 /** Nothing of these is meant to be ready. */
-const RESTING: ReadonlySet<EnvironmentPhase | undefined> = new Set<EnvironmentPhase | undefined>(["Suspended", "Hibernated", "Deleting"]);
+const RESTING: ReadonlySet<EnvironmentPhase | undefined> = new Set<EnvironmentPhase | undefined>([
+  "Suspended",
+  "Hibernated",
+  "Deleting",
+]);
 
 export class Readiness {
   readonly #seconds: Histogram;
@@ -21,7 +25,12 @@ export class Readiness {
   }
 
   /** The environment as it was seen, with the phase that it has now. A change that never makes it unready is no work to be measured. */
-  record({ metadata, spec, status: before }: EnvironmentResource, phase: EnvironmentPhase, isReady: boolean, nowMs: number): void {
+  record(
+    { metadata, spec, status: before }: EnvironmentResource,
+    phase: EnvironmentPhase,
+    isReady: boolean,
+    nowMs: number,
+  ): void {
     const { name } = metadata;
     const begun = this.#begun.get(name);
     if (isReady || RESTING.has(phase)) {

@@ -21,8 +21,8 @@ import type { Definitions } from "./definitions.js";
 import { reportingFailures } from "./failure-reports.js";
 import type { OperatorMetrics } from "./metrics.js";
 import { ServiceReferences } from "./references.js";
-import { type OperatorAddresses, addressesOf } from "./service-deployment/addresses.js";
-import { AdminClients } from "./service-deployment/admin-doors.js";
+import { addressesOf, type OperatorAddresses } from "./service-deployment/addresses.js";
+import { AdminClients } from "./service-deployment/admin-clients.js";
 import { type ServiceDeploymentOptions, ServiceDeployments } from "./service-deployment/reconcile.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
 

@@ -5,7 +5,10 @@ type Spec = EnvironmentResource["spec"];
 
 export const BUNDLED = { mode: "standalone", size: "10Gi", maxMemoryPercent: 70, fsync: "always" } as const;
 
-export function environmentWith(changes: Partial<Spec> = {}, metadata: Partial<EnvironmentResource["metadata"]> = {}): EnvironmentResource {
+export function environmentWith(
+  changes: Partial<Spec> = {},
+  metadata: Partial<EnvironmentResource["metadata"]> = {},
+): EnvironmentResource {
   const environmentId = changes.environmentId ?? "env_0123456789";
   return {
     apiVersion: "perdure.dev/v1alpha1",

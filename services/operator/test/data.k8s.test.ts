@@ -158,7 +158,11 @@ describe("deleted with reclaimPolicy", () => {
       expect(specOf(content)).toMatchObject({ deletionPolicy: "Retain" });
 
       const id = made.spec.environmentId;
-      const otherAccount = await world.create({ ...bundled(), accountId: "acc_strangers", backup: { restoreFrom: { snapshotId } } });
+      const otherAccount = await world.create({
+        ...bundled(),
+        accountId: "acc_strangers",
+        backup: { restoreFrom: { snapshotId } },
+      });
       const turnedAway = await world.until(
         otherAccount.metadata.name,
         (one) => conditionOf(one, "StorageReady")?.reason === "InvalidReference",

@@ -37,7 +37,8 @@ async function secretOf({ metadata }: EnvironmentResource, name: string): Promis
   );
 }
 
-const urlOf = async (environment: EnvironmentResource): Promise<string> => (await secretOf(environment, "postgres"))?.["url"] ?? "";
+const urlOf = async (environment: EnvironmentResource): Promise<string> =>
+  (await secretOf(environment, "postgres"))?.["url"] ?? "";
 const storeOf = async (environment: EnvironmentResource, url?: string) =>
   openPostgresMetadataStore(
     { url: url ?? (await urlOf(environment)), environment: environment.spec.environmentId },

@@ -28,7 +28,8 @@ const hostOf = async (environment: EnvironmentResource): Promise<string> => new 
 
 const secretsHashOf = ({ metadata }: KubeObject): string => metadata.annotations?.["perdure.dev/secrets-hash"] ?? "";
 const isReady = (environment: EnvironmentResource | undefined): boolean => conditionOf(environment, "Ready")?.status === "True";
-const isPending = (environment: EnvironmentResource | undefined): boolean => conditionOf(environment, "RotationPending") !== undefined;
+const isPending = (environment: EnvironmentResource | undefined): boolean =>
+  conditionOf(environment, "RotationPending") !== undefined;
 
 test(
   "one takes the new URL, the other keeps its pods until that one is ready",

@@ -28,7 +28,11 @@ export async function allowance(withinMs: number, { client }: Pick<World, "clien
 }
 
 /** Notes of events about an environment. */
-export async function eventsOf(world: Pick<World, "client">, { metadata }: EnvironmentResource, reason: string): Promise<string[]> {
+export async function eventsOf(
+  world: Pick<World, "client">,
+  { metadata }: EnvironmentResource,
+  reason: string,
+): Promise<string[]> {
   const { items } = await world.client.list(resources.events, { namespace: CLUSTER_EVENTS_NAMESPACE });
   return items
     .filter((event) => event["reason"] === reason && (event["regarding"] as { readonly uid?: string }).uid === metadata.uid)

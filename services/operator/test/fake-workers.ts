@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:http";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { PORTS } from "../src/desired/network-policies.js";
-import type { WorkerReport } from "../src/worker-door.js";
+import type { WorkerReport } from "../src/worker-client.js";
 import type { Kubelet } from "./kubelet.js";
 
 export interface FakeWorker {

@@ -119,7 +119,9 @@ test(
     for (const pod of world.kubelet.pods(name)) await world.client.delete(resources.pods, pod.metadata.name, name);
     await eventually(async () => {
       await touch(made);
-      return (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, name)).status?.phase === "Hibernated";
+      return (
+        (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, name)).status?.phase === "Hibernated"
+      );
     });
     expect(quiet(made, 0).requests).toContain("GET /drain");
     expect(placed(made, 0).requests).toContain("GET /drain");
@@ -153,7 +155,8 @@ test(
     await world.untilReady(reader);
     await touch(reader);
     expect(
-      (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, reader.metadata.name)).status?.hibernation,
+      (await world.client.get<EnvironmentResource & KubeObject>(resources.environments, reader.metadata.name)).status
+        ?.hibernation,
     ).toBe(undefined);
   },
   TEST_MS,

@@ -109,7 +109,9 @@ test(
     await world.untilReady(other);
     const foreign = await world.client.get(resources.secrets, "signing-key", other.metadata.name);
     const path = `/api/v1/namespaces/${name}/secrets/signing-key`;
-    expect(await world.kubernetes.request({ method: "PATCH", path, body: { data: foreign["data"] } })).toMatchObject({ status: 200 });
+    expect(await world.kubernetes.request({ method: "PATCH", path, body: { data: foreign["data"] } })).toMatchObject({
+      status: 200,
+    });
     await world.change(made, { limits: { concurrentInvocations: 7 } }); // Secrets of environments are not watched.
     const lost = await world.until(name, (one) => reasonOf(one, "Accepted") === "SigningKeyLost");
     expect(lost.status?.signingKey).toEqual(ready.status?.signingKey);

@@ -48,7 +48,8 @@ test(
   TEST_MS,
 );
 
-const timeOf = (environment: EnvironmentResource, type: string): string => conditionOf(environment, type)?.lastTransitionTime ?? "";
+const timeOf = (environment: EnvironmentResource, type: string): string =>
+  conditionOf(environment, type)?.lastTransitionTime ?? "";
 
 test(
   "status follows the spec and is no spec: generations move with the one only, times of conditions with theirs only",

@@ -50,7 +50,8 @@ async function touchSpec({ metadata }: EnvironmentResource): Promise<void> {
   const { spec } = await world.client.get<EnvironmentResource>(resources.environments, metadata.name);
   await world.change({ metadata } as EnvironmentResource, { deletionProtection: !spec.deletionProtection });
 }
-const isObserved = (one: EnvironmentResource | undefined): boolean => one?.status?.observedGeneration === one?.metadata.generation;
+const isObserved = (one: EnvironmentResource | undefined): boolean =>
+  one?.status?.observedGeneration === one?.metadata.generation;
 
 async function annotate({ metadata }: EnvironmentResource, value: string): Promise<void> {
   const path = `/apis/perdure.dev/v1alpha1/environments/${metadata.name}`;

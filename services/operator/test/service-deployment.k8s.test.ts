@@ -273,7 +273,11 @@ test(
     await eventually("the invocation holds", () => held.length === 1);
     const path = `/apis/perdure.dev/v1alpha1/namespaces/${namespace}/servicedeployments/leaving`;
     const annotate = (uid: string) =>
-      world.kubernetes.request({ method: "PATCH", path, body: { metadata: { annotations: { "perdure.dev/force-delete": uid } } } });
+      world.kubernetes.request({
+        method: "PATCH",
+        path,
+        body: { metadata: { annotations: { "perdure.dev/force-delete": uid } } },
+      });
     await annotate("00000000-0000-0000-0000-000000000000");
     await world.client.delete(resources.serviceDeployments, "leaving", namespace);
     const blocked = await until(one, "it waits", (status) => conditionIn(status, "Draining")?.reason === "InUse");

@@ -5,7 +5,7 @@ import { definitions, type ServiceDeployment, serviceDeploymentSpec } from "@per
 import { longestPauses, VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
 import { lackingIn } from "../src/definitions.js";
-import { AdminClients } from "../src/service-deployment/admin-doors.js";
+import { AdminClients } from "../src/service-deployment/admin-clients.js";
 import { problemOf, replicaSet, selectorText, serviceOf } from "../src/service-deployment/desired.js";
 import { templateHash, versionName } from "../src/service-deployment/names.js";
 import { conditionsOf, statusOf } from "../src/service-deployment/status.js";
@@ -182,7 +182,10 @@ describe("the doors of management APIs", () => {
     const adminClients = new AdminClients({ clock, random: longestPauses, transport });
     expect(await adminClients.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs: 2_000 });
     expect(await adminClients.version(TARGET, never)).toMatchObject({ kind: "unreachable" });
-    expect(await adminClients.version({ url: "http://other.test", token: undefined }, never)).toEqual({ kind: "answered", value: "1" });
+    expect(await adminClients.version({ url: "http://other.test", token: undefined }, never)).toEqual({
+      kind: "answered",
+      value: "1",
+    });
     expect(requests).toEqual(["admin.test:9070 Bearer key", "other.test "]);
     for (const againMs of [4_000, 8_000, 16_000, 30_000, 30_000]) {
       clock.advanceTo(clock.nowMs() + 30_000);
@@ -200,7 +203,10 @@ describe("the doors of management APIs", () => {
     };
     const adminClients = new AdminClients({ clock: new VirtualClock(), transport });
     const registration = { url: "http://shop.test", breaking: false, again: false, metadata: {} };
-    expect(await adminClients.register(TARGET, { ...registration, protocol: "auto" }, never)).toEqual({ kind: "answered", value: "dp_1" });
+    expect(await adminClients.register(TARGET, { ...registration, protocol: "auto" }, never)).toEqual({
+      kind: "answered",
+      value: "dp_1",
+    });
     expect(bodies).toEqual([false, true]);
     expect(await adminClients.register(TARGET, { ...registration, protocol: "h2c" }, never)).toMatchObject({
       kind: "refused",

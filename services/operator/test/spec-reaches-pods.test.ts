@@ -60,7 +60,9 @@ function settingsOf(program: string, environment: EnvironmentResource, within = 
   );
   const { env } = containers.find(({ name }) => name === program) as Container;
   const entries = env.map(({ name, valueFrom }) => [name, valueFrom?.configMapKeyRef?.key] as const);
-  return Object.fromEntries(entries.filter(([, key]) => key !== undefined).map(([name, key]) => [name, data[key as string] ?? ""]));
+  return Object.fromEntries(
+    entries.filter(([, key]) => key !== undefined).map(([name, key]) => [name, data[key as string] ?? ""]),
+  );
 }
 
 const TUNNELS = { proxyUrl: "http://relay.example:9080", tokenSecretRef: { name: "t", key: "k" } };
@@ -286,7 +288,8 @@ describe("what pods are given", () => {
 describe("a bundled Redis", () => {
   const redisWith = (bundled: Partial<typeof BUNDLED> | Readonly<Record<string, unknown>>): EnvironmentResource =>
     environmentWith({ redis: { bundled: { ...BUNDLED, ...bundled } as NonNullable<Spec["redis"]["bundled"]> } });
-  const argsOf = (environment: EnvironmentResource): string => redisTemplate(environment).spec.containers[0]?.args?.join(" ") ?? "";
+  const argsOf = (environment: EnvironmentResource): string =>
+    redisTemplate(environment).spec.containers[0]?.args?.join(" ") ?? "";
 
   test("keeps a log, throws nothing away, syncs as the spec says, and takes small blocks for journals", () => {
     for (const mode of ["standalone", "replicated"]) expect(argsOf(redisWith({ mode }))).toContain("--stream-node-max-bytes 512");

@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { definitions, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import {
-  KubernetesApiError,
   connectKubernetes,
   type KubeObject,
+  KubernetesApiError,
   type KubernetesClient,
   Reflector,
   resources,
 } from "@perdure/driver-kubernetes";
 import { Metrics } from "@perdure/role";
 import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
-import { type FrontProber, tcpFrontProber } from "../src/front-door.js";
+import { type FrontProber, tcpFrontProber } from "../src/front-prober.js";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
 import {
   clusterRules,
@@ -124,7 +124,11 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   }
 
   /** As it is when `holds` of it; undefined stands for one that is gone. Rejects with what it is like after a while. */
-  async until(name: string, holds: (environment: EnvironmentResource | undefined) => boolean, withinMs = 60_000): Promise<EnvironmentResource> {
+  async until(
+    name: string,
+    holds: (environment: EnvironmentResource | undefined) => boolean,
+    withinMs = 60_000,
+  ): Promise<EnvironmentResource> {
     await this.#environments.synced;
     const now = (): EnvironmentResource | undefined => this.#environments.get(name);
     if (holds(now())) return now() as EnvironmentResource;

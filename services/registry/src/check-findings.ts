@@ -1,7 +1,7 @@
 /** Why: what a check says is read by people and kept with the deployment: worst first, one line for many alike, never long. */
 import type { ErrorCode } from "@perdure/base";
 import type { ReplayResult } from "@perdure/invoker";
-import type { VerificationFinding, FindingKind, Verification } from "@perdure/metadata";
+import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
 import type { AttemptError } from "@perdure/partition";
 import type { ChosenInvocation } from "./check-selection.js";
 import { FINDING_MESSAGE_CHARS_MAX, FINDING_STACK_CHARS_MAX, FINDINGS_MAX } from "./limits.js";

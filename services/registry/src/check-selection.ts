@@ -135,6 +135,10 @@ class HandlerRanking {
   }
 }
 
-function isBefore(rank: number, chosen: ChosenInvocation, other: { readonly rank: number; readonly chosen: ChosenInvocation }): boolean {
+function isBefore(
+  rank: number,
+  chosen: ChosenInvocation,
+  other: { readonly rank: number; readonly chosen: ChosenInvocation },
+): boolean {
   return rank < other.rank || (rank === other.rank && chosen.lastStoredAtMs > other.chosen.lastStoredAtMs);
 }

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type DeploymentId, type InvocationId, partitionOf } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
-import type { ReplaySubject, ReplayResult } from "@perdure/invoker";
+import type { ReplayResult, ReplaySubject } from "@perdure/invoker";
 import { type CheckOptions, createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata";
 import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
@@ -346,7 +346,11 @@ describe("findings", () => {
     let index = 0;
     world.answer = () => mismatch(index++, "b", "x".repeat(100_000));
     const verification = await world.check({ inFlightPerHandler: 1_000 });
-    expect([verification.findings.length, verification.findingsLeftOut, verification.incompatible]).toEqual([FINDINGS_MAX, 5, FINDINGS_MAX + 5]);
+    expect([verification.findings.length, verification.findingsLeftOut, verification.incompatible]).toEqual([
+      FINDINGS_MAX,
+      5,
+      FINDINGS_MAX + 5,
+    ]);
     expect(verification.findings[0]?.message).toHaveLength(FINDING_MESSAGE_CHARS_MAX);
   });
 });

@@ -18,7 +18,7 @@ import {
 import { hasState, keyspaceOf } from "@perdure/partition";
 import { CheckFindings } from "./check-findings.js";
 import type { CheckPorts } from "./check-ports.js";
-import { type ChosenInvocation, select, type SelectionCriteria } from "./check-selection.js";
+import { type ChosenInvocation, type SelectionCriteria, select } from "./check-selection.js";
 import { CHECK_METADATA_KEY, CHECK_METADATA_OFF, CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX } from "./limits.js";
 
 /** The code in question. */
@@ -157,7 +157,10 @@ class Round {
     this.#findings.replayed(chosen, result);
   }
 
-  async #stateOf({ facts: { target } }: ChosenInvocation, partition: number): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
+  async #stateOf(
+    { facts: { target } }: ChosenInvocation,
+    partition: number,
+  ): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
     const handler = this.#candidate.view.services.get(target.service)?.handlers.get(target.handler);
     if (!hasState(target) || handler?.enableLazyState === true) return undefined;
     return this.#ports.store.stateOf(partition, keyspaceOf(target), target.key);

@@ -19,7 +19,7 @@ import { addressText, identityOf, type Sameness } from "./address.js";
 import type { Discovered } from "./discover.js";
 import { DEPLOYMENTS_MAX } from "./limits.js";
 import { deleteDeployment, putDeployment } from "./persistence.js";
-import { type StateChange, nextRevision, type RegistryState, type Versioned } from "./state.js";
+import { nextRevision, type RegistryState, type StateChange, type Versioned } from "./state.js";
 
 /** What a decision needs besides state and request. */
 export interface DecisionContext {

@@ -226,10 +226,9 @@ describe("every way of not getting a usable answer has its code", () => {
       500,
       "META0015",
     ]);
-    expect(await codeOf(discoverWith("http://x/", { fetcher: scripted(said(aManifest([]), { httpVersion: "HTTP/1.0" })) }))).toEqual([
-      500,
-      "META0015",
-    ]);
+    expect(
+      await codeOf(discoverWith("http://x/", { fetcher: scripted(said(aManifest([]), { httpVersion: "HTTP/1.0" })) })),
+    ).toEqual([500, "META0015"]);
   });
 
   test("META0005: a reserved service name", async () => {

@@ -27,7 +27,12 @@ export function createDiscoveryFetcher({ transports, identity, clock, guard, tun
         // What is behind a tunnel cannot be asked what it speaks; clients take HTTP/2 unless told otherwise.
         const httpVersion = target.httpVersion === "auto" ? "HTTP/2.0" : target.httpVersion;
         const endpointRequest = { ...request, headers, address: { kind: "http", uri: target.uri, httpVersion } } as const;
-        const answer = await exchangeWhole({ transport: transports.http, clock }, endpointRequest, { responseBytesMax, timeoutMs }, signal);
+        const answer = await exchangeWhole(
+          { transport: transports.http, clock },
+          endpointRequest,
+          { responseBytesMax, timeoutMs },
+          signal,
+        );
         return answer.kind === "failed" ? answer : { ...answer, httpVersion };
       }
       if (target.kind === "http") {

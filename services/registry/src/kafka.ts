@@ -6,7 +6,7 @@ import type { SubscriptionId } from "@perdure/base";
 import { type KafkaClusterRecord, type RecordPlace, RegistryRefusal, type SubscriptionRecord } from "@perdure/metadata";
 import { KAFKA_CLUSTERS_MAX, SKIPPED_RECORDS_MAX, SUBSCRIPTIONS_MAX } from "./limits.js";
 import { deleteKafkaCluster, deleteSubscription, putKafkaCluster, putSubscription } from "./persistence.js";
-import type { StateChange, RegistryState, Versioned } from "./state.js";
+import type { RegistryState, StateChange, Versioned } from "./state.js";
 
 type Properties = Readonly<Record<string, string>>;
 /** Clusters named in the server's own settings, by name; they win over stored ones and cannot be changed here. */

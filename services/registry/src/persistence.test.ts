@@ -4,7 +4,7 @@ import { PerdureError } from "@perdure/base";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MetadataStore } from "@perdure/metadata";
 import type { RegistryRole } from "./registry.js";
 import { aRegisterRequest, aRuleChange, aWireService, createTestRegistry, type TestRegistrySetup } from "./testing/index.js";
-import { overrides, signal, RegistryWorld } from "./testing/world.js";
+import { overrides, RegistryWorld, signal } from "./testing/world.js";
 
 let world: RegistryWorld;
 beforeEach(async () => {

@@ -12,7 +12,7 @@ import type {
   MetadataStore,
   SubscriptionRecord,
 } from "@perdure/metadata";
-import { EMPTY_RULE_BOOK, type RegistryState, type RuleDocument, type StateTables, type Versioned, stateOf } from "./state.js";
+import { EMPTY_RULE_BOOK, type RegistryState, type RuleDocument, type StateTables, stateOf, type Versioned } from "./state.js";
 import { StoredDeployment, StoredKafkaCluster, StoredRuleBook, StoredSubscription } from "./stored.js";
 
 /** Of all keys of the registry's own documents. */
@@ -112,7 +112,9 @@ function remove(tables: MutableTables, key: string): void {
   else if (key.startsWith(SUBSCRIPTION)) tables.subscriptions.delete(key.slice(SUBSCRIPTION.length) as SubscriptionId);
 }
 
-type DocumentSchema<T> = { safeParse(value: unknown): { success: true; data: T } | { success: false; error: { message: string } } };
+type DocumentSchema<T> = {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error: { message: string } };
+};
 
 function checked<T>(key: string, schema: DocumentSchema<T>, value: unknown): T {
   const parsed = schema.safeParse(value);

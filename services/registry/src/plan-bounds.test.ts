@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createMemoryMetadataStore, emptyMemoryMetadata } from "@perdure/metadata";
 import { SERVICE_DEFAULTS } from "./defaults.js";
 import { aManifest, aRegisterRequest, aWireService, createTestRegistry } from "./testing/index.js";
-import { overrides, signal, RegistryWorld } from "./testing/world.js";
+import { overrides, RegistryWorld, signal } from "./testing/world.js";
 
 let world: RegistryWorld;
 beforeEach(async () => {

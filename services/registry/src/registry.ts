@@ -52,7 +52,7 @@ import { checkDeployment, checkSubscription, NO_PLAN_BOUNDS, type PlanBounds } f
 import type { CountUsage, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
 import { decideRuleDeletion, decideRules } from "./rules.js";
 import { decideModification } from "./services.js";
-import { type StateChange, isSameState, type RegistryState } from "./state.js";
+import { isSameState, type RegistryState, type StateChange } from "./state.js";
 import { turnVersion, withTurn } from "./turn.js";
 import { snapshotOf, type ViewCache } from "./views.js";
 
@@ -115,7 +115,11 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
     return target;
   }
 
-  function discoverLimited(target: DiscoveryTarget, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Discovered> {
+  function discoverLimited(
+    target: DiscoveryTarget,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Discovered> {
     const run = () => discover(discovery, target, headers, signal);
     return limit === undefined ? run() : limit.run(run);
   }
@@ -224,7 +228,10 @@ interface RegistryManager {
   onChange(listener: () => void): () => void;
 }
 
-async function createRegistryManager({ metadata, clock, random, logger }: RegistryPorts, defaults: ServiceDefaults): Promise<RegistryManager> {
+async function createRegistryManager(
+  { metadata, clock, random, logger }: RegistryPorts,
+  defaults: ServiceDefaults,
+): Promise<RegistryManager> {
   const views: ViewCache = new WeakMap();
   const listeners = new Set<() => void>();
   // Before the state: a change between the two is met as a conflict, never overlooked.

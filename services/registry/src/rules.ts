@@ -5,10 +5,14 @@
 import { RegistryRefusal, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { RULES_MAX } from "./limits.js";
 import { putRuleBook } from "./persistence.js";
-import type { StateChange, RegistryState } from "./state.js";
+import type { RegistryState, StateChange } from "./state.js";
 
 /** All or nothing. Answers the rules as they are afterwards, one for each change and in their order. */
-export function decideRules(state: RegistryState, changes: readonly RuleChange[], nowMs: number): StateChange<readonly RuleRecord[]> {
+export function decideRules(
+  state: RegistryState,
+  changes: readonly RuleChange[],
+  nowMs: number,
+): StateChange<readonly RuleRecord[]> {
   const book = state.ruleBook.record;
   const rules = new Map(book.rules.map((rule) => [rule.pattern, rule]));
   const nextVersion = book.version + 1;

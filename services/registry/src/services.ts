@@ -1,7 +1,7 @@
 /** Why: a person may change a few options of a service without new code; the change belongs to its latest revision and ends with it. */
 import { type LocatedRevision, RegistryRefusal, type ServiceOverrides } from "@perdure/metadata";
 import { putDeployment } from "./persistence.js";
-import type { StateChange, RegistryState } from "./state.js";
+import type { RegistryState, StateChange } from "./state.js";
 
 const KIND_NAMES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
 

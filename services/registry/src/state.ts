@@ -56,7 +56,8 @@ export function stateOf(tables: StateTables): RegistryState {
     for (const revision of record.services) {
       const name = revision.definition.name;
       const newest = latest.get(name);
-      if (newest === undefined || newest.revision.revision < revision.revision) latest.set(name, { deployment: record, revision });
+      if (newest === undefined || newest.revision.revision < revision.revision)
+        latest.set(name, { deployment: record, revision });
     }
   }
   return { ...tables, deployments: new Map(ordered.map((stored) => [stored.record.id, stored])), latest };

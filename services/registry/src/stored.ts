@@ -4,13 +4,13 @@ import type { HandlerDefinition, ManifestOptions, ServiceDefinition } from "@per
 import {
   type CheckedCommand,
   type DeploymentRecord,
-  type VerificationFinding,
   type KafkaClusterRecord,
   RULE_WEIGHT_DEFAULT,
   type RuleRecord,
   type ServiceRevision,
   type SubscriptionRecord,
   type Verification,
+  type VerificationFinding,
 } from "@perdure/metadata";
 import { z } from "zod";
 import type { RuleDocument } from "./state.js";

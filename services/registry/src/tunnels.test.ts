@@ -23,7 +23,10 @@ const MANIFEST = {
   services: [{ name: "Greeter", ty: "SERVICE", handlers: [{ name: "greet" }] }],
 };
 
-function aRegistry(set: { tunnels?: TunnelRoutes; guard?: typeof guard }): { registry: Promise<RegistryRole>; requestedUris: string[] } {
+function aRegistry(set: { tunnels?: TunnelRoutes; guard?: typeof guard }): {
+  registry: Promise<RegistryRole>;
+  requestedUris: string[];
+} {
   const requestedUris: string[] = [];
   const fetcher: DiscoveryFetcher = {
     async fetch({ target }) {

@@ -56,7 +56,7 @@ import {
   tracedEdge,
   tunnelsOf,
 } from "@perdure/role";
-import { checkAddress, type BoundListener, openListener } from "@perdure/role/http";
+import { type BoundListener, checkAddress, openListener } from "@perdure/role/http";
 import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import type { Schedules } from "@perdure/schedule";
 import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
@@ -129,7 +129,12 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const worker = await lifecycle.start("worker", () => startWorker(workerParts, workerObservers, ports));
   deferred.worker = worker;
   const partitionCounts = () => ({ leading: partitionCount, taking: 0, yielding: 0 });
-  observeWorker(metrics, { ...worker, partitionCounts, partitionCount, connections: () => plain.connections() }, workerObservers, clock);
+  observeWorker(
+    metrics,
+    { ...worker, partitionCounts, partitionCount, connections: () => plain.connections() },
+    workerObservers,
+    clock,
+  );
   const bytesMax = settings.limits.storedBytes;
   const storage =
     bytesMax === undefined
@@ -233,7 +238,11 @@ interface AdminParts {
   readonly deferred: DeferredServerParts;
 }
 
-function openAdmin(settings: StandaloneSettings, { sql, commits, guards, deferred, ...parts }: AdminParts, ports: ProcessPorts): Promise<BoundListener> {
+function openAdmin(
+  settings: StandaloneSettings,
+  { sql, commits, guards, deferred, ...parts }: AdminParts,
+  ports: ProcessPorts,
+): Promise<BoundListener> {
   const { lifecycle, metrics, clock, random, logger: root } = ports;
   const logger = root.child({ component: "admin" });
   const { advertisedAddress, bindPort } = settings.ingress;

@@ -4,7 +4,7 @@ import type { Partitions } from "@perdure/control";
 import type { Invoke } from "@perdure/partition";
 import { VirtualClock } from "@perdure/testkit";
 import { limitedPartitions } from "./limited-partitions.js";
-import { STORAGE_COMPACT_EVERY_MS, STORAGE_CHECK_MS } from "./limits.js";
+import { STORAGE_CHECK_MS, STORAGE_COMPACT_EVERY_MS } from "./limits.js";
 import { ingressGuard } from "./runtime-guard.js";
 import { StorageLimit } from "./storage-limit.js";
 

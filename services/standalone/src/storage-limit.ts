@@ -7,7 +7,7 @@
  *       └──(under 95 %)───────┴────── what was deleted is compacted away ◀─────────────┘
  */
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
-import { STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE, STORAGE_CHECK_MS } from "./limits.js";
+import { STORAGE_CHECK_MS, STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE } from "./limits.js";
 
 export interface MeasuredStorage {
   /** Nothing is measured while it stays the same: idle environments cost nothing. */

@@ -1,7 +1,7 @@
 /** Why: accounts, environments, keys, plans, usage and the audit log: the Cloud API, and what the doors of the cloud ask. */
-export { type EnvironmentAddresses, type AddressSettings, createAddresses } from "./addresses.js";
+export { type AddressSettings, createAddresses, type EnvironmentAddresses } from "./addresses.js";
 export { createCloudApi } from "./api/cloud-api.js";
-export { TenancyApiError, apiErrorOf, errorBody } from "./api/errors.js";
+export { apiErrorOf, errorBody, TenancyApiError } from "./api/errors.js";
 export { Quotas } from "./environments/quotas.js";
 export { createReconciler, type ReconcilerOptions, type ReconcilerPorts } from "./environments/reconciler.js";
 export { type ReadUsage, type RuntimeUsage, readUsageOverHttp, UsagePoller } from "./environments/usage-poller.js";

@@ -2,9 +2,9 @@
 import { type Logger, PerdureError } from "@perdure/base";
 import {
   type AccountId,
+  type AuthenticatedCaller,
   type Authentication,
   type BareEnvironmentId,
-  type AuthenticatedCaller,
   type EnvironmentFacts,
   type EnvironmentId,
   environmentOfBare,

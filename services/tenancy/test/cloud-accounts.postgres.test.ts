@@ -126,7 +126,9 @@ describe("members", () => {
     const invitation = await owner.client.account(account, "InviteMember", { email: invitee.email, role: "viewer" });
     const tokenHash = createHash("sha256").update(invitation.token).digest();
     const expiredAtMs = invitation.expiresAt * 1_000 + 1_000;
-    expect(await world.cloud.ports.database.tables.invitations.accept(tokenHash, invitee.email, invitee.id, expiredAtMs)).toBeUndefined();
+    expect(
+      await world.cloud.ports.database.tables.invitations.accept(tokenHash, invitee.email, invitee.id, expiredAtMs),
+    ).toBeUndefined();
     await owner.client.account(account, "WithdrawInvitation", { email: invitee.email });
     expect(await invitee.client.user("AcceptInvitation", { token: invitation.token }).catch((e) => e)).toMatchObject({
       status: 404,

@@ -49,7 +49,11 @@ describe("who may call", () => {
     expect([...distinct].map((text) => JSON.parse(text))).toEqual([
       { status: 403, rest: { code: 403, message: "You are not a member of this account", restate_code: "PERD0403" } },
     ]);
-    const update = await world.call("/cloud/UpdateAccount", otherUser.token, JSON.stringify({ accountId: account, name: "Mine" }));
+    const update = await world.call(
+      "/cloud/UpdateAccount",
+      otherUser.token,
+      JSON.stringify({ accountId: account, name: "Mine" }),
+    );
     expect(same(update)).toEqual(same(answers[0] as Answer));
   });
 

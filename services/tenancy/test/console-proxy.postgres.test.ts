@@ -154,7 +154,8 @@ describe("what reaches the gateway", () => {
     const never = "env_201k0yd4rz8yftmd4awh1bajg4v";
     const answers = [];
     for (const id of [foreign, gone, never, "env_x", "..", `${environment}x`]) {
-      for (const endpoint of ["admin", "ingress"] as const) answers.push(await page.request("GET", at(endpoint, "/services", id)));
+      for (const endpoint of ["admin", "ingress"] as const)
+        answers.push(await page.request("GET", at(endpoint, "/services", id)));
     }
     for (const path of [
       `/console/environments/${environment}`,
@@ -238,7 +239,9 @@ describe("what comes back", () => {
     ["", "attachment"],
   ])("%s is disposed of as %s", async (type, disposition) => {
     script = (_req, res) => void res.writeHead(200, type === "" ? {} : { "content-type": type }).end("1");
-    expect((await page.request("GET", at("ingress", "/x")).catch(() => undefined))?.headers["content-disposition"]).toBe(disposition);
+    expect((await page.request("GET", at("ingress", "/x")).catch(() => undefined))?.headers["content-disposition"]).toBe(
+      disposition,
+    );
   });
 
   test("leads nowhere but into the same environment", async () => {
@@ -407,7 +410,12 @@ describe("how it flows", () => {
   }
 
   test("more than any plan allows is refused: at once if its length is known, else when it is too long", async () => {
-    const declared = await page.request("POST", at("ingress", "/x"), { "content-length": String(PROXIED_BODY_BYTES_MAX + 1) }, "");
+    const declared = await page.request(
+      "POST",
+      at("ingress", "/x"),
+      { "content-length": String(PROXIED_BODY_BYTES_MAX + 1) },
+      "",
+    );
     expect(declared).toMatchObject({ status: 413, code: "PERD0413" });
     expect(requests).toEqual([]);
     const cut = Promise.withResolvers<void>();

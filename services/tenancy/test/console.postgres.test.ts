@@ -5,12 +5,12 @@ import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { TINY_SCRIPT, TINY_SCRIPT_PATH, type TinyConsole, writeTinyConsole } from "@perdure/console-host/testing";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import {
+  BrowserClient,
   ConsolePage,
   openTestTenancy,
   CONSOLE_PASSWORD as PASSWORD,
   TEST_ISSUER,
   type TestTenancy,
-  BrowserClient,
 } from "../src/testing/index.js";
 
 let database: EmptyDatabase;
@@ -163,7 +163,8 @@ describe("T31: requests that are not the page's", () => {
           { status: 403, code: "PERD0403" },
         ]);
       }
-      if (headers["x-perdure-csrf"] === undefined) expect((await page.request("GET", "/console/session", headers)).status).toBe(403);
+      if (headers["x-perdure-csrf"] === undefined)
+        expect((await page.request("GET", "/console/session", headers)).status).toBe(403);
     }
     for (const path of PATHS) {
       // Reading needs the proof too: a page that is opened cannot show it.
@@ -183,7 +184,9 @@ describe("T31: requests that are not the page's", () => {
     );
     expect(asText).toMatchObject({ status: 400, code: "PERD0400" });
     expect(await page.post("/console/confirm", { password: "x".repeat(2_000) })).toMatchObject({ status: 400 });
-    expect(await page.request("POST", "/console/confirm", { "content-type": "application/json" }, "x".repeat(70_000))).toMatchObject({
+    expect(
+      await page.request("POST", "/console/confirm", { "content-type": "application/json" }, "x".repeat(70_000)),
+    ).toMatchObject({
       status: 413,
     });
   });

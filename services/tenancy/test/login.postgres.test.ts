@@ -6,7 +6,7 @@ import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import { CloudClient, OAuthClient } from "@perdure/cloud-client";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { subjectOf } from "../src/login/subjects.js";
-import { csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy, BrowserClient } from "../src/testing/index.js";
+import { BrowserClient, csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";

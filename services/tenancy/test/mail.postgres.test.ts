@@ -6,7 +6,7 @@ import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { INVITATION_MAILS_WAITING_MAX, MAILS_WAITING_MAX } from "../src/limits.js";
 import { smtpMailer } from "../src/mail/mailer.js";
 import { putInvitationMail, putMail } from "../src/mail/outbox.js";
-import { linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy, BrowserClient } from "../src/testing/index.js";
+import { BrowserClient, linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const OTHER_PASSWORD = "another horse battery";

@@ -6,7 +6,14 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { ConsolePage, openTestTenancy, TEST_ISSUER, type TestTenancy, type PageResponse, BrowserClient } from "../src/testing/index.js";
+import {
+  BrowserClient,
+  ConsolePage,
+  openTestTenancy,
+  type PageResponse,
+  TEST_ISSUER,
+  type TestTenancy,
+} from "../src/testing/index.js";
 
 const CLIENT_SECRET = "a secret of the client";
 

@@ -14,7 +14,7 @@ import { writeTinyConsole } from "@perdure/console-host/testing";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { makeCertificates } from "@perdure/testkit";
-import { openTestTenancy, startSmtp, TEST_ISSUER, TEST_KEYS, type TestTenancy, BrowserClient } from "../src/testing/index.js";
+import { BrowserClient, openTestTenancy, startSmtp, TEST_ISSUER, TEST_KEYS, type TestTenancy } from "../src/testing/index.js";
 
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "perdure-tenancy-"));

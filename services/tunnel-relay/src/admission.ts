@@ -2,7 +2,7 @@
  * Why: who may open a tunnel. On the wire a client hears one word; the precise reason is for the environment's log (cloud.md §2.3).
  */
 import { PerdureError, type Random, Secret, type SummaryLog } from "@perdure/base";
-import { bareOf, type AuthenticatedCaller, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
+import { type AuthenticatedCaller, bareOf, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
 import { isTunnelName, type TunnelHello } from "@perdure/tunnel";
 import type { ConnectionFacts } from "./connection.js";
 import type { RelayEnvironments } from "./environments.js";
@@ -74,9 +74,11 @@ export class TunnelAdmission {
     if (!this.#options.regions.includes(facts.region)) return refuse("unauthorized", `the environment is in ${facts.region}`);
     const authentication = await tenancy.authenticate(hello.credential, id);
     if (authentication.kind !== "caller") return refuse("unauthorized", `the credential is ${authentication.kind}`);
-    if (!mayCaller(authentication.caller, TUNNEL_ACCESS)) return refuse("unauthorized", `${authentication.caller.role} opens no tunnels`, authentication.caller);
+    if (!mayCaller(authentication.caller, TUNNEL_ACCESS))
+      return refuse("unauthorized", `${authentication.caller.role} opens no tunnels`, authentication.caller);
     const name = hello.name ?? `t-${randomBase62(NAME_CHARS, this.#ports.random)}`;
-    if (!isTunnelName(name)) return refuse("bad-tunnel-name", "the name has other characters, or too many", authentication.caller);
+    if (!isTunnelName(name))
+      return refuse("bad-tunnel-name", "the name has other characters, or too many", authentication.caller);
     if (!tunnels.reserve(facts, name)) return refuse("too-many-tunnels", "the plan allows no more", authentication.caller);
     const { proxyUrl, tunnelUrl } = this.#options;
     return {

@@ -11,7 +11,7 @@ import {
 } from "@perdure/cloud";
 import { IdentityVerifier } from "@perdure/tunnel";
 import { BriefCache } from "./brief-cache.js";
-import { ENVIRONMENTS_MAX, CACHED_MS, LOOKUPS_MAX, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
+import { CACHED_MS, ENVIRONMENTS_MAX, LOOKUPS_MAX, TOKENS_MAX, UNKNOWN_MS } from "./limits.js";
 
 export interface RelayEnvironment {
   readonly facts: EnvironmentFacts;

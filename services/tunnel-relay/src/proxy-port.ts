@@ -19,7 +19,7 @@ import {
   STREAMS_PER_CALLER_MAX,
 } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
-import { Http1ProxyRequest, Http2ProxyRequest, type ProxyRequest } from "./visit.js";
+import { Http1ProxyRequest, Http2ProxyRequest, type ProxyRequest } from "./proxy-request.js";
 
 export interface ProxyPort {
   readonly address: AddressInfo;

@@ -19,13 +19,13 @@ import {
 import type { RelayConnection } from "./connection.js";
 import type { RelayEnvironment, RelayEnvironments } from "./environments.js";
 import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX, THROTTLED_MAX } from "./limits.js";
-import type { RelayRefusalReason, RelayMetrics } from "./metrics.js";
+import type { RelayMetrics, RelayRefusalReason } from "./metrics.js";
 import { TransferPace } from "./pace.js";
-import { type Carrier, pass } from "./passage.js";
 import type { RelayPeers } from "./peers.js";
+import { type ProxyRequest, refuse } from "./proxy-request.js";
+import { type Carrier, pass } from "./tunneled-request.js";
 import type { OpenTunnels } from "./tunnels.js";
 import type { TunnelUsageBook } from "./usage.js";
-import { refuse, type ProxyRequest } from "./visit.js";
 
 export interface ProxyParts {
   readonly environments: RelayEnvironments;
@@ -110,7 +110,12 @@ export class ProxyHandler {
     this.#refuse(request, 403, "foreign", "tunnel belongs to another environment");
   }
 
-  #verifyAndCarry(request: ProxyRequest, place: ProxyPath, destination: Destination, environment: RelayEnvironment | "nobody"): void {
+  #verifyAndCarry(
+    request: ProxyRequest,
+    place: ProxyPath,
+    destination: Destination,
+    environment: RelayEnvironment | "nobody",
+  ): void {
     if (environment === "nobody") return this.#refuseForeign(request);
     if (destination === NO_DESTINATION) return this.#answerHeld(request, place);
     const check = environment.verifier.check(request.headers, withoutQuery(destination.target));

@@ -100,7 +100,12 @@ export class OpenTunnels {
    * The least busy connection of the best rank that serves the port; `localPort` undefined when the request names another machine
    * than the client's, which the client judges.
    */
-  choose(environmentId: EnvironmentId, name: string, localPort: number | undefined, but: RelayConnection | undefined): TunnelChoice {
+  choose(
+    environmentId: EnvironmentId,
+    name: string,
+    localPort: number | undefined,
+    but: RelayConnection | undefined,
+  ): TunnelChoice {
     const named = this.#environments.get(environmentId)?.names.get(name);
     const connections = named?.connections ?? [];
     const count = connections.length;

@@ -14,10 +14,10 @@ import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud
 import { createRequestIdentity, type RequestIdentity } from "@perdure/invoker";
 import type { Edge } from "@perdure/role";
 import {
+  type ClientTunnel,
   openTunnel,
   RUNTIME_TOKEN_HEADER,
   START_TUNNEL_PATH,
-  type ClientTunnel,
   type TunnelClientEvent,
   type TunnelOptions,
 } from "@perdure/tunnel";
@@ -218,7 +218,8 @@ export async function rawClient(
 }
 
 function expectStart(startHeaders: Readonly<Record<string, unknown>>): void {
-  if (startHeaders[":path"] !== START_TUNNEL_PATH || startHeaders[":method"] !== "GET") throw new Error(`asked ${String(startHeaders[":path"])}`);
+  if (startHeaders[":path"] !== START_TUNNEL_PATH || startHeaders[":method"] !== "GET")
+    throw new Error(`asked ${String(startHeaders[":path"])}`);
 }
 
 /** Headers of a client that is let in. */

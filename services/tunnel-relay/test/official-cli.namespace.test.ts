@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { TestAdminClient, eventually, TestIngressClient, ROOT, SdkEndpoint, Server } from "@perdure/conformance";
+import { eventually, ROOT, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "@perdure/conformance";
 import { makeCertificates } from "@perdure/testkit";
 import { service } from "@restatedev/restate-sdk";
 import { serveNames } from "./dns.js";

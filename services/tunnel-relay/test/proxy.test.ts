@@ -453,7 +453,10 @@ describe("two relays", () => {
     await using otherRelay = await aWorld({ relay: "r2", peers: [holder.proxyUrl] }, { tenancy });
     await using _served = await aServed(holder);
     await using runtime = new FakeRuntime(otherRelay);
-    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x", body: "far" })).toMatchObject({ status: 200, body: "far" });
+    expect(await runtime.request({ tenant, path: "t/http/localhost/1/x", body: "far" })).toMatchObject({
+      status: 200,
+      body: "far",
+    });
     await using other = ownClient(otherRelay, tenant, { name: "u", locals: [] });
     await other.tunnel.ready;
     const unconnected = await runtime.request({ tenant, path: "v/http/localhost/1/x" });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { TestAdminClient, TestIngressClient, SdkEndpoint, WholeCluster } from "@perdure/conformance";
+import { SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "@perdure/conformance";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { aTenant, aWorld, ownClient, PUBLIC_PROXY, type Tenant, type World } from "./fixture.js";
 

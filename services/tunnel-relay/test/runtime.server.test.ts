@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, Server } from "@perdure/conformance";
+import { eventually, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { connectTunnel, type TunnelConnection } from "@restatedev/restate-sdk-tunnel";
 import { aTenant, aWorld, type OwnClient, ownClient, PUBLIC_PROXY, type Tenant, until, type World } from "./fixture.js";
@@ -302,7 +302,10 @@ describe("T7: another environment", () => {
     }
     // Its own name there is another tunnel, and nobody has it.
     const unconnected = await admin.tryRegister({ uri: "tunnel://theirs:9080" });
-    expect(unconnected.json).toMatchObject({ restate_code: "META0003", message: expect.stringContaining("has no connected client") });
+    expect(unconnected.json).toMatchObject({
+      restate_code: "META0003",
+      message: expect.stringContaining("has no connected client"),
+    });
     expect(client.events.filter(({ kind }) => kind === "request" || kind === "denied")).toEqual([]);
   });
 });

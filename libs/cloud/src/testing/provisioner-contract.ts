@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
-import type { EnvironmentId, Provisioner, RuntimeState, DesiredRuntime } from "../index.js";
+import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "../index.js";
 import { exampleEnvironment } from "./tenancy.js";
 
 /** Enough for the slowest of machines; who is ready is not waited for. */

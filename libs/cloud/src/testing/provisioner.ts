@@ -1,5 +1,5 @@
 /** A Provisioner in memory: remembers what is wanted, and is in the states that a test gives it. */
-import type { EnvironmentId, Provisioner, RuntimeState, Upstream, DesiredRuntime } from "../index.js";
+import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, Upstream } from "../index.js";
 
 export class MemoryProvisioner implements Provisioner {
   /** The last wish for each environment that has a runtime. */

@@ -1,11 +1,11 @@
 /** A Tenancy in memory whose facts a test sets; it checks credentials by their text and keeps what was reported. */
 import { PerdureError, systemRandom } from "@perdure/base";
 import {
+  type AuthenticatedCaller,
   type Authentication,
   apiKeyText,
   type BareEnvironmentId,
   bareOf,
-  type AuthenticatedCaller,
   type EnvironmentFacts,
   type EnvironmentId,
   type GatewayReport,
@@ -73,7 +73,10 @@ export class MemoryTenancy implements Tenancy {
   /** While true every question is rejected with TEN0001. */
   isAway = false;
   readonly #environments = new Map<EnvironmentId, EnvironmentFacts>();
-  readonly #credentials = new Map<string, { readonly environmentIds: readonly EnvironmentId[]; readonly caller: AuthenticatedCaller }>();
+  readonly #credentials = new Map<
+    string,
+    { readonly environmentIds: readonly EnvironmentId[]; readonly caller: AuthenticatedCaller }
+  >();
   readonly #listeners = new Set<(change: TenancyChange) => void>();
 
   /** Adds an environment, or changes it. */
@@ -107,7 +110,8 @@ export class MemoryTenancy implements Tenancy {
     for (const environmentId of existing?.environmentIds ?? []) {
       const accountId = this.#environments.get(environmentId)?.accountId;
       if (existing?.caller.kind === "key") this.notify({ kind: "key", id: existing.caller.id, environmentId });
-      else if (existing !== undefined && accountId !== undefined) this.notify({ kind: "member", id: existing.caller.id, accountId });
+      else if (existing !== undefined && accountId !== undefined)
+        this.notify({ kind: "member", id: existing.caller.id, accountId });
     }
   }
 

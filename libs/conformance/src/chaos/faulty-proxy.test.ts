@@ -37,7 +37,18 @@ describe("a proxy in front of a port", () => {
   // Seed 201: what was sent when the network was quick again overtook what was still on its slow way, and wrecked the stream.
   test("keeps the order of bytes, whatever becomes of the network meanwhile", async () => {
     const client = aClient();
-    const networks: readonly NetworkMode[] = ["slow", "whole", "slow", "silent", "slow", "mute", "whole", "deaf", "slow", "whole"];
+    const networks: readonly NetworkMode[] = [
+      "slow",
+      "whole",
+      "slow",
+      "silent",
+      "slow",
+      "mute",
+      "whole",
+      "deaf",
+      "slow",
+      "whole",
+    ];
     let sent = "";
     for (const network of networks) {
       for (let n = 0; n < 5; n++) {

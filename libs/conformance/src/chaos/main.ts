@@ -15,7 +15,8 @@ const times = Number(env("TIMES") ?? 3);
 const callers = Number(env("CALLERS") ?? 300);
 
 const startedMs = performance.now();
-const print = (line: string): void => console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${line}`);
+const print = (line: string): void =>
+  console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${line}`);
 
 // Ending in this way takes the cluster along.
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => process.exit(130));

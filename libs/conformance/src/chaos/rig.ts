@@ -72,7 +72,8 @@ async function play(stage: ChaosStage, fault: Fault, { briefly }: ChaosOptions):
     const stoodStill = standstills(record, stage.partitions.length, stage.partitions);
     const struck = await fault.strike(stage, briefly);
     const { leaver, partitions, sinceMs } = struck;
-    const takeover = leaver === undefined ? undefined : stage.untilReassigned(leaver, partitions).then(() => performance.now() - sinceMs);
+    const takeover =
+      leaver === undefined ? undefined : stage.untilReassigned(leaver, partitions).then(() => performance.now() - sinceMs);
     const progress = await untilProgress(record, stage.partitions.length, struck.partitions, struck).catch((cause: unknown) => {
       throw new Error(`${fault.name} (${struck.whom}): ${String(cause)}\n${lastLines(stage).join("\n")}`, { cause });
     });

@@ -92,7 +92,9 @@ export class ChaosStage implements AsyncDisposable {
       registryPort,
       workerPorts: grpcProxies.map(({ port }) => port),
     };
-    const registry = use(await ServiceProgram.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
+    const registry = use(
+      await ServiceProgram.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }),
+    );
     const adminProgram = use(
       await ServiceProgram.launch({
         service: "admin-api",
@@ -108,7 +110,12 @@ export class ChaosStage implements AsyncDisposable {
         ...workerSettings({ ...addresses, redisUrl: `redis://127.0.0.1:${toRedis.port}` }, name, { grpc: port, probes: 0 }),
         "advertised-address": `127.0.0.1:${grpcProxy.port}`,
       };
-      workers.push({ name, program: use(await ServiceProgram.launch({ service: "invoker-worker", settings })), toRedis, grpcProxy });
+      workers.push({
+        name,
+        program: use(await ServiceProgram.launch({ service: "invoker-worker", settings })),
+        toRedis,
+        grpcProxy,
+      });
     }
     const gateways: ServiceProgram[] = [];
     for (const ingress of ingressPorts) {

@@ -7,7 +7,7 @@ import { createServer as createHttp2Server } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
 import { eventually } from "../eventually.js";
 import { invocationIdOf, type Path } from "../ingress-client.js";
-import { TestListener, SdkEndpoint, type ServiceDefinitions } from "../sdk-endpoint.js";
+import { SdkEndpoint, type ServiceDefinitions, TestListener } from "../sdk-endpoint.js";
 import type { TestWorld } from "../world.js";
 import { extraServices, firstServices, movableServices, otherType, secondServices, zombieServices } from "./scenario-services.js";
 

@@ -11,7 +11,7 @@ import {
   type JournalCommand,
   MessageType,
 } from "@perdure/service-protocol";
-import type { RawManifest, RawAttempt, AttemptScript } from "../raw-endpoint.js";
+import type { AttemptScript, RawAttempt, RawManifest } from "../raw-endpoint.js";
 
 /** Frames of one write: as many bytes as a busy socket delivers at once. */
 const CHUNK_BYTES = 64 * 1024;

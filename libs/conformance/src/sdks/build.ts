@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, setPriority } from "node:os";
 import { join, relative } from "node:path";
-import type { SdkLanguage, BuildStep, Tool } from "./language.js";
+import type { BuildStep, SdkLanguage, Tool } from "./language.js";
 import { BUILD_STEP_MS, LAST_LINES } from "./limits.js";
 
 const LOW_PRIORITY = 10;

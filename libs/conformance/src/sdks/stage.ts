@@ -1,10 +1,10 @@
 /** Why: what a scenario may do, in short words: call the endpoint's services, look at invocations, and let things crash. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import type { TestAdminClient, IntrospectionRow } from "../admin-client.js";
+import type { IntrospectionRow, TestAdminClient } from "../admin-client.js";
 import { eventually } from "../eventually.js";
 import type { HttpAnswer } from "../http.js";
-import { errorOf, type TestIngressClient, type Path } from "../ingress-client.js";
+import { errorOf, type Path, type TestIngressClient } from "../ingress-client.js";
 import type { Server } from "../server.js";
 import type { SdkProgram } from "./endpoint.js";
 import { RETRY_PAUSE_MS, SOON_MS } from "./limits.js";

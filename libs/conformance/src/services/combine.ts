@@ -15,7 +15,10 @@ export type Tree =
   | { readonly kind: "orTimeout"; readonly of: Tree; readonly ms: number }
   | { readonly kind: "map"; readonly of: Tree };
 
-export type CombinedResult = { readonly value: unknown } | { readonly failure: string } | { readonly failures: readonly string[] };
+export type CombinedResult =
+  | { readonly value: unknown }
+  | { readonly failure: string }
+  | { readonly failures: readonly string[] };
 
 export const combineService = (suffix: string, echo: EchoService) => {
   function build(ctx: Context, tree: Tree): RestatePromise<unknown> {

@@ -58,7 +58,9 @@ export const lifecycleService = service({
     parent: async (ctx: Context, name: string) => {
       const called = ctx.serviceClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} called`);
       const sent = ctx.serviceSendClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} sent`);
-      const later = ctx.serviceSendClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} later`, rpc.sendOpts({ delay: FOREVER_MS }));
+      const later = ctx
+        .serviceSendClient<WaitingHandlers>({ name: "Life" })
+        .waiting(`${name} later`, rpc.sendOpts({ delay: FOREVER_MS }));
       probe.put(`children:${name}`, [await called.invocationId, await sent.invocationId, await later.invocationId]);
       return called;
     },

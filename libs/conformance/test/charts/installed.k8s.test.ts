@@ -143,7 +143,16 @@ test(
     expect(await signingRoot()).toMatch(/^1 [A-Za-z0-9+/]{43}=\n$/);
     expect(await forwarding()).toMatch(/^1 [A-Za-z0-9+/]{43}=\n$/);
     expect(await forwarding()).not.toBe(await signingRoot());
-    const helmValues = await runHelm("get", "values", "-a", "cell", "-n", NAMESPACE, "--kubeconfig", await kubernetes.kubeconfigFile());
+    const helmValues = await runHelm(
+      "get",
+      "values",
+      "-a",
+      "cell",
+      "-n",
+      NAMESPACE,
+      "--kubeconfig",
+      await kubernetes.kubeconfigFile(),
+    );
     expect(helmValues).not.toContain((await signingRoot()).slice(2, 46));
     // What hooks brought along has gone with them.
     for (const [kind, api] of [

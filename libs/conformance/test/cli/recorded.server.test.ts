@@ -5,12 +5,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   Cli,
+  type CliScenario,
   playScenario,
   prepareWrites,
   type RecordedCommand,
   recordedCommands,
   replayCommand,
-  type CliScenario,
 } from "../../src/cli/index.js";
 import { TestWorld } from "../../src/index.js";
 

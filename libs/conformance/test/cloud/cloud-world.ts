@@ -10,7 +10,7 @@ import { type AccountId, bareOf, type EnvironmentId, type KeyRole } from "@perdu
 import { CloudClient } from "@perdure/cloud-client";
 import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS, type TestTenancy, type TestUser } from "@perdure/tenancy/testing";
-import { type HttpAnswer, eventually, HttpClient, ServiceProgram, programBundle } from "../../src/index.js";
+import { eventually, type HttpAnswer, HttpClient, programBundle, ServiceProgram } from "../../src/index.js";
 
 export const DOMAIN = "perdure.test";
 const READY_MS = 60_000;

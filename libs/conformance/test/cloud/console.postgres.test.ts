@@ -133,7 +133,10 @@ describe("a visitor's page", () => {
       const page = await ConsolePage.of(world.apiUrl, "leaving@perdure.test");
       const kept = page.cookie;
       expect((await page.post("/console/logout")).status).toBe(204);
-      expect(await page.request("GET", at("admin", "/services"), { cookie: kept })).toMatchObject({ status: 401, code: "PERD0401" });
+      expect(await page.request("GET", at("admin", "/services"), { cookie: kept })).toMatchObject({
+        status: 401,
+        code: "PERD0401",
+      });
       const { userId } = (await owner.load()).json.user;
       expect(world.log).toContain(userId);
       expect(world.log).not.toMatch(/eyJ|perdure_session/);

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@j
 import { bareOf } from "@perdure/cloud";
 import { freePorts } from "@perdure/servers";
 import { handlers, service } from "@restatedev/restate-sdk";
-import { type HttpAnswer, eventually, HttpClient, TestListener, SdkEndpoint } from "../../src/index.js";
+import { eventually, type HttpAnswer, HttpClient, SdkEndpoint, TestListener } from "../../src/index.js";
 import { type CloudEnvironment, CloudWorld, type Customer, DOMAIN } from "./cloud-world.js";
 
 const TEST_MS = 120_000;
@@ -305,7 +305,10 @@ test("T25: who may only read sees that there are secrets, not what they say", as
     const list = await environment.request("admin", "GET", "/deployments", credential);
     expect([list.status, list.text]).toEqual([200, expect.stringContaining('"x-token":"***"')]);
     expect(list.text).not.toContain(SECRET);
-    expect(refusal(await environment.request("admin", "POST", "/deployments", credential, { uri: "x" }))).toEqual([403, "PERD0403"]);
+    expect(refusal(await environment.request("admin", "POST", "/deployments", credential, { uri: "x" }))).toEqual([
+      403,
+      "PERD0403",
+    ]);
     expect(refusal(await environment.request("ingress", "POST", "/Echo/headers", credential))).toEqual([403, "PERD0403"]);
   }
   expect((await environment.request("admin", "GET", "/deployments", a.key.text)).text).toContain(SECRET);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
-import { TestAdminClient, eventually, TestIngressClient, ServiceProgram, SdkEndpoint } from "../../src/index.js";
+import { eventually, SdkEndpoint, ServiceProgram, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const gates: PromiseWithResolvers<void>[] = [];

@@ -5,13 +5,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service, TerminalError, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import {
-  TestAdminClient,
-  type HttpAnswer,
   eventually,
-  TestIngressClient,
+  type HttpAnswer,
   type InvocationVerb,
   invocationIdOf,
   SdkEndpoint,
+  TestAdminClient,
+  TestIngressClient,
   WholeCluster,
 } from "../../src/index.js";
 import { probe } from "../../src/probe.js";
@@ -153,7 +153,8 @@ describe("invocations that have been archived", () => {
         unkeyed: await ingress.call(["Work", "large"], "five"),
       };
       const answersById = new Map<string, unknown>();
-      for (const answer of Object.values(answers)) answersById.set(invocationIdOf(answer), await readAllApis(invocationIdOf(answer)));
+      for (const answer of Object.values(answers))
+        answersById.set(invocationIdOf(answer), await readAllApis(invocationIdOf(answer)));
       const again = plain(await runFlow("four"));
       await untilArchived();
       for (const [id, before] of answersById) expect(await readAllApis(id)).toEqual(before);

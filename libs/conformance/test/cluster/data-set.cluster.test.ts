@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { freePorts, startRedis } from "@perdure/servers";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import {
-  TestAdminClient,
   eventually,
-  TestIngressClient,
-  type ServiceProgram,
   SdkEndpoint,
+  type ServiceProgram,
+  TestAdminClient,
+  TestIngressClient,
   temporaryDirectory,
   WholeCluster,
 } from "../../src/index.js";
@@ -87,7 +87,8 @@ async function heals(worker: ServiceProgram, probes: string): Promise<void> {
 }
 
 /** Keys of partitions: leases, epochs, invocations, state. */
-const partitionKeys = async (): Promise<readonly unknown[]> => (await cluster.redis.request("KEYS", "{*:*}:*")) as readonly unknown[];
+const partitionKeys = async (): Promise<readonly unknown[]> =>
+  (await cluster.redis.request("KEYS", "{*:*}:*")) as readonly unknown[];
 
 /** Stops Redis, exchanges its folder by what `change` makes of it, and starts it again. */
 async function exchangeFolder(change: (directory: string) => void): Promise<void> {

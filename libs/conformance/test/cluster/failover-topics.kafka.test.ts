@@ -6,7 +6,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs from "kafkajs";
-import { TestAdminClient, eventually, TestIngressClient, type ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import {
+  eventually,
+  SdkEndpoint,
+  type ServiceProgram,
+  TestAdminClient,
+  TestIngressClient,
+  WholeCluster,
+} from "../../src/index.js";
 import { ledgerObject, relayService } from "../../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 600_000;

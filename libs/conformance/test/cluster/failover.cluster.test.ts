@@ -1,7 +1,7 @@
 /** A whole cluster of real processes: what it accepted ends once, whoever dies meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
 import { type CrashJob, counterObject, workService } from "../../src/services/crash.js";
 
 const WHOLE_TEST_MS = 240_000;
@@ -163,7 +163,9 @@ describe("a cluster", () => {
     "moves everything to the others when a worker is asked to drain, and some back when it may stay; a hook is held until it is drained",
     async () => {
       const workers = cluster.workers.filter((worker) => worker.isRunning); // One was killed.
-      const drainClients = await Promise.all(workers.map(async (worker) => drainClient(String((await worker.ready())["probes"]))));
+      const drainClients = await Promise.all(
+        workers.map(async (worker) => drainClient(String((await worker.ready())["probes"]))),
+      );
       const [stays, goes] = drainClients as [DrainClient, DrainClient];
       const jobs = load(8, "drain");
       await eventually("work is done", () => jobs.done.length > 50, 60_000);

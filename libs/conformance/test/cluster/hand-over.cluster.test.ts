@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { TestAdminClient, eventually, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, WholeCluster } from "../../src/index.js";
 
 const WHOLE_TEST_MS = 240_000;
 /** The programs may have to be built first. */

@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs, { type Kafka, type Producer } from "kafkajs";
-import { TestAdminClient, eventually, TestIngressClient, type ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import {
+  eventually,
+  SdkEndpoint,
+  type ServiceProgram,
+  TestAdminClient,
+  TestIngressClient,
+  WholeCluster,
+} from "../../src/index.js";
 import { ledgerObject } from "../../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 400_000;
@@ -145,7 +152,11 @@ describe("a topic", () => {
       );
       for (let key = 0; key < KEYS; key++) {
         const expected = Array.from({ length: produced }, (_, n) => n).filter((n) => n % KEYS === key);
-        await eventually("all of a key is booked", async () => (await ledgerNumbers(`key ${key}`)).length >= expected.length, LONG_MS);
+        await eventually(
+          "all of a key is booked",
+          async () => (await ledgerNumbers(`key ${key}`)).length >= expected.length,
+          LONG_MS,
+        );
         expect(await ledgerNumbers(`key ${key}`)).toEqual(expected);
       }
       const [row] = await admin.query(

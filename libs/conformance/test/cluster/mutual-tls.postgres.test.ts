@@ -8,7 +8,7 @@ import { TestWorker } from "@perdure/driver-grpc/testing";
 import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/store";
 import { makeCertificates } from "@perdure/testkit";
-import { eventually, ServiceProgram, type RoleSettings } from "../../src/index.js";
+import { eventually, type RoleSettings, ServiceProgram } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tls-"));
@@ -44,7 +44,10 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
   things.push(worker);
   const [grpc, probes, ...gates] = (await freePorts(5)) as [number, number, number, number, number];
   const launch = async (service: "registry" | "ingress-gateway", settings: RoleSettings): Promise<ServiceProgram> => {
-    const program = await ServiceProgram.launch({ service, settings: { ...LOCAL, "worker.addresses": worker.address, ...settings } });
+    const program = await ServiceProgram.launch({
+      service,
+      settings: { ...LOCAL, "worker.addresses": worker.address, ...settings },
+    });
     things.push(program);
     return program;
   };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { adminSettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster/local";
 import { freePorts } from "@perdure/servers";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { TestAdminClient, eventually, TestIngressClient, ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, ServiceProgram, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
 import { probe } from "./setup.js";
 
 const WHOLE_TEST_MS = 400_000;
@@ -47,7 +47,9 @@ beforeAll(async () => {
     }),
   );
   addresses = { postgresUrl: cluster.postgres.url, redisUrl: cluster.redis.url, registryPort: two, workerPorts: [workerPort] };
-  const registryTwo = use(await ServiceProgram.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }));
+  const registryTwo = use(
+    await ServiceProgram.launch({ service: "registry", settings: registrySettings(addresses, { probes: 0 }) }),
+  );
   const second = { ...adminSettings(addresses, { admin: adminTwo, ingress: 1 }), ...turned };
   const adminTwoProgram = use(await ServiceProgram.launch({ service: "admin-api", settings: second }));
   await Promise.all([registryTwo.ready(), adminTwoProgram.ready()]);
@@ -146,7 +148,10 @@ describe("what is registered", () => {
           service: "invoker-worker",
           settings: workerSettings(addresses, "late", { grpc: 0, probes: workerProbes }),
         }).then(use),
-        ServiceProgram.launch({ service: "admin-api", settings: adminSettings(addresses, { admin: adminPort, ingress: 1 }) }).then(use),
+        ServiceProgram.launch({
+          service: "admin-api",
+          settings: adminSettings(addresses, { admin: adminPort, ingress: 1 }),
+        }).then(use),
       ]);
       for (const port of [gatewayProbes, workerProbes, adminPort]) {
         await eventually("it says what it waits for", async () => {

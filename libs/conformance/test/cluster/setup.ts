@@ -4,7 +4,7 @@ import { NOTHING_LIVE, TestWorker } from "@perdure/driver-grpc/testing";
 import type { RegisterRequest } from "@perdure/metadata";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/store";
-import { ServiceProgram, type ServiceProgramOptions, type RoleSettings } from "../../src/index.js";
+import { type RoleSettings, ServiceProgram, type ServiceProgramOptions } from "../../src/index.js";
 
 export const LOCAL: RoleSettings = {
   "probes.bind-address": "127.0.0.1",

@@ -1,7 +1,7 @@
 /** What a cluster says it has done is what it has done: no step twice and none missing, whoever dies meanwhile. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { TestAdminClient, eventually, SdkEndpoint, StubbornClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, WholeCluster } from "../../src/index.js";
 
 const WHOLE_TEST_MS = 240_000;
 /** The programs may have to be built first. */

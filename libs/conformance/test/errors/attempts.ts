@@ -2,7 +2,16 @@
 import { createServer, type Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
-import { errorOf, eventually, invocationIdOf, TestListener, probe, RawEndpoint, SdkEndpoint, type TestWorld } from "../../src/index.js";
+import {
+  errorOf,
+  eventually,
+  invocationIdOf,
+  probe,
+  RawEndpoint,
+  SdkEndpoint,
+  TestListener,
+  type TestWorld,
+} from "../../src/index.js";
 import { storeObject } from "../../src/services/store.js";
 import { expectFailure } from "./codes.js";
 import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";

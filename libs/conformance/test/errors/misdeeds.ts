@@ -1,7 +1,7 @@
 /** Endpoints that break the rules, and the code that each of them earns. */
 import { utf8 } from "@perdure/base";
 import { MessageType, type OneWayCallCommand } from "@perdure/service-protocol";
-import type { RawAttempt, AttemptScript } from "../../src/index.js";
+import type { AttemptScript, RawAttempt } from "../../src/index.js";
 
 /** What a script is called, what it deserves, and what it does. */
 export interface Misdeed {

@@ -3,16 +3,16 @@ import { createServer } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { type Context, handlers, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import {
-  type HttpAnswer,
   adminErrorOf,
   type FakeLambda,
-  TestListener,
+  type HttpAnswer,
   MANIFEST_TYPE,
   manifestOf,
   RawEndpoint,
   type RawEndpointOptions,
   SdkEndpoint,
   type ServiceDefinitions,
+  TestListener,
   type TestWorld,
 } from "../../src/index.js";
 import { provoked } from "./codes.js";

@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
-  TestAdminClient,
   expectRefusal,
   type RefusedStart,
+  type RoleSettings,
   SdkEndpoint,
   Server,
-  type RoleSettings,
+  TestAdminClient,
   temporaryDirectory,
 } from "../../src/index.js";
 import { echoService } from "../../src/services/echo.js";

@@ -1,5 +1,13 @@
 /** One variant of the feature services on a running server, and short ways to call them. */
-import type { TestAdminClient, HttpAnswer, IngressCallOptions, EndpointKind, TestIngressClient, SentInvocation, TestWorld } from "../../src/index.js";
+import type {
+  EndpointKind,
+  HttpAnswer,
+  IngressCallOptions,
+  SentInvocation,
+  TestAdminClient,
+  TestIngressClient,
+  TestWorld,
+} from "../../src/index.js";
 
 export interface Variant {
   /** Ends the names of the variant's services. */
@@ -63,7 +71,13 @@ export class Stage {
   }
 
   /** The same with a key. */
-  callOn<T = unknown>(service: string, key: string, handler: string, argument?: unknown, options?: IngressCallOptions): Promise<T> {
+  callOn<T = unknown>(
+    service: string,
+    key: string,
+    handler: string,
+    argument?: unknown,
+    options?: IngressCallOptions,
+  ): Promise<T> {
     return this.ingress.result<T>([this.service(service), key, handler], argument, options);
   }
 

@@ -151,7 +151,10 @@ export class CloudTargets implements AsyncDisposable {
     );
   }
 
-  #programs(local: LocalCloud, operatorPort: number): [Promise<ServiceProgram>, Promise<ServiceProgram>, Promise<ServiceProgram>, Promise<ServiceProgram>] {
+  #programs(
+    local: LocalCloud,
+    operatorPort: number,
+  ): [Promise<ServiceProgram>, Promise<ServiceProgram>, Promise<ServiceProgram>, Promise<ServiceProgram>] {
     return [
       this.#launch("tenancy", {
         ...tenancySettings(local, { probes: 0 }),

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { eventually } from "../../src/eventually.js";
 import { SERVER_START_MS } from "../../src/limits.js";
-import type { ServiceProgram, ReadyFacts } from "../../src/program.js";
+import type { ReadyFacts, ServiceProgram } from "../../src/program.js";
 import { type DrawnConnection, sendConnection } from "./connection.js";
 import type { Speech } from "./draw.js";
 import type { Requests } from "./draw-http2.js";

@@ -161,7 +161,8 @@ test(
       expect(await rows.json()).toEqual({ rows: [{ n: 1 }] });
       const portSettings = { PERDURE_ADMIN__BIND_PORT: new URL(server.adminUrl).port };
       const healthcheck = ["healthcheck.mjs", "PERDURE_ADMIN__BIND_PORT", "9070"];
-      const checkHealth = (): Promise<unknown> => promisify(execFile)(program, healthcheck, { cwd, env: { ...environment, ...portSettings } });
+      const checkHealth = (): Promise<unknown> =>
+        promisify(execFile)(program, healthcheck, { cwd, env: { ...environment, ...portSettings } });
       await checkHealth().catch(checkHealth).catch(checkHealth); // As often as an engine asks before it gives up.
       await server.stop();
       await expect(checkHealth()).rejects.toMatchObject({ code: 1 });

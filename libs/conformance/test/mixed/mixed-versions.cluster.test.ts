@@ -12,7 +12,7 @@ import { SeededRandom } from "@perdure/testkit";
 import { ChaosLoad } from "../../src/chaos/load.js";
 import { HandlerRecord } from "../../src/chaos/record.js";
 import { chaosServices } from "../../src/chaos/services.js";
-import { TestAdminClient, eventually, type ServiceProgram, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, type ServiceProgram, TestAdminClient, WholeCluster } from "../../src/index.js";
 import { unpackPreviousBuild } from "./previous-build.js";
 
 const TEST_MS = 400_000;

@@ -1,7 +1,7 @@
 /** One trace through every process of a cluster: management and database, ingress, Redis, attempts, a child, and the SDK's own. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, TestIngressClient, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestIngressClient, WholeCluster } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 240_000;

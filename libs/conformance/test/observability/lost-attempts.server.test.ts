@@ -1,7 +1,7 @@
 /** A process that dies in the middle of an attempt leaves no hole in the trace: the next leader records the attempt that died. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { eventually, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 120_000;

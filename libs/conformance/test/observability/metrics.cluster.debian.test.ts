@@ -181,7 +181,8 @@ describe("dashboards on series of running programs", () => {
   const whole = (expression: string): string =>
     [expression, ...[...recorded].filter(([name]) => expression.includes(name)).map(([, definition]) => definition)].join("\n");
   const usedMetrics = new Set(expressions.flatMap((expression) => mentionsIn(whole(expression)).map(({ metric }) => metric)));
-  const playedSeries = (): readonly Series[] => goingOn(recordings).filter(({ series }) => usedMetrics.has(series.replace(/\{.*$/, "")));
+  const playedSeries = (): readonly Series[] =>
+    goingOn(recordings).filter(({ series }) => usedMetrics.has(series.replace(/\{.*$/, "")));
 
   test(
     "show something wherever what they ask for is told",

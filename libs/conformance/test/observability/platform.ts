@@ -6,13 +6,13 @@ import { freePorts } from "@perdure/servers";
 import { TEST_ISSUER, TEST_KEYS } from "@perdure/tenancy/testing";
 import { type Context, service } from "@restatedev/restate-sdk";
 import {
-  TestAdminClient,
-  type HttpAnswer,
   eventually,
-  TestIngressClient,
-  ServiceProgram,
+  type HttpAnswer,
   SdkEndpoint,
   Server,
+  ServiceProgram,
+  TestAdminClient,
+  TestIngressClient,
   WholeCluster,
 } from "../../src/index.js";
 import { type Role, scrape } from "./scrape.js";

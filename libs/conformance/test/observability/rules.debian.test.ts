@@ -59,7 +59,9 @@ const TABLES: ReadonlySet<string> = new Set([
 /** Names in a page, whatever is around them, that no metric has; `perdure_worker_*` stands for all that begin so. */
 function unknownIn(page: string): string[] {
   const isDocumented = (name: string): boolean =>
-    name.endsWith("_") ? [...documented.keys()].some((metricName) => metricName.startsWith(name)) : unknownNamesIn(name).length === 0;
+    name.endsWith("_")
+      ? [...documented.keys()].some((metricName) => metricName.startsWith(name))
+      : unknownNamesIn(name).length === 0;
   // A name that ends in the middle of a word is nobody's, also when a star follows.
   return [...page.matchAll(/(?<![\w/.-])perdure_[a-z0-9_]+/g)]
     .map(([name]) => name)

@@ -1,7 +1,7 @@
 /** One trace from the caller through ingress, attempts and a call between handlers to the SDK, which hears of its own attempt. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { TestAdminClient, TestIngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 120_000;

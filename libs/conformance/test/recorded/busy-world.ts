@@ -1,5 +1,5 @@
 /** Why: recordings need a world with everything in it. This makes one through the APIs of a running server or cluster. */
-import { type TestAdminClient, eventually, type TestIngressClient } from "../../src/index.js";
+import { eventually, type TestAdminClient, type TestIngressClient } from "../../src/index.js";
 import { probe } from "../../src/probe.js";
 import type { ExpectedEnd, RecordedFacts } from "./facts.js";
 import { awakeableOf } from "./services.js";

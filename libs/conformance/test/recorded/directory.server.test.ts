@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { type InvocationId, partitionOf } from "@perdure/base";
 import { openLevelKeyValue } from "@perdure/driver-level";
 import { invocationRowKeys, type KeyValue, KvPartitionStore, storedPartitions } from "@perdure/store";
-import { TestAdminClient, eventually, expectRefusal, TestIngressClient, SdkEndpoint, Server } from "../../src/index.js";
+import { eventually, expectRefusal, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, type OpenedWorld, resumeQueue } from "./finishing.js";
 import { filesOf, recordedFacts, unpackRecording } from "./packed.js";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type RedisServer, startRedis } from "@perdure/servers";
-import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, resumeQueue } from "./finishing.js";
 import { recordedFacts, unpackRecording } from "./packed.js";

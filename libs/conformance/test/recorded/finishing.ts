@@ -1,6 +1,6 @@
 /** Why: a recorded world is only whole when everything in it can be finished, with the results that it was going to have. */
 import { expect } from "@jest/globals";
-import { type TestAdminClient, eventually, type TestIngressClient, type SdkEndpoint } from "../../src/index.js";
+import { eventually, type SdkEndpoint, type TestAdminClient, type TestIngressClient } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { BYTES_DIGESTS } from "./services.js";
 

@@ -7,7 +7,14 @@ import {
   type Request as GeneratedRequest,
   RequestBatchSchema,
 } from "../gen/v1/partitions_pb.js";
-import { type ExchangeResponse, decodeAnswers, decodeRequests, encodeAnswers, encodeRequests, type ExchangeRequest } from "./exchange.js";
+import {
+  decodeAnswers,
+  decodeRequests,
+  type ExchangeRequest,
+  type ExchangeResponse,
+  encodeAnswers,
+  encodeRequests,
+} from "./exchange.js";
 
 /** Longer than what one byte of length can tell, and what two can. */
 const long = new Uint8Array(200).fill(7);

@@ -12,14 +12,20 @@ import type {
   ServiceView,
 } from "@perdure/control";
 import type { FlowRule } from "@perdure/flow";
-import type { HandlerDefinition, HandlerKind, ManifestOptions, RetryOptions, ServiceDefinition, ServiceKind } from "@perdure/manifest";
+import type {
+  HandlerDefinition,
+  HandlerKind,
+  ManifestOptions,
+  RetryOptions,
+  ServiceDefinition,
+  ServiceKind,
+} from "@perdure/manifest";
 import type {
   CheckedCommand,
   CheckOptions,
   DeploymentAddress,
   DeploymentRecord,
   EffectiveOptions,
-  VerificationFinding,
   FindingKind,
   KafkaClusterRecord,
   LocatedRevision,
@@ -37,6 +43,7 @@ import type {
   SubscriptionRecord,
   UpdateRequest,
   Verification,
+  VerificationFinding,
 } from "@perdure/metadata";
 import * as proto from "../gen/v1/registry_pb.js";
 import { given, refuse } from "./checks.js";

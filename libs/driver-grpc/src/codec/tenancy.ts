@@ -322,7 +322,10 @@ export function fromRateShares({ gateways, shares }: proto.ShareRatesResponse): 
 }
 
 function fromPort(port: { environmentId: string; door: proto.Door }): Pick<RateShare, "environmentId" | "door"> {
-  return { environmentId: checkedEnvironmentId(port.environmentId), door: named(ENDPOINTS, port.door, "a port of an environment") };
+  return {
+    environmentId: checkedEnvironmentId(port.environmentId),
+    door: named(ENDPOINTS, port.door, "a port of an environment"),
+  };
 }
 
 // ── changes ──────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ import type { RegistryRecords } from "../codec/registry.js";
 import { registryDefinition } from "../definitions.js";
 import { type ChangeRequest, ChangeRequestSchema, type RegistryState, RegistryStateSchema } from "../gen/v1/registry_pb.js";
 import { errorOf } from "../refusal.js";
-import { type UnaryCallOptions, callUnary } from "../unary.js";
+import { callUnary, type UnaryCallOptions } from "../unary.js";
 
 interface JsonState {
   readonly snapshot: RegistrySnapshot;

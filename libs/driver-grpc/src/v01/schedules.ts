@@ -9,7 +9,7 @@ import { type ChangeRequest, ChangeRequestSchema } from "../gen/v1/registry_pb.j
 import { ListSchedulesRequestSchema, type SchedulesPage, SchedulesPageSchema } from "../gen/v1/schedules_pb.js";
 import { type PagesOptions, readPages } from "../pages.js";
 import { errorOf } from "../refusal.js";
-import { type UnaryCallOptions, callUnary } from "../unary.js";
+import { callUnary, type UnaryCallOptions } from "../unary.js";
 
 const METHODS = [
   "get",

@@ -24,7 +24,7 @@ import {
   type TenancyQuestion,
   TenancyQuestionSchema,
 } from "../gen/v1/tenancy_pb.js";
-import { type UnaryCallOptions, callUnary } from "../unary.js";
+import { callUnary, type UnaryCallOptions } from "../unary.js";
 
 /** Methods of the Tenancy port that are one question and one answer. */
 export type TenancyMethod = Exclude<keyof Tenancy, "watch">;

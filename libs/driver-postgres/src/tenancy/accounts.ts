@@ -1,5 +1,5 @@
 /** Accounts, their plans, and who belongs to them. */
-import type { AccountId, EnvironmentId, MemberRole, AccountPlan, UserId } from "@perdure/cloud";
+import type { AccountId, AccountPlan, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
 export interface AccountRecord {

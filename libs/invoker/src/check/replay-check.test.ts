@@ -30,7 +30,7 @@ import {
   testDeploymentId,
 } from "../testing/index.js";
 import { STOP_NAME } from "./checked-journal.js";
-import type { ReplayResult } from "./judge.js";
+import type { ReplayResult } from "./evaluate.js";
 import { createReplayCheck, type ReplaySubject } from "./replay-check.js";
 
 // ── journals ─────────────────────────────────────────────────────────────────────────────────────

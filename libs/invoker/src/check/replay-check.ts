@@ -15,7 +15,7 @@ import type { InvokerOptions } from "../options.js";
 import type { EndpointTransport, StreamRequest } from "../ports.js";
 import { invokePath, requestHeaders } from "../request-headers.js";
 import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
-import { evaluateGuarded, evaluatePlain, type ReplayResult } from "./judge.js";
+import { evaluateGuarded, evaluatePlain, type ReplayResult } from "./evaluate.js";
 import { type ReplayEnd, replay } from "./replay-stream.js";
 
 /** Says that a request only checks. Handlers can read it, and leave alone what they do outside of steps. */
@@ -81,7 +81,11 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
       const spoken = { ...subject, version };
       try {
         const journal: CheckedJournal = checkedJournal(subject.entries);
-        const guarded = evaluateGuarded(journal, await runReplay(candidate, spoken, journal.guarded, untilMs, signal), isCompleted);
+        const guarded = evaluateGuarded(
+          journal,
+          await runReplay(candidate, spoken, journal.guarded, untilMs, signal),
+          isCompleted,
+        );
         if (guarded.kind !== "waits" && guarded.kind !== "returned") return guarded;
         return evaluatePlain(journal, await runReplay(candidate, spoken, journal.entries, untilMs, signal), isCompleted);
       } catch (cause) {

@@ -303,7 +303,9 @@ export class FakePartition implements InvokerHost {
     this.#invoker?.stopRun({ kind: "stopRun", id, run, reason: "suspended" });
     const notificationCount = invocation.entries.filter((entry) => isNotification(entry.type)).length;
     const resolved =
-      satisfied || (notificationCount > receivedNotificationCount && evaluateFuture(awaiting, lookupIn(invocation.entries)).kind === "resolved");
+      satisfied ||
+      (notificationCount > receivedNotificationCount &&
+        evaluateFuture(awaiting, lookupIn(invocation.entries)).kind === "resolved");
     if (resolved) return this.start(invocation);
     invocation.status = "suspended";
     invocation.awaiting = awaiting;

@@ -152,7 +152,10 @@ describe("an admission", () => {
 
 describe("verbs", () => {
   const table: Readonly<
-    Record<string, Readonly<Record<Waiting, readonly [CommandAnswer["kind"], Invocation["status"] | "absent", "withdraw" | undefined]>>>
+    Record<
+      string,
+      Readonly<Record<Waiting, readonly [CommandAnswer["kind"], Invocation["status"] | "absent", "withdraw" | undefined]>>
+    >
   > = {
     cancel: { inboxed: ["done", "absent", "withdraw"], ready: ["pending", "ready", undefined] },
     kill: { inboxed: ["done", "absent", "withdraw"], ready: ["done", "completed", "withdraw"] },

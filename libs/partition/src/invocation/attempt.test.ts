@@ -55,22 +55,25 @@ describe("a word of a run that is over", () => {
     expect(partition.play(attemptCommand)).toEqual(NOTHING);
   });
 
-  test.each(attemptCommands)("%s changes nothing once the invocation is suspended, paused, killed or gone", (_, attemptCommand) => {
-    const ends: readonly (readonly PartitionCommand[])[] = [
-      [suspendOf(ID, 1, [1])],
-      [failOf(ID, 1, "pause")],
-      [{ kind: "kill", id: ID }],
-      [
-        { kind: "kill", id: ID },
-        { kind: "purge", id: ID },
-      ],
-    ];
-    for (const commands of ends) {
-      const partition = started();
-      for (const command of commands) partition.play(command);
-      expect(partition.play(attemptCommand)).toEqual(NOTHING);
-    }
-  });
+  test.each(attemptCommands)(
+    "%s changes nothing once the invocation is suspended, paused, killed or gone",
+    (_, attemptCommand) => {
+      const ends: readonly (readonly PartitionCommand[])[] = [
+        [suspendOf(ID, 1, [1])],
+        [failOf(ID, 1, "pause")],
+        [{ kind: "kill", id: ID }],
+        [
+          { kind: "kill", id: ID },
+          { kind: "purge", id: ID },
+        ],
+      ];
+      for (const commands of ends) {
+        const partition = started();
+        for (const command of commands) partition.play(command);
+        expect(partition.play(attemptCommand)).toEqual(NOTHING);
+      }
+    },
+  );
 });
 
 describe("a pin", () => {

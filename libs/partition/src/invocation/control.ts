@@ -10,7 +10,7 @@ import { isExclusive, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { pauseNow } from "./attempt.js";
-import { complete, dropJournal, deleteRetentionTimers, free, notifyWaiters } from "./outcome.js";
+import { complete, deleteRetentionTimers, dropJournal, free, notifyWaiters } from "./outcome.js";
 import { letGoOfSlot, wake } from "./start.js";
 
 const KILLED: Outcome = Object.freeze({

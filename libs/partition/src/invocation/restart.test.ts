@@ -39,7 +39,9 @@ function source(change: Parameters<typeof someFacts>[0] = {}): MemoryPartition {
   partition.play(callOf(ID, 1, someFacts({ id: CALLEE }), 2, 3));
   partition.play(proposeOf(ID, 1, 1, { kind: "value", value: utf8("ran") }));
   partition.play({ kind: "signal", id: ID, signal: { kind: "signalIndex", index: 17 }, result: voidResult });
-  partition.play(invokeOf(someFacts({ id: CALLEE }), { kind: "call", callerId: ID, callerGeneration: undefined, completionId: 3 }));
+  partition.play(
+    invokeOf(someFacts({ id: CALLEE }), { kind: "call", callerId: ID, callerGeneration: undefined, completionId: 3 }),
+  );
   partition.playAll({ kind: "kill", id: CALLEE });
   partition.play(sleepOf(ID, 1, 4, 60_000));
   partition.play(sendSignalOf(ID, 1, CALLEE, { kind: "signalName", name: "x" }, voidResult));

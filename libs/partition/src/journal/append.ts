@@ -19,7 +19,7 @@ import type { EntryStored } from "../effect.js";
 import type { JournalEntry } from "../entry.js";
 import { wake } from "../invocation/start.js";
 import type { Invocation, Invoked, JournalProgress } from "../invocation.js";
-import { isInFlight, generationMark } from "../invocation.js";
+import { generationMark, isInFlight } from "../invocation.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 

@@ -7,7 +7,7 @@ import { fromBinaryString, unreachable } from "@perdure/base";
 import { MessageType, voidResult } from "@perdure/service-protocol";
 import type { AppendCommand, Callee } from "../command.js";
 import { present } from "../invocation/attempt.js";
-import { type Invoked, generationMark } from "../invocation.js";
+import { generationMark, type Invoked } from "../invocation.js";
 import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
 import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -111,7 +111,12 @@ function perform(
         id: action.callee.facts.id,
         facts: action.callee.facts,
         input: action.callee.input,
-        sink: { kind: "call", callerId: id, callerGeneration: generationMark(invocation.facts), completionId: action.resultCompletionId },
+        sink: {
+          kind: "call",
+          callerId: id,
+          callerGeneration: generationMark(invocation.facts),
+          completionId: action.resultCompletionId,
+        },
       });
     case "oneWayCall":
       notifyCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
@@ -128,7 +133,12 @@ function perform(
       return out.send({
         kind: "attach",
         id: action.to,
-        sink: { kind: "attach", callerId: id, callerGeneration: generationMark(invocation.facts), completionId: action.completionId },
+        sink: {
+          kind: "attach",
+          callerId: id,
+          callerGeneration: generationMark(invocation.facts),
+          completionId: action.completionId,
+        },
       });
     case "getOutput":
       return out.send({

@@ -44,7 +44,9 @@ describe("a workflow's promise", () => {
     partition.playAll(completePromiseOf(OTHER, 1, "p", 1, value("v")));
     partition.play(getPromiseOf(RUN, 1, "p", 1));
     partition.play(peekPromiseOf(THIRD, 1, "p", 1));
-    expect(notificationsOf(partition, OTHER)).toMatchObject([{ type: MessageType.CompletePromiseCompletion, result: { kind: "void" } }]);
+    expect(notificationsOf(partition, OTHER)).toMatchObject([
+      { type: MessageType.CompletePromiseCompletion, result: { kind: "void" } },
+    ]);
     expect(notificationsOf(partition, RUN)).toMatchObject([
       { type: MessageType.GetPromiseCompletion, id: { id: 1 }, result: { kind: "value" } },
     ]);

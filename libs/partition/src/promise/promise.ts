@@ -1,7 +1,7 @@
 /** Durable promises of a workflow key: read, peeked at, completed once; whoever waits is listed with the promise. */
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import { resultOf } from "../invocation/outcome.js";
-import { type Invoked, generationMark, type Outcome } from "../invocation.js";
+import { generationMark, type Invoked, type Outcome } from "../invocation.js";
 import { completeAtOnce } from "../journal/append.js";
 import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -29,7 +29,10 @@ export function getPromise(
     completeAtOnce(view, out, invocation, MessageType.GetPromiseCompletion, completionId, resultOf(promise.outcome), thenAck);
     return true;
   }
-  const listeners = [...(promise?.listeners ?? []), { id: invocation.facts.id, generation: generationMark(invocation.facts), completionId }];
+  const listeners = [
+    ...(promise?.listeners ?? []),
+    { id: invocation.facts.id, generation: generationMark(invocation.facts), completionId },
+  ];
   out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "pending", listeners } });
   return false;
 }

@@ -13,9 +13,9 @@ import {
   voidResult,
 } from "@perdure/service-protocol";
 import type { TimerFired, TimerKey } from "../command.js";
-import { dropJournal, deleteRetentionTimers, free } from "../invocation/outcome.js";
+import { deleteRetentionTimers, dropJournal, free } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
-import { type InFlight, isInFlight, generationMark } from "../invocation.js";
+import { generationMark, type InFlight, isInFlight } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";

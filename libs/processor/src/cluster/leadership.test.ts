@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, Member } from "@perdure/store";
 import { VirtualClock } from "@perdure/testkit";
-import { PartitionLeadership, type PartitionLeadershipPorts, type LeaderHandle } from "./leadership.js";
+import { type LeaderHandle, PartitionLeadership, type PartitionLeadershipPorts } from "./leadership.js";
 
 const LEASE_MS = 2_000;
 const LEASE_POLL_MS = 250;

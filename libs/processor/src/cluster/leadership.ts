@@ -18,7 +18,14 @@ import {
   type Membership,
   type WorkerId,
 } from "@perdure/store";
-import { HAND_OVER_MS_MAX, HAND_OVERS_AT_ONCE, LEASE_POLL_AFTER_END_MS, LEASE_POLL_MS, LEASE_POLL_PAUSE_MS, TAKES_AT_ONCE } from "./limits.js";
+import {
+  HAND_OVER_MS_MAX,
+  HAND_OVERS_AT_ONCE,
+  LEASE_POLL_AFTER_END_MS,
+  LEASE_POLL_MS,
+  LEASE_POLL_PAUSE_MS,
+  TAKES_AT_ONCE,
+} from "./limits.js";
 
 /** What is led, as far as leadership cares. */
 export interface LeaderHandle {
@@ -213,7 +220,8 @@ export class PartitionLeadership implements AsyncDisposable {
       holders.map((holder) => holder?.worker),
     );
     for (const leased of this.#leased.values()) {
-      if (leased.state === "leading" && ours[leased.partition] !== id && this.#moves.size < HAND_OVERS_AT_ONCE) this.#handOver(leased);
+      if (leased.state === "leading" && ours[leased.partition] !== id && this.#moves.size < HAND_OVERS_AT_ONCE)
+        this.#handOver(leased);
     }
     if (this.#isDraining || this.#isBarred || this.#isClosed) return;
     const free = this.#all.filter(

@@ -12,8 +12,8 @@ import { OrderedPeers } from "../ordered-peers.js";
 import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
 import { newCounters, Processor } from "../processor.js";
 import type { Archiving } from "./archiving.js";
-import { type HandoverCause, PartitionLeadership, type PartitionLeadershipOptions, type LeaderHandle } from "./leadership.js";
-import { LeaderPartitions } from "./led-partitions.js";
+import { LeaderPartitions } from "./leader-partitions.js";
+import { type HandoverCause, type LeaderHandle, PartitionLeadership, type PartitionLeadershipOptions } from "./leadership.js";
 import { YIELD_ATTEMPTS_MS } from "./limits.js";
 
 export interface LeadingWorkerPorts {

@@ -1,7 +1,7 @@
 /** Why: tests of archiving need a leader on a slow store with an archive that fails when it is told to. */
 import { type InvocationId, PerdureError, silentLogger } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
-import type { CommandAnswer, AttemptCommand, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
+import type { AttemptCommand, CommandAnswer, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
 import {
   type ArchivedRow,
   type ArchiveFilter,

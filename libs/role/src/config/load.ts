@@ -11,10 +11,10 @@ import {
   environmentSource,
   flagSource,
   type GivenSetting,
-  type SettingNames,
-  type SettingProblem,
   readFileSource,
   restateSource,
+  type SettingNames,
+  type SettingProblem,
   type SourceResult,
 } from "./sources.js";
 import { type GroupSchema, settingTree } from "./tree.js";

@@ -181,7 +181,12 @@ export function restateSource(environment: Readonly<Record<string, string | unde
 }
 
 /** The reference's `bind-address` is `ip:port`; here the port is a setting of its own. */
-function restateValues(node: SettingNode & { kind: "setting" }, text: string, origin: string, names: SettingNames): GivenSetting[] {
+function restateValues(
+  node: SettingNode & { kind: "setting" },
+  text: string,
+  origin: string,
+  names: SettingNames,
+): GivenSetting[] {
   const parts = foldName(node.path.at(-1)!) === foldName("bindAddress") ? /^(.+):(\d+)$/.exec(text) : null;
   const port = parts === null ? undefined : find([...node.path.slice(0, -1), "bindPort"], names);
   if (parts === null || port?.kind !== "setting") return [{ path: node.path, value: fromText(text, node.facts.form), origin }];

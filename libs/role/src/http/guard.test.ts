@@ -50,7 +50,9 @@ async function overHttp2(headers: Record<string, string>): Promise<Answer> {
   try {
     const stream = session.request({ ":path": "/", ...headers });
     const answered = new Promise<{ status: number; why: unknown }>((resolve, reject) => {
-      stream.on("response", (responseHeaders) => resolve({ status: Number(responseHeaders[":status"]), why: responseHeaders["x-why"] }));
+      stream.on("response", (responseHeaders) =>
+        resolve({ status: Number(responseHeaders[":status"]), why: responseHeaders["x-why"] }),
+      );
       stream.on("error", reject);
     });
     const body = await text(stream);

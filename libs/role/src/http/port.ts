@@ -16,7 +16,7 @@ import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } f
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
 import { FirstHeaders } from "./first-headers.js";
-import { type RequestGuard, guardedRequest, guardedStream } from "./guard.js";
+import { guardedRequest, guardedStream, type RequestGuard } from "./guard.js";
 import { IdleSessions } from "./idle-sessions.js";
 import * as limits from "./limits.js";
 import { boundRestOfBody, isLeaving } from "./linger.js";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { Health } from "../health.js";
-import type { BoundListener } from "./door.js";
+import type { BoundListener } from "./listener.js";
 import { openProbes } from "./probes.js";
 
 let listener: BoundListener | undefined;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, type Logger, NO_COMMIT } from "@perdure/base";
 import type { HealthReport } from "../health.js";
 import { PROBES_DRAIN_MS } from "../limits.js";
-import { type BoundListener, type ListenerSettings, openListener } from "./door.js";
+import { type BoundListener, type ListenerSettings, openListener } from "./listener.js";
 import { createHttpPort } from "./port.js";
 
 export interface ProbePorts {

@@ -2,7 +2,7 @@
 import { newInvocationId } from "@perdure/base";
 import type { Completion, Detach, Partitions } from "@perdure/control";
 import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/partition";
-import { hasDeterministicId, outcomeText } from "../ledger/life.js";
+import { hasDeterministicId, outcomeText } from "../ledger/generation-record.js";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 
@@ -53,7 +53,9 @@ export class SimulatedCaller {
       });
       const deliver = (what: () => void): void => this.#later(() => number === this.#try && what());
       detach =
-        this.#state === "submitting" ? this.#submit(partitions, deliver, disconnect) : this.#attach(partitions, deliver, disconnect);
+        this.#state === "submitting"
+          ? this.#submit(partitions, deliver, disconnect)
+          : this.#attach(partitions, deliver, disconnect);
       // A connection may break although both ends live.
       if (!scheduler.random.chance(weather.messageLoss)) return;
       scheduler.after(scheduler.random.float() * 500, () => {

@@ -2,7 +2,7 @@
 import { siblingInvocationId, utf8 } from "@perdure/base";
 import type { CommandAnswer, PartitionCommand } from "@perdure/partition";
 import { notificationIdOf } from "@perdure/service-protocol";
-import type { GenerationRecord } from "../ledger/life.js";
+import type { GenerationRecord } from "../ledger/generation-record.js";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 
@@ -110,7 +110,11 @@ export class SimulatedOperator {
         return findings.require(answer.kind !== "pending" || wasRequested, "a request to cancel is stored", () => generation.id);
       }
       case "purge":
-        return findings.require(answer.kind !== "done" || generation.isDeleted, "what is purged is forgotten", () => generation.id);
+        return findings.require(
+          answer.kind !== "done" || generation.isDeleted,
+          "what is purged is forgotten",
+          () => generation.id,
+        );
       case "purgeJournal":
         return findings.require(
           answer.kind !== "done" || generation.isDeleted || generation.entries.length === 0,

@@ -5,7 +5,7 @@
  */
 import type { SeededRandom } from "@perdure/testkit";
 import { PROGRAM_DEPTH_MAX, PROGRAM_OPERATIONS_MAX } from "../limits.js";
-import type { CalledHandler, ProgramOperation, HandlerProgram } from "./program.js";
+import type { CalledHandler, HandlerProgram, ProgramOperation } from "./program.js";
 
 /** Numbered objects: `k0`, `k1`, … */
 const objectKey = (object: number): string => `k${object}`;
@@ -30,7 +30,11 @@ interface Setting {
 }
 
 /** A top-level request: whom it is for and what it does. */
-export function drawRequest(random: SeededRandom, objects: number, nextKey: () => string): { to: CalledHandler; program: HandlerProgram } {
+export function drawRequest(
+  random: SeededRandom,
+  objects: number,
+  nextKey: () => string,
+): { to: CalledHandler; program: HandlerProgram } {
   const base = { depth: 0, objects, operationsLeft: { count: PROGRAM_OPERATIONS_MAX }, shares: true, answersCaller: false };
   switch (random.below(10)) {
     case 0:

@@ -10,7 +10,7 @@ import {
 import { Cancelled, type Conversation, type ReceivedNotification } from "./conversation.js";
 import { ANSWER_CALLER } from "./draw-program.js";
 import type { LocalState } from "./local-state.js";
-import type { Assignment, CalledHandler, ProgramOperation, HandlerProgram } from "./program.js";
+import type { Assignment, CalledHandler, HandlerProgram, ProgramOperation } from "./program.js";
 
 /** What a program asks of the session that runs it. */
 export type ProgramRequest =
@@ -256,7 +256,13 @@ function one(id: NotificationId): Future {
 // ── commands made of several parts ───────────────────────────────────────────────────────────────
 
 /** Executes unless the result is there already, then offers the result. The caller waits for it. */
-function* run(around: HandlerContext, name: string, completionId: number, ms: number, execute: () => ValueOrFailure): HandlerScript<void> {
+function* run(
+  around: HandlerContext,
+  name: string,
+  completionId: number,
+  ms: number,
+  execute: () => ValueOrFailure,
+): HandlerScript<void> {
   around.conversation.command({ kind: "run", resultCompletionId: completionId, name });
   if (around.conversation.has(completionId)) return;
   yield { kind: "work", ms };

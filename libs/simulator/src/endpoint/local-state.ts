@@ -33,7 +33,9 @@ export class LocalState {
     const completionId = this.#conversation.nextCompletionId();
     this.#conversation.command({ kind: "getLazyState", stateKey, resultCompletionId: completionId, name: "" });
     yield { kind: "wait", future: waitFor(completionId), deaf: false };
-    const { result } = this.#conversation.consumedNotification({ kind: "completion", id: completionId }) ?? { result: { kind: "void" } as const };
+    const { result } = this.#conversation.consumedNotification({ kind: "completion", id: completionId }) ?? {
+      result: { kind: "void" } as const,
+    };
     const value = result.kind === "value" ? result.value : undefined;
     if (!this.#conversation.replaying) this.#cached.set(toBinaryString(stateKey), value ?? null);
     return value;
@@ -49,7 +51,9 @@ export class LocalState {
     const completionId = this.#conversation.nextCompletionId();
     this.#conversation.command({ kind: "getLazyStateKeys", resultCompletionId: completionId, name: "" });
     yield { kind: "wait", future: waitFor(completionId), deaf: false };
-    const { result } = this.#conversation.consumedNotification({ kind: "completion", id: completionId }) ?? { result: { kind: "void" } as const };
+    const { result } = this.#conversation.consumedNotification({ kind: "completion", id: completionId }) ?? {
+      result: { kind: "void" } as const,
+    };
     return result.kind === "stateKeys" ? result.stateKeys.map(fromUtf8).sort() : [];
   }
 

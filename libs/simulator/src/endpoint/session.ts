@@ -30,7 +30,7 @@ import {
 import type { AttemptRecord } from "../ledger/attempts.js";
 import type { SimulatedWorld } from "../world.js";
 import { Conversation } from "./conversation.js";
-import { type ProgramRequest, interpret } from "./interpret.js";
+import { interpret, type ProgramRequest } from "./interpret.js";
 import { LocalState } from "./local-state.js";
 import type { Misfortune } from "./misfortune.js";
 

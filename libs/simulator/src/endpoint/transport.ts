@@ -6,7 +6,7 @@ import type { AttemptRecord } from "../ledger/attempts.js";
 import { Pipe } from "../scheduler.js";
 import type { SimulatedWorld } from "../world.js";
 import { drawFate, type Fate } from "./misfortune.js";
-import { type Outside, type ResponseWriter, EndpointSession } from "./session.js";
+import { EndpointSession, type Outside, type ResponseWriter } from "./session.js";
 
 /** The leader a stream belongs to. */
 export interface StreamOwner {

@@ -7,8 +7,8 @@ import type { StreamRequest } from "@perdure/invoker";
 import { isExclusive } from "@perdure/partition";
 import { messageTypeName, type StartMessage } from "@perdure/service-protocol";
 import type { SimulationFindings } from "../findings.js";
+import type { GenerationRecord } from "./generation-record.js";
 import type { Ledger } from "./ledger.js";
-import type { GenerationRecord } from "./life.js";
 import { AttemptMessages } from "./run-model.js";
 
 /** One stream, from the leader that opened it until it has let go. */
@@ -68,7 +68,11 @@ export class AttemptLedger {
     this.#ledger.runs.opened(record);
     if (leader.leads(id)) {
       if (generation !== undefined) this.#ledger.kills.attempted(generation, record.name);
-      this.#findings.require(generation !== undefined, "user code starts only after its invocation is durable", () => record.name);
+      this.#findings.require(
+        generation !== undefined,
+        "user code starts only after its invocation is durable",
+        () => record.name,
+      );
       if (generation?.invocation.status === "invoked" || generation === undefined) this.#checkAlone(record);
     }
     this.#open.add(record);

@@ -16,8 +16,8 @@ import {
   waitingNamedSignals,
   waitingSignals,
 } from "@perdure/service-protocol";
+import type { GenerationRecord } from "./generation-record.js";
 import type { Ledger } from "./ledger.js";
-import type { GenerationRecord } from "./life.js";
 
 /** One sentence for each wait that nothing will ever end. */
 export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>): readonly string[] {
@@ -82,7 +82,9 @@ function missingCause(ledger: Ledger, generation: GenerationRecord, completionId
       const to = awaitedInvocation(generation, completionId, expected.commandType);
       const callee = to === undefined ? undefined : ledger.generation(to);
       if (callee === undefined || callee.invocation.status === "completed") return `${to} is over`;
-      const listed = callee.invocation.sinks.some((sink) => sink.callerId === generation.id && sink.completionId === completionId);
+      const listed = callee.invocation.sinks.some(
+        (sink) => sink.callerId === generation.id && sink.completionId === completionId,
+      );
       return listed ? undefined : `${to} does not know`;
     }
     default:

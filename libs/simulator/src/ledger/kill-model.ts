@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { PartitionCommand } from "@perdure/partition";
 import type { SimulationFindings } from "../findings.js";
-import type { GenerationRecord } from "./life.js";
+import type { GenerationRecord } from "./generation-record.js";
 
 /** A message that waits in an outbox, and the batch that put it there. */
 export interface UndeliveredMessage {
@@ -36,7 +36,10 @@ export class KillModel {
     if (children.length > 0) this.#killed.push({ id, children });
   }
 
-  endOfBatch(generationOf: (id: InvocationId) => GenerationRecord | undefined, outbox: ReadonlyMap<string, UndeliveredMessage>): void {
+  endOfBatch(
+    generationOf: (id: InvocationId) => GenerationRecord | undefined,
+    outbox: ReadonlyMap<string, UndeliveredMessage>,
+  ): void {
     if (this.#killed.length === 0) return;
     const messages = [...outbox.values()].map(({ command }) => command);
     for (const { id, children } of this.#killed) {
@@ -54,7 +57,10 @@ export class KillModel {
   }
 
   /** The message was delivered. */
-  acknowledged({ command, atCommit }: UndeliveredMessage, generationOf: (id: InvocationId) => GenerationRecord | undefined): void {
+  acknowledged(
+    { command, atCommit }: UndeliveredMessage,
+    generationOf: (id: InvocationId) => GenerationRecord | undefined,
+  ): void {
     if (command.kind !== "kill") return;
     const generation = generationOf(command.id);
     const isOver = !isInFlight(generation) || (generation as GenerationRecord).bornAtCommit >= atCommit;

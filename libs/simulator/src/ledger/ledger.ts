@@ -22,8 +22,8 @@ import type { PartitionBatch } from "@perdure/store";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
 import { AttemptLedger } from "./attempts.js";
+import { type GenerationRecord, hasDeterministicId, outcomeText } from "./generation-record.js";
 import { KillModel, type UndeliveredMessage } from "./kill-model.js";
-import { hasDeterministicId, type GenerationRecord, outcomeText } from "./life.js";
 import { LockModel } from "./lock-model.js";
 import { PromiseModel } from "./promise-model.js";
 import { RunModel } from "./run-model.js";
@@ -127,7 +127,8 @@ export class Ledger {
   }
 
   *unfinished(): Iterable<GenerationRecord> {
-    for (const generation of this.#generations.values()) if (!generation.isDeleted && generation.invocation.status !== "completed") yield generation;
+    for (const generation of this.#generations.values())
+      if (!generation.isDeleted && generation.invocation.status !== "completed") yield generation;
   }
 
   get undeliveredCount(): number {
@@ -345,7 +346,8 @@ export class Ledger {
     }
     generation.outcome = outcome;
     this.kills.over(generation);
-    if (outcome.kind === "failure" && outcome.failure.message === "killed") this.kills.killed(generation.id, calleesOf(generation));
+    if (outcome.kind === "failure" && outcome.failure.message === "killed")
+      this.kills.killed(generation.id, calleesOf(generation));
   }
 
   /** Clocks of a world agree, or nothing is known about when. */
@@ -489,7 +491,11 @@ export class Ledger {
         : result.kind === "failure" &&
           result.failure.message === outcome.failure.message &&
           result.failure.code === outcome.failure.code;
-    this.#findings.require(same || callee.number > 0, "a caller gets its callee's outcome", () => `${generation.id} from ${calleeId}`);
+    this.#findings.require(
+      same || callee.number > 0,
+      "a caller gets its callee's outcome",
+      () => `${generation.id} from ${calleeId}`,
+    );
   }
 
   #signalled(generation: GenerationRecord, value: string): void {

@@ -2,7 +2,7 @@
 import type { WorkflowPromise } from "@perdure/partition";
 import type { JournalCommand, NotificationResult } from "@perdure/service-protocol";
 import type { SimulationFindings } from "../findings.js";
-import { outcomeText } from "./life.js";
+import { outcomeText } from "./generation-record.js";
 
 export class PromiseModel {
   readonly #findings: SimulationFindings;

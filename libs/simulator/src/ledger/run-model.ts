@@ -7,7 +7,7 @@ import type { Invocation, JournalEntry } from "@perdure/partition";
 import { MessageType, messageTypeName, type NotificationResult } from "@perdure/service-protocol";
 import type { SimulationFindings } from "../findings.js";
 import type { AttemptRecord } from "./attempts.js";
-import { type GenerationRecord, resultText } from "./life.js";
+import { type GenerationRecord, resultText } from "./generation-record.js";
 
 /** What one attempt has said, as its endpoint knows it. */
 export class AttemptMessages {

@@ -2,7 +2,7 @@
 import type { InvocationId } from "@perdure/base";
 import { parseAwakeableId } from "@perdure/base";
 import type { JournalCommand, SignalId } from "@perdure/service-protocol";
-import type { GenerationRecord } from "./life.js";
+import type { GenerationRecord } from "./generation-record.js";
 
 type GenerationLookup = (id: InvocationId) => GenerationRecord | undefined;
 
@@ -33,7 +33,8 @@ export class SignalModel {
   received(to: InvocationId, signal: SignalId): void {
     this.#pending.delete(textOf(to, signal));
     const generation = this.#generationOf(to);
-    if (generation !== undefined && generation.invocation.status !== "completed") this.#received.add(generationText(generation, signal));
+    if (generation !== undefined && generation.invocation.status !== "completed")
+      this.#received.add(generationText(generation, signal));
   }
 
   /** Whether a handler sent the signal and it has arrived, or may still arrive, at this generation. */

@@ -5,7 +5,10 @@ import type { SimulatedWorld } from "../world.js";
 import { SimulatedProcess } from "./body.js";
 
 function bodyIn(scheduler: Scheduler): SimulatedProcess {
-  return new SimulatedProcess("w0#1", { scheduler, trace: new Trace(false, () => scheduler.clock.monotonicMs()) } as Partial<SimulatedWorld> as SimulatedWorld);
+  return new SimulatedProcess("w0#1", {
+    scheduler,
+    trace: new Trace(false, () => scheduler.clock.monotonicMs()),
+  } as Partial<SimulatedWorld> as SimulatedWorld);
 }
 
 test("what arrives while a process catches up after a pause comes after what waited", async () => {

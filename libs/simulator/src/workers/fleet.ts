@@ -8,7 +8,7 @@ import { partitionFor, type SimulatedWorld } from "../world.js";
 import { SimulatedGateway } from "./gateway.js";
 import { Medium } from "./medium.js";
 import { SimulatedNetwork } from "./network.js";
-import { type SimulatedClusterSettings, type ClusterWeather, LeasePace } from "./settings.js";
+import { type ClusterWeather, LeasePace, type SimulatedClusterSettings } from "./settings.js";
 import { SimulatedWorker, type Term, type WorkerPorts } from "./worker.js";
 
 /** Until a process that ended is started again. */

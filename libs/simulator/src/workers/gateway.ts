@@ -1,6 +1,6 @@
 /** A gateway process: follows leaders by news that may be old, and asks them over links that may break. */
 import type { Partitions } from "@perdure/control";
-import { type DirectoryUpdate, LeaderDirectory, WorkerLink, RemotePartitions } from "@perdure/driver-grpc";
+import { type DirectoryUpdate, LeaderDirectory, RemotePartitions, WorkerLink } from "@perdure/driver-grpc";
 import type { Reached } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 import { SimulatedProcess } from "./body.js";

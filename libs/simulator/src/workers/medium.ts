@@ -5,7 +5,6 @@
 import { PerdureError } from "@perdure/base";
 import {
   type CommitOutcome,
-  type StoredLead,
   type HeldLease,
   KvPartitionStore,
   type LeaseHolder,
@@ -14,6 +13,7 @@ import {
   MemoryKeyValue,
   type PartitionBatch,
   type PartitionStore,
+  type StoredLead,
 } from "@perdure/store";
 import type { SimulatedWorld } from "../world.js";
 import type { LeasePace } from "./settings.js";

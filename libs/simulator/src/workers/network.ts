@@ -147,7 +147,13 @@ class NetworkConnection {
   #silentSinceMs: number | undefined;
   readonly #unlisten: (() => void)[] = [];
 
-  constructor(world: SimulatedWorld, from: SimulatedProcess, toPlace: string, host: NetworkHost | undefined, events: ConnectionEvents) {
+  constructor(
+    world: SimulatedWorld,
+    from: SimulatedProcess,
+    toPlace: string,
+    host: NetworkHost | undefined,
+    events: ConnectionEvents,
+  ) {
     this.#world = world;
     this.#from = from;
     this.#fromPlace = placeOfProcess(from.name);

@@ -185,7 +185,8 @@ export class WayToMedium {
     const there = async (): Promise<void> => {
       if (this.#isLost()) {
         // Given up, and perhaps still on its way through some buffer.
-        if (canBeDelayed && random.chance(0.1)) scheduler.after(DELAY_MS_MAX * random.float(), () => void this.#runDelayed(carryOut));
+        if (canBeDelayed && random.chance(0.1))
+          scheduler.after(DELAY_MS_MAX * random.float(), () => void this.#runDelayed(carryOut));
         return;
       }
       const answer = carryOut();

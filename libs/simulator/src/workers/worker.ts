@@ -4,7 +4,7 @@
  */
 import type { InvocationId, Logger } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import { LeaderDirectory, WorkerLink, directoryUpdateOf, RemotePartitions, type ServedPartitions } from "@perdure/driver-grpc";
+import { directoryUpdateOf, LeaderDirectory, RemotePartitions, type ServedPartitions, WorkerLink } from "@perdure/driver-grpc";
 import {
   createInvoker,
   type EndpointTransport,

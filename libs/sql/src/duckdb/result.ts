@@ -18,7 +18,7 @@ import {
   DuckDBTypeId,
   type DuckDBValue,
 } from "@duckdb/node-api";
-import type { ResultBatch, ResultColumn, ResultRows, ResultType, CellValue } from "../encode/result.js";
+import type { CellValue, ResultBatch, ResultColumn, ResultRows, ResultType } from "../encode/result.js";
 import { ValueOutOfRange, ValueTooLarge } from "../errors.js";
 import { CELL_BYTES_MAX, rowsPerTurn } from "../limits.js";
 

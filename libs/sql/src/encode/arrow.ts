@@ -27,7 +27,7 @@ import {
   Uint32,
   Uint64,
 } from "apache-arrow";
-import type { ResultRows, ResultType, CellValue } from "./result.js";
+import type { CellValue, ResultRows, ResultType } from "./result.js";
 
 export const ARROW_CONTENT_TYPE = "application/vnd.apache.arrow.stream";
 

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { concatBytes, fromUtf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
 import { encodeJson } from "./json.js";
-import type { ResultBatch, ResultType, CellValue } from "./result.js";
+import type { CellValue, ResultBatch, ResultType } from "./result.js";
 
 async function chunksOf(
   columns: readonly (readonly [string, ResultType])[],

@@ -1,7 +1,7 @@
 /** Why: `{"rows":[…]}` as clients of the reference parse it: NULL left out, 64-bit integers as bare digits (introspection-sql.md §3.2). */
 import { toHex, unreachable, utf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
-import type { ResultRows, ResultType, CellValue } from "./result.js";
+import type { CellValue, ResultRows, ResultType } from "./result.js";
 
 export const JSON_CONTENT_TYPE = "application/json";
 

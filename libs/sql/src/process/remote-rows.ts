@@ -6,7 +6,7 @@ import type { InvocationId } from "@perdure/base";
 import { invocationRowKeys, type KeyValue, KvPartitionStore } from "@perdure/store";
 import type { StoredRows } from "../ports.js";
 import type { PageRequester } from "./asker.js";
-import type { OpenStore } from "./guest.js";
+import type { OpenStore } from "./engine-main.js";
 import { type FromProcess, NO_VALUE, type PackedValues, type StoreMethod, type StorePage } from "./messages.js";
 
 /** The store that the server has open. */

@@ -2,7 +2,7 @@
 import { type AnyColumn, ColumnFull, newColumn } from "../column.js";
 import { TooMuchData, ValueTooLarge } from "../errors.js";
 import type { IntrospectionSource } from "../ports.js";
-import type { SqlValue, RowPage, SqlTable } from "../table.js";
+import type { RowPage, SqlTable, SqlValue } from "../table.js";
 import { type ColumnFilter, passes, type ScanHints } from "./hints.js";
 import { TopRows } from "./top-rows.js";
 

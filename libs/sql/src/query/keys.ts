@@ -184,7 +184,10 @@ interface SelectScope {
   readonly conjuncts: readonly SyntaxNode[];
 }
 
-function equatedColumns(conjunct: SyntaxNode, from: readonly Reference[]): readonly [ColumnReference, ColumnReference] | undefined {
+function equatedColumns(
+  conjunct: SyntaxNode,
+  from: readonly Reference[],
+): readonly [ColumnReference, ColumnReference] | undefined {
   if (text(conjunct, "type") !== "COMPARE_EQUAL") return undefined;
   const left = columnOf(child(conjunct, "left") ?? {}, from);
   const right = columnOf(child(conjunct, "right") ?? {}, from);
@@ -192,7 +195,11 @@ function equatedColumns(conjunct: SyntaxNode, from: readonly Reference[]): reado
 }
 
 /** The values of a column in the rows that the conjuncts on its table alone leave. */
-function selectOf({ owner, column }: ColumnReference, { select, from, conjuncts }: SelectScope, isInner: boolean): SyntaxNode | undefined {
+function selectOf(
+  { owner, column }: ColumnReference,
+  { select, from, conjuncts }: SelectScope,
+  isInner: boolean,
+): SyntaxNode | undefined {
   const table = tableNode(child(select, "from_table"), owner.alias);
   if (table === undefined) return undefined;
   const others = isInner ? VOLATILE : TIMES;

@@ -47,7 +47,8 @@ function firstOrLast(tokens: readonly Token[], at: number): Edit | undefined {
   if (tokens[at + 1]?.text !== "(") return undefined;
   let after = closing(tokens, at + 1) + 1;
   if (hasKeywords(tokens, after, "filter") && tokens[after + 1]?.text === "(") after = closing(tokens, after + 1) + 1;
-  if (hasKeywords(tokens, after, "over") || hasKeywords(tokens, after, "ignore") || hasKeywords(tokens, after, "respect")) return undefined;
+  if (hasKeywords(tokens, after, "over") || hasKeywords(tokens, after, "ignore") || hasKeywords(tokens, after, "respect"))
+    return undefined;
   return { start: token.start, end: token.end, text: token.folded === "first_value" ? "first" : "last" };
 }
 

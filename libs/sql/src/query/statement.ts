@@ -61,7 +61,9 @@ function describedTable(columns: string, name: readonly Token[]): CheckedStateme
   if (!isName) return invalid("DESCRIBE is supported for tables and queries only");
   const table = TABLE_NAMES.find((candidate) => candidate === name.at(-1)?.folded);
   if (table === undefined) return invalid(`table '${name.map(({ text }) => text).join("")}' not found`);
-  return statementOf(`SELECT ${columns} FROM ${DESCRIBED_SCHEMA}.columns WHERE table_name = '${table}' ORDER BY ordinal_position`);
+  return statementOf(
+    `SELECT ${columns} FROM ${DESCRIBED_SCHEMA}.columns WHERE table_name = '${table}' ORDER BY ordinal_position`,
+  );
 }
 
 function statementOf(query: string): CheckedStatement {

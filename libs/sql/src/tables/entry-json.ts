@@ -20,7 +20,7 @@ import {
   notificationIdToJson,
   type SignalId,
 } from "@perdure/service-protocol";
-import { type StoredCallee, calleeOf, type JournalContext } from "./callee.js";
+import { calleeOf, type JournalContext, type StoredCallee } from "./callee.js";
 import { cutBytesOf, jsonText } from "./json-text.js";
 
 /** The whole entry; undefined when it cannot be decoded. */

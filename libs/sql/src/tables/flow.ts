@@ -14,7 +14,7 @@ import {
 } from "@perdure/base";
 import type { FlowBlock, FlowEntryRow, FlowHead, FlowLevel } from "@perdure/flow";
 import type { IntrospectionSource, QueueRow } from "../ports.js";
-import { allowedValues, type ScanHints, isNeeded } from "../query/hints.js";
+import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable, type Readers } from "../table.js";
 
 export const vqueueMeta = defineTable<QueueRow>({

@@ -5,7 +5,7 @@ import { InvocationFields } from "@perdure/store";
 import type { AnyColumn } from "../column.js";
 import type { HeldInvocation } from "../ports.js";
 import { columnsOf, type TableName } from "../schema.js";
-import { type SqlValue, type Readers, type RowPage, readersByIndex } from "../table.js";
+import { type Readers, type RowPage, readersByIndex, type SqlValue } from "../table.js";
 import { type FieldColumn, fieldColumns } from "./invocation-columns.js";
 import { invocationReaders } from "./invocation-readers.js";
 

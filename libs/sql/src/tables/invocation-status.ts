@@ -1,7 +1,7 @@
 /** Why: `sys_invocation_status`, what is stored of each invocation. */
 import { partitionKeyOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
-import { type ScanHints, isNeeded } from "../query/hints.js";
+import { isNeeded, type ScanHints } from "../query/hints.js";
 import { columnsOf } from "../schema.js";
 import type { SqlTable } from "../table.js";
 import { InvocationPage, type InvocationTableRow, pageColumns } from "./invocation-page.js";

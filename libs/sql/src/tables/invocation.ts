@@ -5,7 +5,7 @@
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import type { HeldInvocation, IntrospectionSource } from "../ports.js";
-import { isRead, type ScanHints, isNeeded } from "../query/hints.js";
+import { isNeeded, isRead, type ScanHints } from "../query/hints.js";
 import { columnsOf } from "../schema.js";
 import type { Readers, SqlTable } from "../table.js";
 import { heldReaders } from "./held-readers.js";

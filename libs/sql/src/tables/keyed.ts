@@ -2,7 +2,7 @@
 import { fromBinaryString, fromUtf8, fromUtf8Strict, hashString, type InvocationId, partitionOfKey } from "@perdure/base";
 import { parseKeyspace, type ServiceType } from "@perdure/partition";
 import type { InboxRow, IntrospectionSource, LockRow, PromiseRow, StateRow } from "../ports.js";
-import { allowedValues, type ScanHints, isNeeded } from "../query/hints.js";
+import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
 import { failureTextWithReason } from "./invocation-readers.js";

@@ -7,7 +7,10 @@ import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/partition
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import { decodeFacts, encodeFacts } from "./invocation.js";
 
-export type OutboxCommand = Extract<PartitionCommand, { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" }>;
+export type OutboxCommand = Extract<
+  PartitionCommand,
+  { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" }
+>;
 const KINDS: readonly OutboxCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill"];
 
 const writer = new ProtoWriter();
@@ -29,7 +32,12 @@ export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
       writeSink(w, outboxCommand.sink);
       break;
     case "queryOutput":
-      writeSink(w, { kind: "call", callerId: outboxCommand.callerId, callerGeneration: outboxCommand.callerGeneration, completionId: outboxCommand.completionId });
+      writeSink(w, {
+        kind: "call",
+        callerId: outboxCommand.callerId,
+        callerGeneration: outboxCommand.callerGeneration,
+        completionId: outboxCommand.completionId,
+      });
       break;
     case "notify":
       w.uint32(6, outboxCommand.type).bytes(7, outboxCommand.body);

@@ -34,7 +34,8 @@ function result(body: Uint8Array): { readonly value: Uint8Array; readonly mutati
 
 async function expectResult(store: PartitionStore, body: Uint8Array, value: Uint8Array): Promise<void> {
   // Buffers are compared: a difference in a megabyte of numbers takes minutes to print.
-  const same = (actual: Uint8Array | undefined, expected: Uint8Array) => actual !== undefined && Buffer.compare(actual, expected) === 0;
+  const same = (actual: Uint8Array | undefined, expected: Uint8Array) =>
+    actual !== undefined && Buffer.compare(actual, expected) === 0;
   const [entry] = await store.readJournal(0, anId(1), 1);
   expect(same(entry?.body, body)).toBe(true);
   expect(same(store.reads.entry(0, anId(1), 0)?.body, body)).toBe(true);

@@ -84,7 +84,12 @@ class Rows {
   }
 }
 
-function put<FetchedRow>(rows: Map<string, FetchedRow>, key: string, row: Uint8Array | undefined, decode: (row: Uint8Array) => FetchedRow): void {
+function put<FetchedRow>(
+  rows: Map<string, FetchedRow>,
+  key: string,
+  row: Uint8Array | undefined,
+  decode: (row: Uint8Array) => FetchedRow,
+): void {
   if (row === undefined) rows.delete(key);
   else rows.set(key, decode(row));
 }

@@ -74,7 +74,9 @@ const mutations: Mutation[] = [
   ...samples(arbitraryEntry, 40).map((entry, index): Mutation => ({ kind: "appendEntry", id: anId(1), index, entry })),
   ...samples(arbitraryEvent, 17).map((event, slot): Mutation => ({ kind: "putEvent", id: anId(1), slot, event })),
   ...timers.map((timer): Mutation => ({ kind: "putTimer", timer })),
-  ...samples(arbitraryOutboxCommand, 12).map((command, n): Mutation => ({ kind: "putOutbox", message: { seq: n * 37, command } })),
+  ...samples(arbitraryOutboxCommand, 12).map(
+    (command, n): Mutation => ({ kind: "putOutbox", message: { seq: n * 37, command } }),
+  ),
   { kind: "putBucket", bucket: { name: "scope/l1/*", bookedUntilMicros: 1_700_000_000_000_000 } },
   ...samples(arbitraryPause, 2).map((pause, n): Mutation => ({ kind: "putPause", queue: `vq_${n}` as VqueueId, pause })),
   { kind: "putDedup", producer: "p0", seq: 0 },

@@ -6,7 +6,14 @@ import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { InsightSource } from "../insight/source.js";
-import { applyVerb, type DeploymentChoice, restartAsNew, resume, type OperationVerb, type VerbOutcome } from "../invocation-operations.js";
+import {
+  applyVerb,
+  type DeploymentChoice,
+  type OperationVerb,
+  restartAsNew,
+  resume,
+  type VerbOutcome,
+} from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
 
 export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random"> & {

@@ -22,8 +22,8 @@ import {
   BATCH_CANCEL_WAIT_MS,
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,
-  BATCH_POLL_MS,
   BATCH_PAGE_IDS,
+  BATCH_POLL_MS,
   BATCH_RESULTS_KEPT_MAX,
   BATCHES_KEPT_MAX,
   BATCHES_RUNNING_MAX,
@@ -41,7 +41,7 @@ import {
   recordOf,
   resultsOf,
 } from "./record.js";
-import { BatchRun, BatchOwnedElsewhere } from "./run-batch.js";
+import { BatchOwnedElsewhere, BatchRun } from "./run-batch.js";
 
 /** Some two milliseconds of work. */
 const PAGES_PER_TURN = 4;

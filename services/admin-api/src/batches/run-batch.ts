@@ -9,7 +9,7 @@ import { Backoff, type Clock, InvariantError, type InvocationId, type Logger } f
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { VerbOutcome } from "../invocation-operations.js";
 import { BATCH_RETRY_BOUNDS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
-import { alreadyDone, applyOne, isUnavailable, type BatchOperation, type OperationPorts } from "./apply-one.js";
+import { alreadyDone, applyOne, type BatchOperation, isUnavailable, type OperationPorts } from "./apply-one.js";
 import {
   type BatchRecord,
   type BatchResult,

@@ -9,7 +9,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { type ErrorCode, PerdureError } from "@perdure/base";
-import type { RequestGuard, GuardRefusal } from "@perdure/role/http";
+import type { GuardRefusal, RequestGuard } from "@perdure/role/http";
 
 export interface BrowserGuardOptions {
   /** How the API is reached from outside, when it is said. */

@@ -48,7 +48,11 @@ export interface RequestObservers {
 }
 
 /** A router for the routes: HEAD goes with GET, other methods of a known path are 405 with `allow`. */
-export function routerOf(routes: readonly ApiRoute[], observers?: RequestObservers, bodiesBytesMax = ALL_BODIES_BYTES_MAX): Router {
+export function routerOf(
+  routes: readonly ApiRoute[],
+  observers?: RequestObservers,
+  bodiesBytesMax = ALL_BODIES_BYTES_MAX,
+): Router {
   const bodies: BodyBudget = { heldBytes: 0, bytesMax: bodiesBytesMax };
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
@@ -60,7 +64,8 @@ export function routerOf(routes: readonly ApiRoute[], observers?: RequestObserve
       const edge = PROBED.has(route.path) ? undefined : observers?.edge;
       const span = edge === undefined ? undefined : traced(edge, req, res, closed, method, route.path);
       const operation = Object.hasOwn(route.operations, method) ? route.operations[method as RouteMethod] : undefined;
-      if (operation === undefined) throw new RouteError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
+      if (operation === undefined)
+        throw new RouteError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
       const handle = () => operation.handle(apiRequest(req, res, closed, bodies));
       await respond(req, res, await (span === undefined ? handle() : span.run(handle)));
     });

@@ -6,7 +6,7 @@ import { constants, Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Logger } from "@perdure/base";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import { REQUESTS_MAX } from "../limits.js";
-import { RouteError, answerOfError } from "./errors.js";
+import { answerOfError, RouteError } from "./errors.js";
 import type { ApiVersion } from "./request.js";
 import { type AnyRequest, type AnyResponse, respond } from "./respond.js";
 

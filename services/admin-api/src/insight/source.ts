@@ -9,12 +9,12 @@ import {
   explain,
   type FlowFacts,
   gatherSituations,
-  type InvokerView,
+  type InvocationContext,
   type InvocationSnapshot,
+  type InvokerView,
   type LockFacts,
   type RouteFacts,
   type Situation,
-  type InvocationContext,
   situationOf,
 } from "@perdure/insight";
 import {
@@ -71,7 +71,10 @@ async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Sit
 }
 
 /** Record, journal and events belong together only as far as nothing happens between the reads; none of them is ever from the future. */
-export async function readSnapshot({ store, invoker, partitionCount }: InsightSource, id: InvocationId): Promise<InvocationSnapshot | undefined> {
+export async function readSnapshot(
+  { store, invoker, partitionCount }: InsightSource,
+  id: InvocationId,
+): Promise<InvocationSnapshot | undefined> {
   const partition = partitionOf(id, partitionCount);
   const invocation = await store.reads.invocation(partition, id);
   if (invocation === undefined) return undefined;

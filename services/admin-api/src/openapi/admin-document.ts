@@ -3,7 +3,7 @@
  * parsed with and answers are tested against, so the document cannot be out of date.
  */
 import { z } from "zod";
-import type { RouteMethod, RouteOperation, ApiRoute } from "../http/route.js";
+import type { ApiRoute, RouteMethod, RouteOperation } from "../http/route.js";
 
 const JSON_TYPE = "application/json";
 const ERROR = { $ref: "#/components/schemas/ErrorDescriptionResponse" } as const;

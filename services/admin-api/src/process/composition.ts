@@ -4,9 +4,9 @@
  */
 import { openEndpoints, openPeerCredentials, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
 import {
+  deferredPostgresArchive,
   followChanges,
   type LeaderTerm,
-  deferredPostgresArchive,
   openPostgresMetadataStore,
   PostgresLeadership,
 } from "@perdure/driver-postgres";
@@ -23,10 +23,10 @@ import {
 } from "@perdure/role";
 import { checkAddress, type Elsewhere, openProbes } from "@perdure/role/http";
 import { archived } from "@perdure/store";
-import { createCallEndpoint } from "../ask-endpoint.js";
+import { openAdminListener } from "../admin-listener.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
+import { createCallEndpoint } from "../call-endpoint.js";
 import { sqlOptionsOf } from "../config.js";
-import { openAdminListener } from "../door.js";
 import { sqlEndings } from "../metrics.js";
 import type { AdminApiSettings } from "./config.js";
 import { clusterInsight } from "./insight.js";

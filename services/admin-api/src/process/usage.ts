@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
 import type { SizedArchive } from "@perdure/driver-postgres";
-import { readRedisStatus, type RedisConnections, readActions } from "@perdure/driver-redis";
+import { type RedisConnections, readActions, readRedisStatus } from "@perdure/driver-redis";
 import { ARCHIVE_SIZE_KEPT_MS, USAGE_MS } from "../limits.js";
 import type { UsageReport } from "../ports.js";
 

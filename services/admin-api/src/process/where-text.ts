@@ -15,7 +15,10 @@ export function whereText({ environment, redis: { password, ...rest }, postgresU
 
 /** Throws OPS0003 when the text is none of ours. */
 export function whereOf(text: string): DataLocation {
-  const parsed = JSON.parse(text) as Partial<DataLocation> & { redis?: Omit<RedisConnectionOptions, "password">; password?: string };
+  const parsed = JSON.parse(text) as Partial<DataLocation> & {
+    redis?: Omit<RedisConnectionOptions, "password">;
+    password?: string;
+  };
   const { environment, redis, password, postgresUrl } = parsed;
   if (environment === undefined || redis === undefined || postgresUrl === undefined)
     throw new PerdureError("OPS0003", "a thread was not told where Redis and the archive are");

@@ -6,7 +6,7 @@ import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
 import { CONDITION_CHARS_MAX } from "@perdure/sql";
 import { z } from "zod";
 import { VERBS } from "../batches/record.js";
-import { preview, type BatchSelection, select } from "../batches/selection.js";
+import { type BatchSelection, preview, select } from "../batches/selection.js";
 import { type ApiAnswer, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";

@@ -4,7 +4,14 @@ import { z } from "zod";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import type { ApiRoute } from "../http/route.js";
-import { applyVerb, type DeploymentChoice, restartAsNew, resume, type OperationVerb, type VerbOutcome } from "../invocation-operations.js";
+import {
+  applyVerb,
+  type DeploymentChoice,
+  type OperationVerb,
+  restartAsNew,
+  resume,
+  type VerbOutcome,
+} from "../invocation-operations.js";
 import { BATCH_CONCURRENCY_MAX, BATCH_INVOCATIONS_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 import { parseDeploymentChoice } from "./invocations.js";
@@ -84,7 +91,12 @@ async function applyToAll(
   return results;
 }
 
-function applyOne(ports: AdminPorts, verb: OperationVerb, id: InvocationId, choice: DeploymentChoice | undefined): Promise<VerbOutcome> {
+function applyOne(
+  ports: AdminPorts,
+  verb: OperationVerb,
+  id: InvocationId,
+  choice: DeploymentChoice | undefined,
+): Promise<VerbOutcome> {
   if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
   if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" });
   return applyVerb(ports, verb, id);

@@ -3,7 +3,13 @@
  * ask for it (`verify`), and a deployment that exists can be asked whether stuck invocations could be resumed on it.
  */
 import { formatDuration, parseByteSize, parseDuration } from "@perdure/base";
-import { CHECK_BOUNDS_MAX, type CheckOptions, type VerificationFinding, type Registry, type Verification } from "@perdure/metadata";
+import {
+  CHECK_BOUNDS_MAX,
+  type CheckOptions,
+  type Registry,
+  type Verification,
+  type VerificationFinding,
+} from "@perdure/metadata";
 import { z } from "zod";
 import { type ApiAnswer, json } from "../http/answer.js";
 import type { ApiRequest } from "../http/request.js";

@@ -5,12 +5,12 @@ import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import type { ApiRequest, ApiVersion } from "../http/request.js";
-import type { RouteOperation, ApiRoute } from "../http/route.js";
+import type { ApiRoute, RouteOperation } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
 import { DeploymentShape, DeploymentSummaryShape, RegistrationShape } from "../views/deployment-shape.js";
 import { deploymentDetail, deploymentSummary, registrationView } from "../views/deployment-view.js";
 import { listShape } from "../views/service-shape.js";
-import { refusalOf, Verify, requestedBoundsOf } from "./deploy-check.js";
+import { refusalOf, requestedBoundsOf, Verify } from "./deploy-check.js";
 
 /** Characters a URI may consist of (RFC 3986); whether it is absolute is checked later, with a better message. */
 const UriText = z.string().regex(/^[!#-;=?-[\]_a-z~%]+$/i, "is not a URI");

@@ -4,9 +4,16 @@ import { z } from "zod";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { RouteOperation, ApiRoute } from "../http/route.js";
+import type { ApiRoute, RouteOperation } from "../http/route.js";
 import { invocationParam } from "../ids.js";
-import { applyVerb, type DeploymentChoice, restartAsNew, resume, type OperationVerb, type VerbOutcome } from "../invocation-operations.js";
+import {
+  applyVerb,
+  type DeploymentChoice,
+  type OperationVerb,
+  restartAsNew,
+  resume,
+  type VerbOutcome,
+} from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
 
 type BodylessVerb = Exclude<OperationVerb, "resume" | "restart-as-new">;

@@ -5,7 +5,7 @@ import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { RouteOperation, ApiRoute } from "../http/route.js";
+import type { ApiRoute, RouteOperation } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
 import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "../views/schedule-shape.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";

@@ -107,7 +107,10 @@ async function statusView(ports: SubscriptionControlPorts, { id, paused, skipped
 }
 
 /** Several workers may read one subscription, each some of its topic's partitions: together they are one status. */
-async function statusOf({ subscriptionStatuses }: SubscriptionControlPorts, id: SubscriptionId): Promise<SubscriptionStatus | undefined> {
+async function statusOf(
+  { subscriptionStatuses }: SubscriptionControlPorts,
+  id: SubscriptionId,
+): Promise<SubscriptionStatus | undefined> {
   const [first, ...others] = (await subscriptionStatuses()).filter((status) => status.id === id);
   return first === undefined ? undefined : others.reduce(together, first);
 }

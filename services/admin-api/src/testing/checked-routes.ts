@@ -5,7 +5,7 @@
 
 import type { ApiAnswer } from "../http/answer.js";
 import { answerOfError } from "../http/errors.js";
-import type { RouteMethod, RouteOperation, ApiRoute } from "../http/route.js";
+import type { ApiRoute, RouteMethod, RouteOperation } from "../http/route.js";
 
 /** Every route can answer with these. */
 const COMMON_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422, 429, 500, 503]);

@@ -3,9 +3,9 @@ import { formatTimestampNanos, type InvocationId, unreachable } from "@perdure/b
 import {
   type Awaited,
   type AwaitLeaf,
+  type ChainLink,
   type Explanation,
   type FlowFacts,
-  type ChainLink,
   leafText,
   ownSentence,
   remediesOf,

@@ -1,6 +1,6 @@
 /** Why: a timeline as JSON. Payloads are sizes unless somebody asks for them, and then no more than a person reads. */
 import { isUtf8 } from "node:buffer";
-import type { TimelineAttempt, InvocationPhase, PhaseSegment, JournalStep, Timeline } from "@perdure/insight";
+import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAttempt } from "@perdure/insight";
 import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/insight";
 import { type Invocation, targetText } from "@perdure/partition";
 import { failureView, optionalTime, timeView } from "./explain-view.js";
@@ -26,7 +26,9 @@ export function timelineView(timeline: Timeline, invocation: Invocation, withPay
     to: timeView(timeline.toMs),
     completed_at: optionalTime(completedAtMs),
     wall_ms: timeline.toMs - timeline.fromMs,
-    totals_ms: Object.fromEntries(Object.entries(timeline.totals).map(([phase, total]) => [PHASES[phase as InvocationPhase], total])),
+    totals_ms: Object.fromEntries(
+      Object.entries(timeline.totals).map(([phase, total]) => [PHASES[phase as InvocationPhase], total]),
+    ),
     phases: timeline.segments.map(segmentView),
     attempts: timeline.attempts.map((attempt, index) => attemptView(attempt, index, invocation)),
     attempts_may_be_missing: timeline.attemptsMayBeMissing,

@@ -1,6 +1,6 @@
 /** Why: what a check of new code against old journals found, as the interface shows it (docs/deploy-check.md). */
 import { formatDuration, formatTimestampNanos } from "@perdure/base";
-import type { VerificationFinding, FindingKind, Verification } from "@perdure/metadata";
+import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
 
 const KINDS: Readonly<Record<FindingKind, string>> = {
   journalMismatch: "journal_mismatch",

@@ -6,7 +6,11 @@ import { FAILED, USAGE } from "../errors.js";
 export type Account = ResponseOf<UserOperations["ListAccounts"]>["accounts"][number];
 
 /** `asked`: an id or a name; undefined when the command named none. Ends the command when it is not clear which one. */
-export async function chooseAccount(context: Context, client: CloudClient, idOrName = context.requestedAccount): Promise<Account> {
+export async function chooseAccount(
+  context: Context,
+  client: CloudClient,
+  idOrName = context.requestedAccount,
+): Promise<Account> {
   const { accounts } = await client.user("ListAccounts", {}, { signal: context.signal });
   if (idOrName !== undefined) return accountNamed(context, accounts, idOrName);
   const inUse = context.session.login?.accountId;

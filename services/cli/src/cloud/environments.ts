@@ -51,7 +51,11 @@ export async function listEnvironments(
 }
 
 /** By id, then by name; of several with that name the one that is not on its way out. */
-function environmentNamed(context: Context, all: readonly EnvironmentSummary[], idOrName: string): EnvironmentSummary | undefined {
+function environmentNamed(
+  context: Context,
+  all: readonly EnvironmentSummary[],
+  idOrName: string,
+): EnvironmentSummary | undefined {
   const byId = all.find(({ environmentId }) => environmentId === idOrName);
   if (byId !== undefined) return byId;
   const byName = all.filter(({ name }) => name === idOrName);

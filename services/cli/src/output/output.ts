@@ -6,7 +6,7 @@ import { styleText } from "node:util";
 import type { Clock } from "@perdure/base";
 import { terminalJson, withoutControls } from "./controls.js";
 import { type ProgressIndicator, silentProgress, startProgress } from "./progress.js";
-import { type OutputColumn, cut, tableLines } from "./table.js";
+import { cut, type OutputColumn, tableLines } from "./table.js";
 
 export interface OutputStream {
   write(text: string): unknown;

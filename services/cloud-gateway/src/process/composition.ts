@@ -64,7 +64,9 @@ export async function startCloudGateway(settings: CloudGatewaySettings, ports: P
     callers: () => gateway.stats.callers,
     environments: () => gateway.stats.environments,
   });
-  const ingress = await lifecycle.prepare(() => gateway.listen({ endpoint: "ingress", certificates, ...listenOn(settings.ingress) }));
+  const ingress = await lifecycle.prepare(() =>
+    gateway.listen({ endpoint: "ingress", certificates, ...listenOn(settings.ingress) }),
+  );
   const admin = await lifecycle.prepare(() => gateway.listen({ endpoint: "admin", certificates, ...listenOn(settings.admin) }));
   const { environmentPorts } = settings;
   if (environmentPorts.enabled) {

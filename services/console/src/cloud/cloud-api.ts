@@ -11,7 +11,7 @@ import {
   userOperations,
 } from "@perdure/cloud-client";
 import { z } from "zod";
-import type { SessionClient } from "./session/session-door.js";
+import type { SessionClient } from "./session/session-client.js";
 
 export type CloudResponse<N extends keyof AccountOperations> = ResponseOf<AccountOperations[N]>;
 export type EnvironmentDescription = CloudResponse<"DescribeEnvironment">;

@@ -10,7 +10,7 @@ import { SessionGate } from "./session/session-gate.js";
 import { SIGNED_IN_PATH } from "./session/signed-in.js";
 
 const SignedInPage = lazy(() => import("./session/signed-in-page.js"));
-const EnvironmentConsole = lazy(() => import("./environment/environment-room.js"));
+const EnvironmentConsole = lazy(() => import("./environment/environment-console.js"));
 const EnvironmentsPage = lazy(() => import("./account/environments-page.js"));
 const MembersPage = lazy(() => import("./account/members-page.js"));
 const UsagePage = lazy(() => import("./account/usage-page.js"));

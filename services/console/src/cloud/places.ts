@@ -21,7 +21,10 @@ const ACCOUNT_PAGES = [
 /** In the sidebar of an account. */
 export function accountLinks(): readonly NavGroup[] {
   return [
-    { label: "Account", links: ACCOUNT_PAGES.map(({ page, label, icon, keywords }) => ({ href: page || "/", label, icon, keywords })) },
+    {
+      label: "Account",
+      links: ACCOUNT_PAGES.map(({ page, label, icon, keywords }) => ({ href: page || "/", label, icon, keywords })),
+    },
   ];
 }
 
@@ -29,7 +32,12 @@ export function accountLinks(): readonly NavGroup[] {
 export function accountLinksFromInside({ accountId, name }: AccountSummary): NavGroup {
   return {
     label: name,
-    links: ACCOUNT_PAGES.map(({ page, label, icon, keywords }) => ({ href: accountPath(accountId, page), label, icon, keywords })),
+    links: ACCOUNT_PAGES.map(({ page, label, icon, keywords }) => ({
+      href: accountPath(accountId, page),
+      label,
+      icon,
+      keywords,
+    })),
   };
 }
 

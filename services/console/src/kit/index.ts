@@ -6,7 +6,7 @@ export { Chart, type ChartInk, type ChartProps, type ChartSeries } from "./chart
 export { CodeEditor, type CodeEditorProps, type CodeLanguage } from "./code-editor.js";
 export { Copyable, CopyButton, Snippet } from "./copy.js";
 export { Confirmation, Dialog, DialogActions } from "./dialog.js";
-export { CheckField, type FieldChoice, ChoiceField, TextArea, TextField } from "./field.js";
+export { CheckField, ChoiceField, type FieldChoice, TextArea, TextField } from "./field.js";
 export { Hint } from "./hint.js";
 export { Icon, type IconName } from "./icon.js";
 export { ShortId } from "./id.js";
@@ -15,7 +15,7 @@ export { Menu, type MenuAction } from "./menu.js";
 export { Facts, Page, Section } from "./page.js";
 export { ErrorCode, isRecord, messageOf, ProblemNote } from "./problem.js";
 export { Empty, Loaded, Loading } from "./states.js";
-export { Cell, type TableColumn, Table } from "./table.js";
+export { Cell, Table, type TableColumn } from "./table.js";
 export { type TabLink, TabLinks } from "./tabs.js";
 export { Duration, Moment, useNow } from "./time.js";
 export { ago, clockText, DURATION_STEPS, dateTimeText, durationText, exactMoment, zonedText } from "./time-text.js";

@@ -61,7 +61,13 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
         Skip to content
       </Button>
       <header className="frame__top">
-        <Button appearance="bare" className="frame__toggle" aria-expanded={isOpen} aria-controls="nav" onClick={() => setOpen(!isOpen)}>
+        <Button
+          appearance="bare"
+          className="frame__toggle"
+          aria-expanded={isOpen}
+          aria-controls="nav"
+          onClick={() => setOpen(!isOpen)}
+        >
           <Icon name="menu" /> <span className="visually-hidden">Menu</span>
         </Button>
         <Mark />

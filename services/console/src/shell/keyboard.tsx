@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { CheckField, Dialog } from "../kit/index.js";
 import type { NavGroup } from "./frame.js";
 import { areLetterKeysEnabled, LETTERS_STORED, pageKeys, subscribeToPageKeys } from "./page-keys.js";
-import { shortcutOf, type PendingPrefix } from "./shortcuts.js";
+import { type PendingPrefix, shortcutOf } from "./shortcuts.js";
 import "./keyboard.css";
 
 export interface KeyboardProps {
@@ -21,7 +21,12 @@ export function Keyboard({ groups, isHelpOpen, onHelp }: KeyboardProps) {
     if (!isOn) return;
     const listen = (event: KeyboardEvent) => {
       const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
-      const action = shortcutOf({ key: event.key, hasModifier, isReserved: isReserved(event) }, waiting.current, event.timeStamp, groups);
+      const action = shortcutOf(
+        { key: event.key, hasModifier, isReserved: isReserved(event) },
+        waiting.current,
+        event.timeStamp,
+        groups,
+      );
       waiting.current = action.kind === "waits" ? { sinceMs: event.timeStamp } : undefined;
       if (action.kind === "nothing") return;
       event.preventDefault();

@@ -16,7 +16,13 @@ export function placesFor(text: string, groups: readonly NavGroup[], entries: re
   }
   const pages = groups.flatMap((group) =>
     group.links.map(
-      ({ href, label, keywords = "" }): PaletteItem => ({ key: href, kind: "Page", href, label, keywords: `${group.label} ${keywords}` }),
+      ({ href, label, keywords = "" }): PaletteItem => ({
+        key: href,
+        kind: "Page",
+        href,
+        label,
+        keywords: `${group.label} ${keywords}`,
+      }),
     ),
   );
   // Without a text only pages and actions are shown: there may be thousands of the others.

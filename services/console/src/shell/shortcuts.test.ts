@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { NavGroup } from "./frame.js";
-import { shortcutOf, LETTER_WAIT_MS, type Press } from "./shortcuts.js";
+import { LETTER_WAIT_MS, type Press, shortcutOf } from "./shortcuts.js";
 
 const groups: readonly NavGroup[] = [
   { label: "Run", links: [{ href: "/invocations", label: "Invocations", letter: "i" }] },

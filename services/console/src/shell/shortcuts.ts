@@ -25,7 +25,12 @@ export const LETTER_WAIT_MS = 1_500;
 
 const NOTHING: ShortcutAction = { kind: "nothing" };
 
-export function shortcutOf(press: Press, waiting: PendingPrefix | undefined, nowMs: number, groups: readonly NavGroup[]): ShortcutAction {
+export function shortcutOf(
+  press: Press,
+  waiting: PendingPrefix | undefined,
+  nowMs: number,
+  groups: readonly NavGroup[],
+): ShortcutAction {
   if (press.hasModifier || press.isReserved) return NOTHING;
   if (waiting !== undefined && nowMs - waiting.sinceMs <= LETTER_WAIT_MS) {
     const link = groups.flatMap(({ links }) => links).find(({ letter }) => letter === press.key);

@@ -1,5 +1,5 @@
 /** Why: layouts break on names as long as those of real projects; the shop's are short. */
-import { type HttpAnswer, eventually, type TestWorld } from "@perdure/conformance";
+import { eventually, type HttpAnswer, type TestWorld } from "@perdure/conformance";
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 
 const HOUR_MS = 3_600_000;

@@ -5,9 +5,9 @@
 import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import {
+  directoryUpdateOf,
   LeaderDirectory,
   type LeadershipStatus,
-  directoryUpdateOf,
   linksToWorkers,
   type PeerCredentials,
   RemotePartitions,
@@ -21,7 +21,13 @@ import {
   type RequestIdentity,
   Slots,
 } from "@perdure/invoker";
-import { type Archiving, createLeadingWorker, type LeaderPartitions, newCounters, type ProcessorCounters } from "@perdure/processor";
+import {
+  type Archiving,
+  createLeadingWorker,
+  type LeaderPartitions,
+  newCounters,
+  type ProcessorCounters,
+} from "@perdure/processor";
 import { largeGarbage } from "@perdure/role";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
 import type { Deliveries } from "@perdure/subscription";

@@ -5,7 +5,13 @@ import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/d
 import { createMemoryMetadataStore, readDataSet } from "@perdure/metadata";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { acceptLoss } from "./accept-loss.js";
-import { type AgreedDataSet, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type DataSetMismatch } from "./agreement.js";
+import {
+  type AgreedDataSet,
+  type AgreementOptions,
+  agreeOnDataSet,
+  type DataSetMismatch,
+  type MarkedPartitions,
+} from "./agreement.js";
 
 /** Redis, as far as marks go. It breaks off before its `failsAt`th mark or read. */
 class Partitions implements MarkedPartitions {
@@ -72,7 +78,10 @@ function world() {
   const partitions = new Partitions();
   const random = new SeededRandom(1);
   const ports = { metadata, partitions, clock: new VirtualClock(), random, logger: silentLogger };
-  const start = (options: Partial<AgreementOptions> = {}, of: Partial<typeof ports> = {}): Promise<AgreedDataSet | DataSetMismatch> =>
+  const start = (
+    options: Partial<AgreementOptions> = {},
+    of: Partial<typeof ports> = {},
+  ): Promise<AgreedDataSet | DataSetMismatch> =>
     agreeOnDataSet({ ...ports, ...of }, { partitionCount: 3, incarnation: undefined, acceptDataLoss: undefined, ...options });
   const record = async () => (await readDataSet(metadata)) as NonNullable<Awaited<ReturnType<typeof readDataSet>>>;
   const agreed = async (options: Partial<AgreementOptions> = {}): Promise<AgreedDataSet> => {

@@ -103,7 +103,11 @@ async function create(ports: AgreementPorts, options: AgreementOptions): Promise
   return undefined;
 }
 
-async function place(record: StoredDataSet, ports: AgreementPorts, options: AgreementOptions): Promise<DataSetMismatch | undefined> {
+async function place(
+  record: StoredDataSet,
+  ports: AgreementPorts,
+  options: AgreementOptions,
+): Promise<DataSetMismatch | undefined> {
   const { id, partitionCount, epochBase } = record;
   const { partitions, metadata } = ports;
   // A data set that replaces another counts from zero, so it has an incarnation of its own even where none is set.

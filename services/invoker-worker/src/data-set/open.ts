@@ -7,7 +7,13 @@ import type { RedisConnections } from "@perdure/driver-redis";
 import { type MetadataStore, readDataSet } from "@perdure/metadata";
 import { type ProcessPorts, untilAvailable } from "@perdure/role";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS } from "../limits.js";
-import { type AgreedDataSet, type AgreementOptions, agreeOnDataSet, type MarkedPartitions, type DataSetMismatch } from "./agreement.js";
+import {
+  type AgreedDataSet,
+  type AgreementOptions,
+  agreeOnDataSet,
+  type DataSetMismatch,
+  type MarkedPartitions,
+} from "./agreement.js";
 import { DataSetGuard } from "./guard.js";
 import { markedPartitions } from "./marked-partitions.js";
 

@@ -4,7 +4,7 @@ import { redisOptionsOf, required } from "@perdure/cluster";
 import { connectRedis } from "@perdure/driver-redis";
 import { runTask, type TaskSpec } from "@perdure/role";
 import { acceptLoss } from "../data-set/accept-loss.js";
-import { DeferredMetadata } from "../data-set/late-metadata.js";
+import { DeferredMetadata } from "../data-set/deferred-metadata.js";
 import { markedPartitions } from "../data-set/marked-partitions.js";
 import { loadSettings, settings } from "./config.js";
 

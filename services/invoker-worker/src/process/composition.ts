@@ -7,14 +7,20 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
-import { openEndpoints, openGrpcListener, openPeerCredentials, openRegistryClient, redisOptionsOf, required } from "@perdure/cluster";
+import {
+  openEndpoints,
+  openGrpcListener,
+  openPeerCredentials,
+  openRegistryClient,
+  redisOptionsOf,
+  required,
+} from "@perdure/cluster";
 import { partitionsDefinition, partitionsHandlers } from "@perdure/driver-grpc";
 import { createKafkaSource } from "@perdure/driver-kafka";
 import { deferredPostgresArchive } from "@perdure/driver-postgres";
 import {
   agreedPartitionCount,
   agreeOnArchiving,
-  readRedisStatus,
   beginInstance,
   commitNothing,
   connectRedis,
@@ -22,6 +28,7 @@ import {
   RedisLeases,
   RedisMembership,
   RedisPartitionStore,
+  readRedisStatus,
 } from "@perdure/driver-redis";
 import type { EndpointTransport } from "@perdure/invoker";
 import { type Archiving, createArchiving } from "@perdure/processor";
@@ -46,16 +53,16 @@ import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-work
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
 import { acceptLoss, type LossAcceptance } from "../data-set/accept-loss.js";
+import { DeferredMetadata } from "../data-set/deferred-metadata.js";
 import type { DataSetGuard } from "../data-set/guard.js";
-import { DeferredMetadata } from "../data-set/late-metadata.js";
 import { markedPartitions } from "../data-set/marked-partitions.js";
 import { openDataSet } from "../data-set/open.js";
 import { observeSubscriptions, observeWorker, redisMetrics, workerMetrics } from "../metrics.js";
 import { countUnfinished } from "../usage.js";
+import { ActivityMonitor } from "./activity-monitor.js";
 import type { InvokerWorkerSettings } from "./config.js";
 import { drainAnswers } from "./drain-answers.js";
 import { lossAnswers } from "./loss-answers.js";
-import { ActivityMonitor } from "./standing.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when the worker answers for partitions; until Redis and a registry have

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock, Logger } from "@perdure/base";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
-import type { Activity, ActivityMonitor } from "./standing.js";
+import type { Activity, ActivityMonitor } from "./activity-monitor.js";
 
 /** What `/drain` answers. */
 export interface DrainReport extends Partial<Activity> {

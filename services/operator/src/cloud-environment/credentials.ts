@@ -4,7 +4,9 @@ import type { CloudEnvironment } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 
-export type ApiKeyResult = { readonly kind: "found"; readonly secret: Secret } | { readonly kind: "missing"; readonly message: string };
+export type ApiKeyResult =
+  | { readonly kind: "found"; readonly secret: Secret }
+  | { readonly kind: "missing"; readonly message: string };
 
 /** Rejects as the API server says. */
 export async function apiKeyOf(

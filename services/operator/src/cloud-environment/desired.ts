@@ -8,7 +8,7 @@ import { VERSION } from "@perdure/role/version";
 import type { Cell, Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";
 import { PLATFORM_ROLE, PORTS } from "../desired/network-policies.js";
-import { containerSecurity, imageOf, podSecurity, probesOf, pulled, setting, type EnvVariable } from "../desired/pods.js";
+import { containerSecurity, type EnvVariable, imageOf, podSecurity, probesOf, pulled, setting } from "../desired/pods.js";
 import { SERVICE_PORT } from "../service-deployment/desired.js";
 import { CLOUD_LABEL, proxyLabelOf, tunnelNameOf, tunnelObjectName } from "./names.js";
 

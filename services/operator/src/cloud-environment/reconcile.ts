@@ -12,7 +12,7 @@ import { bad, good, type StepOutcome, step } from "../environment/outcome.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import { WAIT_REFERENCE_MS } from "../limits.js";
 import type { OperatorAddresses } from "../service-deployment/addresses.js";
-import type { AdminClients } from "../service-deployment/admin-doors.js";
+import type { AdminClients } from "../service-deployment/admin-clients.js";
 import { apiKeyOf } from "./credentials.js";
 import { proxyService, tunnelObjects } from "./desired.js";
 import { tunnelNameOf, tunnelObjectName } from "./names.js";
@@ -56,7 +56,11 @@ export async function reconcileCloudEnvironment(
 }
 
 /** Whether the environment takes the key. */
-async function credentialsOutcome(cloud: CloudEnvironment, ports: CloudEnvironmentPorts, signal: AbortSignal): Promise<StepOutcome> {
+async function credentialsOutcome(
+  cloud: CloudEnvironment,
+  ports: CloudEnvironmentPorts,
+  signal: AbortSignal,
+): Promise<StepOutcome> {
   const type = "CredentialsValid";
   return step(type, async () => {
     const key = await apiKeyOf(cloud, ports, signal);
@@ -83,7 +87,9 @@ async function keepTunnel(cloud: CloudEnvironment, ports: CloudEnvironmentPorts,
 
 /** A client is ready when it is connected. */
 function tunnelOf({ metadata, spec }: CloudEnvironment, { caches, cell }: CloudEnvironmentPorts) {
-  const tunnelDeployment = caches.deployments.get(tunnelObjectName(metadata.name), cell.namespace) as TunnelDeployment | undefined;
+  const tunnelDeployment = caches.deployments.get(tunnelObjectName(metadata.name), cell.namespace) as
+    | TunnelDeployment
+    | undefined;
   const { readyReplicas = 0, replicas = 0 } = tunnelDeployment?.status ?? {};
   return { connected: readyReplicas, replicas, desired: spec.tunnel.replicas };
 }
@@ -111,7 +117,9 @@ async function report(
   const { apiVersion, kind, metadata, status: before } = cloud;
   const observations = outcomes.map(({ observation }) => observation);
   // A tunnel that is up has shown its key: that the management API is out of reach says nothing against it.
-  const wrong = observations.find(({ type, status }) => status === "False" || (status === "Unknown" && type !== "CredentialsValid"));
+  const wrong = observations.find(
+    ({ type, status }) => status === "False" || (status === "Unknown" && type !== "CredentialsValid"),
+  );
   const ready: Observation =
     wrong === undefined
       ? { type: "Ready", status: "True", reason: "Ready", message: "" }

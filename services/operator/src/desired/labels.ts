@@ -45,7 +45,11 @@ interface ChildObjectOptions {
 }
 
 /** An object in the environment's namespace. */
-export function childOf(environment: EnvironmentResource, options: ChildObjectOptions, content: Readonly<Record<string, unknown>>): KubeObject {
+export function childOf(
+  environment: EnvironmentResource,
+  options: ChildObjectOptions,
+  content: Readonly<Record<string, unknown>>,
+): KubeObject {
   const { apiVersion, kind, name, component = "environment", isOwned = true, annotations } = options;
   const { name: ownerName, uid = "" } = environment.metadata;
   const owner = {

@@ -3,7 +3,7 @@
  * 601 MiB during a rewrite. A container that exceeds its limit is killed, loads its log again, and is killed by the next rewrite.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type ResourceAmounts, lesserQuantity, quantityOf, sizingOf } from "./sizes.js";
+import { lesserQuantity, quantityOf, type ResourceAmounts, sizingOf } from "./sizes.js";
 
 /** What data may take of the limit: with both copies of every page a tenth is left for buffers of clients and replicas. */
 const DATA_RATIO_MAX = 0.45;

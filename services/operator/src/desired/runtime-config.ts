@@ -4,7 +4,7 @@ import { type EnvironmentResource, objectNameOf, secondsOf } from "@perdure/cust
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
-import { settingName, type EnvVariable } from "./pods.js";
+import { type EnvVariable, settingName } from "./pods.js";
 import { isReplicated } from "./redis.js";
 import { frontsOf, frontsOfSize, sizingOf } from "./sizes.js";
 import { tunnelSettings } from "./tunnels.js";
@@ -100,7 +100,11 @@ export function runtimeConfig(environment: EnvironmentResource, cell: Cell): Kub
 }
 
 /** Those of the ConfigMap that are for a program. */
-export function configVariables(environment: EnvironmentResource, cell: Cell, program: EnvironmentProgram): readonly EnvVariable[] {
+export function configVariables(
+  environment: EnvironmentResource,
+  cell: Cell,
+  program: EnvironmentProgram,
+): readonly EnvVariable[] {
   const names = [...EVERYBODY, ...PROGRAMS[program]];
   const settings = Object.keys(runtimeSettings(environment, cell))
     .filter((name) => names.some((one) => (/[.-]$/.test(one) ? name.startsWith(one) : name === one)))

@@ -1,7 +1,7 @@
 /** Why: whom the processes of an environment trust, as pods are given it: each other, and the authorities that its owner adds to the system's. */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
-import { setting, type EnvVariable } from "./pods.js";
+import { type EnvVariable, setting } from "./pods.js";
 
 export const GRPC_TLS = "grpc-tls";
 /** The authority's own key; no pod is given it. */

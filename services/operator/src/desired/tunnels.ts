@@ -15,7 +15,10 @@ export function tunnelSettings({ spec }: EnvironmentResource): Readonly<Record<s
 /** Attempts are made by workers, endpoints are discovered by the registry. */
 const CALLS_SERVICES: ReadonlySet<EnvironmentProgram> = new Set<EnvironmentProgram>(["worker", "registry"]);
 
-export function tunnelMounts({ spec }: EnvironmentResource, program: EnvironmentProgram): readonly Readonly<Record<string, unknown>>[] {
+export function tunnelMounts(
+  { spec }: EnvironmentResource,
+  program: EnvironmentProgram,
+): readonly Readonly<Record<string, unknown>>[] {
   if (spec.tunnels === undefined || !CALLS_SERVICES.has(program)) return [];
   return [{ name: "tunnels", mountPath: TUNNELS_PATH, readOnly: true }];
 }

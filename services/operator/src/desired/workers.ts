@@ -11,6 +11,7 @@ import { childOf, podLabelsOf, selectorOf } from "./labels.js";
 import { PORTS } from "./network-policies.js";
 import {
   containerSecurity,
+  type EnvVariable,
   imageOf,
   placementOf,
   podDefaults,
@@ -18,11 +19,10 @@ import {
   secretSetting,
   setting,
   settingName,
-  type EnvVariable,
 } from "./pods.js";
 import { REDIS_AUTH } from "./redis.js";
-import { configVariables, hashOf, hostOf, type EnvironmentProgram } from "./runtime-config.js";
-import { ADMIN_MEMORY_LIMIT, type ResourceAmounts, frontRequests, frontsOf, quantityOf, sizingOf } from "./sizes.js";
+import { configVariables, type EnvironmentProgram, hashOf, hostOf } from "./runtime-config.js";
+import { ADMIN_MEMORY_LIMIT, frontRequests, frontsOf, quantityOf, type ResourceAmounts, sizingOf } from "./sizes.js";
 import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
 

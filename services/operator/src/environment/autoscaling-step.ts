@@ -24,7 +24,11 @@ interface ScalerPorts {
 }
 
 /** Rejects as the API server says. */
-export async function scalerOf(environment: EnvironmentResource, { client, cell }: ScalerPorts, signal: AbortSignal): Promise<Scaler> {
+export async function scalerOf(
+  environment: EnvironmentResource,
+  { client, cell }: ScalerPorts,
+  signal: AbortSignal,
+): Promise<Scaler> {
   const engine = environment.spec.workers.autoscaling?.engine;
   const wasKeda = environment.status?.workers?.autoscaler === "keda";
   if (engine !== "keda" && !wasKeda) {

@@ -23,7 +23,8 @@ const snapshot = (due: number, begun: number, created: number): VolumeSnapshot =
     status: { creationTime: at(created), readyToUse: true },
   }) as VolumeSnapshot;
 
-const next = (...snapshots: VolumeSnapshot[]) => ((nextDueMs(everySecond(), snapshots, createdMs) ?? Number.NaN) - createdMs) / 1_000;
+const next = (...snapshots: VolumeSnapshot[]) =>
+  ((nextDueMs(everySecond(), snapshots, createdMs) ?? Number.NaN) - createdMs) / 1_000;
 
 describe("the next backup", () => {
   test("is due once after the environment began", () => {

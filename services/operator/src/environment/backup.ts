@@ -9,9 +9,9 @@ import { SNAPSHOT_STALE_INTERVALS, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from ".
 import {
   markContent,
   type SnapshotPorts,
+  snapshotAtMs,
   snapshotsOf,
   snapshotsServed,
-  snapshotAtMs,
   takeSnapshot,
   type VolumeSnapshot,
 } from "./snapshots.js";

@@ -12,7 +12,7 @@ import type { EnvironmentReconcilePorts } from "./ports.js";
 import { redisProblem } from "./redis-pods.js";
 import { restoreVolume } from "./restore.js";
 import type { EnvironmentSecrets } from "./secrets.js";
-import { isFilling } from "./volume-looks.js";
+import { isFilling } from "./volume-poller.js";
 import { growVolumes } from "./volumes.js";
 import { workerPods } from "./worker-pods.js";
 

@@ -13,7 +13,7 @@ import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/dr
 import { environmentUrl, isEnvironmentUrl } from "@perdure/driver-postgres";
 import { COMPONENT } from "../desired/labels.js";
 import { POSTGRES } from "../desired/workers.js";
-import { WAIT_REFERENCE_MS, WAIT_PROBLEM_MS } from "../limits.js";
+import { WAIT_PROBLEM_MS, WAIT_REFERENCE_MS } from "../limits.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 import type { SecretStore } from "./secret-store.js";

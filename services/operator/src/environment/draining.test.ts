@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { WorkerClient } from "../worker-door.js";
+import type { WorkerClient } from "../worker-client.js";
 import { nextScaling } from "./draining.js";
 import type { WorkerPod } from "./worker-pods.js";
 
@@ -36,7 +36,11 @@ async function scaling({ desired, requested, present = requested ?? 0, left = []
 
 test("more are asked for at once, and nobody is asked anything", async () => {
   expect(await scaling({ desired: 3 })).toMatchObject({ replicas: 3, requests: [] });
-  expect(await scaling({ desired: 5, requested: 2, left: [9, 9] })).toMatchObject({ replicas: 5, draining: undefined, requests: [] });
+  expect(await scaling({ desired: 5, requested: 2, left: [9, 9] })).toMatchObject({
+    replicas: 5,
+    draining: undefined,
+    requests: [],
+  });
 });
 
 test("one goes when it has nothing left, the highest first", async () => {
@@ -58,12 +62,21 @@ test("who has had its time goes with what it has, whether it answers or not", as
   const inTime = { drainingOrdinal: 1, drainingSince: "2026-01-01T00:08:01Z" };
   const overdue = { drainingOrdinal: 1, drainingSince: "2026-01-01T00:08:00Z" };
   for (const mute of [7, undefined]) {
-    expect(await scaling({ desired: 1, requested: 2, left: [9, mute], noted: inTime })).toMatchObject({ replicas: 2, isOverdue: false });
-    expect(await scaling({ desired: 1, requested: 2, left: [9, mute], noted: overdue })).toMatchObject({ replicas: 1, isOverdue: true });
+    expect(await scaling({ desired: 1, requested: 2, left: [9, mute], noted: inTime })).toMatchObject({
+      replicas: 2,
+      isOverdue: false,
+    });
+    expect(await scaling({ desired: 1, requested: 2, left: [9, mute], noted: overdue })).toMatchObject({
+      replicas: 1,
+      isOverdue: true,
+    });
   }
   // The time of another worker is not its own.
   const other = { drainingOrdinal: 2, drainingSince: "2026-01-01T00:00:00Z" };
-  expect(await scaling({ desired: 1, requested: 2, left: [9, 7], noted: other })).toMatchObject({ replicas: 2, isOverdue: false });
+  expect(await scaling({ desired: 1, requested: 2, left: [9, 7], noted: other })).toMatchObject({
+    replicas: 2,
+    isOverdue: false,
+  });
 });
 
 test("who is wanted again is told so until it has heard", async () => {

@@ -4,7 +4,7 @@
  * One ordinal after the other, each when the one before is gone; a worker that is wanted again is told so.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { WorkerClient, WorkerReport } from "../worker-door.js";
+import type { WorkerClient, WorkerReport } from "../worker-client.js";
 import type { WorkerPod } from "./worker-pods.js";
 
 export interface Scaling {
@@ -42,7 +42,11 @@ interface ScalingPorts {
 }
 
 /** The next step towards `wanted`, taken as far as workers are concerned. Rejects as `pods` does. */
-export async function nextScaling(facts: ScalingFacts, { pods, workerClient }: ScalingPorts, signal: AbortSignal): Promise<Scaling> {
+export async function nextScaling(
+  facts: ScalingFacts,
+  { pods, workerClient }: ScalingPorts,
+  signal: AbortSignal,
+): Promise<Scaling> {
   const { environment, desired, requested, present } = facts;
   const before = environment.status?.workers?.drainingOrdinal;
   const stable = (replicas: number): Scaling => ({ replicas, draining: undefined, isOverdue: false });
@@ -52,7 +56,8 @@ export async function nextScaling(facts: ScalingFacts, { pods, workerClient }: S
     const kept = before === undefined || before >= desired ? undefined : (await pods()).find(({ ordinal }) => ordinal === before);
     if (kept?.address !== undefined && !kept.isEnding) {
       const report = await workerClient.stay(kept.address, signal);
-      if (report === undefined || report.draining) return { ...stable(desired), draining: drainingOf(facts, kept.ordinal, report) };
+      if (report === undefined || report.draining)
+        return { ...stable(desired), draining: drainingOf(facts, kept.ordinal, report) };
     }
     return stable(desired);
   }

@@ -3,7 +3,7 @@ import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { PORTS } from "../desired/network-policies.js";
-import type { FrontProber } from "../front-door.js";
+import type { FrontProber } from "../front-prober.js";
 import { FRONT_TRY_MS_MAX, WAIT_FRONT_MS } from "../limits.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 

@@ -7,11 +7,11 @@ import { Secret } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import {
+  type CertificateNames,
   endOf,
   isFor,
   issueCertificate,
   type KeyedCertificate,
-  type CertificateNames,
   newAuthority,
   renewAuthority,
 } from "../certificates.js";
@@ -46,9 +46,15 @@ export async function ensureGrpcTls(
 }
 
 /** In a Secret of its own, which no pod is given. */
-async function ensureAuthority(environment: EnvironmentResource, store: AuthorityStore, nowMs: number): Promise<KeyedCertificate> {
+async function ensureAuthority(
+  environment: EnvironmentResource,
+  store: AuthorityStore,
+  nowMs: number,
+): Promise<KeyedCertificate> {
   const name = `${environment.metadata.name} gRPC`;
-  const authorityData = await store.ensure(GRPC_AUTHORITY, { isOwned: true }, async () => dataOf(await newAuthority(name, nowMs)));
+  const authorityData = await store.ensure(GRPC_AUTHORITY, { isOwned: true }, async () =>
+    dataOf(await newAuthority(name, nowMs)),
+  );
   const authority = { certificate: authorityData["ca.crt"] ?? "", privateKey: new Secret(authorityData["ca.key"] ?? "") };
   if (endOf(authority.certificate) - nowMs > AUTHORITY_RENEWAL_MS) return authority;
   const renewed = await renewAuthority(name, authority, nowMs);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { WorkerReport } from "../worker-door.js";
-import { nextRest, type HibernationDecision, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
+import type { WorkerReport } from "../worker-client.js";
+import { type HibernationDecision, nextRest, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
 
 const NOW_MS = Date.parse("2026-01-01T12:00:00Z");
 const HOUR_MS = 3_600_000;
@@ -55,7 +55,10 @@ const stateAfter = async (given: Case): Promise<string> => (await nextRestOf(giv
 
 describe("an environment that is awake", () => {
   test("closes its doors when nothing has happened for long enough, and notes when the first thing is due", async () => {
-    const rest = await nextRestOf({ say: [{ timerDueAtMs: NOW_MS + 2 * HOUR_MS }, { scheduleDueAtMs: NOW_MS + HOUR_MS }], wake: "w1" });
+    const rest = await nextRestOf({
+      say: [{ timerDueAtMs: NOW_MS + 2 * HOUR_MS }, { scheduleDueAtMs: NOW_MS + HOUR_MS }],
+      wake: "w1",
+    });
     expect(rest).toMatchObject({
       hibernation: { state: "Closing", since: at(0), generation: 1, wakeAsked: "w1" },
       nextWakeTime: at(HOUR_MS),

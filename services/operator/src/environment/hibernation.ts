@@ -19,7 +19,7 @@ import {
   WAKE_AHEAD_MS,
   WAKE_POLL_MS_MAX,
 } from "../limits.js";
-import type { WorkerReport } from "../worker-door.js";
+import type { WorkerReport } from "../worker-client.js";
 
 /** RFC 3339: somebody wants the environment; each other value is a new wish. Gateways and the control plane write it. */
 export const WAKE_ANNOTATION = "perdure.dev/wake";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { KubernetesApiError, type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, KubernetesApiError, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import type { ObjectApplier } from "../applier.js";
@@ -23,7 +23,11 @@ function aNote(data: Readonly<Record<string, string>>, isReplaced = false) {
     delete: async ({ plural }: Resource, which: string, namespace: string, { uid }: { readonly uid?: string }) => {
       calls.push(`delete ${plural}/${namespace}/${which} ${uid}`);
       if (uid !== undefined && uid !== uidNow)
-        throw new KubernetesApiError("delete configmaps", 409, JSON.stringify({ reason: "Conflict", message: "the UID is another" }));
+        throw new KubernetesApiError(
+          "delete configmaps",
+          409,
+          JSON.stringify({ reason: "Conflict", message: "the UID is another" }),
+        );
       return true;
     },
   } as unknown as KubernetesClient;

@@ -23,7 +23,11 @@ interface NamespacePorts {
   readonly secretCopies: Pick<SecretCopies, "noteNew">;
 }
 
-export async function ensureNamespace(environment: EnvironmentResource, ports: NamespacePorts, signal: AbortSignal): Promise<StepOutcome> {
+export async function ensureNamespace(
+  environment: EnvironmentResource,
+  ports: NamespacePorts,
+  signal: AbortSignal,
+): Promise<StepOutcome> {
   const { client, applier, cell, secretCopies } = ports;
   const name = objectNameOf(environment.spec.environmentId);
   const note = await noteOf(environment, ports, signal);

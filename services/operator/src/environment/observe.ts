@@ -1,5 +1,5 @@
 /** Why: from what controllers report about our objects to what people read about an environment. Pure, so that each case has a test. */
-import type { EnvironmentResource, EnvironmentResourceStatus, Observation, EnvironmentPhase } from "@perdure/custom-resources";
+import type { EnvironmentPhase, EnvironmentResource, EnvironmentResourceStatus, Observation } from "@perdure/custom-resources";
 import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
 import { bad, good, isGood, type StepOutcome } from "./outcome.js";
 
@@ -40,7 +40,8 @@ export function workersOutcome(set: Rollout | undefined, { desired, isCurrent, i
   }
   if (requested < goal) return bad(type, "RollingOut", `${goal - requested} more workers are being made`);
   if (readyReplicas < requested) return bad(type, "RollingOut", `${readyReplicas} of ${requested} workers are ready`);
-  if (updatedReplicas < requested) return bad(type, "RollingOut", `${updatedReplicas} of ${requested} workers are of the wanted kind`);
+  if (updatedReplicas < requested)
+    return bad(type, "RollingOut", `${updatedReplicas} of ${requested} workers are of the wanted kind`);
   return good(type, "Ready", `${readyReplicas} of ${requested} workers are ready`);
 }
 
@@ -143,7 +144,11 @@ export function withDeadline(
 }
 
 /** For people only; nothing is decided by it. */
-export function phaseOf(environment: EnvironmentResource, now: readonly Observation[], before: EnvironmentResourceStatus | undefined): EnvironmentPhase {
+export function phaseOf(
+  environment: EnvironmentResource,
+  now: readonly Observation[],
+  before: EnvironmentResourceStatus | undefined,
+): EnvironmentPhase {
   const of = (type: string): Observation | undefined => now.find((one) => one.type === type);
   if (environment.metadata.deletionTimestamp !== undefined) return "Deleting";
   const ready = of("Ready");

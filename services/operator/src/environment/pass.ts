@@ -21,7 +21,7 @@ import { type Rollout, routableOutcome } from "./observe.js";
 import { bad, good, isGood, type StepOutcome, step } from "./outcome.js";
 import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
 import { prune, pruneUnwanted } from "./prune.js";
-import { type Quota, quotaProblem } from "./quota-look.js";
+import { type Quota, quotaProblem } from "./quota-check.js";
 import { releaseOf } from "./release.js";
 import { report } from "./report.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";

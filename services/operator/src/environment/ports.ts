@@ -6,19 +6,19 @@ import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import type { Definitions } from "../definitions.js";
 import type { OperatorMetrics } from "../metrics.js";
-import type { DataLossClient, WorkerClient } from "../worker-door.js";
+import type { DataLossClient, WorkerClient } from "../worker-client.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import type { FrontChecks } from "./front-checks.js";
 import type { OwnWrites } from "./own-writes.js";
-import type { RedisChecks } from "./redis-looks.js";
+import type { RedisChecks } from "./redis-checks.js";
 import type { ReleaseTurns } from "./release.js";
 import type { RetainedNotes } from "./retained-notes.js";
 import type { VolumeRetention } from "./retained-volumes.js";
 import type { SecretCopies } from "./secret-copies.js";
 import type { SecretTurns } from "./secret-turns.js";
-import type { StartChecks } from "./start-looks.js";
+import type { StartChecks } from "./start-checks.js";
 import type { StatusPacing } from "./status-pacing.js";
-import type { VolumePoller } from "./volume-looks.js";
+import type { VolumePoller } from "./volume-poller.js";
 
 export interface EnvironmentReconcilePorts {
   readonly client: KubernetesClient;

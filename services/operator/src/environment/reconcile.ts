@@ -13,7 +13,11 @@ import { restStep } from "./rest-step.js";
 import { FINALIZER, teardown } from "./teardown.js";
 
 /** One pass for one environment. Rejects with what was thrown on: it is tried again after a pause. */
-export async function reconcileEnvironment(name: string, ports: EnvironmentReconcilePorts, signal: AbortSignal): Promise<Reconciled> {
+export async function reconcileEnvironment(
+  name: string,
+  ports: EnvironmentReconcilePorts,
+  signal: AbortSignal,
+): Promise<Reconciled> {
   const cached = ports.caches.environments.get(name);
   const environment = cached === undefined ? undefined : ports.writes.fresh(cached);
   if (environment === undefined) {
@@ -43,7 +47,11 @@ export async function reconcileEnvironment(name: string, ports: EnvironmentRecon
   const rest = await restStep(environment, ports, signal);
   return new EnvironmentPass(environment, rest, ports, signal).run();
 }
-async function remove(environment: EnvironmentResource, ports: EnvironmentReconcilePorts, signal: AbortSignal): Promise<Reconciled> {
+async function remove(
+  environment: EnvironmentResource,
+  ports: EnvironmentReconcilePorts,
+  signal: AbortSignal,
+): Promise<Reconciled> {
   const { client, cell, databases, events, notes } = ports;
   const result = await teardown(environment, { client, cell, databases, notes }, signal);
   if (result.kind === "gone") {
@@ -60,7 +68,11 @@ async function remove(environment: EnvironmentResource, ports: EnvironmentReconc
 }
 
 /** Nothing is skipped because somebody does not answer; but people should know. */
-function stuckDeletion({ metadata }: EnvironmentResource, message: string, { clock, cell }: EnvironmentReconcilePorts): readonly StepOutcome[] {
+function stuckDeletion(
+  { metadata }: EnvironmentResource,
+  message: string,
+  { clock, cell }: EnvironmentReconcilePorts,
+): readonly StepOutcome[] {
   const sinceMs = Date.parse(metadata.deletionTimestamp ?? "");
   if (clock.nowMs() - sinceMs < cell.deletionStuckMs) return [];
   return [good("DeletionStuck", "Waiting", message)];

@@ -55,7 +55,8 @@ test("who was let go counts before its status says so, and not for longer than i
   const turns = new ReleaseTurns();
   const at = (name: string, target: string, current = "1.4.0") => anEnvironment(name, { current, target });
   const [one, two, three] = [at("env-1", "1.4.0"), at("env-2", "1.4.0"), at("env-3", "1.4.0")];
-  const decide = (environment: EnvironmentResource, ...copy: EnvironmentResource[]) => releaseOf(environment, RELEASES, () => copy, turns);
+  const decide = (environment: EnvironmentResource, ...copy: EnvironmentResource[]) =>
+    releaseOf(environment, RELEASES, () => copy, turns);
   expect(decide(one, one, two, three).version).toBe("1.5.0");
   expect(decide(two, one, two, three).version).toBe("1.5.0");
   expect(decide(three, one, two, three)).toEqual({ version: "1.4.0", isWaiting: true });

@@ -9,8 +9,8 @@ import {
   resources,
 } from "@perdure/driver-kubernetes";
 import { selectorOf } from "../desired/labels.js";
-import type { WorkerClient, WorkerReport } from "../worker-door.js";
-import { nextRest, type HibernationDecision } from "./hibernation.js";
+import type { WorkerClient, WorkerReport } from "../worker-client.js";
+import { type HibernationDecision, nextRest } from "./hibernation.js";
 import { workerPods } from "./worker-pods.js";
 
 interface RestPorts {
@@ -21,7 +21,11 @@ interface RestPorts {
 }
 
 /** Rejects as the API server says. */
-export async function restStep(environment: EnvironmentResource, ports: RestPorts, signal: AbortSignal): Promise<HibernationDecision> {
+export async function restStep(
+  environment: EnvironmentResource,
+  ports: RestPorts,
+  signal: AbortSignal,
+): Promise<HibernationDecision> {
   const { client, clock, workerClient, events } = ports;
   const rest = await nextRest({
     environment,
@@ -49,7 +53,12 @@ export async function restStep(environment: EnvironmentResource, ports: RestPort
   if (eventTemplate !== undefined) {
     const due = rest.nextWakeTime === undefined ? "" : `; first due at ${rest.nextWakeTime}`;
     const note = `${eventTemplate.note}${now === "Asleep" ? due : ""}`;
-    await events.record(environment as unknown as KubeObject, { type: "Normal", reason: eventTemplate.reason, action: "Hibernate", note });
+    await events.record(environment as unknown as KubeObject, {
+      type: "Normal",
+      reason: eventTemplate.reason,
+      action: "Hibernate",
+      note,
+    });
   }
   return rest;
 }

@@ -64,7 +64,11 @@ export class VolumeRetention {
 }
 
 /** Of an environment that is deleted without its data: its volumes are labelled with its name. Rejects as the API server says. */
-export async function keepVolumes(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
+export async function keepVolumes(
+  environment: EnvironmentResource,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Retained> {
   const { claims, volumes } = await volumesOf(environment, client, signal);
   const kept: string[] = [];
   for (const name of volumes) {
@@ -74,7 +78,11 @@ export async function keepVolumes(environment: EnvironmentResource, client: Kube
 }
 
 /** Of an environment that is deleted with its data: its volumes go with their claims again, as their class says. Rejects as the API server says. */
-export async function releaseVolumes(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+export async function releaseVolumes(
+  environment: EnvironmentResource,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<void> {
   const { volumes } = await volumesOf(environment, client, signal);
   for (const name of volumes) {
     const existing = await ownVolume(name, environment, client, signal);
@@ -85,7 +93,11 @@ export async function releaseVolumes(environment: EnvironmentResource, client: K
 }
 
 /** Those of its claims, and those that the status records: after a namespace was deleted by hand no claim leads to them. */
-async function volumesOf({ spec, status }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<Retained> {
+async function volumesOf(
+  { spec, status }: EnvironmentResource,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Retained> {
   const namespace = objectNameOf(spec.environmentId);
   const { items } = await client.list<ClaimWithVolume>(resources.volumeClaims, { namespace, signal });
   const bound = items.map((claim) => claim.spec?.volumeName).filter((name) => name !== undefined);

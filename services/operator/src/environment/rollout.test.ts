@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { TEMPLATE_HASH } from "../desired/workers.js";
-import { nextPartition, partitionOf, type RollingSet, firstProblemOf } from "./rollout.js";
+import { firstProblemOf, nextPartition, partitionOf, type RollingSet } from "./rollout.js";
 import { type WorkerPod, workerPodOf } from "./worker-pods.js";
 
 /** `n` new and ready, `N` new and not, `o` old and ready, `O` old and not; by ordinal. */

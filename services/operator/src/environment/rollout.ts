@@ -60,7 +60,11 @@ export function firstProblemOf(pods: readonly WorkerPod[]): (PodProblem & { read
 }
 
 /** What people are told of it; undefined: nothing is wrong. */
-export function problemOutcome(environment: EnvironmentResource, pods: readonly WorkerPod[], partition: number): StepOutcome | undefined {
+export function problemOutcome(
+  environment: EnvironmentResource,
+  pods: readonly WorkerPod[],
+  partition: number,
+): StepOutcome | undefined {
   const problem = firstProblemOf(pods);
   if (problem === undefined) return undefined;
   const held = partition > 0 ? `; workers below ${partition} stay as they are until it runs` : "";

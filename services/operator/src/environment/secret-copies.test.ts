@@ -1,5 +1,11 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import { KubernetesApiError, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import {
+  type KubeObject,
+  KubernetesApiError,
+  type KubernetesClient,
+  type MetadataOnly,
+  resources,
+} from "@perdure/driver-kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { NEW_NAMESPACE_MS, SECRET_TRUST_MS } from "../limits.js";
 import { SecretCopies } from "./secret-copies.js";
@@ -30,7 +36,8 @@ beforeEach(() => {
       return stored.get(`${namespace}/${name}`);
     },
     create: async (object: KubeObject) => {
-      if (stored.has(keyOf(object))) throw new KubernetesApiError("create secrets", 409, JSON.stringify({ reason: "AlreadyExists" }));
+      if (stored.has(keyOf(object)))
+        throw new KubernetesApiError("create secrets", 409, JSON.stringify({ reason: "AlreadyExists" }));
       stored.set(keyOf(object), object);
       return object;
     },

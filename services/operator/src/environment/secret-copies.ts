@@ -5,9 +5,9 @@
  */
 import type { Clock } from "@perdure/base";
 import {
-  type KubernetesCallOptions,
   isAlreadyThere,
   type KubeObject,
+  type KubernetesCallOptions,
   type KubernetesClient,
   keyOf,
   type MetadataOnly,
@@ -82,7 +82,10 @@ export class SecretCopies implements SecretClient {
     return existing as T | undefined;
   }
 
-  async create<T extends MetadataOnly = KubeObject>(object: KubeObject, call?: KubernetesCallOptions & { readonly manager?: string }): Promise<T> {
+  async create<T extends MetadataOnly = KubeObject>(
+    object: KubeObject,
+    call?: KubernetesCallOptions & { readonly manager?: string },
+  ): Promise<T> {
     try {
       return this.#keep(await this.#ports.client.create<KubeObject>(object, call)) as unknown as T;
     } catch (cause) {

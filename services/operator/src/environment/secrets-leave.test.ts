@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import {
-  KubernetesApiError,
   type KubeObject,
+  KubernetesApiError,
   type KubernetesClient,
   keyOf,
   type ObjectCache,
@@ -24,7 +24,7 @@ import { RetainedNotes } from "./retained-notes.js";
 import { VolumeRetention } from "./retained-volumes.js";
 import { SecretCopies } from "./secret-copies.js";
 import { SecretTurns } from "./secret-turns.js";
-import { StartChecks } from "./start-looks.js";
+import { StartChecks } from "./start-checks.js";
 import { StatusPacing } from "./status-pacing.js";
 import { FINALIZER } from "./teardown.js";
 

@@ -93,7 +93,11 @@ export function referencesOf({ spec }: EnvironmentResource, { postgresSecret }: 
 }
 
 /** Makes and copies what is missing. Rejects as the API server says. */
-export async function ensureSecrets(environment: EnvironmentResource, ports: SecretPorts, signal: AbortSignal): Promise<SecretsResult> {
+export async function ensureSecrets(
+  environment: EnvironmentResource,
+  ports: SecretPorts,
+  signal: AbortSignal,
+): Promise<SecretsResult> {
   const { client, cell, clock } = ports;
   const given = await gather(environment, ports, signal);
   if (given.kind === "missing") return given;
@@ -142,7 +146,11 @@ export async function ensureSecrets(environment: EnvironmentResource, ports: Sec
 
 // ── what is given ────────────────────────────────────────────────────────────────────────────────
 
-async function gather(environment: EnvironmentResource, { client, cell }: SecretPorts, signal: AbortSignal): Promise<GivenInputs> {
+async function gather(
+  environment: EnvironmentResource,
+  { client, cell }: SecretPorts,
+  signal: AbortSignal,
+): Promise<GivenInputs> {
   const { spec } = environment;
   const read = async ({ name, key }: SecretRef): Promise<Secret | undefined> => {
     const value = (await readSecret(client, name, cell.namespace, signal))?.[key];

@@ -54,7 +54,11 @@ const WARNED: ReadonlySet<string> = new Set([
   "DatabaseRefused",
 ]);
 
-export async function warnOfNew(environment: EnvironmentResource, now: ReturnType<typeof summary>, events: EventRecorder): Promise<void> {
+export async function warnOfNew(
+  environment: EnvironmentResource,
+  now: ReturnType<typeof summary>,
+  events: EventRecorder,
+): Promise<void> {
   const before = environment.status?.conditions ?? [];
   for (const { type, status, reason, message } of now) {
     const isNew = before.find((one) => one.type === type)?.reason !== reason;

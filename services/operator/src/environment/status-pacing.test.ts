@@ -4,7 +4,7 @@ import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { PROGRESS_STATUS_MS, START_CHECK_MS, WAIT_PROBLEM_MS, WAIT_UNREADY_MS } from "../limits.js";
 import { bad } from "./outcome.js";
-import { StartChecks } from "./start-looks.js";
+import { StartChecks } from "./start-checks.js";
 import { StatusPacing } from "./status-pacing.js";
 
 const [FIRST_MS, SECOND_MS] = PROGRESS_STATUS_MS;
@@ -43,7 +43,10 @@ test("the first status is written at once, and progress of the first start after
 });
 
 test.each<[string, EnvironmentResourceStatus]>([
-  ["readiness", starting("Ready", "Ready", { phase: "Running", version: { current: "1.4.0" } } as Partial<EnvironmentResourceStatus>)],
+  [
+    "readiness",
+    starting("Ready", "Ready", { phase: "Running", version: { current: "1.4.0" } } as Partial<EnvironmentResourceStatus>),
+  ],
   ["trouble", starting("Ready", "CrashLoop")],
   ["a front that refuses connections", starting("Ready", "FrontUnreachable")],
   ["a start that takes too long", starting("Ready", "DeadlineExceeded")],

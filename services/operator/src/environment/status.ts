@@ -38,7 +38,8 @@ function volumesOf(
 ): Pick<NonNullable<EnvironmentResourceStatus["data"]>, "present" | "volumes" | "acceptedLoss"> {
   const recorded = before?.data?.volumes;
   const present = isReady || (before?.data?.present === true && result?.isLost !== true);
-  const acceptedLoss = result?.isLost === true && result.accepted !== undefined ? result.accepted.mark : before?.data?.acceptedLoss;
+  const acceptedLoss =
+    result?.isLost === true && result.accepted !== undefined ? result.accepted.mark : before?.data?.acceptedLoss;
   const isNew = result !== undefined && (present || result.isLost);
   const volumes = isNew ? result.records : (recorded ?? []);
   return { present, volumes: volumes.length === 0 ? undefined : [...volumes], acceptedLoss };

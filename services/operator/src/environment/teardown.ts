@@ -39,7 +39,11 @@ interface EnvironmentTeardownPorts {
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
-export async function teardown(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<EnvironmentTeardown> {
+export async function teardown(
+  environment: EnvironmentResource,
+  ports: EnvironmentTeardownPorts,
+  signal: AbortSignal,
+): Promise<EnvironmentTeardown> {
   if (!(environment.metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
   const { client } = ports;
   const { reclaimPolicy, deletionProtection } = environment.spec;
@@ -74,13 +78,21 @@ export async function teardown(environment: EnvironmentResource, ports: Environm
 }
 
 /** Namespace, volumes and rows of this id are what an earlier environment left (`RetainedData`): this one never took them over. */
-async function hasOthersData(environment: EnvironmentResource, { client, cell }: EnvironmentTeardownPorts, signal: AbortSignal): Promise<boolean> {
+async function hasOthersData(
+  environment: EnvironmentResource,
+  { client, cell }: EnvironmentTeardownPorts,
+  signal: AbortSignal,
+): Promise<boolean> {
   const kept = await client.find<RetainedNote>(resources.configMaps, noteNameOf(environment), cell.namespace, { signal });
   return kept?.data?.uid !== undefined && kept.data.uid !== environment.metadata.uid;
 }
 
 /** Everything before the namespace: undefined when it is done. */
-async function prepareRemoval(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<EnvironmentTeardown | undefined> {
+async function prepareRemoval(
+  environment: EnvironmentResource,
+  ports: EnvironmentTeardownPorts,
+  signal: AbortSignal,
+): Promise<EnvironmentTeardown | undefined> {
   const { reclaimPolicy } = environment.spec;
   const busy = await end(environment, ports.client, signal);
   if (busy !== undefined) return busy;
@@ -124,7 +136,11 @@ const ENDINGS: readonly WorkloadEnding[] = [
 ];
 
 /** One after the other; undefined when nobody is left. */
-async function end(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<EnvironmentTeardown | undefined> {
+async function end(
+  environment: EnvironmentResource,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<EnvironmentTeardown | undefined> {
   await endScaling(environment, client, signal);
   for (const ending of ENDINGS) {
     const count = await stop(environment, ending, client, signal);
@@ -134,7 +150,11 @@ async function end(environment: EnvironmentResource, client: KubernetesClient, s
 }
 
 /** KEDA would bring the least number of workers back, again and again; autoscalers of Kubernetes leave alone what has none. */
-async function endScaling({ metadata, spec, status }: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<void> {
+async function endScaling(
+  { metadata, spec, status }: EnvironmentResource,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<void> {
   if (spec.workers.autoscaling?.engine !== "keda" && status?.workers?.autoscaler !== "keda") return;
   const namespace = objectNameOf(spec.environmentId);
   const existing = await client.find(resources.scaledObjects, "worker", namespace, { signal });
@@ -156,7 +176,12 @@ async function stop(
     signal,
   });
   if (existing !== undefined && existing.spec?.replicas !== 0) {
-    const stopped = { apiVersion: existing.apiVersion, kind: existing.kind, metadata: { name, namespace }, spec: { replicas: 0 } };
+    const stopped = {
+      apiVersion: existing.apiVersion,
+      kind: existing.kind,
+      metadata: { name, namespace },
+      spec: { replicas: 0 },
+    };
     // A manager of its own: it adds to what there is, and takes nothing else away.
     await client.apply(stopped, { manager: `${MANAGER}-teardown`, force: true, signal });
   }
@@ -174,7 +199,11 @@ async function retain(environment: EnvironmentResource, ports: EnvironmentTeardo
 }
 
 /** Undefined when the last state is kept for good, and a note says where. */
-async function finalSnapshot(environment: EnvironmentResource, ports: EnvironmentTeardownPorts, signal: AbortSignal): Promise<EnvironmentTeardown | undefined> {
+async function finalSnapshot(
+  environment: EnvironmentResource,
+  ports: EnvironmentTeardownPorts,
+  signal: AbortSignal,
+): Promise<EnvironmentTeardown | undefined> {
   const { client } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });

@@ -4,9 +4,14 @@
  * that the condition names (`acceptDataLoss`), or the volume is bound again.
  */
 import type { Clock } from "@perdure/base";
-import { type EnvironmentResource, type EnvironmentResourceStatus, type Observation, objectNameOf } from "@perdure/custom-resources";
+import {
+  type EnvironmentResource,
+  type EnvironmentResourceStatus,
+  type Observation,
+  objectNameOf,
+} from "@perdure/custom-resources";
 import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
-import { type ObjectApplier, MANAGER } from "../applier.js";
+import { MANAGER, type ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { redisClaims } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
@@ -44,11 +49,18 @@ interface ClaimWithPhase extends KubeObject {
 }
 
 /** Rejects as the API server says. */
-export async function volumesStep(environment: EnvironmentResource, ports: VolumesPorts, signal: AbortSignal): Promise<VolumesResult> {
+export async function volumesStep(
+  environment: EnvironmentResource,
+  ports: VolumesPorts,
+  signal: AbortSignal,
+): Promise<VolumesResult> {
   const recorded = environment.status?.data?.volumes ?? [];
   const base = { records: recorded, isLost: false, accepted: undefined, problems: [] };
   if (environment.spec.redis.bundled === undefined) return { ...base, records: [], outcome: good(TYPE, "External") };
-  let claims = boundClaims(environment, (name, namespace) => ports.caches.volumeClaims.get(name, namespace) as ClaimWithPhase | undefined);
+  let claims = boundClaims(
+    environment,
+    (name, namespace) => ports.caches.volumeClaims.get(name, namespace) as ClaimWithPhase | undefined,
+  );
   let records = await recordsOf(environment, claims, ports, signal);
   if (isLost(recorded, records)) {
     // Our copy may be older than the cluster, and lacks claims without our labels: nothing is stopped before the API server was asked.
@@ -95,14 +107,21 @@ const deleting = ({ metadata, spec }: ClaimWithPhase): Observation => ({
 const isBound = (claim: ClaimWithPhase | undefined): claim is ClaimWithPhase =>
   claim?.spec?.volumeName !== undefined && claim.status?.phase !== "Lost";
 
-function boundClaims(environment: EnvironmentResource, get: (name: string, namespace: string) => ClaimWithPhase | undefined): readonly ClaimWithPhase[] {
+function boundClaims(
+  environment: EnvironmentResource,
+  get: (name: string, namespace: string) => ClaimWithPhase | undefined,
+): readonly ClaimWithPhase[] {
   const namespace = objectNameOf(environment.spec.environmentId);
   return redisClaims(environment)
     .map((name) => get(name, namespace))
     .filter(isBound);
 }
 
-async function readClaims(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<readonly ClaimWithPhase[]> {
+async function readClaims(
+  environment: EnvironmentResource,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<readonly ClaimWithPhase[]> {
   const namespace = objectNameOf(environment.spec.environmentId);
   const { items } = await client.list<ClaimWithPhase>(resources.volumeClaims, { namespace, signal });
   const byName = new Map(items.map((claim) => [claim.metadata.name, claim]));

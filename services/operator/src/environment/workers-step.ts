@@ -6,18 +6,18 @@
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
-import { type ObjectApplier, MANAGER } from "../applier.js";
+import { MANAGER, type ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import { desiredWorkers } from "../desired/sizes.js";
 import { type Inputs, TEMPLATE_HASH, workers, workerTemplateHash } from "../desired/workers.js";
 import { WAIT_DRAIN_MS, WAIT_UNREADY_MS } from "../limits.js";
-import type { WorkerClient } from "../worker-door.js";
+import type { WorkerClient } from "../worker-client.js";
 import { type Draining, nextScaling } from "./draining.js";
 import { type Rollout, workersOutcome } from "./observe.js";
 import { isGood, type StepOutcome } from "./outcome.js";
-import { nextPartition, type RollingSet, problemOutcome } from "./rollout.js";
-import type { StartChecks } from "./start-looks.js";
+import { nextPartition, problemOutcome, type RollingSet } from "./rollout.js";
+import type { StartChecks } from "./start-checks.js";
 import { type WorkerPod, workerPods } from "./worker-pods.js";
 
 interface WorkersPorts {
@@ -62,7 +62,12 @@ export async function workersStep(
   for (const object of workers(environment, cell, { ...inputs, replicas, partition })) await applier.apply(object, signal);
   if (scaling?.isOverdue === true) {
     const note = `worker-${scaling.draining?.ordinal} had its ${environment.spec.workers.drainSeconds} s and goes with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
-    await events.record(environment as unknown as KubeObject, { type: "Warning", reason: "DrainTimedOut", action: "Scale", note });
+    await events.record(environment as unknown as KubeObject, {
+      type: "Warning",
+      reason: "DrainTimedOut",
+      action: "Scale",
+      note,
+    });
   }
   const isCurrent = set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash;
   const progress = workersOutcome(set, { desired, isCurrent, isResting: environment.spec.suspended });

@@ -6,7 +6,7 @@ import type { ServiceDeployment } from "@perdure/custom-resources";
 import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
-import type { AdminResult, VersionUsage } from "./admin-doors.js";
+import type { AdminResult, VersionUsage } from "./admin-clients.js";
 import { drainAutoscaler, serviceOf } from "./desired.js";
 import { noteDrain, noteRegistration } from "./notes.js";
 import type { OwnSets } from "./own-sets.js";
@@ -84,7 +84,10 @@ const retired = (version: ServiceVersion, why: string): Drained => ({
 });
 
 /** What needs it; undefined when nothing does. One that is not registered cannot be needed. */
-function needOf({ deploymentId, hash }: ServiceVersion, { registered, pinned, running, serves }: VersionUsage): DrainNeed | undefined {
+function needOf(
+  { deploymentId, hash }: ServiceVersion,
+  { registered, pinned, running, serves }: VersionUsage,
+): DrainNeed | undefined {
   if (deploymentId === undefined || !registered.has(deploymentId)) return undefined;
   const active = Math.max(pinned.get(deploymentId) ?? 0, running.get(deploymentId) ?? 0);
   const services = serves.get(deploymentId) ?? [];
@@ -113,7 +116,12 @@ async function keep(
   return { version, state: "Draining", active, removeAfterMs: undefined, why };
 }
 
-async function autoscale(deployment: ServiceDeployment, version: ServiceVersion, ports: VersionDrainPorts, signal: AbortSignal): Promise<void> {
+async function autoscale(
+  deployment: ServiceDeployment,
+  version: ServiceVersion,
+  ports: VersionDrainPorts,
+  signal: AbortSignal,
+): Promise<void> {
   const desired = drainAutoscaler(deployment, version.name);
   if (desired === undefined) await removeAutoscaler(deployment, version, ports, signal);
   else await ports.applier.apply(desired, signal);

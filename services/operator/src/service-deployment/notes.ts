@@ -4,7 +4,7 @@ import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT } from "./names.js";
 import type { OwnSets } from "./own-sets.js";
-import { type RegisterTarget, timeText, type ServiceVersion } from "./version.js";
+import { type RegisterTarget, type ServiceVersion, timeText } from "./version.js";
 
 export interface VersionNotePorts {
   readonly client: KubernetesClient;

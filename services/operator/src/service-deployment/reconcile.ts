@@ -12,10 +12,10 @@ import {
   type ServiceDeployment,
 } from "@perdure/custom-resources";
 import {
-  KubernetesApiError,
   type EventRecorder,
   isNotFound,
   type KubeObject,
+  KubernetesApiError,
   type KubernetesClient,
   resources,
 } from "@perdure/driver-kubernetes";
@@ -29,17 +29,24 @@ import { hashOf } from "../desired/runtime-config.js";
 import { bad, good, isGood, type StepOutcome, step } from "../environment/outcome.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import { addFinalizer } from "../finalizer.js";
-import { CIRCUIT_BOUNDS, DRAIN_POLL_MS, REGISTRATION_CACHE_MS, CACHED_ANSWERS_MAX, RETIRED_POLL_MS, WAIT_REFERENCE_MS } from "../limits.js";
+import {
+  CACHED_ANSWERS_MAX,
+  CIRCUIT_BOUNDS,
+  DRAIN_POLL_MS,
+  REGISTRATION_CACHE_MS,
+  RETIRED_POLL_MS,
+  WAIT_REFERENCE_MS,
+} from "../limits.js";
 import type { OperatorAddresses } from "./addresses.js";
-import type { AdminClients, AdminResult, VersionUsage } from "./admin-doors.js";
+import type { AdminClients, AdminResult, VersionUsage } from "./admin-clients.js";
+import { AnswerCache } from "./answer-cache.js";
 import { problemOf, replicaSet, serviceOf } from "./desired.js";
-import { type Drained, type VersionDrainPorts, discard, drain, removeAutoscaler } from "./drain.js";
-import { AnswerCache } from "./looks.js";
+import { type Drained, discard, drain, removeAutoscaler, type VersionDrainPorts } from "./drain.js";
 import { FINALIZER, shortOf, TEMPLATE, TEMPLATE_HASH, templateHash, versionName } from "./names.js";
-import { type VersionNotePorts, noteDrain, noteRegistration } from "./notes.js";
+import { noteDrain, noteRegistration, type VersionNotePorts } from "./notes.js";
 import { OwnSets } from "./own-sets.js";
 import { conditionsOf, type ServiceFacts, statusOf } from "./status.js";
-import { serviceUrl, type RegistrationTarget, targetOf, tunnelIdentityOf } from "./target.js";
+import { type RegistrationTarget, serviceUrl, targetOf, tunnelIdentityOf } from "./target.js";
 import { teardown } from "./teardown.js";
 import { type RegisterTarget, type ServiceVersion, versionsOf } from "./version.js";
 
@@ -255,7 +262,12 @@ class ServicePass {
   }
 
   /** `latest`: undefined right after it was made; its coming brings us back. */
-  async #register(hash: string, latest: ServiceVersion | undefined, isCurrent: boolean, target: RegistrationTarget): Promise<StepOutcome> {
+  async #register(
+    hash: string,
+    latest: ServiceVersion | undefined,
+    isCurrent: boolean,
+    target: RegistrationTarget,
+  ): Promise<StepOutcome> {
     const deployment = this.#deployment;
     const { perdure, replicas } = deployment.spec;
     if (isCurrent && latest !== undefined) {

@@ -3,7 +3,7 @@ import type { Observation, ServiceDeployment, ServiceDeploymentStatus } from "@p
 import { STATUS_VERSIONS_MAX } from "../limits.js";
 import { selectorOf, selectorText } from "./desired.js";
 import type { Drained } from "./drain.js";
-import { timeText, type ServiceVersion } from "./version.js";
+import { type ServiceVersion, timeText } from "./version.js";
 
 export interface ServiceFacts {
   readonly hash: string;
@@ -93,6 +93,10 @@ function versionStatuses({ latest, deploymentId }: ServiceFacts, versions: reado
   }));
 }
 
-function versionStatusOf({ hash, deploymentId, replicas }: ServiceVersion): Pick<VersionStatus, "hash" | "deploymentId" | "replicas"> {
+function versionStatusOf({
+  hash,
+  deploymentId,
+  replicas,
+}: ServiceVersion): Pick<VersionStatus, "hash" | "deploymentId" | "replicas"> {
   return { hash, replicas, ...(deploymentId === undefined ? {} : { deploymentId }) };
 }

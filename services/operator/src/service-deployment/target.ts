@@ -28,7 +28,12 @@ export interface TargetPorts {
 }
 
 const REFERENCE = "InvalidReference";
-const unknown = (reason: string, message: string, isGone: boolean): RegistrationTarget => ({ kind: "unknown", reason, message, isGone });
+const unknown = (reason: string, message: string, isGone: boolean): RegistrationTarget => ({
+  kind: "unknown",
+  reason,
+  message,
+  isGone,
+});
 const resolvedTarget = (url: string, token?: Secret, cloud?: CloudEnvironment): RegistrationTarget => ({
   kind: "known",
   admin: { url, token },

@@ -9,7 +9,7 @@ import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { MANAGED_SELECTOR } from "../desired/labels.js";
 import { removeFinalizer } from "../finalizer.js";
-import type { AdminClients } from "./admin-doors.js";
+import type { AdminClients } from "./admin-clients.js";
 import { removeObjects } from "./drain.js";
 import { FINALIZER, FORCE_DELETE } from "./names.js";
 import { type AdminTarget, type TargetPorts, targetOf } from "./target.js";
@@ -34,7 +34,11 @@ interface RegisteredVersion {
 }
 
 /** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
-export async function teardown(deployment: ServiceDeployment, ports: ServiceTeardownPorts, signal: AbortSignal): Promise<ServiceTeardown> {
+export async function teardown(
+  deployment: ServiceDeployment,
+  ports: ServiceTeardownPorts,
+  signal: AbortSignal,
+): Promise<ServiceTeardown> {
   const { metadata } = deployment;
   const { client, caches, applier, adminClients, logger, pollMs } = ports;
   if (!(metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
@@ -71,7 +75,12 @@ export async function teardown(deployment: ServiceDeployment, ports: ServiceTear
   return { kind: "gone" };
 }
 
-const waiting = (reason: string, message: string, againMs: number): ServiceTeardown => ({ kind: "waiting", reason, message, againMs });
+const waiting = (reason: string, message: string, againMs: number): ServiceTeardown => ({
+  kind: "waiting",
+  reason,
+  message,
+  againMs,
+});
 
 /** Those whose environment is still there; a text when nobody can tell. */
 async function registeredOf(

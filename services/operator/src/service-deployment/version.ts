@@ -30,7 +30,10 @@ interface ReplicaSet extends KubeObject {
 }
 
 /** Newest first; those that are going already are none. */
-export function versionsOf({ metadata }: ServiceDeployment, sets: Pick<ObjectCache<KubeObject>, "values">): readonly ServiceVersion[] {
+export function versionsOf(
+  { metadata }: ServiceDeployment,
+  sets: Pick<ObjectCache<KubeObject>, "values">,
+): readonly ServiceVersion[] {
   const own: ServiceVersion[] = [];
   for (const set of sets.values()) {
     const isOwned = set.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;

@@ -8,8 +8,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  KubernetesApiError,
   type KubeObject,
+  KubernetesApiError,
   type KubernetesClient,
   pathOf,
   Reflector,

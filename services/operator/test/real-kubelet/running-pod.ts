@@ -5,7 +5,7 @@ import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/d
 import { type Command, Container } from "./container.js";
 import type { Image } from "./images.js";
 import { expanded, makeVolumes, References, rewriterOf, variablesOf } from "./inputs.js";
-import { type Names, type PodNumber, clusterAddress } from "./names.js";
+import { clusterAddress, type Names, type PodNumber } from "./names.js";
 import type { ContainerSpec, Pod } from "./pod-spec.js";
 
 export interface PodPorts {

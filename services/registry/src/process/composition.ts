@@ -35,7 +35,7 @@ import { createRegistry, type RegistryRole } from "../registry.js";
 import { createScheduleBook, type ManagedScheduleBook } from "../schedules.js";
 import { SCHEDULES_PREFIX } from "../schedules-stored.js";
 import type { RegistrySettings } from "./config.js";
-import { DeferredStore } from "./late-store.js";
+import { DeferredStore } from "./deferred-store.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when registry and schedules are served; until the database can be reached
@@ -84,7 +84,11 @@ export async function startRegistry(settings: RegistrySettings, ports: ProcessPo
   observeRegistry(metrics, { registry, watchers, connections, isLeading: () => leadership.isLeading });
   grpcListener.serve("perdure.control.v1.Registry", registryDefinition, registryHandlers(registry, logger, watchers));
   grpcListener.serve("perdure.control.v1.Schedules", schedulesDefinition, schedulesHandlers(schedules, logger));
-  return { grpc: `:${grpcListener.port}`, probes: `http://localhost:${probes.port}/readyz`, identity: endpoints.identity?.publicKey };
+  return {
+    grpc: `:${grpcListener.port}`,
+    probes: `http://localhost:${probes.port}/readyz`,
+    identity: endpoints.identity?.publicKey,
+  };
 }
 
 function delegate(manager: ManagedScheduleBook, runNow: Schedules["runNow"]): Schedules {

@@ -16,8 +16,8 @@ import { PROXY_PREFIX } from "../console/paths.js";
 import { HSTS_SECONDS } from "../limits.js";
 import { clientOf, requesterOf, requestIdOf } from "../login/sessions.js";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
-import { answerAccountOperation, answerUserOperation } from "./desk.js";
-import { TenancyApiError, apiErrorOf, errorBody, PlanLimitError, unauthenticated } from "./errors.js";
+import { answerAccountOperation, answerUserOperation } from "./dispatch.js";
+import { apiErrorOf, errorBody, PlanLimitError, TenancyApiError, unauthenticated } from "./errors.js";
 import { type ApiFailurePorts, logFailure } from "./failures.js";
 import { OpenRequests } from "./open-requests.js";
 import { OperationCall } from "./operation.js";
@@ -101,7 +101,9 @@ function bounded({ requests }: TenancyOptions): RequestHandler {
 /** The one place an error becomes a response; express brings every rejection here. */
 function respondWithError(ports: ApiFailurePorts & Pick<TenancyPorts, "onPlanLimit">): ErrorRequestHandler {
   return (cause, req, res, _next) => {
-    const { error, isExpected } = apiErrorOf(cause instanceof URIError ? new TenancyApiError("PERD0400", "Malformed URL") : cause);
+    const { error, isExpected } = apiErrorOf(
+      cause instanceof URIError ? new TenancyApiError("PERD0400", "Malformed URL") : cause,
+    );
     if (error instanceof PlanLimitError) ports.onPlanLimit?.(error.quota);
     if (!isExpected)
       logFailure(ports, cause, { path: req.path, requestId: requestIdOf(res) }, "a request of the Cloud API failed");

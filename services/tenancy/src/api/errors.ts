@@ -83,7 +83,9 @@ export function apiErrorOf(cause: unknown): { readonly error: TenancyApiError; r
   if (cause instanceof TenancyApiError) return { error: cause, isExpected: true };
   const { code } = PerdureError.from(cause);
   if (code === "STO0001" || code === "OPS0004") {
-    const error = new TenancyApiError("PERD0503", "The service is not available at the moment: try again", { "retry-after": "1" });
+    const error = new TenancyApiError("PERD0503", "The service is not available at the moment: try again", {
+      "retry-after": "1",
+    });
     return { error, isExpected: false };
   }
   return { error: new TenancyApiError("PERD0500", "Internal error"), isExpected: false };

@@ -19,13 +19,13 @@ import {
 } from "../limits.js";
 import { clientOf } from "../login/sessions.js";
 import type { TenancyPorts } from "../ports.js";
-import type { ProxiedEndpoint, GatewayLink } from "./gateway-link.js";
+import type { GatewayLink, ProxiedEndpoint } from "./gateway-link.js";
 import { MintedTokens } from "./minted-tokens.js";
 import type { PageGuard } from "./page-guard.js";
 import { PROXY_PREFIX } from "./paths.js";
 import { headersForGateway, headersForPage, type RequestBody } from "./proxy-headers.js";
+import { ProxySemaphore } from "./proxy-semaphore.js";
 import { SessionWatch } from "./session-watch.js";
-import { ProxySemaphore } from "./turnstile.js";
 
 interface ProxyTarget {
   readonly environment: EnvironmentRecord;
@@ -117,7 +117,9 @@ function bodyOf(req: IncomingMessage): RequestBody {
 }
 
 function tooLong(): TenancyApiError {
-  return new TenancyApiError("PERD0413", `The request body is longer than ${PROXIED_BODY_BYTES_MAX} bytes`, { connection: "close" });
+  return new TenancyApiError("PERD0413", `The request body is longer than ${PROXIED_BODY_BYTES_MAX} bytes`, {
+    connection: "close",
+  });
 }
 
 interface ForwardOptions {

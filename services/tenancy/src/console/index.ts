@@ -8,10 +8,10 @@
  */
 import type { ConsoleHost } from "@perdure/console-host";
 import { type RequestHandler, type Response, Router } from "express";
-import { answerAccountOperation, answerUserOperation } from "../api/desk.js";
+import { answerAccountOperation, answerUserOperation } from "../api/dispatch.js";
 import { TenancyApiError } from "../api/errors.js";
 import { confirmedUntilMs } from "../login/confirmations.js";
-import type { PageSessions } from "../login/pages/visits.js";
+import type { PageSessions } from "../login/pages/page-sessions.js";
 import { appRoutes } from "./app.js";
 import { EnvironmentProxy } from "./environment-proxy.js";
 import type { GatewayLink } from "./gateway-link.js";

@@ -43,7 +43,10 @@ export class PageGuard {
     const shown = Buffer.from(headerOf(req, CSRF_HEADER));
     const expected = Buffer.from(csrfOf(cookie));
     if (shown.length !== expected.length || !timingSafeEqual(shown, expected)) {
-      throw new TenancyApiError("PERD0403", "This request did not come from the console's page, or the page is too old: load it again");
+      throw new TenancyApiError(
+        "PERD0403",
+        "This request did not come from the console's page, or the page is too old: load it again",
+      );
     }
     return await this.#user(req, cookie);
   }

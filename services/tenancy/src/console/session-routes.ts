@@ -3,13 +3,13 @@ import { type Clock, Secret } from "@perdure/base";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
 import { z } from "zod";
-import { shaped } from "../api/desk.js";
+import { shaped } from "../api/dispatch.js";
 import { TenancyApiError } from "../api/errors.js";
 import { optionalSeconds, seconds } from "../api/operation.js";
 import { bodyOf, respond } from "../api/requests.js";
 import { PASSWORD_CHARS_MAX, SESSIONS_PER_USER_MAX } from "../limits.js";
 import { confirmByPassword, confirmedUntilMs } from "../login/confirmations.js";
-import type { PageSessions } from "../login/pages/visits.js";
+import type { PageSessions } from "../login/pages/page-sessions.js";
 import { requesterOf } from "../login/sessions.js";
 import type { PageGuard } from "./page-guard.js";
 

@@ -71,7 +71,13 @@ export async function enforceQuotas(ports: TenancyPorts): Promise<void> {
 
 type Use = Pick<MonthlyUse, "actions" | "trafficBytes">;
 
-async function checkQuota(ports: TenancyPorts, environment: EnvironmentRecord, plan: AccountPlan, use: Use, nowMs: number): Promise<void> {
+async function checkQuota(
+  ports: TenancyPorts,
+  environment: EnvironmentRecord,
+  plan: AccountPlan,
+  use: Use,
+  nowMs: number,
+): Promise<void> {
   const step = due(environment, plan, use.actions, nowMs);
   if (step !== undefined) return take(ports, environment, step, use, plan, nowMs);
   const isThrottled = use.trafficBytes >= plan.trafficBytesPerMonth;
@@ -116,7 +122,10 @@ async function take(
     if ((await tables.environments.take(id, { ...step, nowMs })) === undefined) return;
     const auditDetails = step.suspendedFor === undefined ? details : { ...details, for: step.suspendedFor };
     await tables.audit.append(line(accountId, `environment.${step.event}`, auditDetails, nowMs, { id, name }));
-    if (step.suspendedFor === "quota" && (await tables.mails.isFirstNotice(accountId, "suspended for actions", monthOf(nowMs), nowMs))) {
+    if (
+      step.suspendedFor === "quota" &&
+      (await tables.mails.isFirstNotice(accountId, "suspended for actions", monthOf(nowMs), nowMs))
+    ) {
       await mailOwners(ports, tables, accountId, (account) => quotaSuspendedText(account, actions, actionsPerMonth));
     }
     ports.logger.info({ environmentId: id, event: step.event, for: step.suspendedFor }, "quotas changed an environment");
@@ -140,7 +149,13 @@ async function throttle(
 }
 
 /** Once in a month for each quota, and again when the plan is another one. */
-async function warnOfQuotas(ports: TenancyPorts, accountId: AccountId, plan: AccountPlan, use: Use, nowMs: number): Promise<void> {
+async function warnOfQuotas(
+  ports: TenancyPorts,
+  accountId: AccountId,
+  plan: AccountPlan,
+  use: Use,
+  nowMs: number,
+): Promise<void> {
   const quotas = [
     {
       what: "actions",

@@ -8,7 +8,7 @@
  *     FAILED     nothing runs        DELETING   nothing runs ─▸ after the window: erase, shred, DELETED
  */
 import { backoffMs, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
-import type { EnvironmentId, Provisioner, RuntimeState, Upstream, DesiredRuntime } from "@perdure/cloud";
+import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, Upstream } from "@perdure/cloud";
 import type { AuditEntry, EnvironmentRecord, StatusTransition, TenancyTables } from "@perdure/driver-postgres";
 import {
   PROVISION_MS_MAX,

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, RequestHandler, Response } from "express";
-import { TenancyApiError, apiErrorOf } from "../api/errors.js";
+import { apiErrorOf, TenancyApiError } from "../api/errors.js";
 import { logFailure } from "../api/failures.js";
 import { BROWSER_SESSION_MS, DEVICE_COOKIE_MS, OIDC_FLOW_MS } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";

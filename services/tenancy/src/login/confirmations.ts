@@ -3,7 +3,7 @@ import type { Secret } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import { CONFIRMED_MS } from "../limits.js";
-import type { PagesPorts } from "./pages/visits.js";
+import type { PagesPorts } from "./pages/page-sessions.js";
 import { auditLogin, type Requester } from "./sessions.js";
 import { subjectOf } from "./subjects.js";
 

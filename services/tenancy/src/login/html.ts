@@ -1,5 +1,5 @@
 /** Why: pages of login are plain HTML without scripts. Everything that is put into one is escaped, unless it is HTML itself. */
-import { MARK, STYLE, STYLE_HASH } from "./look.js";
+import { MARK, STYLE, STYLE_HASH } from "./appearance.js";
 
 export class Html {
   readonly text: string;

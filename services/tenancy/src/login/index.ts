@@ -9,7 +9,7 @@ import { guardedFetch } from "./guarded-fetch.js";
 import { oauthRoutes } from "./oauth.js";
 import { Oidc, type OidcSettings } from "./oidc.js";
 import { type PagesPorts, pageRoutes } from "./pages/index.js";
-import { PageSessions } from "./pages/visits.js";
+import { PageSessions } from "./pages/page-sessions.js";
 import { Passwords } from "./passwords.js";
 
 export type { OidcSettings } from "./oidc.js";

@@ -5,7 +5,7 @@
 import { networkOf, randomBase62, type UserId } from "@perdure/cloud";
 import { AlreadyThere } from "@perdure/driver-postgres";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { TenancyApiError, apiErrorOf, errorBody } from "../api/errors.js";
+import { apiErrorOf, errorBody, TenancyApiError } from "../api/errors.js";
 import { logFailure } from "../api/failures.js";
 import { DEVICE_CODE_MS, DEVICE_NAME_CHARS_MAX, DEVICE_POLL_MS, USER_CODE_TRIES_MAX } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
@@ -57,7 +57,10 @@ export function oauthRoutes(ports: TenancyPorts, rates: Rates): Router {
   router.get("/.well-known/openid-configuration", (_req, res) => shared(res, configurationOf(ports.tokens.issuer)));
   // The official command line asks which client it is; it can log in only where WorkOS knows it (cloud.md §1.6, option B).
   router.get("/.auth-config", () => {
-    throw new TenancyApiError("PERD0404", "Use 'perdure login' to log in here: it writes the configuration of this command line too");
+    throw new TenancyApiError(
+      "PERD0404",
+      "Use 'perdure login' to log in here: it writes the configuration of this command line too",
+    );
   });
   return router;
 }

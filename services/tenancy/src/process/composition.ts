@@ -49,8 +49,8 @@ import { SealRenewal } from "../secrets/renewal.js";
 import { createTenancy } from "../tenancy.js";
 import { openAccessTokens } from "../tokens/access-tokens.js";
 import type { TenancySettings } from "./config.js";
+import { hibernationMonitorOf } from "./hibernation-monitor.js";
 import { rateMaximaOf } from "./limit-settings.js";
-import { hibernationMonitorOf } from "./sleepers.js";
 import { wakerOf } from "./waker.js";
 
 /** Who makes the runtimes of environments; opened by the process that leads, and closed when it does no longer. */
@@ -202,7 +202,8 @@ async function consoleOf({ console: { directory } }: TenancySettings, logger: Lo
   const consoleHost = await openConsole(directory ?? BUILT_CONSOLE, { base: "/", csp: { connect: [] } });
   if (consoleHost === undefined && directory !== undefined)
     throw new PerdureError("OPS0001", `'console.directory' ${directory} has no console in it`);
-  if (consoleHost === undefined) logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; users see their profile instead");
+  if (consoleHost === undefined)
+    logger.warn({ directory: BUILT_CONSOLE }, "the console is not built; users see their profile instead");
   return consoleHost;
 }
 

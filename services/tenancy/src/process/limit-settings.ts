@@ -2,7 +2,7 @@
 import { group, integer } from "@perdure/role";
 import type { z } from "zod";
 import { API_CALLS, RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
-import type { RateName, RateMaxima } from "../login/rates.js";
+import type { RateMaxima, RateName } from "../login/rates.js";
 
 /** Each has a setting, whose sentence says in which time. */
 const SETTINGS = {

@@ -64,7 +64,9 @@ test("runtimes of this machine are told of the collector of traces that settings
     await using provisioner = await opening?.();
     const desired = aDesiredRuntime();
     await provisioner?.apply(desired);
-    const { args } = JSON.parse(readFileSync(join(directory, desired.environmentId, "launch.json"), "utf8")) as { args: string[] };
+    const { args } = JSON.parse(readFileSync(join(directory, desired.environmentId, "launch.json"), "utf8")) as {
+      args: string[];
+    };
     return args.filter((arg) => arg.startsWith("--tracing"));
   };
   expect(await argumentsWith("--provisioner.tracing-endpoint=http://localhost:4318")).toEqual([

@@ -6,7 +6,10 @@ import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 
 /** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
-export function wakerOf(settings: TenancySettings, { clock, random, logger }: ProcessPorts): (() => Promise<RuntimeWaker>) | undefined {
+export function wakerOf(
+  settings: TenancySettings,
+  { clock, random, logger }: ProcessPorts,
+): (() => Promise<RuntimeWaker>) | undefined {
   if (settings.provisioner.kind !== "kubernetes") return undefined;
   const kubeconfig = kubeconfigOf(settings);
   return async () =>

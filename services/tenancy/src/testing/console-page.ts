@@ -1,6 +1,6 @@
 /** The console's page as the server sees it: a browser's cookies, and what only the page knows. */
 import { type IncomingHttpHeaders, request } from "node:http";
-import { BrowserClient } from "../visitor.js";
+import { BrowserClient } from "../browser-client.js";
 
 export interface PageAnswer {
   readonly status: number;

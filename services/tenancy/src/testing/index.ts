@@ -1,6 +1,6 @@
 /** Why: what suites around tenancy share. */
 
-export { csrfOf, type PageResponse, BrowserClient } from "../visitor.js";
+export { BrowserClient, csrfOf, type PageResponse } from "../browser-client.js";
 export { CONSOLE_PASSWORD, ConsolePage, type PageAnswer } from "./console-page.js";
 export { linkIn, Mailbox } from "./mailbox.js";
 export { type SmtpServer, startSmtp } from "./smtp.js";

@@ -11,8 +11,8 @@ import {
   ACCESS_TOKEN_SECONDS,
   TOKEN_KEY_SHOWN_MS,
   TOKEN_KEY_SIGNS_MS,
-  TOKEN_KEYS_RELOAD_MS,
   TOKEN_KEYS_READ_MS,
+  TOKEN_KEYS_RELOAD_MS,
 } from "../limits.js";
 import type { KeyRing } from "../secrets/key-ring.js";
 

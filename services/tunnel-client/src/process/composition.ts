@@ -7,7 +7,7 @@ import { type Logger, PerdureError } from "@perdure/base";
 import { type HealthReport, type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
 import { VERSION } from "@perdure/role/version";
-import { openRemotePort, openTunnel, type RemotePort, type ClientTunnel, type TunnelClientEvent } from "@perdure/tunnel";
+import { type ClientTunnel, openRemotePort, openTunnel, type RemotePort, type TunnelClientEvent } from "@perdure/tunnel";
 import type { TunnelClientSettings } from "./config.js";
 
 /** Resolves when it has begun to dial; it is ready while a relay has it. Rejects with OPS0001 (settings), RT0004 (address). */
@@ -25,7 +25,9 @@ export async function startTunnelClient(settings: TunnelClientSettings, ports: P
       environmentId: needed("tunnel.environment-id", tunnelSettings.environmentId),
       name: needed("tunnel.name", tunnelSettings.name),
       signingPublicKeys: needed("tunnel.signing-public-keys", tunnelSettings.signingPublicKeys),
-      ...(tunnelSettings.servers === undefined ? { srv: needed("tunnel.srv", tunnelSettings.srv) } : { servers: tunnelSettings.servers }),
+      ...(tunnelSettings.servers === undefined
+        ? { srv: needed("tunnel.srv", tunnelSettings.srv) }
+        : { servers: tunnelSettings.servers }),
       credential,
       locals: [],
       allow: needed("tunnel.allow", tunnelSettings.allow),

@@ -8,8 +8,8 @@ import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { DemoProgram } from "#demo/program";
-import { type ServerAddresses, attach, checkHealth, register } from "#demo/server-api";
-import { beginParty, callEachKind, Party, showOutcome } from "#demo/story";
+import { attach, checkHealth, register, type ServerAddresses } from "#demo/server-api";
+import { beginParty, callEachKind, Party, showOutcome } from "#demo/scenario";
 import { fact, heading, line, paint, waitFor } from "#demo/terminal";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../../..");
@@ -27,7 +27,13 @@ const programs: DemoProgram[] = [];
 const party = new Party();
 
 function startServer(): DemoProgram {
-  const program = new DemoProgram({ name: "the server", command: `${root}/perdure`, args: ["server"], cwd: root, env: process.env });
+  const program = new DemoProgram({
+    name: "the server",
+    command: `${root}/perdure`,
+    args: ["server"],
+    cwd: root,
+    env: process.env,
+  });
   programs.push(program);
   return program;
 }

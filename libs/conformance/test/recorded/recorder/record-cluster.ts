@@ -10,7 +10,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { TestAdminClient, eventually, TestIngressClient, SdkEndpoint, WholeCluster } from "../../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "../../../src/index.js";
 import { makeBusyWorld } from "../busy-world.js";
 import { packFiles } from "../packed.js";
 import { redisRows } from "../redis-rows.js";

@@ -12,7 +12,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openLevelKeyValue } from "@perdure/driver-level";
 import { KvPartitionStore, storedPartitions } from "@perdure/store";
-import { TestAdminClient, TestIngressClient, SdkEndpoint, Server, temporaryDirectory } from "../../../src/index.js";
+import { SdkEndpoint, Server, TestAdminClient, TestIngressClient, temporaryDirectory } from "../../../src/index.js";
 import { makeBusyWorld } from "../busy-world.js";
 import { filesOf, packFiles } from "../packed.js";
 import { recordedServices } from "../services.js";

@@ -1,6 +1,6 @@
 /** Why: what fits behind the words typed so far: commands, flags and fixed values here, and what only the environment knows by name. */
 import type { Command, Option } from "commander";
-import { FIXED_VALUES, type CompletionSlot, slotOfArgument, slotOfOption } from "./slots.js";
+import { type CompletionSlot, FIXED_VALUES, slotOfArgument, slotOfOption } from "./slots.js";
 
 /** Values that must be looked up. `parents`: arguments of the command that are typed already. `last`: their beginning, maybe empty. */
 export type CompletionLookup = (slot: CompletionSlot, parents: readonly string[], last: string) => Promise<readonly string[]>;
@@ -16,7 +16,11 @@ interface Typed {
 }
 
 /** `words`: all behind `perdure`, the last one unfinished (maybe empty). Candidates begin with it. */
-export async function candidates(program: Command, tokens: readonly string[], lookup: CompletionLookup): Promise<readonly string[]> {
+export async function candidates(
+  program: Command,
+  tokens: readonly string[],
+  lookup: CompletionLookup,
+): Promise<readonly string[]> {
   const last = tokens.at(-1) ?? "";
   // zsh and fish have `--flag=value` as one word, bash as three.
   const [, flag, beginning] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
@@ -80,7 +84,11 @@ async function ofOption(option: Option, { path, args, last }: Typed, lookup: Com
   return slot === undefined ? [] : starting(last, await lookup(slot, args, last));
 }
 
-async function ofCommand({ command, path, args, last }: Typed, program: Command, lookup: CompletionLookup): Promise<readonly string[]> {
+async function ofCommand(
+  { command, path, args, last }: Typed,
+  program: Command,
+  lookup: CompletionLookup,
+): Promise<readonly string[]> {
   if (last.startsWith("-")) {
     const flags = optionsOf(command, program).filter(({ hidden }) => !hidden);
     return [...flags.flatMap(({ long }) => long ?? []), "--help"];

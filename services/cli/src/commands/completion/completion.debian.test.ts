@@ -48,7 +48,9 @@ describe("completion", () => {
         expect(await runShell("zsh", `${objects}\nsource ${file}\n${press}`)).toBe(
           "is for: _perdure perdure\nasked: __complete -- env u\noffered: -- Greeter/greet\noffered: -S  -- Counter/\n",
         );
-        expect(await runShell("zsh", `${stubScript}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(expected + expected);
+        expect(await runShell("zsh", `${stubScript}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(
+          expected + expected,
+        );
       } finally {
         rmSync(folder, { recursive: true });
       }

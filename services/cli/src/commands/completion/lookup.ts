@@ -56,7 +56,9 @@ async function accountsOf({ session }: Context, caller: CompletionOptions) {
 async function environmentNames(context: Context, caller: CompletionOptions): Promise<readonly string[]> {
   const { session, requestedAccount } = context;
   const accounts = await accountsOf(context, caller);
-  const selected = accounts.filter(({ name, accountId }) => requestedAccount === undefined || [name, accountId].includes(requestedAccount));
+  const selected = accounts.filter(
+    ({ name, accountId }) => requestedAccount === undefined || [name, accountId].includes(requestedAccount),
+  );
   const lists = await Promise.all(selected.map((account) => listEnvironments(context, session.client(), account)));
   return lists.flat().map(({ name }) => name);
 }

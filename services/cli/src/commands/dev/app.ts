@@ -37,7 +37,11 @@ export class App {
 
   /** Resolves when it is started; rejects when its command cannot be. What happens later is reported as an event. */
   async start(): Promise<void> {
-    const child = await ChildProgram.start({ ...this.#start, clock: this.#context.clock, onLine: (line) => this.#events.line(line) });
+    const child = await ChildProgram.start({
+      ...this.#start,
+      clock: this.#context.clock,
+      onLine: (line) => this.#events.line(line),
+    });
     this.#child = child;
     void child.exited.then(async (exit) => {
       if (this.#isStopped || this.#context.signal.aborted || this.#child !== child) return;

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { TestListener, SdkEndpoint } from "@perdure/conformance";
+import { SdkEndpoint, TestListener } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
 import { isForeign } from "./foreign.js";
 import { LOST_PROBES_MAX } from "./limits.js";
@@ -79,9 +79,17 @@ describe("what a row of looks means", () => {
 
   test("it appears once, is gone once, comes back, and may serve something else", () => {
     const sights = new Sights();
-    const kinds = [silent, endpointProbe("a"), endpointProbe("a"), silent, silent, endpointProbe("a"), endpointProbe("b"), silent, endpointProbe("c")].map(
-      (one) => sights.next(one)?.kind,
-    );
+    const kinds = [
+      silent,
+      endpointProbe("a"),
+      endpointProbe("a"),
+      silent,
+      silent,
+      endpointProbe("a"),
+      endpointProbe("b"),
+      silent,
+      endpointProbe("c"),
+    ].map((one) => sights.next(one)?.kind);
     expect(kinds).toEqual([undefined, "appeared", undefined, "gone", undefined, "reloaded", "changed", "gone", "changed"]);
   });
 

@@ -17,7 +17,7 @@ import { foreignPorts, reportElsewhere } from "./foreign.js";
 import { removeHolder, writeHolder } from "./holder.js";
 import { ELSEWHERE_PROBE_INTERVAL, QUICK_PROBES_MAX, SEARCH_PAUSE_MS } from "./limits.js";
 import { contentOf, type Install, installOf, isEmptyFolder, type StartCommand, startOf, startText } from "./project.js";
-import { NOTHING_IS_LOST, DevReport } from "./report.js";
+import { DevReport, NOTHING_IS_LOST } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
 import { watchSources } from "./sources.js";
 import { NODE_MIN, writeTemplate } from "./template.js";
@@ -94,7 +94,12 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
   }
 }
 
-async function surroundingsOf(context: Context, report: DevReport, folder: string, options: DevOptions): Promise<DevSurroundings> {
+async function surroundingsOf(
+  context: Context,
+  report: DevReport,
+  folder: string,
+  options: DevOptions,
+): Promise<DevSurroundings> {
   if (options.port !== undefined || options.attachOnly) return { ...options, foreign: [], appPort: options.port };
   const foreign = await foreignPorts(context, report, folder, portsOf({ ...options, foreign: [] }));
   const surroundings = { ...options, foreign };

@@ -42,7 +42,13 @@ export async function watchEndpoint(context: Context, admin: AdminClient, url: s
 }
 
 /** Whether that was that; otherwise it is to be tried again. */
-async function reportSight(context: Context, admin: AdminClient, url: string, sight: Sight, events: EndpointEvents): Promise<boolean> {
+async function reportSight(
+  context: Context,
+  admin: AdminClient,
+  url: string,
+  sight: Sight,
+  events: EndpointEvents,
+): Promise<boolean> {
   if (sight.kind === "gone") {
     events.gone(url, sight.why);
     return true;

@@ -4,7 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
-import { type PortHolder, holderOf } from "@perdure/role/port-holder";
+import { holderOf, type PortHolder } from "@perdure/role/port-holder";
 import type { Context } from "../../context.js";
 import { findEndpoints, type ProbedUrl } from "./endpoint.js";
 import { isEmptyFolder } from "./project.js";
@@ -46,7 +46,12 @@ export function isForeign(holder: PortHolder | undefined, folder: string): boole
 }
 
 /** Reports a service of this folder that listens at one of `ports` instead of at `port`; whether there is one. */
-export async function reportElsewhere(report: DevReport, folder: string, port: number, ports: readonly number[]): Promise<boolean> {
+export async function reportElsewhere(
+  report: DevReport,
+  folder: string,
+  port: number,
+  ports: readonly number[],
+): Promise<boolean> {
   for (const { url } of await findEndpoints(ports.filter((other) => other !== port))) {
     const at = Number(new URL(url).port);
     const holder = holderOf(at);

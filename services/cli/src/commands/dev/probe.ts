@@ -55,7 +55,9 @@ interface ConnectionFailure {
   readonly errors?: readonly ConnectionFailure[];
 }
 
-type ProbeAttempt = { readonly kind: "answer"; readonly answer: ProbeResponse } | { readonly kind: "failure"; readonly failure: ConnectionFailure };
+type ProbeAttempt =
+  | { readonly kind: "answer"; readonly answer: ProbeResponse }
+  | { readonly kind: "failure"; readonly failure: ConnectionFailure };
 
 async function attempt(send: () => Promise<ProbeResponse>): Promise<ProbeAttempt> {
   try {

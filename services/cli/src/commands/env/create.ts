@@ -73,11 +73,17 @@ export async function waitFor(
 }
 
 /** A profile of its own name, where nothing is in the way; tells what is when something is. Answers the name. */
-export async function configureNew(context: Context, facts: EnvironmentDescription, isUsed: boolean): Promise<string | undefined> {
+export async function configureNew(
+  context: Context,
+  facts: EnvironmentDescription,
+  isUsed: boolean,
+): Promise<string | undefined> {
   const existing = context.official.profile(facts.name);
   const isNameOccupied = existing !== undefined && existing.environmentId !== facts.environmentId;
   if (isNameOccupied || isForeignLogin(context)) {
-    const reason = isNameOccupied ? `the profile '${facts.name}' is another environment` : "another provider's login is in the way";
+    const reason = isNameOccupied
+      ? `the profile '${facts.name}' is another environment`
+      : "another provider's login is in the way";
     context.output.warn(`It has no profile yet: ${reason}. Give it one: perdure env configure ${facts.name} --name NAME`);
     return undefined;
   }

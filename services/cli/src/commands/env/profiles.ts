@@ -26,7 +26,8 @@ export interface ConfigureFlags {
 export async function configure(context: Context, reference: string | undefined, flags: ConfigureFlags): Promise<void> {
   const { output } = context;
   const client = context.session.client();
-  const target = reference === undefined ? await chooseEnvironmentOf(context, client) : await chooseEnvironment(context, client, reference);
+  const target =
+    reference === undefined ? await chooseEnvironmentOf(context, client) : await chooseEnvironment(context, client, reference);
   const facts = await describeEnvironment(context, client, target);
   const name = flags.name ?? context.requestedEnvironment ?? facts.name;
   const apiKey = await keyFor(context, client, facts, name, flags);

@@ -108,7 +108,8 @@ async function list(context: Context, reference: string | undefined): Promise<vo
 async function revoke(context: Context, keyOrId: string, reference: string | undefined): Promise<void> {
   // Whoever pastes the whole key means its id.
   const keyId = parseApiKeyId(keyOrId.split(".")[0] ?? "");
-  if (keyId === undefined) context.fail(USAGE, `'${keyOrId.slice(0, 8)}…' is not the id of a key`, "List them: perdure keys list");
+  if (keyId === undefined)
+    context.fail(USAGE, `'${keyOrId.slice(0, 8)}…' is not the id of a key`, "List them: perdure keys list");
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
   if (!context.yes && context.prompts.isInteractive) {

@@ -111,7 +111,11 @@ async function pickEnvironment(
   return { accountId, environmentId };
 }
 
-async function readyEnvironment(context: Context, client: CloudClient, environment: CloudEnvironmentRef): Promise<EnvironmentDescription> {
+async function readyEnvironment(
+  context: Context,
+  client: CloudClient,
+  environment: CloudEnvironmentRef,
+): Promise<EnvironmentDescription> {
   const facts = await describeEnvironment(context, client, environment);
   if (facts.status === "SUSPENDED") {
     context.fail(FAILED, `'${facts.name}' is suspended`, `Resume it: perdure env resume ${facts.name}`);
@@ -149,7 +153,12 @@ async function untilReady(context: Context, tunnel: ClientTunnel): Promise<void>
   context.signal.throwIfAborted();
 }
 
-async function register(context: Context, facts: EnvironmentDescription, uri: string, flags: LinkFlags): Promise<RegistrationView> {
+async function register(
+  context: Context,
+  facts: EnvironmentDescription,
+  uri: string,
+  flags: LinkFlags,
+): Promise<RegistrationView> {
   const admin = new AdminClient({
     baseUrl: facts.adminBaseUrl,
     token: async () => new Secret((await context.session.accessToken()).reveal()),

@@ -10,7 +10,11 @@ import type { EnvironmentVariable } from "../../variables.js";
  * Checks the key with the environment that the shell (`PERDURE_ADMIN_URL`) or `--env` names, and writes a profile with it. Ends the
  * command when the key is refused.
  */
-export async function loginByKey(context: Context, variable: EnvironmentVariable, profileName: string | undefined): Promise<void> {
+export async function loginByKey(
+  context: Context,
+  variable: EnvironmentVariable,
+  profileName: string | undefined,
+): Promise<void> {
   if (parseApiKey(variable.value) === undefined) {
     context.fail(USAGE, `${variable.name} is not an API key`, "A key looks like key_….…; create one: perdure keys create");
   }

@@ -62,7 +62,8 @@ async function tokenInUse(context: Context): Promise<Secret> {
   const { name, ingressUrl, credential } = context.environment();
   const secret = await credential(ingressUrl);
   return (
-    secret ?? context.fail(FAILED, `Nothing was issued for '${name}' at ${ingressUrl}`, "Name one of the cloud: perdure token ENV")
+    secret ??
+    context.fail(FAILED, `Nothing was issued for '${name}' at ${ingressUrl}`, "Name one of the cloud: perdure token ENV")
   );
 }
 

@@ -52,7 +52,9 @@ async function status(context: Context): Promise<void> {
     );
     const leaderCount = partitions.filter((row) => row["status"] === "leading").length;
     if (leaderCount < partitions.length)
-      output.warn(`${partitions.length - leaderCount} of ${partitions.length} partitions have no leader that answers: their calls wait.`);
+      output.warn(
+        `${partitions.length - leaderCount} of ${partitions.length} partitions have no leader that answers: their calls wait.`,
+      );
   });
 }
 
@@ -72,7 +74,8 @@ function painted({ output }: Context, status = "?"): string {
 /** `12 (0-5, 7, 9-13)`. */
 function leadsText(node: SqlRow, partitions: readonly SqlRow[]): string {
   const id = textOf(node, "id");
-  const leaderPartitions = id === undefined ? [] : partitions.filter((row) => row["leader"] === id && row["status"] === "leading");
+  const leaderPartitions =
+    id === undefined ? [] : partitions.filter((row) => row["leader"] === id && row["status"] === "leading");
   if (leaderPartitions.length === 0) return textOf(node, "partitions_leading") ?? "?";
   return `${leaderPartitions.length} (${rangesOf(leaderPartitions.map((row) => numberOf(row, "id") ?? 0))})`;
 }

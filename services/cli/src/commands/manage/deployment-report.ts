@@ -14,7 +14,10 @@ export interface ServiceRevisionChange {
 }
 
 /** What a registration would change about each service it brings; `known` are those that are served now. */
-export function changesOf(currentServices: readonly ServiceView[], newServices: readonly ServiceView[]): readonly ServiceRevisionChange[] {
+export function changesOf(
+  currentServices: readonly ServiceView[],
+  newServices: readonly ServiceView[],
+): readonly ServiceRevisionChange[] {
   const before = new Map(currentServices.map((service) => [service.name, service]));
   return newServices.map((after) => {
     const old = before.get(after.name);

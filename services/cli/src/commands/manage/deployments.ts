@@ -55,7 +55,9 @@ export function registerDeployments(program: Command, context: Context): void {
     .option("-H, --header <name: value>", "send this header with each request to the endpoint; repeatable", headers)
     .option("--overwrite", "also when services or handlers differ")
     .option("--dry-run", "check only")
-    .action(action((id: string, address: string | undefined, flags: DeploymentUpdateFlags) => update(context, id, address, flags)));
+    .action(
+      action((id: string, address: string | undefined, flags: DeploymentUpdateFlags) => update(context, id, address, flags)),
+    );
   deployments
     .command("check")
     .argument("<deployment>", "its id")

@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { USAGE } from "../../errors.js";
 import { action, adminOf, ingressOf } from "./connect.js";
-import { requireService } from "./known-service.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
+import { requireService } from "./require-service.js";
 import { jsonOf, textOf } from "./texts.js";
 import { bodyOf, wholeNumber } from "./values.js";
 

@@ -6,9 +6,9 @@ import { FAILED, USAGE } from "../../errors.js";
 import { showBytes } from "../../output/index.js";
 import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
-import { requireService } from "./known-service.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX, STATE_APPLIED_MS, STATE_PAUSE_MS } from "./limits.js";
 import { pause } from "./pause.js";
+import { requireService } from "./require-service.js";
 import { bytesJson, bytesText, jsonOf } from "./texts.js";
 import { bodyOf, wholeNumber } from "./values.js";
 
@@ -185,7 +185,13 @@ function isBase64(value: unknown): value is { base64: string } {
   );
 }
 
-async function replace(context: Context, place: StateAddress, before: KeyState, after: StateMap, flags: ChangeFlags): Promise<void> {
+async function replace(
+  context: Context,
+  place: StateAddress,
+  before: KeyState,
+  after: StateMap,
+  flags: ChangeFlags,
+): Promise<void> {
   const admin = adminOf(context);
   if (flags.force !== true && flags.expect !== undefined && flags.expect !== before.version) {
     context.fail(

@@ -4,7 +4,7 @@
  */
 import { stripVTControlCharacters } from "node:util";
 import type { AttemptView, PayloadView, PhaseView, StepView, TimelineView } from "@perdure/admin-client";
-import { type TextStyle, showDuration } from "../../output/index.js";
+import { showDuration, type TextStyle } from "../../output/index.js";
 
 export interface TimelineStyle {
   readonly paint: (style: TextStyle, text: string) => string;

@@ -2,8 +2,18 @@
 import type { VerificationView } from "@perdure/admin-client";
 
 export function verificationLines(verification: VerificationView): readonly string[] {
-  const { found: candidateCount, checked, compatible, incompatible, failed, skipped, is_complete, duration, findings, findings_left_out } =
-    verification;
+  const {
+    found: candidateCount,
+    checked,
+    compatible,
+    incompatible,
+    failed,
+    skipped,
+    is_complete,
+    duration,
+    findings,
+    findings_left_out,
+  } = verification;
   const summary = incompatible > 0 ? `${incompatible} would fail` : checked === 0 ? "nothing to check" : "all can go on";
   const rest = [failed > 0 ? `${failed} unclear` : "", skipped > 0 ? `${skipped} left out` : ""].filter(Boolean);
   const sample = is_complete ? "" : `, a sample of ${candidateCount}`;

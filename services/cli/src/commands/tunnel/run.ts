@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { systemRandom } from "@perdure/base";
 import { VERSION } from "@perdure/role/version";
-import { openTunnel, type ClientTunnel, type TunnelEnding, type TunnelClientEvent, type TunnelLocal } from "@perdure/tunnel";
+import { type ClientTunnel, openTunnel, type TunnelClientEvent, type TunnelEnding, type TunnelLocal } from "@perdure/tunnel";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { DRAIN_ON_EXIT_MS } from "../../limits.js";

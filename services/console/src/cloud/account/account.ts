@@ -39,7 +39,9 @@ export function useEnvironments(): UseQueryResult<readonly ListedEnvironment[]> 
   });
 }
 
-export function useEnvironmentFacts(environmentId: EnvironmentDescription["environmentId"]): UseQueryResult<EnvironmentDescription> {
+export function useEnvironmentFacts(
+  environmentId: EnvironmentDescription["environmentId"],
+): UseQueryResult<EnvironmentDescription> {
   const { accountId } = useAccount();
   return useCloudRequest(
     ["environment", accountId, environmentId],

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { fileName, filterOf, searchOf, fieldsOf } from "./audit-filter.js";
+import { fieldsOf, fileName, filterOf, searchOf } from "./audit-filter.js";
 
 const nothing = { actor: "", action: "", environment: "", from: "", to: "" };
 

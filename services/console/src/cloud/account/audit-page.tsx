@@ -4,9 +4,9 @@ import { useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import {
   Button,
-  type FieldChoice,
   ChoiceField,
   Empty,
+  type FieldChoice,
   Icon,
   isRecord,
   Loading,
@@ -20,9 +20,9 @@ import {
 import type { CloudResponse } from "../cloud-api.js";
 import { environmentPath } from "../places.js";
 import { forbiddenFor } from "../roles.js";
-import { useCloud, useCloudRequest, useCloudChange } from "../use-cloud.js";
+import { useCloud, useCloudChange, useCloudRequest } from "../use-cloud.js";
 import { useAccount, useEnvironments } from "./account.js";
-import { ACTIONS, AUDIT_FIELDS, type AuditField, fileName, filterOf, searchOf, fieldsOf } from "./audit-filter.js";
+import { ACTIONS, AUDIT_FIELDS, type AuditField, fieldsOf, fileName, filterOf, searchOf } from "./audit-filter.js";
 import { useMemberNames } from "./member-names.js";
 
 type Event = CloudResponse<"ListAuditEvents">["events"][number];

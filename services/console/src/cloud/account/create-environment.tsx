@@ -33,7 +33,12 @@ export function CreateEnvironment(props: CreateEnvironmentProps) {
   return <Progress {...made} onClose={props.onClose} onReady={props.onReady} />;
 }
 
-function EnvironmentForm({ existingNames, regions, onClose, onMade }: CreateEnvironmentProps & { readonly onMade: (id: EnvironmentId) => void }) {
+function EnvironmentForm({
+  existingNames,
+  regions,
+  onClose,
+  onMade,
+}: CreateEnvironmentProps & { readonly onMade: (id: EnvironmentId) => void }) {
   const { accountId } = useAccount();
   const [name, setName] = useState(existingNames.includes("dev") ? "" : "dev");
   const [chosen, setRegion] = useState("");

@@ -87,7 +87,12 @@ export function EnvironmentMenu({ environment }: { readonly environment: ListedE
   const lifecycle = useLifecycle({ environmentId, name, status, suspendedFor: facts?.suspendedFor });
   if (status === "DELETING") {
     return (
-      <Button isSmall isBusy={lifecycle.undelete.isPending} forbidden={lifecycle.forbidden.undelete} onClick={() => lifecycle.undelete.mutate()}>
+      <Button
+        isSmall
+        isBusy={lifecycle.undelete.isPending}
+        forbidden={lifecycle.forbidden.undelete}
+        onClick={() => lifecycle.undelete.mutate()}
+      >
         Restore
       </Button>
     );
@@ -104,13 +109,22 @@ export function EnvironmentMenu({ environment }: { readonly environment: ListedE
           { label: "Developers", onSelect: () => go(environmentPath(accountId, environmentId, "/developers")) },
           { label: "Settings", onSelect: () => go(environmentPath(accountId, environmentId, "/settings")) },
           status === "ACTIVE" || status === "PENDING"
-            ? { label: "Suspend …", onSelect: () => lifecycle.setPendingAction("suspend"), forbidden: lifecycle.forbidden.suspend }
+            ? {
+                label: "Suspend …",
+                onSelect: () => lifecycle.setPendingAction("suspend"),
+                forbidden: lifecycle.forbidden.suspend,
+              }
             : {
                 label: status === "FAILED" ? "Try again" : "Resume",
                 onSelect: () => lifecycle.resume.mutate(),
                 forbidden: lifecycle.forbidden.resume,
               },
-          { label: "Delete …", onSelect: () => lifecycle.setPendingAction("delete"), isDanger: true, forbidden: lifecycle.forbidden.delete },
+          {
+            label: "Delete …",
+            onSelect: () => lifecycle.setPendingAction("delete"),
+            isDanger: true,
+            forbidden: lifecycle.forbidden.delete,
+          },
         ]}
       />
       {lifecycle.dialogs}
@@ -134,7 +148,12 @@ export function ResumeButton({ subject }: { readonly subject: EnvironmentSubject
     );
   }
   return (
-    <Button appearance="primary" isBusy={lifecycle.resume.isPending} forbidden={lifecycle.forbidden.resume} onClick={() => lifecycle.resume.mutate()}>
+    <Button
+      appearance="primary"
+      isBusy={lifecycle.resume.isPending}
+      forbidden={lifecycle.forbidden.resume}
+      onClick={() => lifecycle.resume.mutate()}
+    >
       {subject.status === "FAILED" ? "Try again" : "Resume"}
     </Button>
   );

@@ -1,6 +1,6 @@
 /** Why: a list of environments says more than their status where that matters: why one does not run, and until when one can be brought back. */
 import type { Tone } from "../../kit/index.js";
-import type { CloudResponse, CloudApi, EnvironmentDescription } from "../cloud-api.js";
+import type { CloudApi, CloudResponse, EnvironmentDescription } from "../cloud-api.js";
 
 type Summary = CloudResponse<"ListEnvironments">["environments"][number];
 
@@ -82,7 +82,10 @@ export function reasonOf(
 }
 
 /** Whether people themselves can resume it; with what else it takes. */
-export function cannotResume({ status, suspendedFor }: Pick<EnvironmentDescription, "status" | "suspendedFor">): string | undefined {
+export function cannotResume({
+  status,
+  suspendedFor,
+}: Pick<EnvironmentDescription, "status" | "suspendedFor">): string | undefined {
   if (status === "FAILED") return undefined;
   if (status !== "SUSPENDED") return "The environment is not suspended";
   if (suspendedFor === "user" || suspendedFor === "idle") return undefined;

@@ -21,7 +21,7 @@ import {
 import type { CloudResponse } from "../cloud-api.js";
 import { forbiddenFor, forbiddenToChange, ROLE_LABELS } from "../roles.js";
 import { useSession } from "../session/session-gate.js";
-import { useCloudRequest, useCloudChange } from "../use-cloud.js";
+import { useCloudChange, useCloudRequest } from "../use-cloud.js";
 import { useAccount, useForbidden } from "./account.js";
 
 type AccountMember = CloudResponse<"ListMembers">["members"][number];
@@ -80,10 +80,13 @@ function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
   const [changing, setChanging] = useState<AccountMember>();
   const [removing, setRemoving] = useState<AccountMember>();
   const [keepApiKeys, setKeepApiKeys] = useState(false);
-  const remove = useCloudChange((api, { userId }: AccountMember) => api.account(accountId, "RemoveMember", { userId, keepApiKeys }), {
-    done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is removed`),
-    onDone: (_, { userId }) => (userId === user.userId ? go("~/accounts") : setRemoving(undefined)),
-  });
+  const remove = useCloudChange(
+    (api, { userId }: AccountMember) => api.account(accountId, "RemoveMember", { userId, keepApiKeys }),
+    {
+      done: (_, { userId, email }) => (userId === user.userId ? `You have left ${name}` : `${email} is removed`),
+      onDone: (_, { userId }) => (userId === user.userId ? go("~/accounts") : setRemoving(undefined)),
+    },
+  );
   const isLastOwner = (one: AccountMember) => one.role === "owner" && all.filter((other) => other.role === "owner").length === 1;
   const lastOwner = "An account needs an owner: make another member owner first.";
   return (
@@ -180,7 +183,10 @@ function TheirKeys({
 }: {
   readonly of:
     | { readonly name: "RemoveMember"; readonly request: { readonly userId: AccountMember["userId"] } }
-    | { readonly name: "UpdateMember"; readonly request: { readonly userId: AccountMember["userId"]; readonly role: MemberRole } };
+    | {
+        readonly name: "UpdateMember";
+        readonly request: { readonly userId: AccountMember["userId"]; readonly role: MemberRole };
+      };
   readonly isKept: boolean;
   readonly onChange: (isKept: boolean) => void;
 }) {

@@ -15,7 +15,7 @@ import {
 import type { AccountFacts } from "../cloud-api.js";
 import { useCloudChange } from "../use-cloud.js";
 import { useAccount, useAccountFacts, useForbidden } from "./account.js";
-import { limitTexts } from "./plan-words.js";
+import { limitTexts } from "./plan-texts.js";
 
 type AccountPlan = AccountFacts["plan"];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { byDay, monthsUntil, shareOf, storedNow, trafficOf, type AccountUsage } from "./usage-days.js";
+import { type AccountUsage, byDay, monthsUntil, shareOf, storedNow, trafficOf } from "./usage-days.js";
 
 const used = (environmentId: string, day: string, actions: number, storedBytes = 0): AccountUsage["days"][number] => ({
   environmentId: environmentId as AccountUsage["days"][number]["environmentId"],

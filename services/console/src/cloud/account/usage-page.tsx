@@ -6,17 +6,17 @@ import type { EnvironmentDescription } from "../cloud-api.js";
 import { useCloudRequest } from "../use-cloud.js";
 import { useAccount, useAccountFacts, useEnvironments } from "./account.js";
 import { DayBars, Quota } from "./day-bars.js";
-import { bytesText, count } from "./plan-words.js";
+import { bytesText, count } from "./plan-texts.js";
 import {
+  type AccountUsage,
   byDay,
+  type DailyUsage,
   type Month,
   monthName,
   monthsUntil,
   shareOf,
   storedNow,
   trafficOf,
-  type AccountUsage,
-  type DailyUsage,
 } from "./usage-days.js";
 
 /** Counters arrive within a minute. */

@@ -6,10 +6,10 @@ import { useCachedMembers } from "../account/member-names.js";
 import type { ApiKeyFacts } from "../cloud-api.js";
 import { forbiddenFor } from "../roles.js";
 import { useSession } from "../session/session-gate.js";
-import { useCloudRequest, useCloudChange } from "../use-cloud.js";
+import { useCloudChange, useCloudRequest } from "../use-cloud.js";
 import { CreateKey } from "./create-key.js";
 import { useFacts } from "./facts.js";
-import { KEY_ROLE_LABELS, makerText } from "./key-words.js";
+import { KEY_ROLE_LABELS, makerText } from "./key-texts.js";
 
 export function ApiKeys() {
   const { accountId, role } = useAccount();

@@ -16,7 +16,7 @@ import { useAccount } from "../account/account.js";
 import type { CloudResponse } from "../cloud-api.js";
 import { useCloudChange } from "../use-cloud.js";
 import { useFacts } from "./facts.js";
-import { EXPIRIES, type Expiry, expiresAt, KEY_ROLE_LABELS, rateProblem } from "./key-words.js";
+import { EXPIRIES, type Expiry, expiresAt, KEY_ROLE_LABELS, rateProblem } from "./key-texts.js";
 import { keyExport } from "./snippets.js";
 import "./developers.css";
 
@@ -38,7 +38,13 @@ export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function KeyForm({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (key: CloudResponse<"CreateApiKey">) => void }) {
+function KeyForm({
+  onClose,
+  onMade,
+}: {
+  readonly onClose: () => void;
+  readonly onMade: (key: CloudResponse<"CreateApiKey">) => void;
+}) {
   const { accountId } = useAccount();
   const { environmentId } = useFacts();
   const [description, setDescription] = useState("");
@@ -118,7 +124,11 @@ function Shown({ made, isStored, onStored, onClose }: ShownProps) {
       <Snippet label="the key for a shell" text={keyExport(made.apiKey)} />
       <CheckField label="I have stored it" isOn={isStored} onChange={onStored} />
       <DialogActions>
-        <Button appearance="primary" onClick={onClose} forbidden={isStored ? undefined : "Confirm first that you have stored the key"}>
+        <Button
+          appearance="primary"
+          onClick={onClose}
+          forbidden={isStored ? undefined : "Confirm first that you have stored the key"}
+        >
           Done
         </Button>
       </DialogActions>

@@ -30,7 +30,9 @@ export default function SettingsPage() {
       </div>
       {reason !== undefined && <p className="note">{reason}</p>}
       <Section title="Name and callers">
-        <SettingsForm key={JSON.stringify([facts.name, facts.description, facts.corsOrigins, facts.forwardsForeignAuthorization])} />
+        <SettingsForm
+          key={JSON.stringify([facts.name, facts.description, facts.corsOrigins, facts.forwardsForeignAuthorization])}
+        />
       </Section>
       <Section title="Suspend or delete">
         <Endings />

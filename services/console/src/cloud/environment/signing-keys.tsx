@@ -32,7 +32,8 @@ export function SigningKeys() {
       }),
     { done: (_, requestedStep) => DONE[requestedStep], onDone: () => setPendingStep(undefined) },
   );
-  const stage: RotationStep = next !== undefined && previous === undefined ? "promote" : previous !== undefined ? "retire" : "rotate";
+  const stage: RotationStep =
+    next !== undefined && previous === undefined ? "promote" : previous !== undefined ? "retire" : "rotate";
   const appearanceOf = (one: RotationStep) => (stage === one ? ("primary" as const) : ("quiet" as const));
   return (
     <Section title="Request signing">
@@ -131,7 +132,11 @@ export function SigningKeys() {
       </div>
       <Confirmation
         title={
-          pendingStep === "rotate" ? "Create the next key" : pendingStep === "promote" ? "Sign with the next key" : "Retire the previous key"
+          pendingStep === "rotate"
+            ? "Create the next key"
+            : pendingStep === "promote"
+              ? "Sign with the next key"
+              : "Retire the previous key"
         }
         isOpen={pendingStep !== undefined}
         onClose={() => setPendingStep(undefined)}

@@ -11,7 +11,10 @@ export interface SnippetText {
 /** The variable that all snippets take the key from: a key that is pasted with a command ends in its history. */
 export const KEY_VARIABLE = "PERDURE_API_KEY";
 
-type SnippetEnvironment = Pick<EnvironmentDescription, "environmentId" | "name" | "region" | "ingressBaseUrl" | "adminBaseUrl" | "signingPublicKey">;
+type SnippetEnvironment = Pick<
+  EnvironmentDescription,
+  "environmentId" | "name" | "region" | "ingressBaseUrl" | "adminBaseUrl" | "signingPublicKey"
+>;
 
 /** `apiUrl`: of the Cloud API. */
 export function snippetsOf(place: SnippetEnvironment, apiUrl: string): readonly SnippetText[] {

@@ -6,7 +6,7 @@ import { CloudApi } from "../cloud-api.js";
 import { CloudContext, useCloud } from "../use-cloud.js";
 import { ConfirmQuestion, SignInQuestion } from "./questions.js";
 import { onRestored } from "./restored.js";
-import { fetchSession, type SessionQuestion, type ConsoleSession, SessionClient } from "./session-door.js";
+import { type ConsoleSession, fetchSession, SessionClient, type SessionQuestion } from "./session-client.js";
 import { onSignedIn } from "./signed-in.js";
 
 export function SessionGate({ children }: { readonly children: ReactNode }) {

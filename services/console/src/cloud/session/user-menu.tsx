@@ -1,9 +1,21 @@
 /** Why: who is signed in, where else, and the way out. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { Badge, Button, Confirmation, Dialog, Icon, Loaded, Menu, Moment, ProblemNote, Table, useToast } from "../../kit/index.js";
+import {
+  Badge,
+  Button,
+  Confirmation,
+  Dialog,
+  Icon,
+  Loaded,
+  Menu,
+  Moment,
+  ProblemNote,
+  Table,
+  useToast,
+} from "../../kit/index.js";
 import type { SignedIn } from "../cloud-api.js";
-import { useCloud, useCloudRequest, useCloudChange } from "../use-cloud.js";
+import { useCloud, useCloudChange, useCloudRequest } from "../use-cloud.js";
 import { useSession } from "./session-gate.js";
 
 export function UserMenu() {

@@ -1,7 +1,7 @@
 /** Why: whoever was asked answers here: with a value that lets the handler go on, or with a reason why not. */
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { isJson } from "../state/json-text.js";
 
 const WAYS = [
@@ -11,7 +11,15 @@ const WAYS = [
 ] as const;
 export type CompletionWay = (typeof WAYS)[number]["value"];
 
-export function AnswerDialog({ id, first, onClose }: { readonly id: string; readonly first: CompletionWay; readonly onClose: () => void }) {
+export function AnswerDialog({
+  id,
+  first,
+  onClose,
+}: {
+  readonly id: string;
+  readonly first: CompletionWay;
+  readonly onClose: () => void;
+}) {
   const [way, setWay] = useState<CompletionWay>(first);
   const [text, setText] = useState("");
   const [isTried, setTried] = useState(false);

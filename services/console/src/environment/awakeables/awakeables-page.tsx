@@ -14,11 +14,11 @@ import {
   Table,
   TextField,
 } from "../../kit/index.js";
-import { LIVE_MS, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { LIVE_MS, useSql } from "../request.js";
 import { AnswerDialog, type CompletionWay } from "./answer-dialog.js";
 import { isAwakeableId } from "./awakeable-id.js";
-import { awakeablesOf, WAITING_SHOWN_MAX, WAITING_STATEMENT, type PendingAwakeable } from "./waiting.js";
+import { awakeablesOf, type PendingAwakeable, WAITING_SHOWN_MAX, WAITING_STATEMENT } from "./waiting.js";
 import "./awakeables.css";
 
 export default function AwakeablesPage() {

@@ -2,7 +2,7 @@
 import type { DeploymentView } from "@perdure/admin-client";
 import { useLocation } from "wouter";
 import { Confirmation, ProblemNote } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { addressOf, type DeploymentState } from "./deployment-text.js";
 
 export interface DeleteDeploymentDialogProps {

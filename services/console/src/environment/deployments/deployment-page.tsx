@@ -5,7 +5,6 @@ import { Link } from "wouter";
 import {
   Breakable,
   Button,
-  type TableColumn,
   Copyable,
   Facts,
   Icon,
@@ -17,11 +16,12 @@ import {
   ProblemNote,
   Section,
   Table,
+  type TableColumn,
 } from "../../kit/index.js";
 import { useSegments } from "../address.js";
-import { useRequest, useChange, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
+import { useChange, useRequest, useSql } from "../request.js";
 import { numberOf, textOf } from "../rows.js";
 import { Metadata } from "../services/metadata.js";
 import { DeleteDialog } from "./delete-dialog.js";

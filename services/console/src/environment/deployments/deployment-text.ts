@@ -1,5 +1,5 @@
 /** What deployments are and where they stand. Pure. */
-import type { DeploymentSummary, SqlRow, ServiceView } from "@perdure/admin-client";
+import type { DeploymentSummary, ServiceView, SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 
 /** Invocations that have begun on each deployment and not ended: they need it. 0.2 s at 100,000 invocations. */

@@ -1,11 +1,11 @@
 /** Why: which versions of the code there are, which of them is called, and which are needed no longer. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Breakable, Button, type TableColumn, Empty, Loaded, Moment, Page, Snippet, Table } from "../../kit/index.js";
+import { Breakable, Button, Empty, Loaded, Moment, Page, Snippet, Table, type TableColumn } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useRequest, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
+import { useRequest, useSql } from "../request.js";
 import { addressOf, IN_FLIGHT, inFlightOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
 import { RegisterDialog } from "./register-dialog.js";
 import { StateBadge } from "./state-badge.js";

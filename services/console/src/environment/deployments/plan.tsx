@@ -1,7 +1,7 @@
 /** What a registration would change. */
 import type { RegistrationView } from "@perdure/admin-client";
-import { Badge, type TableColumn, Loaded, Table } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { Badge, Loaded, Table, type TableColumn } from "../../kit/index.js";
+import { useRequest } from "../request.js";
 import { type ServiceChangeText, serviceChanges } from "./deployment-text.js";
 import { VerificationNote } from "./verification-note.js";
 

@@ -1,14 +1,14 @@
 /** A deployment is made known: looked at and checked first, registered then. */
 import {
   AdminApiError,
-  type RegistrationResult,
   type Registration,
+  type RegistrationResult,
   type VerificationView,
   verificationShape,
 } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, isRecord, ProblemNote, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { addressProblem, type NamedValue, recordOfPairs } from "./deployment-text.js";
 import { PairsField } from "./pairs-field.js";
 import { Plan } from "./plan.js";

@@ -2,7 +2,7 @@
 import type { DeploymentChanges, DeploymentView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { addressOf, addressProblem, type NamedValue, recordOfPairs } from "./deployment-text.js";
 import { PairsField } from "./pairs-field.js";
 

@@ -1,7 +1,7 @@
 /** The outcome of a deploy check: which invocations would fail on the code, and at which step. */
 import type { VerificationView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, type TableColumn, ErrorCode, Table, type Tone } from "../../kit/index.js";
+import { Badge, ErrorCode, Table, type TableColumn, type Tone } from "../../kit/index.js";
 
 type VerificationFinding = VerificationView["findings"][number];
 

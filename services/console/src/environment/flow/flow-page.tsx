@@ -15,21 +15,21 @@ import {
   Snippet,
   Table,
 } from "../../kit/index.js";
-import { LIVE_MS, useRequest, useChange, useSql } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { LIVE_MS, useChange, useRequest, useSql } from "../request.js";
 import {
+  type LimitRule,
+  type LimitUsage,
   QUEUES_STATEMENT,
-  type WaitingQueue,
   queueHref,
   queueOf,
   RATES_STATEMENT,
   RULES_STATEMENT,
-  type LimitRule,
   rulesOf,
   scopeHref,
   USAGE_STATEMENT,
-  type LimitUsage,
   usageOf,
+  type WaitingQueue,
 } from "./flow-rows.js";
 import { QUEUES_SHOWN_MAX, USAGE_SHOWN_MAX } from "./limits.js";
 import { RuleDialog } from "./rule-dialog.js";

@@ -1,7 +1,7 @@
 /** Why: a rule is made or changed as a whole, checked before it is sent, and never over somebody else's change. */
 import { type FormEvent, useState } from "react";
 import { Button, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import type { LimitRule } from "./flow-rows.js";
 import { type RuleFields, ruleChange, ruleFields, ruleProblems } from "./rule-form.js";
 

@@ -62,7 +62,14 @@ const VERBS: ReadonlySet<string> = new Set(["cancel", "kill", "pause", "resume",
 export function remedyOf({ request, effect }: ExplanationView["remedies"][number]): RemedyAction {
   const invocation = /^PATCH \/invocations\/([^/]+)\/([a-z-]+)(?:\?deployment=([^&\s]+))?$/.exec(request);
   if (invocation !== null && VERBS.has(invocation[2] ?? "")) {
-    return { kind: "verb", id: invocation[1] ?? "", verb: invocation[2] as InvocationVerb, deployment: invocation[3], request, effect };
+    return {
+      kind: "verb",
+      id: invocation[1] ?? "",
+      verb: invocation[2] as InvocationVerb,
+      deployment: invocation[3],
+      request,
+      effect,
+    };
   }
   const queue = /^POST \/vqueues\/([^/]+)\/resume$/.exec(request)?.[1];
   if (queue !== undefined) return { kind: "queue", queue: decodeURIComponent(queue), request, effect };

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { attemptOf, stepCounts } from "./attempts.js";
-import type { TimelineAttempt, InvocationTimeline, TimelineStep } from "./life.js";
+import type { InvocationTimeline, TimelineAttempt, TimelineStep } from "./invocation-timeline.js";
 import { MINIMAP_BARS } from "./limits.js";
 import { centredAt, minimapBars } from "./minimap-layout.js";
 

@@ -1,8 +1,11 @@
 /** Why: after a failure the question is what each attempt has done. A step belongs to the attempt in which it began. Pure. */
-import type { InvocationTimeline, TimelineStep } from "./life.js";
+import type { InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
 
 /** Number of the attempt that began the step; undefined when no attempt did, or it is not known any more. */
-export function attemptOf({ view, fromMs }: TimelineStep, { attempts, areAttemptsMissing }: InvocationTimeline): number | undefined {
+export function attemptOf(
+  { view, fromMs }: TimelineStep,
+  { attempts, areAttemptsMissing }: InvocationTimeline,
+): number | undefined {
   // The input is there before any attempt, and signals come from outside.
   if (view.type === "Input" || view.type === "Signal") return undefined;
   const [first] = attempts;

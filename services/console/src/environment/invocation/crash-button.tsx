@@ -1,12 +1,12 @@
 /** Why: that nothing is lost when a process dies is believed by those who have seen it. One button breaks the attempt that runs, and a note tells what happens then. */
 import type { CrashedView } from "@perdure/admin-client";
 import { Badge, Button, Hint } from "../../kit/index.js";
-import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { type Crash, crashStatusOf } from "./crash-story.js";
+import { useChange } from "../request.js";
+import { type Crash, crashStatusOf } from "./crash-status.js";
 import { useTimeline } from "./invocation-data.js";
 
-export type { Crash } from "./crash-story.js";
+export type { Crash } from "./crash-status.js";
 
 export interface CrashButtonProps {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** Why: whoever resumes or restarts may choose where it goes on: where it was, with the newest code, or at one deployment. */
 import { ChoiceField } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 
 export interface DeploymentChoiceProps {
   /** `keep`, `latest` or an id. */

@@ -1,7 +1,7 @@
 /** Why: an error says what happened in its first lines, and where in the many that follow. Whoever reads wants them apart. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { z } from "zod";
-import { momentMs } from "./life.js";
+import { momentMs } from "./invocation-timeline.js";
 
 export interface FailureParts {
   readonly message: string;

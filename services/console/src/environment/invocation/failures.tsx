@@ -5,7 +5,14 @@ import { Button, durationText, Loaded, Moment, Section } from "../../kit/index.j
 import { eventAt } from "./failure-text.js";
 import { FailureView } from "./failure-view.js";
 import { useEvents } from "./invocation-data.js";
-import { type TimelineAttempt, attemptText, entryOfCommand, type InvocationTimeline, lengthOf, stepKind } from "./life.js";
+import {
+  attemptText,
+  entryOfCommand,
+  type InvocationTimeline,
+  lengthOf,
+  stepKind,
+  type TimelineAttempt,
+} from "./invocation-timeline.js";
 import { FAILURES_SHOWN_MAX } from "./limits.js";
 
 export function Failures({ timeline }: { readonly timeline: InvocationTimeline }) {

@@ -6,7 +6,7 @@ import { useContext } from "react";
 import { Link } from "wouter";
 import { Breakable, Copyable, durationText, Facts, Moment, ShortId } from "../../kit/index.js";
 import { TraceUrlContext, traceLink } from "../../shell/trace-link.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import { FailureView } from "./failure-view.js";
 import { durationMs, type InvocationSummary } from "./invocation-facts.js";
 import { CALLERS_MAX } from "./limits.js";

@@ -1,8 +1,8 @@
 /** Why: what it was asked and what it answered, whole, without looking for them in the journal. */
 import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { Loaded, Section } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
-import type { InvocationTimeline } from "./life.js";
+import { useRequest } from "../request.js";
+import type { InvocationTimeline } from "./invocation-timeline.js";
 import { StepValue } from "./value-view.js";
 
 export function InputOutput({ timeline }: { readonly timeline: InvocationTimeline }) {

@@ -10,12 +10,12 @@ import {
 import { keepPreviousData, type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { messageOf } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
 import { type ConsoleEnvironment, useEnvironment } from "../environment.js";
+import { useRequest } from "../request.js";
 import { completionIdOf, type EntryValue, entryValueOf } from "./entry-value.js";
 import { type EventFacts, eventOf } from "./failure-text.js";
 import { factsOf, type InvocationSummary } from "./invocation-facts.js";
-import { type InvocationTimeline, readTimeline } from "./life.js";
+import { type InvocationTimeline, readTimeline } from "./invocation-timeline.js";
 import { EVENTS_MAX, WATCH_MS } from "./limits.js";
 import type { TimelineChild } from "./timeline-layout.js";
 
@@ -105,8 +105,11 @@ export function useChildren(ids: readonly string[]): ReadonlyMap<string, Timelin
     queries: ids.map((id) => ({
       queryKey: [key, "invocation", "timeline", id, 1],
       queryFn: ({ signal }: { readonly signal: AbortSignal }) => fetchTimeline(admin, id, 1, new Map(), signal),
-      refetchInterval: ({ state }: { readonly state: { readonly data: InvocationTimeline | undefined; readonly error: Error | null } }) =>
-        state.data?.isDone === true || isGone(state.error) ? (false as const) : WATCH_MS,
+      refetchInterval: ({
+        state,
+      }: {
+        readonly state: { readonly data: InvocationTimeline | undefined; readonly error: Error | null };
+      }) => (state.data?.isDone === true || isGone(state.error) ? (false as const) : WATCH_MS),
     })),
     combine: (results) => new Map(results.map((result, index) => [ids[index] ?? "", childOf(result)])),
   });

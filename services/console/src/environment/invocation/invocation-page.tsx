@@ -5,7 +5,7 @@ import { Link, useParams, useSearchParams } from "wouter";
 import { Breakable, Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
 import { ActionBar, useInvocationActions } from "./actions.js";
 import { CrashButton, CrashNote } from "./crash-button.js";
-import type { Crash } from "./crash-story.js";
+import type { Crash } from "./crash-status.js";
 import { ExplanationPanel } from "./explanation-panel.js";
 import { Failures } from "./failures.js";
 import { HeadFacts } from "./head.js";

@@ -4,7 +4,15 @@ import { Link, useSearchParams } from "wouter";
 import { Button, Cell, durationText, Empty, Icon, Loaded, Section } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
 import { usePayloads } from "./invocation-data.js";
-import { type InvocationTimeline, lengthOf, readTimeline, resultLabel, type TimelineStep, stepKind, stepName } from "./life.js";
+import {
+  type InvocationTimeline,
+  lengthOf,
+  readTimeline,
+  resultLabel,
+  stepKind,
+  stepName,
+  type TimelineStep,
+} from "./invocation-timeline.js";
 import { JOURNAL_ROWS_MAX } from "./limits.js";
 import { RawJournal } from "./raw-journal.js";
 import { RestartFrom, StepValues } from "./step-details.js";

@@ -1,6 +1,6 @@
 /** Why: the way around in a long timeline: a mouse draws the time to look at, or moves the window; keys do the same in the chart below. */
 import { type PointerEvent, useMemo, useRef } from "react";
-import { type InvocationTimeline, lengthOf, type TimeSpan } from "./life.js";
+import { type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
 import { centredAt, minimapBars } from "./minimap-layout.js";
 import { placeOf, selected } from "./timeline-layout.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { ExplanationView } from "@perdure/admin-client";
-import type { InvocationTimeline } from "./life.js";
+import type { InvocationTimeline } from "./invocation-timeline.js";
 import { WAITS_SHOWN_MAX } from "./limits.js";
 import { pendingWaitsOf } from "./pending-waits.js";
 

@@ -4,7 +4,7 @@
  */
 import type { ExplanationView } from "@perdure/admin-client";
 import { isRecord } from "../../kit/problem-text.js";
-import { type InvocationTimeline, momentMs, type TimeSpan } from "./life.js";
+import { type InvocationTimeline, momentMs, type TimeSpan } from "./invocation-timeline.js";
 import { WAITS_SHOWN_MAX } from "./limits.js";
 
 export interface PendingWait extends TimeSpan {

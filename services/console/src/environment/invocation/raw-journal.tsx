@@ -3,7 +3,7 @@ import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { Button, CopyButton, Empty, Loaded, Moment, ProblemNote, Table } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import { RAW_ENTRIES_MAX } from "./limits.js";
 import { sizeText } from "./value-text.js";
 

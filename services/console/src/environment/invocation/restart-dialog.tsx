@@ -1,10 +1,10 @@
 /** Why: a completed invocation can run again as a new one, from its beginning or from a step; what is kept is said before it is done. */
 import { useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { DeploymentChoice } from "./deployment-choice.js";
 import { useTimeline } from "./invocation-data.js";
-import { type InvocationTimeline, type TimelineStep, stepKind, stepName } from "./life.js";
+import { type InvocationTimeline, stepKind, stepName, type TimelineStep } from "./invocation-timeline.js";
 import { JOURNAL_ROWS_MAX } from "./limits.js";
 
 export interface RestartDialogProps {

@@ -5,7 +5,7 @@ import { Button, durationText, Facts, Moment } from "../../kit/index.js";
 import type { InvocationActions } from "./actions.js";
 import { attemptOf } from "./attempts.js";
 import { FailureView } from "./failure-view.js";
-import { type InvocationTimeline, lengthOf, resultLabel, type TimelineStep, stepKind, stepName } from "./life.js";
+import { type InvocationTimeline, lengthOf, resultLabel, stepKind, stepName, type TimelineStep } from "./invocation-timeline.js";
 import { StepValue } from "./value-view.js";
 
 export interface StepDetailsProps {

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { StepView } from "@perdure/admin-client";
-import type { TimelineStep } from "./life.js";
+import type { TimelineStep } from "./invocation-timeline.js";
 import { GROUPED_STEPS_MIN } from "./limits.js";
 import { groupedSteps, groupText, isMatch } from "./step-groups.js";
 

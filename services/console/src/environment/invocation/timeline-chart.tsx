@@ -5,8 +5,8 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import { Breakable, durationText } from "../../kit/index.js";
-import { type Crash, fateOf } from "./crash-story.js";
-import { type InvocationTimeline, lengthOf, type TimeSpan } from "./life.js";
+import { type Crash, fateOf } from "./crash-status.js";
+import { type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
 import { OVERSCAN_ROWS } from "./limits.js";
 import { placeOf, selected, type TimelineRow, ticksOf, zoomed } from "./timeline-layout.js";
 import { Bars, barSpan, RowName, rowText } from "./timeline-row.js";
@@ -184,7 +184,8 @@ export function TimelineChart(props: TimelineChartProps) {
           {items.map((item) => {
             const row = rows[item.index];
             if (row === undefined) return null;
-            const fate = crash !== undefined && row.kind === "step" && row.depth === 0 ? fateOf(row.bar, crash, timeline) : undefined;
+            const fate =
+              crash !== undefined && row.kind === "step" && row.depth === 0 ? fateOf(row.bar, crash, timeline) : undefined;
             return (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
               <div

@@ -1,15 +1,24 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TimelineView } from "@perdure/admin-client";
 import fc from "fast-check";
-import { clipped, entryOfCommand, type InvocationTimeline, lengthOf, phaseText, readTimeline, type TimeSpan, stepText } from "./life.js";
+import {
+  clipped,
+  entryOfCommand,
+  type InvocationTimeline,
+  lengthOf,
+  phaseText,
+  readTimeline,
+  stepText,
+  type TimeSpan,
+} from "./invocation-timeline.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX } from "./limits.js";
 import {
-  type TimelineChild,
   panned,
   placeOf,
   type RowsOptions,
   rowsOf,
   selected,
+  type TimelineChild,
   ticksOf,
   unfoldedChildIds,
   zoomed,
@@ -98,7 +107,8 @@ const anyView = fc
   })
   .map(aView);
 
-const isWithin = ({ fromMs, toMs }: TimeSpan, bounds: TimeSpan) => bounds.fromMs <= fromMs && fromMs <= toMs && toMs <= bounds.toMs;
+const isWithin = ({ fromMs, toMs }: TimeSpan, bounds: TimeSpan) =>
+  bounds.fromMs <= fromMs && fromMs <= toMs && toMs <= bounds.toMs;
 
 describe("a life", () => {
   test("has phases that add up to it exactly, whatever the server says", () => {

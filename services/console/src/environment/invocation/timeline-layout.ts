@@ -9,7 +9,15 @@
  */
 
 import { attemptOf, stepCounts } from "./attempts.js";
-import { type TimelineAttempt, clipped, type InvocationTimeline, lengthOf, type TimelinePhase, type TimeSpan, type TimelineStep } from "./life.js";
+import {
+  clipped,
+  type InvocationTimeline,
+  lengthOf,
+  type TimelineAttempt,
+  type TimelinePhase,
+  type TimelineStep,
+  type TimeSpan,
+} from "./invocation-timeline.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX, WINDOW_MS_MIN } from "./limits.js";
 import type { PendingWait } from "./pending-waits.js";
 import { groupedSteps, groupText, isMatch, type StepGroup } from "./step-groups.js";

@@ -1,19 +1,19 @@
 /** Why: what one row of a timeline says: its name on the left, its bars in time, and all of it as one text. */
 import { durationText, shortId } from "../../kit/index.js";
-import type { StepFate } from "./crash-story.js";
+import type { StepFate } from "./crash-status.js";
 import {
   attemptText,
   type InvocationTimeline,
   lengthOf,
-  phaseText,
   phaseLabel,
+  phaseText,
   resultLabel,
-  type TimeSpan,
-  type TimelineStep,
   stepKind,
   stepName,
   stepText,
-} from "./life.js";
+  type TimelineStep,
+  type TimeSpan,
+} from "./invocation-timeline.js";
 import type { PendingWait } from "./pending-waits.js";
 import { placeOf, type TimelineRow } from "./timeline-layout.js";
 
@@ -190,7 +190,12 @@ function barsOf(row: TimelineRow): readonly TimelineBar[] {
     case "phases":
       return row.bars.map((bar) => ({ key: bar.fromMs, span: bar, appearance: `phase-${bar.phase}`, title: phaseText(bar) }));
     case "attempts":
-      return row.bars.map((bar) => ({ key: bar.number, span: bar, appearance: `attempt-${bar.outcome}`, title: attemptText(bar) }));
+      return row.bars.map((bar) => ({
+        key: bar.number,
+        span: bar,
+        appearance: `attempt-${bar.outcome}`,
+        title: attemptText(bar),
+      }));
     case "attempt":
       return [{ key: row.bar.number, span: row.bar, appearance: `attempt-${row.bar.outcome}`, title: attemptText(row.bar) }];
     case "step": {
@@ -202,7 +207,12 @@ function barsOf(row: TimelineRow): readonly TimelineBar[] {
       return mergedBars(row.bars);
     case "wait":
       return [
-        { key: row.key, span: row.bar, appearance: row.bar.kind === "retry" ? "retry" : "step-pending", title: waitText(row.bar) },
+        {
+          key: row.key,
+          span: row.bar,
+          appearance: row.bar.kind === "retry" ? "retry" : "step-pending",
+          title: waitText(row.bar),
+        },
       ];
     default:
       return [];

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Button, CheckField, ChoiceField, TextField } from "../../kit/index.js";
 import { stepCounts } from "./attempts.js";
-import type { InvocationTimeline } from "./life.js";
+import type { InvocationTimeline } from "./invocation-timeline.js";
 import { CHOSEN_ATTEMPTS_MAX, SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
 import { groupedSteps } from "./step-groups.js";
 

@@ -3,9 +3,9 @@ import type { ExplanationView } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, durationText, Loaded } from "../../kit/index.js";
-import type { Crash } from "./crash-story.js";
+import type { Crash } from "./crash-status.js";
 import { useChildren, useTimeline } from "./invocation-data.js";
-import { type InvocationTimeline, phaseLabel, type TimeSpan } from "./life.js";
+import { type InvocationTimeline, phaseLabel, type TimeSpan } from "./invocation-timeline.js";
 import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
 import { Minimap } from "./minimap.js";
 import { pendingWaitsOf } from "./pending-waits.js";
@@ -58,7 +58,11 @@ function LoadedTimeline({
   explanation,
   onMore,
   onPages,
-}: TimelineProps & { readonly timeline: InvocationTimeline; readonly onMore: () => void; readonly onPages: (pages: number) => void }) {
+}: TimelineProps & {
+  readonly timeline: InvocationTimeline;
+  readonly onMore: () => void;
+  readonly onPages: (pages: number) => void;
+}) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const [zoom, setZoom] = useState<TimeSpan>();
   const [, navigate] = useLocation();

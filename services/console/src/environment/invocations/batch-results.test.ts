@@ -19,7 +19,10 @@ const pages = (...all: readonly BatchResult[][]) => {
 
 test("one page at a time shows everything", async () => {
   const { fetchPage } = pages([result(1, "failed"), result(2, "succeeded")], [result(3, "succeeded")]);
-  expect(await nextResults(fetchPage, undefined, false)).toEqual({ rows: [result(1, "failed"), result(2, "succeeded")], next: "1" });
+  expect(await nextResults(fetchPage, undefined, false)).toEqual({
+    rows: [result(1, "failed"), result(2, "succeeded")],
+    next: "1",
+  });
   expect(await nextResults(fetchPage, "1", false)).toEqual({ rows: [result(3, "succeeded")], next: undefined });
 });
 

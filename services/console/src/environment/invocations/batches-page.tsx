@@ -17,8 +17,8 @@ import {
   Table,
   type Tone,
 } from "../../kit/index.js";
-import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { nextResults } from "./batch-results.js";
 import { starterOf } from "./verbs.js";
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Button } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
 import { BulkDialog } from "./bulk-dialog.js";
-import { NOTHING, type ListSelection } from "./selection.js";
+import { type ListSelection, NOTHING } from "./selection.js";
 import { BULK_VERBS, type BulkVerb, tooManyFor } from "./verbs.js";
 
 export interface BulkBarProps {

@@ -3,7 +3,7 @@ import type { DryRunView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ChoiceField, Confirmation, Loading, ProblemNote, shortId, TextField } from "../../kit/index.js";
-import { useRequest, useChange } from "../ask.js";
+import { useChange, useRequest } from "../request.js";
 import { BATCH_MAX } from "./limits.js";
 import type { ListSelection } from "./selection.js";
 import { type BulkVerb, targetOfBatch, typedFor } from "./verbs.js";

@@ -78,7 +78,12 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
         {problem !== undefined && <ProblemNote cause={problem} title="The export failed." />}
         <DialogActions>
           <Button onClick={onClose}>{done === rowCount ? "Close" : "Cancel"}</Button>
-          <Button appearance="primary" isBusy={isRunning} forbidden={forbiddenBecause(rowCount, list.isPaged)} onClick={() => void run()}>
+          <Button
+            appearance="primary"
+            isBusy={isRunning}
+            forbidden={forbiddenBecause(rowCount, list.isPaged)}
+            onClick={() => void run()}
+          >
             Export
           </Button>
         </DialogActions>

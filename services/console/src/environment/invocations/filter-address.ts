@@ -80,7 +80,9 @@ export function statusesOf({ statuses = [], orEndedWith = [] }: InvocationFilter
 /** The same filter with these statuses. */
 export function withStatuses(filter: InvocationFilter, chosen: readonly string[]): InvocationFilter {
   const { statuses: _statuses, orEndedWith: _ends, ...others } = filter;
-  const statuses = chosen.filter((status): status is InvocationStatus => (INVOCATION_STATUSES as readonly string[]).includes(status));
+  const statuses = chosen.filter((status): status is InvocationStatus =>
+    (INVOCATION_STATUSES as readonly string[]).includes(status),
+  );
   const ends = RESULTS.filter(([status]) => chosen.includes(status)).map(([, result]) => result);
   return {
     ...others,

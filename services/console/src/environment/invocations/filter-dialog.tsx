@@ -2,15 +2,15 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
 import { Button, CheckField, ChoiceField, Dialog, DialogActions, TextField } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import {
   localFieldOf,
   momentOfLocalField,
-  type TimeRange,
   rangeOf,
   rangeText,
   STATUS_CHOICES,
   statusesOf,
+  type TimeRange,
   withStatuses,
 } from "./filter-address.js";
 

@@ -3,8 +3,15 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type PointerEvent, useRef, useState } from "react";
 import { dateTimeText, durationText } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
-import { type HistogramBar, createdBetween, type InvocationHistogram, histogramOf, histogramStatement, rangeBetween } from "./histogram.js";
+import { useRequest } from "../request.js";
+import {
+  createdBetween,
+  type HistogramBar,
+  histogramOf,
+  histogramStatement,
+  type InvocationHistogram,
+  rangeBetween,
+} from "./histogram.js";
 import { COUNTS_MS, COUNTS_SHARE, HISTOGRAM_BARS } from "./limits.js";
 
 export interface HistogramViewProps {

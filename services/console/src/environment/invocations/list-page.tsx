@@ -14,7 +14,7 @@ import { HistogramView } from "./histogram-view.js";
 import { type GridHandle, InvocationGrid } from "./invocation-grid.js";
 import { KEYS } from "./keys.js";
 import { HEAD_ROWS, LISTED_MAX } from "./limits.js";
-import { isNothing, NOTHING, type ListSelection } from "./selection.js";
+import { isNothing, type ListSelection, NOTHING } from "./selection.js";
 import { totalOf } from "./statements.js";
 import { useCounts } from "./use-counts.js";
 import { type InvocationList, isRefusal, useInvocationList } from "./use-list.js";

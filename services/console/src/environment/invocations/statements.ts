@@ -82,7 +82,9 @@ const STATUS_OF_RESULT: ReadonlyMap<string, string> = new Map(RESULTS.map(([stat
 
 /** How many meet the filter, by the counts of the filter without its statuses. */
 export function totalOf(counts: ReadonlyMap<string, number>, filter: InvocationFilter): number {
-  const statuses = statusesOf(filter).flatMap((status) => (status === "completed" ? RESULTS.map(([result]) => result) : [status]));
+  const statuses = statusesOf(filter).flatMap((status) =>
+    status === "completed" ? RESULTS.map(([result]) => result) : [status],
+  );
   const counted = statuses.length === 0 ? [...counts.keys()] : [...new Set(statuses)];
   return counted.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
 }

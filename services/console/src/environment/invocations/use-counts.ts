@@ -1,7 +1,7 @@
 /** Why: each status chip shows a count. A count reads every invocation, so it is requested seldom. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { useRef } from "react";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import { lineOf, withStatuses } from "./filter-address.js";
 import { COUNTS_MS, COUNTS_SHARE } from "./limits.js";
 import { countsByStatus, countsStatement } from "./statements.js";

@@ -1,7 +1,7 @@
 /** Why: the ids of the list: the newest at once, pages of the others as far as one scrolls, and what is new on top when that disturbs no user. */
 import { AdminApiError } from "@perdure/admin-client";
 import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from "react";
-import { LIVE_MS, useRequest } from "../ask.js";
+import { LIVE_MS, useRequest } from "../request.js";
 import type { Sort } from "./filter-address.js";
 import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX, PAGE_AHEAD_ROWS } from "./limits.js";
 import { freshCount, NOTHING_SHOWN, nextShown, type Shown, withPage } from "./listed.js";

@@ -1,7 +1,7 @@
 /** Why: the rows that are seen, read when they are and again while they are. */
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import { LIVE_MS } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { LIVE_MS } from "../request.js";
 import { aheadOf } from "./ahead.js";
 import { SCROLL_DEBOUNCE_MS } from "./limits.js";
 import { type InvocationListRow, rowOf } from "./row.js";

@@ -1,5 +1,5 @@
 /** Why: what can be done to many invocations at once: to which of them, with what effect, and how much care is due. Pure. */
-import { sqlOneOf, type InvocationVerb } from "@perdure/admin-client";
+import { type InvocationVerb, sqlOneOf } from "@perdure/admin-client";
 import { BATCH_IDS_MAX, CONDITION_IDS_MAX, MANY } from "./limits.js";
 import type { ListSelection } from "./selection.js";
 

@@ -2,7 +2,7 @@
 import type { InvocationFilter } from "@perdure/admin-client";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { type TableColumn, Duration, Table } from "../../kit/index.js";
+import { Duration, Table, type TableColumn } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
 import type { LiveStatus, ServiceFigures } from "./figures.js";
 import type { Window } from "./windows.js";

@@ -17,9 +17,7 @@ export function causesOf(issues: readonly InvocationIssue[]): readonly Cause[] {
     if (parent !== undefined && !isAbove(issue, parent, parentOf)) parentOf.set(issue, parent);
   }
   const callers = new Set(parentOf.values());
-  return issues
-    .filter((issue) => !callers.has(issue))
-    .map((issue) => ({ ...issue, callers: chainOf(issue, parentOf) }));
+  return issues.filter((issue) => !callers.has(issue)).map((issue) => ({ ...issue, callers: chainOf(issue, parentOf) }));
 }
 
 /** The row of the calling handler, when it has the same failure. */
@@ -43,7 +41,11 @@ export function fingerprint(failure: string | undefined): string {
 }
 
 /** Whether `below` is among the callers of `trouble`: handlers may call each other in a circle. */
-function isAbove(below: InvocationIssue, issue: InvocationIssue, parentOf: ReadonlyMap<InvocationIssue, InvocationIssue>): boolean {
+function isAbove(
+  below: InvocationIssue,
+  issue: InvocationIssue,
+  parentOf: ReadonlyMap<InvocationIssue, InvocationIssue>,
+): boolean {
   for (let at: InvocationIssue | undefined = issue; at !== undefined; at = parentOf.get(at)) if (at === below) return true;
   return false;
 }

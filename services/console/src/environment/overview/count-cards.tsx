@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import { InvocationBadge } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
-import { type StatusCounts, LIVE_STATUSES } from "./figures.js";
+import { LIVE_STATUSES, type StatusCounts } from "./figures.js";
 
 export function CountCards({ counts }: { readonly counts: StatusCounts }) {
   return (

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { countsOf, deploymentIssues, reasonsOf, servicesOf, trafficOf, issuesOf, withoutReason } from "./figures.js";
+import { countsOf, deploymentIssues, issuesOf, reasonsOf, servicesOf, trafficOf, withoutReason } from "./figures.js";
 import { againAfterMs, trafficStatement } from "./questions.js";
 import { HOUR_WINDOW, WINDOWS, windowOf } from "./windows.js";
 

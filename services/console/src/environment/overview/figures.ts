@@ -59,7 +59,11 @@ export function countsOf(now: readonly SqlRow[]): StatusCounts {
 }
 
 /** Every service that is registered or has invocations, by name. */
-export function servicesOf(names: readonly string[], now: readonly SqlRow[], window: readonly SqlRow[]): readonly ServiceFigures[] {
+export function servicesOf(
+  names: readonly string[],
+  now: readonly SqlRow[],
+  window: readonly SqlRow[],
+): readonly ServiceFigures[] {
   const rowsOf = (rows: readonly SqlRow[]) => Map.groupBy(rows, (row) => textOf(row, "service") ?? "");
   const live = rowsOf(now);
   const past = rowsOf(window.filter((row) => numberOf(row, "part") === BY_SERVICE));

@@ -4,7 +4,6 @@ import { Link } from "wouter";
 import {
   Breakable,
   Button,
-  type TableColumn,
   ErrorCode,
   Icon,
   InvocationBadge,
@@ -13,16 +12,17 @@ import {
   Section,
   ShortId,
   Table,
+  type TableColumn,
   useNow,
 } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
 import { invocationsHref } from "../invocations-link.js";
+import { useRequest } from "../request.js";
 import { useStored } from "../stored.js";
 import { type Cause, causesOf } from "./causes.js";
-import { type DeploymentIssues, deploymentIssues, reasonsOf, type InvocationIssue, withoutReason } from "./figures.js";
+import { type DeploymentIssues, deploymentIssues, type InvocationIssue, reasonsOf, withoutReason } from "./figures.js";
 import type { LongWait } from "./long-waits.js";
 import { type Mark, type MarkedCause, marksOf, reviewed, withMark, withoutMark } from "./marks.js";
-import type { SlotHolder, ServiceSlotWait } from "./slot-waits.js";
+import type { ServiceSlotWait, SlotHolder } from "./slot-waits.js";
 import { WaitingForLong } from "./waiting-for-long.js";
 import { WaitingForSlots } from "./waiting-for-slots.js";
 

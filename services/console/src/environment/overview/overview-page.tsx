@@ -3,14 +3,14 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Loaded, Loading, Page, Section } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useRequest } from "../ask.js";
 import type { ConsoleEnvironment } from "../environment.js";
+import { useRequest } from "../request.js";
 import { ByService } from "./by-service.js";
 import { CountCards } from "./count-cards.js";
-import { countsOf, servicesOf, issuesOf } from "./figures.js";
+import { countsOf, issuesOf, servicesOf } from "./figures.js";
 import { longWaitsOf } from "./long-waits.js";
 import { NeedsYou } from "./needs-you.js";
-import { againAfterMs, FAILED, NOW, ISSUES_STATEMENT, trafficStatement } from "./questions.js";
+import { againAfterMs, FAILED, ISSUES_STATEMENT, NOW, trafficStatement } from "./questions.js";
 import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
 import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
@@ -21,7 +21,9 @@ import "./overview.css";
 const SERVICES_EVERY_MS = 10_000;
 
 export default function OverviewPage() {
-  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }), { everyMs: SERVICES_EVERY_MS });
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }), {
+    everyMs: SERVICES_EVERY_MS,
+  });
   return (
     <Page title="Overview" lead="Current status and recent traffic.">
       <Loaded query={services}>

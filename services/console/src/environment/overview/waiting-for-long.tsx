@@ -1,6 +1,6 @@
 /** Why: invocations that wait for longer than is usual, and the way to the one whose page explains why. */
 import { Link } from "wouter";
-import { type TableColumn, Duration, InvocationBadge, Section, Table } from "../../kit/index.js";
+import { Duration, InvocationBadge, Section, Table, type TableColumn } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
 import type { LongWait } from "./long-waits.js";
 

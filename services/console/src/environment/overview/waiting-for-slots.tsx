@@ -1,8 +1,8 @@
 /** Why: a saturated server fails nothing and pauses nothing, and still invocations stand still: which, for how long, and what to do. */
 import { Link } from "wouter";
-import { type TableColumn, Duration, Section, Table } from "../../kit/index.js";
+import { Duration, Section, Table, type TableColumn } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
-import type { SlotHolder, ServiceSlotWait } from "./slot-waits.js";
+import type { ServiceSlotWait, SlotHolder } from "./slot-waits.js";
 
 const COLUMNS: readonly TableColumn<ServiceSlotWait>[] = [
   {

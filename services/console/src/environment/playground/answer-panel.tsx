@@ -37,7 +37,15 @@ export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
   );
 }
 
-function Shown({ answer, service, handler }: { readonly answer: CallResponse; readonly service: string; readonly handler: string }) {
+function Shown({
+  answer,
+  service,
+  handler,
+}: {
+  readonly answer: CallResponse;
+  readonly service: string;
+  readonly handler: string;
+}) {
   const { invocationId, tookMs } = answer;
   const facts = (
     <div className="row">

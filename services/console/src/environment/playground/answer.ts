@@ -1,5 +1,5 @@
 /** What came back, as the page shows it. Pure. */
-import { InvocationFailure, type CallResult, type SendResult } from "@perdure/admin-client";
+import { type CallResult, InvocationFailure, type SendResult } from "@perdure/admin-client";
 import { ANSWER_CHARS_MAX } from "./limits.js";
 
 export type CallResponse =

@@ -1,6 +1,6 @@
 /** How it is called, and the button that does it. */
 import { Button, ChoiceField, Duration, TextField, useNow } from "../../kit/index.js";
-import type { Extras, CallMode } from "./call.js";
+import type { CallMode, Extras } from "./call.js";
 import type { CallState } from "./use-call.js";
 
 export interface CallButtonsProps {

@@ -1,7 +1,7 @@
 /** The last calls of this browser, to make again. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Breakable, Button, type TableColumn, Moment, ShortId, Table } from "../../kit/index.js";
+import { Badge, Breakable, Button, Moment, ShortId, Table, type TableColumn } from "../../kit/index.js";
 import type { HistoryEntry } from "./history.js";
 
 export interface HistoryListProps {

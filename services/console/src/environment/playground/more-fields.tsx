@@ -1,7 +1,7 @@
 /** What most calls do without. */
 import type { ServiceView } from "@perdure/admin-client";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
-import type { Extras, CallMode } from "./call.js";
+import type { CallMode, Extras } from "./call.js";
 
 export interface MoreFieldsProps {
   readonly service: ServiceView;

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Empty, Loaded, Page, Snippet } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useRequest } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { useRequest } from "../request.js";
 import { HandlerChoice } from "./handler-choice.js";
 import type { HistoryEntry } from "./history.js";
 import { Workbench } from "./workbench.js";
@@ -50,8 +50,8 @@ function Chosen({ services }: { readonly services: readonly ServiceView[] }) {
       {service === undefined || handler === undefined ? (
         <Empty title="Handler not found">
           <p>
-            No {service === undefined ? `service ${named}` : `handler ${handlerName} of ${service.name}`} is registered. Choose another
-            one above.
+            No {service === undefined ? `service ${named}` : `handler ${handlerName} of ${service.name}`} is registered. Choose
+            another one above.
           </p>
         </Empty>
       ) : (

@@ -5,7 +5,7 @@ import { exampleOfPart } from "../schema/example.js";
 import { listOf, recordOf } from "../schema/json-schema.js";
 import { fieldPath, itemPath } from "../schema/validate.js";
 import { type Variant, variantAt } from "../schema/variants.js";
-import { type FormFieldKind, type FieldShape, fieldShape, withField, withItem } from "./schema-form.js";
+import { type FieldShape, type FormFieldKind, fieldShape, withField, withItem } from "./schema-form.js";
 import { type CommonProps, JsonField, NumberField, PickField } from "./value-fields.js";
 
 export interface SchemaFieldsProps {

@@ -5,7 +5,7 @@
 import type { IngressClient } from "@perdure/admin-client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type ConsoleEnvironment, useEnvironment } from "../environment.js";
-import { type CallResponse, answered, failed } from "./answer.js";
+import { answered, type CallResponse, failed } from "./answer.js";
 import { type Draft, inputOf, isNotRetained } from "./call.js";
 
 export type CallState =

@@ -10,13 +10,13 @@ import { BodyEditor } from "./body-editor.js";
 import {
   bodyKindOf,
   bodyProblems,
+  type CallMode,
   type Draft,
   type Extras,
   firstBody,
   inputOf,
   NO_EXTRAS,
   obstacleOf,
-  type CallMode,
 } from "./call.js";
 import { CallButtons } from "./call-buttons.js";
 import { curlText } from "./curl-text.js";

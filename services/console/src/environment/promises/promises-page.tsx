@@ -7,7 +7,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { LIVE_MS, useRequest, useSql } from "../ask.js";
+import { LIVE_MS, useRequest, useSql } from "../request.js";
 import { keyHref } from "../state/keys.js";
 import { PROMISES_SHOWN_MAX, type PromiseLine, promiseLine, promisesStatement } from "./promises.js";
 import "./promises.css";

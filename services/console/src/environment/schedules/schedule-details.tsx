@@ -2,7 +2,7 @@
 import type { ScheduleView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Empty, Facts, Loaded, Moment, Section, ShortId, Table, type Tone } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import { PREVIEW_COUNT } from "./limits.js";
 
 const TONES: Readonly<Record<string, Tone>> = {

@@ -2,11 +2,20 @@
 import type { ScheduleView, ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
-import { cronText } from "./cron-words.js";
+import { cronText } from "./cron-text.js";
 import { PREVIEW_COUNT } from "./limits.js";
-import { bodyOf, CATCH_UPS, fieldsOf, hasBytes, newFields, OVERLAPS, problemsOf, type ScheduleFormFields } from "./schedule-form.js";
+import {
+  bodyOf,
+  CATCH_UPS,
+  fieldsOf,
+  hasBytes,
+  newFields,
+  OVERLAPS,
+  problemsOf,
+  type ScheduleFormFields,
+} from "./schedule-form.js";
 
 export interface ScheduleDialogProps {
   readonly services: readonly ServiceView[];

@@ -20,10 +20,10 @@ import {
   useNow,
 } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { CalendarLine, type CalendarSpan } from "./calendar-line.js";
-import { cronText } from "./cron-words.js";
+import { cronText } from "./cron-text.js";
 import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
 import "./schedules.css";

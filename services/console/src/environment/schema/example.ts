@@ -1,5 +1,5 @@
 /** A value that begins well: what must be there is there, and what has a default has it. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
+import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 import { textOfPattern } from "./pattern-text.js";
 import { variantsOf } from "./variants.js";
 

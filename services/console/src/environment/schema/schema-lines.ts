@@ -1,5 +1,5 @@
 /** A JSON schema as people read it: a line for each field, with its type, whether it must be there, and its limits. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
+import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 
 export interface SchemaLine {
   /** `lines[].amount`; empty for the value itself. */
@@ -59,7 +59,13 @@ export function schemaTypeText(part: unknown, root: unknown, depth = 0): string 
   return isNullable ? `${text} or null` : text;
 }
 
-function plainTypeText(schema: JsonSchema, types: readonly string[], choices: readonly JsonSchema[], root: unknown, depth: number): string {
+function plainTypeText(
+  schema: JsonSchema,
+  types: readonly string[],
+  choices: readonly JsonSchema[],
+  root: unknown,
+  depth: number,
+): string {
   if ("const" in schema) return JSON.stringify(schema["const"]);
   const values = listOf(schema["enum"]).filter((value) => value !== null);
   if (values.length > 0) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
@@ -69,7 +75,8 @@ function plainTypeText(schema: JsonSchema, types: readonly string[], choices: re
 }
 
 function oneType(type: string, schema: JsonSchema, root: unknown, depth: number): string {
-  if (type === "array") return schema["items"] === undefined ? "list" : `list of ${schemaTypeText(schema["items"], root, depth + 1)}`;
+  if (type === "array")
+    return schema["items"] === undefined ? "list" : `list of ${schemaTypeText(schema["items"], root, depth + 1)}`;
   if (type === "string") return textIn(schema, "format") ?? "string";
   return type;
 }

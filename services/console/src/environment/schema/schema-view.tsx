@@ -1,5 +1,5 @@
 /** A JSON schema as a table, and as it is when somebody asks. */
-import { type TableColumn, Snippet, Table } from "../../kit/index.js";
+import { Snippet, Table, type TableColumn } from "../../kit/index.js";
 import { LINES_MAX, type SchemaLine, schemaLines } from "./schema-lines.js";
 import "./schema.css";
 

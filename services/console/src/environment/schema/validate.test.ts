@@ -17,7 +17,8 @@ const ORDER = {
   $defs: { Person: { type: "object", required: ["name"], properties: { name: { type: "string" } } } },
 };
 
-const problemTexts = (value: unknown, schema: unknown) => problemsOf(value, schema).map(({ path, message }) => `${path}: ${message}`);
+const problemTexts = (value: unknown, schema: unknown) =>
+  problemsOf(value, schema).map(({ path, message }) => `${path}: ${message}`);
 
 test("what fits has no problems", () => {
   const order = { item: "lamp", amount: 2, speed: "express", note: null, tags: ["a", "b"], buyer: { name: "Ada" } };

@@ -1,5 +1,5 @@
 /** Why: what a handler would refuse is said before it is sent. The keywords that SDKs write; those that are not known allow anything. Pure. */
-import { listOf, numberIn, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
+import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 
 export interface SchemaProblem {
   /** `lines[0].amount`; empty for the value itself. */
@@ -174,7 +174,14 @@ function checkNumber(value: number, schema: JsonSchema, path: string, report: Re
     report(path, `must be a multiple of ${step}`);
 }
 
-function checkList(value: readonly unknown[], schema: JsonSchema, root: unknown, path: string, depth: number, report: ReportProblem): void {
+function checkList(
+  value: readonly unknown[],
+  schema: JsonSchema,
+  root: unknown,
+  path: string,
+  depth: number,
+  report: ReportProblem,
+): void {
   const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
   if (least !== undefined && value.length < least) report(path, `must have at least ${least} items`);
   if (most !== undefined && value.length > most) report(path, `must have at most ${most} items`);
@@ -188,7 +195,14 @@ function checkList(value: readonly unknown[], schema: JsonSchema, root: unknown,
   }
 }
 
-function checkObject(value: JsonSchema, schema: JsonSchema, root: unknown, path: string, depth: number, report: ReportProblem): void {
+function checkObject(
+  value: JsonSchema,
+  schema: JsonSchema,
+  root: unknown,
+  path: string,
+  depth: number,
+  report: ReportProblem,
+): void {
   const properties = recordOf(schema["properties"]);
   for (const name of requiredOf(schema)) if (!Object.hasOwn(value, name)) report(fieldPath(path, name), "is required");
   const others = schema["additionalProperties"];

@@ -1,5 +1,5 @@
 /** Why: a union (`oneOf`, `anyOf`, several types) is entered as one of its variants. Which variants there are, and which one a value is of. Pure. */
-import { listOf, read, recordOf, requiredOf, type JsonSchema, textIn } from "./json-schema.js";
+import { type JsonSchema, listOf, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 import { schemaTypeText } from "./schema-lines.js";
 import { contradicts, problemCount } from "./validate.js";
 

@@ -2,7 +2,7 @@
 import type { ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { changesOf, type OptionName, optionsOf } from "./service-text.js";
 
 export function ConfigurationDialog({ service, onClose }: { readonly service: ServiceView; readonly onClose: () => void }) {

@@ -1,8 +1,8 @@
 /** Where each revision of a service is: the deployments that still have one. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Breakable, type TableColumn, Loaded, Moment, ShortId, Table } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { Badge, Breakable, Loaded, Moment, ShortId, Table, type TableColumn } from "../../kit/index.js";
+import { useRequest } from "../request.js";
 
 interface Revision {
   readonly revision: number;

@@ -2,12 +2,12 @@
 import type { ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
-import { Button, type TableColumn, Facts, Hint, Loaded, Page, Section, ShortId, Table } from "../../kit/index.js";
+import { Button, Facts, Hint, Loaded, Page, Section, ShortId, Table, type TableColumn } from "../../kit/index.js";
 import { Markdown } from "../../kit/markdown.js";
 import { useSegments } from "../address.js";
-import { useRequest } from "../ask.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
+import { useRequest } from "../request.js";
 import { ConfigurationDialog } from "./configuration-dialog.js";
 import { HandlerCard } from "./handler-card.js";
 import { Metadata } from "./metadata.js";

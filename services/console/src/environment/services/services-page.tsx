@@ -1,10 +1,10 @@
 /** Why: what can be called here. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { type TableColumn, Empty, Loaded, Page, ShortId, Snippet, Table, TextField } from "../../kit/index.js";
+import { Empty, Loaded, Page, ShortId, Snippet, Table, type TableColumn, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useRequest } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { useRequest } from "../request.js";
 import { Reach } from "./reach.js";
 import { typeLabel } from "./service-text.js";
 import "./services.css";

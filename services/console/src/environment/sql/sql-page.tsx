@@ -15,7 +15,7 @@ import {
   useNow,
 } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import { textOf } from "../rows.js";
 import { EXAMPLES } from "./examples.js";
 import { ROWS_MAX } from "./limits.js";
@@ -128,7 +128,9 @@ interface SqlTables {
 }
 
 function useTables(): SqlTables {
-  const { data, isError, error, refetch } = useRequest(["sql-columns"], ({ admin }, signal) => admin.sql.query(COLUMNS, { signal }));
+  const { data, isError, error, refetch } = useRequest(["sql-columns"], ({ admin }, signal) =>
+    admin.sql.query(COLUMNS, { signal }),
+  );
   const tables = useMemo(() => {
     const tables: Record<string, string[]> = {};
     for (const row of data ?? []) {

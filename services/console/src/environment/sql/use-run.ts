@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useEnvironment } from "../environment.js";
 import { ROWS_MAX } from "./limits.js";
-import { type SqlResult, resultOf } from "./result.js";
+import { resultOf, type SqlResult } from "./result.js";
 import { boundedStatement, describingStatement, statementOf } from "./statement.js";
 
 export type SqlRun =

@@ -1,7 +1,7 @@
 /** Why: one entry of a key, written as JSON, text or digits, checked before it goes anywhere. */
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, TextField } from "../../kit/index.js";
-import { bytesOf, type ValueForm, shownValue, valueAs } from "./state-values.js";
+import { bytesOf, shownValue, type ValueForm, valueAs } from "./state-values.js";
 
 export interface EntryDialogProps {
   /** Undefined: a new one. */

@@ -17,9 +17,9 @@ import {
   useToast,
 } from "../../kit/index.js";
 import { useSegments } from "../address.js";
-import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { type StateChanges, changedBeside, clashesOf } from "./changes.js";
+import { LIVE_MS, useChange, useRequest } from "../request.js";
+import { changedBeside, clashesOf, type StateChanges } from "./changes.js";
 import { ClashDialog } from "./clash-dialog.js";
 import { EntryDialog } from "./entry-dialog.js";
 import { VALUE_CHARS_SHOWN } from "./limits.js";

@@ -2,7 +2,7 @@
 import { sqlOneOf, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Breakable, Duration, InvocationBadge, Loaded, Moment, Section, Table } from "../../kit/index.js";
-import { LIVE_MS, useRequest } from "../ask.js";
+import { LIVE_MS, useRequest } from "../request.js";
 import { numberOf, textOf } from "../rows.js";
 import { WAITING_SHOWN_MAX } from "./limits.js";
 

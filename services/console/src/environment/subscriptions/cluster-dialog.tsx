@@ -1,7 +1,7 @@
 /** Why: a cluster is made known once; its secrets go in and are never shown again. */
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextArea, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { type ClusterFields, clusterProperties, optionsOf } from "./kafka-form.js";
 
 const PROTOCOLS = [

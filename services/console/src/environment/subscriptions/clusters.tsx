@@ -14,8 +14,8 @@ import {
   Snippet,
   Table,
 } from "../../kit/index.js";
-import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { useChange } from "../request.js";
 import { ClusterDialog } from "./cluster-dialog.js";
 import { shownOptions } from "./kafka-form.js";
 

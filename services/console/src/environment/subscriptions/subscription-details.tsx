@@ -3,8 +3,8 @@ import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Confirmation, Empty, Facts, Moment, ProblemNote, Section, Table } from "../../kit/index.js";
-import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { useChange } from "../request.js";
 import { shownOptions } from "./kafka-form.js";
 
 type PartitionPosition = SubscriptionStatus["positions"][number];

@@ -2,7 +2,7 @@
 import type { KafkaClusterView, ServiceView, SubscriptionView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextArea, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
+import { useChange } from "../request.js";
 import { optionsOf } from "./kafka-form.js";
 
 const BEGINNINGS = [

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
 import { useAddress } from "../address.js";
-import { LIVE_MS, useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { Clusters } from "./clusters.js";
 import { lagOf, sinkText, sourceOf, stateLabel } from "./kafka-form.js";
 import { STATUSES_MAX } from "./limits.js";
@@ -86,7 +86,8 @@ export default function SubscriptionsPage() {
                 {
                   name: "Lag",
                   isNumber: true,
-                  cell: ({ status }: SubscriptionLine) => (status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown")),
+                  cell: ({ status }: SubscriptionLine) =>
+                    status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown"),
                 },
                 {
                   name: "Processed",

@@ -2,8 +2,8 @@
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import { Button, ChoiceField, ProblemNote, TextArea, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { useChange } from "../request.js";
 import { addressOf, type Callable, chosenOf } from "./handlers.js";
 import type { TourState } from "./use-progress.js";
 

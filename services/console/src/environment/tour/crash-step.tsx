@@ -2,10 +2,10 @@
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Button, ChoiceField, Loaded, ProblemNote, TextField } from "../../kit/index.js";
-import { useRequest, useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
-import { crashStatusOf } from "../invocation/crash-story.js";
-import { type InvocationTimeline, readTimeline } from "../invocation/life.js";
+import { crashStatusOf } from "../invocation/crash-status.js";
+import { type InvocationTimeline, readTimeline } from "../invocation/invocation-timeline.js";
+import { useChange, useRequest } from "../request.js";
 import { addressOf, type Callable, chosenOf } from "./handlers.js";
 import { LiveSteps } from "./live-steps.js";
 import type { TourProgress } from "./progress.js";
@@ -120,7 +120,15 @@ function Watch({ running, note }: { readonly running: RunningCrash; readonly not
   );
 }
 
-function Act({ timeline, running, note }: { readonly timeline: InvocationTimeline; readonly running: RunningCrash; readonly note: TourState["note"] }) {
+function Act({
+  timeline,
+  running,
+  note,
+}: {
+  readonly timeline: InvocationTimeline;
+  readonly running: RunningCrash;
+  readonly note: TourState["note"];
+}) {
   const { forbidden } = useEnvironment();
   const crash = useChange(({ admin }) => admin.invocations.crashAttempt(running.id), {
     onDone: ({ attempt, journal_length }) =>
@@ -153,7 +161,12 @@ function Act({ timeline, running, note }: { readonly timeline: InvocationTimelin
   return (
     <>
       <div className="row">
-        <Button appearance="danger" isBusy={crash.isPending} forbidden={forbidden ?? whyNot(timeline)} onClick={() => crash.mutate()}>
+        <Button
+          appearance="danger"
+          isBusy={crash.isPending}
+          forbidden={forbidden ?? whyNot(timeline)}
+          onClick={() => crash.mutate()}
+        >
           Crash it
         </Button>
         <span className="quiet small">Breaks the connection to your code, as if its process had died.</span>

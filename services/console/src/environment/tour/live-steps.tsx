@@ -1,7 +1,7 @@
 /** The steps of one invocation as they come: which were done before the crash, and so are not done again. */
 import { Badge, Duration, type Tone } from "../../kit/index.js";
-import { type Crash, fateOf } from "../invocation/crash-story.js";
-import type { InvocationTimeline, TimelineStep } from "../invocation/life.js";
+import { type Crash, fateOf } from "../invocation/crash-status.js";
+import type { InvocationTimeline, TimelineStep } from "../invocation/invocation-timeline.js";
 
 export interface LiveStepsProps {
   readonly timeline: InvocationTimeline;

@@ -4,8 +4,8 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import { Button, ChoiceField, Loaded, ProblemNote, Snippet, TextField } from "../../kit/index.js";
-import { useChange } from "../ask.js";
 import { useEnvironment } from "../environment.js";
+import { useChange } from "../request.js";
 import { SAMPLES } from "./samples.js";
 import type { TourState } from "./use-progress.js";
 

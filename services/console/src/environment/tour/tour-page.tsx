@@ -4,7 +4,7 @@
  */
 import { useMemo } from "react";
 import { Button, Page } from "../../kit/index.js";
-import { useRequest } from "../ask.js";
+import { useRequest } from "../request.js";
 import { CallStep } from "./call-step.js";
 import { CrashStep } from "./crash-step.js";
 import { callablesOf } from "./handlers.js";

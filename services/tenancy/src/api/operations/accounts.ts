@@ -1,7 +1,7 @@
 /** Operations of a user, and of an account as a whole. */
 import { createHash } from "node:crypto";
-import { hasPower, newAccountId, type AccountPlan, parseAccountId } from "@perdure/cloud";
-import { TenancyApiError, notAMember, PlanLimitError } from "../errors.js";
+import { type AccountPlan, hasPower, newAccountId, parseAccountId } from "@perdure/cloud";
+import { notAMember, PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountHandlers, type OperationCall, seconds, type UserHandlers } from "../operation.js";
 
 /** New accounts begin with it. */

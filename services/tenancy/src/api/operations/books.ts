@@ -58,7 +58,11 @@ interface AuditExportOptions {
 }
 
 /** The audit log as text, newest line first; CSV begins with a line of names. */
-export async function* exportAudit(call: AccountCall, options: AuditExportOptions, format: "jsonl" | "csv"): AsyncGenerator<string> {
+export async function* exportAudit(
+  call: AccountCall,
+  options: AuditExportOptions,
+  format: "jsonl" | "csv",
+): AsyncGenerator<string> {
   const filter = filterOf(call, options);
   if (format === "csv") yield `${CSV_COLUMNS.join(",")}\r\n`;
   let before: number | undefined;

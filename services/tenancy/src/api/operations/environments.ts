@@ -8,7 +8,7 @@ import {
   type StatusTransition,
 } from "@perdure/driver-postgres";
 import { ERASE_AFTER_MS, KEPT_PER_PLANNED, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_EXPIRY_MS } from "../../limits.js";
-import { TenancyApiError, PlanLimitError } from "../errors.js";
+import { PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";
 
 type EnvironmentHandlers = Pick<
@@ -118,7 +118,10 @@ export const environmentHandlers: EnvironmentHandlers = {
         if (confirmName !== name) throw new TenancyApiError("PERD0400", "confirmName: must be the name of the environment");
         call.needsConfirmation();
         const eraseAtMs = call.nowMs + ERASE_AFTER_MS;
-        await requireStep(tables.environments.take(environmentId, { event: "destroy", nowMs: call.nowMs, eraseAtMs }), "destroyed");
+        await requireStep(
+          tables.environments.take(environmentId, { event: "destroy", nowMs: call.nowMs, eraseAtMs }),
+          "destroyed",
+        );
         const keys = await tables.apiKeys.deleteAll(environmentId, call.nowMs);
         const details = { deletedApiKeys: keys, erasedAt: seconds(eraseAtMs) };
         await call.audit(tables, { action: "environment.destroy", environmentId, target: name, details });
@@ -230,7 +233,8 @@ async function change(
 }
 
 async function requireStep(step: Promise<EnvironmentRecord | undefined>, done: string): Promise<void> {
-  if ((await step) === undefined) throw new TenancyApiError("PERD0409", `In its present status the environment cannot be ${done}`);
+  if ((await step) === undefined)
+    throw new TenancyApiError("PERD0409", `In its present status the environment cannot be ${done}`);
 }
 
 async function nameIsFree<T>(work: Promise<T>): Promise<T> {

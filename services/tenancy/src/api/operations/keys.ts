@@ -2,7 +2,7 @@
 import { apiKeyText, type EnvironmentId, hasPower, newApiKey } from "@perdure/cloud";
 import type { ApiKeyRecord, EnvironmentRecord, SigningKeyRecord, TenancyTables } from "@perdure/driver-postgres";
 import { RETIRE_AFTER_MS } from "../../limits.js";
-import { TenancyApiError, PlanLimitError } from "../errors.js";
+import { PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";
 
 type KeyHandlers = Pick<
@@ -97,7 +97,8 @@ export const keyHandlers: KeyHandlers = {
     needs: "environments",
     handle: (call, { environmentId }) =>
       changeSigningKeys(call, environmentId, "signing-key.rotate", async (tables, environment, keys) => {
-        if (keyIn(keys, "NEXT") !== undefined) throw new TenancyApiError("PERD0409", "There is a next key already: promote it first");
+        if (keyIn(keys, "NEXT") !== undefined)
+          throw new TenancyApiError("PERD0409", "There is a next key already: promote it first");
         if (environment.dataKey === undefined) throw new TenancyApiError("PERD0404", "Unknown environment");
         const made = call.ports.keys.newSigningKey(environmentId, environment.dataKey);
         await tables.signingKeys.insert({
@@ -132,7 +133,10 @@ export const keyHandlers: KeyHandlers = {
         if (previous === undefined) throw new TenancyApiError("PERD0409", "There is no previous key");
         const retiresAtMs = (previous.replacedAtMs ?? 0) + RETIRE_AFTER_MS;
         if (force !== true && call.nowMs < retiresAtMs) {
-          throw new TenancyApiError("PERD0409", "The previous key can be retired a day after it was replaced; 'force' retires it now");
+          throw new TenancyApiError(
+            "PERD0409",
+            "The previous key can be retired a day after it was replaced; 'force' retires it now",
+          );
         }
         await tables.signingKeys.remove(previous.publicKey);
       });

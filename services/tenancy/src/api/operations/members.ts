@@ -6,7 +6,7 @@ import { INVITATION_MS, INVITATIONS_MAX } from "../../limits.js";
 import { subjectOf } from "../../login/subjects.js";
 import { putInvitationMail } from "../../mail/outbox.js";
 import { invitationText } from "../../mail/texts.js";
-import { TenancyApiError, PlanLimitError } from "../errors.js";
+import { PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, seconds } from "../operation.js";
 import { keyView } from "./keys.js";
 

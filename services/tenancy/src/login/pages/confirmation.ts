@@ -7,7 +7,7 @@ import { field, passwordField } from "../fields.js";
 import { type Html, html, page } from "../html.js";
 import { queryOf, returnPath } from "../requests.js";
 import { requesterOf } from "../sessions.js";
-import type { PageSessions } from "./visits.js";
+import type { PageSessions } from "./page-sessions.js";
 
 export class ConfirmationPages {
   readonly #pageSessions: PageSessions;

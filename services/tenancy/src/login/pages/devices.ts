@@ -10,7 +10,7 @@ import { html, page } from "../html.js";
 import { userCodeOf } from "../oauth.js";
 import { queryOf } from "../requests.js";
 import { auditLogin, hashOf, requesterOf } from "../sessions.js";
-import type { PageSessions } from "./visits.js";
+import type { PageSessions } from "./page-sessions.js";
 
 const UNKNOWN_CODE = "This code is unknown, used or expired: check the device again";
 
@@ -52,7 +52,8 @@ export class DevicePages {
     if (decision !== "approve" && decision !== "deny") throw new TenancyApiError("PERD0400", "Approve or deny");
     const status = decision === "approve" ? "approved" : "denied";
     // A device is let in for months: neither an open laptop nor a script in a page of ours is enough.
-    if (status === "approved" && this.#pageSessions.isUnconfirmed(session)) return this.#pageSessions.requestConfirmation(res, pathOf(code));
+    if (status === "approved" && this.#pageSessions.isUnconfirmed(session))
+      return this.#pageSessions.requestConfirmation(res, pathOf(code));
     const { ports } = this.#pageSessions;
     const device = await ports.database.change(async (tables) => {
       if (code === undefined) return undefined;
@@ -79,7 +80,9 @@ in your name.</p><p class="actions"><a class="button second" href="/">Open the c
     await this.#countAttempt(req, res, session);
     const { database, clock } = this.#pageSessions.ports;
     const device =
-      code === undefined ? undefined : await database.tables.deviceCodes.readPending(hashOf(code), DEVICE_CODE_ATTEMPTS_MAX, clock.nowMs());
+      code === undefined
+        ? undefined
+        : await database.tables.deviceCodes.readPending(hashOf(code), DEVICE_CODE_ATTEMPTS_MAX, clock.nowMs());
     if (code === undefined || device === undefined) return this.#showCodeForm(req, res, 404, UNKNOWN_CODE);
     const user = await database.tables.users.get(session.userId);
     const minutes = Math.max(0, Math.floor((clock.nowMs() - device.createdAtMs) / 60_000));

@@ -6,13 +6,13 @@ import { type Request, type Response, Router } from "express";
 import { ConfirmationPages } from "./confirmation.js";
 import { DevicePages } from "./devices.js";
 import { InvitationPages } from "./invitations.js";
+import type { PageSessions } from "./page-sessions.js";
 import { ProfilePages } from "./profile.js";
 import { ProviderPages } from "./provider.js";
 import { SignInPages } from "./sign-in.js";
 import { VerificationPages } from "./verification.js";
-import type { PageSessions } from "./visits.js";
 
-export type { PagesPorts } from "./visits.js";
+export type { PagesPorts } from "./page-sessions.js";
 
 type PageHandler = (req: Request, res: Response) => Promise<void>;
 

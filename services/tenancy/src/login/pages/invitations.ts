@@ -7,7 +7,7 @@ import { field } from "../fields.js";
 import { html, page } from "../html.js";
 import { queryOf } from "../requests.js";
 import { requesterOf } from "../sessions.js";
-import type { PageSessions } from "./visits.js";
+import type { PageSessions } from "./page-sessions.js";
 
 export class InvitationPages {
   readonly #pageSessions: PageSessions;

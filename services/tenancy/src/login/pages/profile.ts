@@ -3,7 +3,7 @@ import type { Request, Response } from "express";
 import { SESSIONS_PER_USER_MAX } from "../../limits.js";
 import { show } from "../browser.js";
 import { html, page } from "../html.js";
-import type { PageSessions } from "./visits.js";
+import type { PageSessions } from "./page-sessions.js";
 
 export class ProfilePages {
   readonly #pageSessions: PageSessions;

@@ -6,7 +6,7 @@ import { noteConfirmed } from "../confirmations.js";
 import type { Identity } from "../oidc.js";
 import { queryOf, returnPath } from "../requests.js";
 import { auditLogin, requesterOf } from "../sessions.js";
-import type { PageSessions } from "./visits.js";
+import type { PageSessions } from "./page-sessions.js";
 
 export class ProviderPages {
   readonly #pageSessions: PageSessions;
@@ -43,7 +43,8 @@ export class ProviderPages {
       await auditLogin(ports, database.tables, who, undefined, "login.failed", { with: oidc.name });
       throw this.#failed(cause);
     });
-    if (finished === undefined) throw new TenancyApiError("PERD0400", "This sign-in was not begun here, or took too long: try again");
+    if (finished === undefined)
+      throw new TenancyApiError("PERD0400", "This sign-in was not begun here, or took too long: try again");
     const session = await browser.session(req);
     if (finished.confirms !== undefined) {
       const { issuer, subject } = finished.identity;
@@ -77,7 +78,10 @@ export class ProviderPages {
         return id;
       }
       if (existing.id !== signedIn && (await tables.logins.password(existing.id)) !== undefined) {
-        throw new TenancyApiError("PERD0409", "This address has a password here: sign in with it, then come again to link the two");
+        throw new TenancyApiError(
+          "PERD0409",
+          "This address has a password here: sign in with it, then come again to link the two",
+        );
       }
       await tables.logins.link(issuer, subject, existing.id, nowMs);
       await tables.users.verified(existing.id, email, nowMs);

@@ -15,7 +15,7 @@ import { queryOf, returnPath } from "../requests.js";
 import { auditLogin, type Requester, requesterOf } from "../sessions.js";
 import { emailOf, subjectOf } from "../subjects.js";
 import { mailLink } from "./links.js";
-import { UNKNOWN_USER, type PageSessions } from "./visits.js";
+import { type PageSessions, UNKNOWN_USER } from "./page-sessions.js";
 
 const WRONG = "The e-mail address or the password is wrong";
 
@@ -57,7 +57,9 @@ export class SignInPages {
         return await this.#pageSessions.enter(req, res, user?.id ?? UNKNOWN_USER, "password", to);
       }
       await rates.take("mail to account", subject);
-      await database.change((tables) => mailLink(this.#pageSessions.ports, tables, "verify", { userId: user.id, email: user.email }));
+      await database.change((tables) =>
+        mailLink(this.#pageSessions.ports, tables, "verify", { userId: user.id, email: user.email }),
+      );
       return showCheckMail(res, 403);
     }
     this.#showLogin(req, res, 401, to, WRONG);
@@ -136,7 +138,10 @@ export class SignInPages {
       const existing = await tables.users.ofEmail(email);
       if (existing?.emailVerifiedAtMs !== undefined) {
         const { consoleUrl } = ports.addresses;
-        await putMail(ports, tables, { to: email, ...existingAccountText(`${consoleUrl}/login`, `${consoleUrl}/password/forgot`) });
+        await putMail(ports, tables, {
+          to: email,
+          ...existingAccountText(`${consoleUrl}/login`, `${consoleUrl}/password/forgot`),
+        });
         return;
       }
       const id = existing?.id ?? newUserId(nowMs, ports.random);
@@ -163,7 +168,13 @@ ${passwordField({ isWrong })}<div class="actions"><button>Sign in</button></div>
     show(res, status, page("Sign in", body, problem));
   }
 
-  #showSignUp(req: Request, res: Response, status: number, to: string, { problem, email, name, about }: RefusedSignUp = {}): void {
+  #showSignUp(
+    req: Request,
+    res: Response,
+    status: number,
+    to: string,
+    { problem, email, name, about }: RefusedSignUp = {},
+  ): void {
     const body = html`<p>Free, and without a card.</p><form method="post" action="/sign-up">${this.#pageSessions.hidden(req, res, to)}
 ${emailField({ value: email, isWrong: about === "email", isFirst: about !== "password" })}
 ${field({ name: "name", label: "Name (optional)", autocomplete: "name", charsMax: 100, isOptional: true, value: name })}

@@ -13,7 +13,7 @@ import { queryOf } from "../requests.js";
 import { auditLogin, requesterOf } from "../sessions.js";
 import { emailOf, subjectOf } from "../subjects.js";
 import { mailLink, tokenHashOf } from "./links.js";
-import type { PageSessions } from "./visits.js";
+import type { PageSessions } from "./page-sessions.js";
 
 const OVER = "This link is unknown, used or expired: request another one";
 
@@ -40,7 +40,11 @@ export class VerificationPages {
     const record = await database.tables.mails.token(hash, "verify", clock.nowMs());
     if (record === undefined) return showOver(res);
     const who = requesterOf(req, res);
-    const attempt = { subject: subjectOf(record.email.toLowerCase()), who, device: this.#pageSessions.browser.cookie(req, "device") };
+    const attempt = {
+      subject: subjectOf(record.email.toLowerCase()),
+      who,
+      device: this.#pageSessions.browser.cookie(req, "device"),
+    };
     await takeAttempt(this.#pageSessions.ports, attempt);
     const password = await database.tables.logins.password(record.userId);
     if (!(await passwords.matches(new Secret(form.get("password") ?? ""), password))) {

@@ -1,0 +1,291 @@
+/**
+ * Why: a leader's dealings with what left its store. Letters that need an answer of the archive go aside and come back with it; what was
+ * archived leaves the store; what is forgotten is noted until the archive has forgotten it too.
+ */
+import {
+  backoffMs,
+  bytesEqual,
+  type Clock,
+  EMPTY_BYTES,
+  type InvocationId,
+  type Logger,
+  PerdureError,
+  type Random,
+} from "@perdure/base";
+import type { Completed, PartitionCommand } from "@perdure/partition";
+import {
+  type Archive,
+  type ArchivedGeneration,
+  type ArchiveRecord,
+  DELETED_GENERATIONS,
+  encodeInvocation,
+  purgeTimer,
+} from "@perdure/store";
+import { type ArchivedInvocation, ArchiveResolver, changesCompleted, needsArchive } from "./archive-resolver.js";
+import { ARCHIVED_IDS, ArchivedIds, COMPLETE } from "./archived-ids.js";
+import { evictionOf } from "./eviction.js";
+import type { GroupCommit } from "./group-commit.js";
+import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
+import { LEARN_AGAIN_BOUNDS } from "./limits.js";
+import type { LiveView } from "./live-view.js";
+import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./mailbox-message.js";
+import type { Waiters } from "./waiters.js";
+
+export interface ArchiveCoordinatorPorts {
+  readonly archive: Archive;
+  readonly clock: Clock;
+  readonly random?: Random | undefined;
+  readonly logger: Logger;
+  readonly leaderPartitions: LeaderPartitionTable;
+  readonly commits: GroupCommit;
+  readonly waiters: Waiters;
+  readonly isClosed: () => boolean;
+  /** Into the mailbox. */
+  readonly post: (message: MailboxMessage) => void;
+  /** At once. */
+  readonly open: (message: MailboxMessage) => void;
+  /** As `Applier.read`. */
+  readonly read: <T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T) => T | undefined;
+}
+
+type Entries = ReadonlyMap<string, Uint8Array>;
+
+export class ArchiveCoordinator {
+  readonly #ports: ArchiveCoordinatorPorts;
+  readonly #resolver: ArchiveResolver<MailboxMessage>;
+  readonly #ids = new Map<number, ArchivedIds>();
+  /** Archivers that wait for an eviction. */
+  readonly #evicting = new Set<(count: number) => void>();
+  /** Who reads the archive to learn what is in it, and waits for room. */
+  readonly #learning = new Set<() => void>();
+  /** Retention timers whose commands wait for the archive, and who wants to hear when there are none. */
+  #timersAside = 0;
+  #timersDone: (() => void)[] = [];
+
+  constructor(ports: ArchiveCoordinatorPorts) {
+    this.#ports = ports;
+    this.#resolver = new ArchiveResolver({
+      archive: ports.archive,
+      clock: ports.clock,
+      random: ports.random,
+      answered: (id, messages, archived) => this.#answered(id, messages, archived),
+      // Whoever asked about it hears that there is no answer now.
+      unavailable: (id, messages, reason) => {
+        if (messages.length > 0) ports.waiters.abandon((each) => each === id, reason);
+      },
+      hasCaller: (message) => message.kind === "inspect" || (message.kind === "command" && message.command.kind !== "timerFired"),
+    });
+  }
+
+  /** What leaders before us have noted, as it is stored under `FORGOTTEN` and `ARCHIVED_IDS`. */
+  recover(partition: number, notes: { readonly deletions: Entries; readonly ids: Entries }): void {
+    this.#resolver.recover(partition, notes.deletions.keys());
+    const ids = new ArchivedIds(notes.ids);
+    this.#ids.set(partition, ids);
+    if (!ids.isComplete) void this.#learn(partition);
+  }
+
+  close(): void {
+    this.#resolver.close();
+    for (const resolve of this.#evicting) resolve(-1);
+    this.#evicting.clear();
+    for (const resolve of this.#learning) resolve();
+    this.#learning.clear();
+  }
+
+  // ── letters that need an answer ────────────────────────────────────────────────────────────────
+
+  /** Whether the letter leaves the turn: until its invocation's row is here, or until the archive has answered. */
+  goesAside(
+    leader: LeaderPartition,
+    message: MailboxMessageOf<"command" | "delivery">,
+    command: PartitionCommand,
+    isAnswered: boolean,
+  ): boolean {
+    const resolver = this.#resolver;
+    if (!needsArchive(command, isAnswered) || resolver.isChecked(message)) return false;
+    const result = this.#ports.read(leader, message, (view) => ({ invocation: view.invocation(command.id) }));
+    if (result === undefined) return true;
+    if (result.invocation !== undefined || this.#wasNeverArchived(leader.view.partition, command)) return false;
+    if (message.kind === "delivery") resolver.hold(message.producer);
+    if (command.kind === "timerFired") this.#timersAside++;
+    resolver.request(command.id, message, command.kind === "restartAsNew");
+    return true;
+  }
+
+  /** The same for a question about what the store does not have. */
+  inspectionGoesAside(message: MailboxMessageOf<"inspect">): boolean {
+    const partition = this.#ports.leaderPartitions.of(message.id)?.view.partition;
+    if (this.#resolver.isChecked(message) || (partition !== undefined && !this.#mayBeArchived(partition, message.id)))
+      return false;
+    this.#resolver.request(message.id, message, false);
+    return true;
+  }
+
+  /** What may end a life asks in any case: its fingerprint may be gone before it. */
+  #wasNeverArchived(partition: number, command: PartitionCommand): boolean {
+    return !changesCompleted(command) && !this.#mayBeArchived(partition, command.id);
+  }
+
+  /** Behind a question about it there is an order to be kept. */
+  #mayBeArchived(partition: number, id: InvocationId): boolean {
+    return this.#resolver.isRequested(id) || this.#ids.get(partition)?.mayHave(id) !== false;
+  }
+
+  /** True: the message waits behind an earlier one of its producer, which is aside. */
+  waitsBehind(message: MailboxMessageOf<"delivery">): boolean {
+    return !this.#resolver.isChecked(message) && this.#resolver.waitsBehind(message.producer, message);
+  }
+
+  /** Calls back when no retention timer that fired waits for the archive any more. */
+  whenTimersAreIn(done: () => void): void {
+    if (this.#timersAside === 0) done();
+    else this.#timersDone.push(done); // Not durable yet: they would be found again.
+  }
+
+  #answered(id: InvocationId, messages: readonly MailboxMessage[], archived: ArchivedInvocation | undefined): void {
+    const { clock, commits, leaderPartitions: all, open, post } = this.#ports;
+    const leader = all.of(id);
+    if (leader === undefined || this.#ports.isClosed()) return;
+    leader.view.nowMs = clock.nowMs();
+    if (archived !== undefined) leader.cache?.show(archived.invocation, archived.entries);
+    for (const message of messages) {
+      open(message);
+      if (message.kind === "command" && message.command.kind === "timerFired") this.#timersAside--;
+    }
+    if (archived !== undefined) open({ kind: "hide", invocation: archived.invocation, entryCount: archived.entries.length });
+    for (const message of messages) {
+      if (message.kind !== "delivery") continue;
+      for (const next of this.#resolver.release(message.producer)) open(next);
+    }
+    if (this.#timersAside === 0) for (const done of this.#timersDone.splice(0)) post({ kind: "barrier", passed: done });
+    commits.write();
+  }
+
+  // ── what leaves, and what is forgotten ─────────────────────────────────────────────────────────
+
+  /** A completed invocation was forgotten, or changed: the archive may still have it as it was. */
+  noteChange(view: LiveView, before: Completed): void {
+    const after = view.invocation(before.facts.id);
+    if (after === before) return;
+    if (after?.status === "completed") {
+      // It is kept here again, and archived again in time; the timer went when it was archived.
+      const timer = purgeTimer(after);
+      view.mutate({ kind: "putTimer", timer });
+      view.effect({ kind: "armTimer", timer });
+    } else {
+      const stateKey = this.#resolver.markDeleted(view.partition, before);
+      view.mutate({ kind: "putState", ...DELETED_GENERATIONS, stateKey, value: EMPTY_BYTES });
+      this.#ports.commits.afterCommit(() => this.#resolver.noted(stateKey));
+    }
+  }
+
+  /** Resolves with how many are gone when that is durable; with −1 when the processor stopped before. */
+  evictLater(partition: number, records: readonly ArchiveRecord[]): Promise<number> {
+    return new Promise((resolve) => {
+      this.#evicting.add(resolve);
+      const evicted = (count: number): void => {
+        this.#evicting.delete(resolve);
+        resolve(count);
+      };
+      this.#ports.post({ kind: "evict", partition, records, evicted });
+    });
+  }
+
+  evict(message: MailboxMessageOf<"evict">): void {
+    const { commits, leaderPartitions: all, read } = this.#ports;
+    const leader = all.get(message.partition);
+    if (leader === undefined || leader.stopped !== undefined) return message.evicted(0);
+    if (leader.blocked !== undefined) return leader.blocked.push(message);
+    const { view } = leader;
+    const present = read(leader, message, () => message.records.map(({ id }) => view.invocation(id)));
+    if (present === undefined) return;
+    const evicted: InvocationId[] = [];
+    for (const [index, { id, row, retainedUntilMs }] of message.records.entries()) {
+      const invocation = present[index];
+      if (invocation?.status !== "completed" || !bytesEqual(encodeInvocation(invocation), row)) continue;
+      for (const mutation of evictionOf(invocation)) view.mutateUnseen(mutation);
+      evicted.push(id);
+      this.#ids.get(message.partition)?.add(id, retainedUntilMs);
+    }
+    this.#keepIds(view);
+    view.accept(NOTHING, NOTHING);
+    this.#resolver.moved(evicted);
+    commits.afterCommit(() => message.evicted(evicted.length));
+  }
+
+  /** With the batch under way. */
+  #keepIds(view: LiveView): void {
+    const ids = this.#ids.get(view.partition);
+    if (ids === undefined) return;
+    for (const stateKey of ids.expire(view.nowMs)) view.mutate({ kind: "deleteState", ...ARCHIVED_IDS, stateKey });
+    for (const [stateKey, value] of ids.changed()) view.mutate({ kind: "putState", ...ARCHIVED_IDS, stateKey, value });
+  }
+
+  /** Reads what was archived before anybody took fingerprints: nothing, in a partition that is new. Never rejects. */
+  async #learn(partition: number): Promise<void> {
+    const { archive, clock, random, logger, isClosed } = this.#ports;
+    try {
+      for await (const generations of archive.scan({ partition })) {
+        if (isClosed()) return;
+        await this.#learnt(partition, generations, false); // One page at a time, however long the turns take.
+      }
+      if (!isClosed()) await this.#learnt(partition, [], true);
+    } catch (cause) {
+      if (isClosed()) return;
+      const reason = PerdureError.from(cause).detail;
+      logger.warn({ partition, reason }, "what was archived is not known yet: calls with keys wait for the archive");
+      clock.setTimer(backoffMs(0, LEARN_AGAIN_BOUNDS, random), () => void (isClosed() || this.#learn(partition)));
+    }
+  }
+
+  /** Resolves when the page is taken, or nobody will take it any more. */
+  #learnt(partition: number, generations: readonly ArchivedGeneration[], isAll: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#learning.add(resolve);
+      const accepted = (): void => {
+        this.#learning.delete(resolve);
+        resolve();
+      };
+      this.#ports.post({ kind: "learnt", partition, generations, isAll, accepted });
+    });
+  }
+
+  learnt({ partition, generations, isAll, accepted }: MailboxMessageOf<"learnt">): void {
+    accepted();
+    const view = this.#ports.leaderPartitions.get(partition)?.view;
+    const ids = this.#ids.get(partition);
+    if (view === undefined || ids === undefined) return;
+    for (const { id, retainedUntilMs } of generations) ids.add(id, retainedUntilMs);
+    this.#keepIds(view);
+    if (isAll) {
+      ids.complete();
+      view.mutate({ kind: "putState", ...ARCHIVED_IDS, stateKey: COMPLETE, value: EMPTY_BYTES });
+    }
+    view.accept(NOTHING, NOTHING);
+  }
+
+  /** Lives forgotten here that the archive must forget, at most `limit`. */
+  deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
+    return this.#resolver.deletedGenerations(partition, limit);
+  }
+
+  /** The archive has forgotten them. */
+  deletedFromArchive(partition: number, generations: readonly ArchivedGeneration[]): void {
+    // Not later: the next question about which lives are left must not name them again.
+    for (const generation of generations) this.#resolver.confirmDeleted(partition, generation);
+    this.#ports.post({ kind: "deletedFromArchive", partition, generations });
+  }
+
+  removeDeletionNotes({ partition, generations }: MailboxMessageOf<"deletedFromArchive">): void {
+    const view = this.#ports.leaderPartitions.get(partition)?.view;
+    if (view === undefined) return;
+    for (const generation of generations)
+      view.mutate({
+        kind: "deleteState",
+        ...DELETED_GENERATIONS,
+        stateKey: this.#resolver.confirmDeleted(partition, generation),
+      });
+    view.accept(NOTHING, NOTHING);
+  }
+}

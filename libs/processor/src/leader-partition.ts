@@ -1,0 +1,47 @@
+/** Why: what belongs to one partition that is led here, and where it is found by those who know a number or an id. */
+import { type InvariantError, type InvocationId, partitionOf, type Ring } from "@perdure/base";
+import type { LiveView } from "./live-view.js";
+import type { MailboxMessage } from "./mailbox-message.js";
+import type { Outbox } from "./outbox.js";
+import type { RowCache } from "./row-cache.js";
+
+export interface LeaderPartition {
+  readonly view: LiveView;
+  /** Rows of a store behind a network. */
+  readonly cache: RowCache | undefined;
+  readonly epoch: number;
+  readonly outbox: Outbox;
+  /** Letters that wait until rows are loaded; undefined while nothing is being loaded. */
+  blocked: Ring<MailboxMessage> | undefined;
+  /** An invariant broke: the partition answers nobody until somebody restarts the process. */
+  stopped: InvariantError | undefined;
+}
+
+export class LeaderPartitionTable {
+  readonly #byPartition = new Map<number, LeaderPartition>();
+  readonly #partitionCount: number;
+
+  constructor(partitionCount: number) {
+    this.#partitionCount = partitionCount;
+  }
+
+  add(leader: LeaderPartition): void {
+    this.#byPartition.set(leader.view.partition, leader);
+  }
+
+  partitionOf(id: InvocationId): number {
+    return partitionOf(id, this.#partitionCount);
+  }
+
+  get(partition: number): LeaderPartition | undefined {
+    return this.#byPartition.get(partition);
+  }
+
+  of(id: InvocationId): LeaderPartition | undefined {
+    return this.#byPartition.get(partitionOf(id, this.#partitionCount));
+  }
+
+  values(): IterableIterator<LeaderPartition> {
+    return this.#byPartition.values();
+  }
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "@jest/globals";
+import { crashStatusOf, fateOf } from "./crash-status.js";
+import type { InvocationTimeline, TimelineAttempt, TimelineStep } from "./invocation-timeline.js";
+
+const crash = { journalLength: 5, attemptsBefore: 1 };
+
+function anAttempt(number: number, toMs: number, isRunning = false): TimelineAttempt {
+  return { number, isRunning, fromMs: 0, toMs } as TimelineAttempt;
+}
+
+function aStep(
+  index: number,
+  toMs: number,
+  changes: { readonly type?: string; readonly result?: TimelineStep["result"] } = {},
+): TimelineStep {
+  const { type = "Run", result = "success" } = changes;
+  return { index, fromMs: 0, toMs, result, view: { type, name: `part ${index}` } } as TimelineStep;
+}
+
+function aTimeline(attempts: readonly TimelineAttempt[], changes: Partial<InvocationTimeline> = {}): InvocationTimeline {
+  const steps = [aStep(0, 0, { type: "Input" }), aStep(1, 10), aStep(3, 90), aStep(5, 120)];
+  return { isDone: false, attempts, steps, ...changes } as InvocationTimeline;
+}
+
+const cut = anAttempt(1, 50);
+const next = anAttempt(2, 100, true);
+
+test("the story follows the invocation from the cut to its end", () => {
+  expect(crashStatusOf(crash, aTimeline([anAttempt(1, 60, true)])).stage).toBe("cut");
+  expect(crashStatusOf(crash, aTimeline([])).stage).toBe("cut");
+  expect(crashStatusOf(crash, aTimeline([cut])).stage).toBe("waiting");
+  expect(crashStatusOf(crash, aTimeline([cut, next]))).toEqual({
+    stage: "goingOn",
+    sentence:
+      "Attempt 2 has taken over. The 1 step completed before was replayed from the journal, not run again. " +
+      "'part 3', which was interrupted, ran again.",
+  });
+  expect(crashStatusOf(crash, aTimeline([cut, next], { isDone: true })).stage).toBe("done");
+});
+
+test("what was done before the cut is replayed, what was in its middle runs again", () => {
+  const timeline = aTimeline([cut, next]);
+  expect(timeline.steps.map((step) => fateOf(step, crash, timeline))).toEqual([undefined, "replayed", "rerun", undefined]);
+  expect(fateOf(aStep(2, 90, { type: "Sleep" }), crash, timeline)).toBeUndefined();
+  expect(fateOf(aStep(2, 40, { result: "pending" }), crash, timeline)).toBe("rerun");
+  expect(fateOf(aStep(1, 10), crash, aTimeline([anAttempt(1, 60, true)]))).toBeUndefined();
+});
+
+test("an attempt that was cut before it did anything begins again", () => {
+  const status = crashStatusOf({ journalLength: 1, attemptsBefore: 1 }, aTimeline([cut, next], { isDone: true }));
+  expect(status.sentence).toBe(
+    "The attempt was aborted, and the invocation completed anyway. No step was complete, so the handler started from the beginning.",
+  );
+});

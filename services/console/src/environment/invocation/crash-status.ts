@@ -1,0 +1,64 @@
+/** Why: after an attempt was cut off, the page tells what one sees while it happens: the cut, the pause, the replay, and how it goes on. Pure. */
+import type { InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
+
+/** What is remembered of the moment when the button was pressed. */
+export interface Crash {
+  /** Journal entries that were stored by then. */
+  readonly journalLength: number;
+  /** Attempts that there had been by then; the one that was cut off is the last of them. */
+  readonly attemptsBefore: number;
+}
+
+export interface CrashStatus {
+  readonly stage: "cut" | "waiting" | "goingOn" | "done";
+  readonly sentence: string;
+}
+
+/** What became of a step: `replayed` was done before the cut and is not run again; `rerun` was in the middle of it. */
+export type StepFate = "replayed" | "rerun" | undefined;
+
+export function fateOf(step: TimelineStep, crash: Crash, timeline: InvocationTimeline): StepFate {
+  // The input is given to every attempt; a signal is nothing that runs.
+  if (step.index >= crash.journalLength || step.view.type === "Input" || step.view.type === "Signal") return undefined;
+  const cut = timeline.attempts.find(({ number }) => number === crash.attemptsBefore);
+  if (cut === undefined || cut.isRunning) return undefined;
+  if (step.toMs <= cut.toMs && step.result !== "pending") return "replayed";
+  // Others go on without the attempt: only code of one's own was in its middle.
+  return step.view.type === "Run" ? "rerun" : undefined;
+}
+
+export function crashStatusOf(crash: Crash, timeline: InvocationTimeline): CrashStatus {
+  const cut = timeline.attempts.find(({ number }) => number === crash.attemptsBefore);
+  const next = timeline.attempts.find(({ number }) => number > crash.attemptsBefore);
+  if (timeline.isDone) {
+    return {
+      stage: "done",
+      sentence: `The attempt was aborted, and the invocation completed anyway. ${fatesText(crash, timeline)}`,
+    };
+  }
+  if (next !== undefined) {
+    return { stage: "goingOn", sentence: `Attempt ${next.number} has taken over. ${fatesText(crash, timeline)}` };
+  }
+  if (cut === undefined || cut.isRunning) return { stage: "cut", sentence: "The connection to your code is being broken." };
+  return {
+    stage: "waiting",
+    sentence: "The attempt was aborted as if the process had died. Nothing stored is lost; the next attempt follows in a moment.",
+  };
+}
+
+function fatesText(crash: Crash, timeline: InvocationTimeline): string {
+  let replayed = 0;
+  let rerun: TimelineStep | undefined;
+  for (const step of timeline.steps) {
+    const fate = fateOf(step, crash, timeline);
+    if (fate === "replayed") replayed++;
+    else if (fate === "rerun") rerun = step;
+  }
+  const done =
+    replayed === 0
+      ? "No step was complete, so the handler started from the beginning."
+      : `${replayed === 1 ? "The 1 step completed before was" : `The ${replayed} steps completed before were`} replayed from the journal, not run again.`;
+  if (rerun === undefined) return done;
+  const name = rerun.view.name === "" ? "The interrupted step" : `'${rerun.view.name}', which was interrupted,`;
+  return `${done} ${name} ran again.`;
+}

@@ -1,0 +1,112 @@
+/**
+ * Why: whoever scales workers in, or puts a whole environment to sleep, must know what would be held up by that: what is led here, what is
+ * ready or runs, since when nothing has happened, and what is due next. Looking costs nothing while nobody asks but a glance now and then.
+ */
+import type { Clock, TimerHandle } from "@perdure/base";
+import type { Registry } from "@perdure/metadata";
+import { dueAt, nextNominal, type Schedules } from "@perdure/schedule";
+import type { ClusterWorker } from "../cluster/cluster-worker.js";
+import { ACTIVITY_POLL_MS } from "../limits.js";
+import type { RecentAttempts } from "../metrics.js";
+
+/** What is looked at. */
+export interface ActivitySources {
+  readonly worker: Pick<ClusterWorker, "counters" | "slots" | "leaderPartitions">;
+  readonly attempts: Readonly<RecentAttempts>;
+  readonly registry: Pick<Registry, "subscriptions"> & { readonly schedules: Pick<Schedules, "list"> };
+}
+
+/** How busy a worker is; times in milliseconds since 1970. */
+export interface Activity {
+  /** Something would be held up or broken off if the worker ended now. */
+  readonly inFlight: boolean;
+  /** What of it is attempts: with a slot, waiting for one, and waiting for their next one. The rest is callers and messages. */
+  readonly running: number;
+  readonly ready: number;
+  readonly backingOff: number;
+  /** Seconds until what is ready has begun. */
+  readonly readySeconds: number;
+  /** Seconds since anything happened. */
+  readonly idleSeconds: number;
+  /** When the first timer of the partitions led here is due; null: there is none. */
+  readonly timerDueAtMs: number | null;
+  /** When the first schedule of the environment is due; null: there is none; absent: no registry says. */
+  readonly scheduleDueAtMs?: number | null;
+  /** Topics whose records must be read: nobody else tells when one comes. */
+  readonly subscriptions: number;
+}
+
+export class ActivityMonitor {
+  readonly #clock: Clock;
+  #observed: ActivitySources | undefined;
+  #commands = 0;
+  #activeAtMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#activeAtMs = clock.monotonicMs();
+  }
+
+  /** Looks now and then until it is disposed of. */
+  watch(observed: ActivitySources): AsyncDisposable {
+    this.#observed = observed;
+    const check = (): void => {
+      this.#check(observed);
+      timer = this.#clock.setTimer(ACTIVITY_POLL_MS, check);
+    };
+    let timer: TimerHandle = this.#clock.setTimer(ACTIVITY_POLL_MS, check);
+    return {
+      async [Symbol.asyncDispose]() {
+        timer.cancel();
+      },
+    };
+  }
+
+  /** Undefined before anything is led. Rejects as the store does. */
+  async activity(): Promise<Activity | undefined> {
+    if (this.#observed === undefined) return undefined;
+    const { worker, attempts, registry } = this.#observed;
+    const inFlight = this.#check(this.#observed);
+    const { slots, leaderPartitions } = worker;
+    const [timerDueAtMs = null, scheduleDueAtMs] = await Promise.all([
+      leaderPartitions.nextDueAtMs(),
+      firstSchedule(registry.schedules),
+    ]);
+    return {
+      inFlight,
+      running: slots.used,
+      ready: slots.waiting,
+      backingOff: attempts.backingOff,
+      readySeconds: (slots.waiting * attempts.meanSeconds) / slots.limit,
+      idleSeconds: Math.floor((this.#clock.monotonicMs() - this.#activeAtMs) / 1000),
+      timerDueAtMs,
+      ...(scheduleDueAtMs === undefined ? {} : { scheduleDueAtMs }),
+      subscriptions: registry.subscriptions().length,
+    };
+  }
+
+  /** Whether anything is in flight. */
+  #check({ worker, attempts }: ActivitySources): boolean {
+    const { counters, slots, leaderPartitions } = worker;
+    const isBusy = slots.used + slots.waiting + attempts.backingOff > 0 || !leaderPartitions.isQuiet;
+    if (isBusy || counters.commands !== this.#commands) this.#activeAtMs = this.#clock.monotonicMs();
+    this.#commands = counters.commands;
+    return isBusy;
+  }
+}
+
+/** Null: none is due ever; undefined: no registry answers. */
+async function firstSchedule(schedules: Pick<Schedules, "list">): Promise<number | null | undefined> {
+  let first = Number.POSITIVE_INFINITY;
+  try {
+    for (const schedule of await schedules.list()) {
+      const { isPaused, queue } = schedule.state;
+      const nominal = isPaused ? undefined : nextNominal(schedule);
+      if (nominal !== undefined) first = Math.min(first, dueAt(schedule, nominal));
+      if (queue.length > 0) first = 0; // It fires when a run has ended, which may be now.
+    }
+  } catch {
+    return undefined; // Its front may be gone already: then it was asked before.
+  }
+  return Number.isFinite(first) ? first : null;
+}

@@ -1,0 +1,49 @@
+/**
+ * Why: when the quota of its namespace is used up, pods of an environment are not made, and the objects that want them do not say why. What
+ * the quota holds is what the spec adds up to, so whoever else runs pods there is the reason.
+ */
+import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
+import type { KubeObject } from "@perdure/driver-kubernetes";
+import { frontRequests, quantityOf } from "../desired/sizes.js";
+import { workerRequests } from "../desired/workers.js";
+import type { Rollout } from "./observe.js";
+
+type QuotaAmounts = Readonly<Record<string, string>>;
+
+export interface Quota extends KubeObject {
+  readonly status?: { readonly hard?: QuotaAmounts; readonly used?: QuotaAmounts };
+}
+
+/** Undefined when pods are there, or would be let in. */
+export function quotaProblem(
+  environment: EnvironmentResource,
+  wanting: readonly (Rollout | undefined)[],
+  quota: Quota | undefined,
+): Observation | undefined {
+  if (!wanting.some((one) => (one?.status?.replicas ?? 0) < (one?.spec?.replicas ?? 0))) return undefined;
+  const namespace = objectNameOf(environment.spec.environmentId);
+  const short = shortOf(quota?.status ?? {}, environment);
+  if (short.length === 0) return undefined;
+  const message = `pods are not made: the quota of namespace ${namespace} has no more ${short.join(", ")}`;
+  return { type: "QuotaExceeded", status: "True", reason: "UsedUp", message };
+}
+
+/** What is not enough for one more pod of the smallest kind. */
+export function shortOf(
+  { hard = {}, used = {} }: NonNullable<Quota["status"]>,
+  environment: EnvironmentResource,
+): readonly string[] {
+  const worker = workerRequests(environment);
+  const front = frontRequests(environment);
+  const needs: Readonly<Record<string, number>> = {
+    pods: 1,
+    "requests.cpu": Math.min(quantityOf(worker.cpu), quantityOf(front.cpu)),
+    "requests.memory": Math.min(quantityOf(worker.memory), quantityOf(front.memory)),
+  };
+  return Object.entries(needs)
+    .filter(([name, need]) => {
+      const [limit, usage] = [hard[name], used[name]];
+      return limit !== undefined && usage !== undefined && quantityOf(usage) + need > quantityOf(limit);
+    })
+    .map(([name]) => name);
+}

@@ -1,0 +1,60 @@
+/**
+ * Why: a volume that is full stops everything, so how full it is must be seen before. Kubelets know it, but asking them takes rights over
+ * nodes; Redis knows how large its log is, which is all that is on the volume, and workers, whom the operator may ask, know it from Redis.
+ */
+import type { Clock } from "@perdure/base";
+import type { EnvironmentResource } from "@perdure/custom-resources";
+import { quantityOf } from "../desired/sizes.js";
+import { VOLUME_FULL_RATIO, VOLUME_POLL_MS, VOLUME_STEPS } from "../limits.js";
+import type { WorkerClient } from "../worker-client.js";
+import type { WorkerPod } from "./worker-pods.js";
+
+interface VolumePollerPorts {
+  readonly clock: Clock;
+  readonly workerClient: WorkerClient;
+}
+
+export class VolumePoller {
+  readonly #ports: VolumePollerPorts;
+  /** By the name of the environment, monotonic. */
+  readonly #polledAtMs = new Map<string, number>();
+
+  constructor(ports: VolumePollerPorts) {
+    this.#ports = ports;
+  }
+
+  /** Undefined when it is too early for another look, or nobody says. Rejects as `pods` does. */
+  async poll(
+    { metadata, spec }: EnvironmentResource,
+    pods: () => Promise<readonly WorkerPod[]>,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { clock, workerClient } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    const before = this.#polledAtMs.get(metadata.name);
+    // On the volume of one that has just been made there is nothing yet.
+    if (clock.nowMs() - Date.parse(metadata.creationTimestamp ?? "") < VOLUME_POLL_MS) return undefined;
+    if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_POLL_MS)) return undefined;
+    this.#polledAtMs.set(metadata.name, nowMs); // Also when nobody runs: whoever looks at pods asks the API server for them.
+    const readyPod = (await pods()).find(({ address, isReady, isEnding }) => address !== undefined && isReady && !isEnding);
+    if (readyPod?.address === undefined) return undefined;
+    const { logBytes } = (await workerClient.readReport(readyPod.address, signal)) ?? {};
+    return logBytes === undefined ? undefined : inSteps(logBytes, quantityOf(spec.redis.bundled.size));
+  }
+
+  discard(environment: string): void {
+    this.#polledAtMs.delete(environment);
+  }
+}
+
+/** Whether somebody should let it grow. */
+export function isFilling({ spec }: EnvironmentResource, usedBytes: number | undefined): boolean {
+  const size = spec.redis.bundled?.size;
+  return size !== undefined && usedBytes !== undefined && usedBytes >= quantityOf(size) * VOLUME_FULL_RATIO;
+}
+
+/** A status is not written anew for every byte. Rounded up. */
+function inSteps(bytes: number, volumeBytes: number): number {
+  const step = Math.max(1, Math.floor(volumeBytes / VOLUME_STEPS));
+  return Math.ceil(bytes / step) * step;
+}

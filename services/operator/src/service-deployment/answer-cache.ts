@@ -1,0 +1,45 @@
+/**
+ * Why: a service is looked at whenever a pod of it changes, and its runtime need not be asked each time: what it said a few seconds ago
+ * is remembered for as long as people wait between two questions anyway.
+ */
+import type { Clock } from "@perdure/base";
+import { CACHED_ANSWERS_MAX } from "../limits.js";
+import type { AdminResult } from "./admin-clients.js";
+
+interface CachedAnswer<T> {
+  readonly atMs: number;
+  readonly ids: string;
+  readonly answer: AdminResult<T>;
+}
+
+export class AnswerCache<T> {
+  readonly #clock: Clock;
+  readonly #forMs: number;
+  /** Oldest first. */
+  readonly #answers = new Map<string, CachedAnswer<T>>();
+
+  /** `forMs`: how long an answer counts. */
+  constructor(clock: Clock, forMs: number) {
+    this.#clock = clock;
+    this.#forMs = forMs;
+  }
+
+  /** What was said of these very ids lately, or what `ask` says now; only answers are remembered. */
+  async of(key: string, ids: readonly string[], request: () => Promise<AdminResult<T>>): Promise<AdminResult<T>> {
+    const now = this.#clock.monotonicMs();
+    const joined = ids.join(" ");
+    const before = this.#answers.get(key);
+    if (before !== undefined && before.ids === joined && now - before.atMs < this.#forMs) return before.answer;
+    this.#answers.delete(key);
+    const answer = await request();
+    if (answer.kind !== "answered") return answer;
+    this.#answers.set(key, { atMs: now, ids: joined, answer });
+    if (this.#answers.size > CACHED_ANSWERS_MAX) this.#answers.delete(this.#answers.keys().next().value as string);
+    return answer;
+  }
+
+  /** Of one service. */
+  discard(key: string): void {
+    this.#answers.delete(key);
+  }
+}

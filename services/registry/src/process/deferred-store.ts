@@ -1,0 +1,57 @@
+/** Why: only deploy checks read partitions and their archive, so a registry needs no Redis to start; it connects when somebody asks for one. */
+import type { Clock, InvocationId, Logger } from "@perdure/base";
+import { deferredPostgresArchive } from "@perdure/driver-postgres";
+import { connectRedis, type RedisConnectionOptions, type RedisConnections, RedisPartitionStore } from "@perdure/driver-redis";
+import type { Invocation, JournalEntry } from "@perdure/partition";
+import { type Archive, type AsyncPartitionStore, archived } from "@perdure/store";
+import type { CheckedStore } from "../check-ports.js";
+
+export interface DeferredStoreOptions {
+  readonly redis: RedisConnectionOptions;
+  /** Of the archive. */
+  readonly postgresUrl: string;
+  readonly environment: string;
+}
+
+/** Everything rejects with STO0001 while Redis does not answer, or the archive where it is needed; the next question tries again. */
+export class DeferredStore implements CheckedStore, AsyncDisposable {
+  readonly #options: DeferredStoreOptions;
+  readonly #ports: { readonly clock: Clock; readonly logger: Logger };
+  readonly #archive: Archive;
+  #connections: Promise<RedisConnections> | undefined;
+
+  constructor(options: DeferredStoreOptions, ports: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#archive = deferredPostgresArchive({ url: options.postgresUrl, environment: options.environment }, ports);
+  }
+
+  async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
+    yield* (await this.#store()).unfinished(partition, status);
+  }
+  async *completed(partition: number): AsyncIterable<Invocation> {
+    yield* (await this.#store()).completed(partition);
+  }
+  async readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]> {
+    return (await this.#store()).readJournal(partition, id, length);
+  }
+  async stateOf(partition: number, keyspace: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    return (await this.#store()).stateOf(partition, keyspace, key);
+  }
+
+  async #store(): Promise<AsyncPartitionStore> {
+    this.#connections ??= connectRedis(this.#options.redis, this.#ports);
+    try {
+      const store = new RedisPartitionStore(await this.#connections, { environment: this.#options.environment });
+      return archived(store, this.#archive, () => this.#ports.clock.nowMs());
+    } catch (cause) {
+      this.#connections = undefined;
+      throw cause;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#archive[Symbol.asyncDispose]();
+    await (await this.#connections?.catch(() => undefined))?.[Symbol.asyncDispose](); // One that never came needs no end.
+  }
+}

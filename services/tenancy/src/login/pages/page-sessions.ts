@@ -1,0 +1,105 @@
+/** Why: what several pages do: know who is signed in, begin and end sessions, read the same fields. */
+import { randomBase62, type UserId } from "@perdure/cloud";
+import type { SessionRecord } from "@perdure/driver-postgres";
+import type { Request, Response } from "express";
+import { type CallerFacts, OperationCall } from "../../api/operation.js";
+import { userHandlers } from "../../api/operations/accounts.js";
+import type { TenancyOptions, TenancyPorts } from "../../ports.js";
+import { newDevice } from "../account-attempts.js";
+import type { Browser } from "../browser.js";
+import { browserName } from "../browser-name.js";
+import { confirmedUntilMs } from "../confirmations.js";
+import { type Html, html } from "../html.js";
+import type { Oidc } from "../oidc.js";
+import type { Passwords } from "../passwords.js";
+import { returnPath } from "../requests.js";
+import { auditLogin, beginSession, hashOf, requesterOf } from "../sessions.js";
+import { subjectOf } from "../subjects.js";
+
+export interface PagesPorts extends TenancyPorts {
+  readonly passwords: Passwords;
+  readonly oidc: Oidc | undefined;
+  readonly verifiesEmail: boolean;
+}
+
+export class PageSessions {
+  readonly ports: PagesPorts;
+  readonly browser: Browser;
+  readonly #options: TenancyOptions;
+
+  constructor(ports: PagesPorts, options: TenancyOptions, browser: Browser) {
+    this.ports = ports;
+    this.browser = browser;
+    this.#options = options;
+  }
+
+  /** Undefined after sending them to sign in, and back to `here`. */
+  async signedIn(req: Request, res: Response, here: string): Promise<SessionRecord | undefined> {
+    const session = await this.browser.session(req);
+    if (session === undefined) res.redirect(303, `/login?return=${encodeURIComponent(returnPath(here))}`);
+    return session;
+  }
+
+  /** Whether it is long ago that somebody has shown who sits there. */
+  isUnconfirmed(session: SessionRecord): boolean {
+    return confirmedUntilMs(session) <= this.ports.clock.nowMs();
+  }
+
+  /** Sends them to show that it is them, and back to `here`. */
+  requestConfirmation(res: Response, here: string): void {
+    res.redirect(303, `/login/confirm?return=${encodeURIComponent(returnPath(here))}`);
+  }
+
+  /**
+   * Begins a session, in a cookie that was never seen before; the one that this browser had ends with its cookie. Whoever has no account
+   * gets one (free, no card). `shownAtMs`: when they have shown who they are, if that was not just now.
+   */
+  async enter(req: Request, res: Response, userId: UserId, by: string, to: string, shownAtMs?: number): Promise<void> {
+    const { database, random, clock } = this.ports;
+    const who = requesterOf(req, res);
+    const before = await this.browser.session(req);
+    if ((await database.tables.accounts.ofUser(userId)).length === 0) {
+      await userHandlers.CreateAccount(this.call(req, res, userId), {});
+    }
+    const cookie = randomBase62(43, random);
+    await database.change(async (tables) => {
+      if (before !== undefined) await tables.logins.end(before.id, before.userId, clock.nowMs());
+      const session = {
+        userId,
+        kind: "browser" as const,
+        label: browserName(req.headers["user-agent"]),
+        remoteAddress: who.remoteAddress,
+        shownAtMs,
+      };
+      const id = await beginSession(this.ports, tables, session, hashOf(cookie));
+      await auditLogin(this.ports, tables, who, userId, "login.sign-in", { with: by, session: id });
+    });
+    this.browser.setCookie(res, "session", cookie);
+    const user = await database.tables.users.get(userId);
+    if (user !== undefined) this.browser.setCookie(res, "device", newDevice(this.ports, subjectOf(user.email.toLowerCase())));
+    res.redirect(303, to);
+  }
+
+  /** `id`: of the session that ends. False when it was over, or is somebody else's. */
+  async end(req: Request, res: Response, { userId }: SessionRecord, id: string, action: string): Promise<boolean> {
+    const { database, clock } = this.ports;
+    return await database.change(async (tables) => {
+      if ((await tables.logins.end(id, userId, clock.nowMs())) === undefined) return false;
+      await auditLogin(this.ports, tables, requesterOf(req, res), userId, action, { session: id, by: "user" });
+      return true;
+    });
+  }
+
+  /** `presence`: of a page that can ask again who sits there. */
+  call(req: Request, res: Response, userId: UserId, presence?: CallerFacts["presence"]): OperationCall {
+    return new OperationCall(this.ports, this.#options, { userId, ...requesterOf(req, res), presence });
+  }
+
+  /** What forms begin with that lead elsewhere in the end. */
+  hidden(req: Request, res: Response, to: string): Html {
+    return html`${this.browser.hidden(req, res)}<input type="hidden" name="return" value="${to}">`;
+  }
+}
+
+/** Asked for like a user, so that strangers take the same way. */
+export const UNKNOWN_USER = "user_nobody" as UserId;

@@ -1,0 +1,85 @@
+/**
+ * Why: a gateway holds the callers of a sleeper until it is up, instead of sending them to where nobody answers; so each process of
+ * tenancy sees in the cell who sleeps, and says so with the environment's facts.
+ */
+import { EventEmitter } from "node:events";
+import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
+import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/driver-kubernetes";
+import type { ProcessPorts } from "@perdure/role";
+import type { HibernationMonitor } from "../ports.js";
+import type { TenancySettings } from "./config.js";
+import { kubeconfigOf } from "./kubeconfig.js";
+
+/** Of an `Environment` of the cell, what says whether it sleeps. */
+export interface HibernationObject extends MetadataOnly {
+  readonly status?: { readonly hibernation?: { readonly state: "Closing" | "Asleep" | "Waking" } };
+}
+
+/** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
+export function hibernationMonitorOf(
+  settings: TenancySettings,
+  ports: ProcessPorts,
+): (() => HibernationMonitor & AsyncDisposable) | undefined {
+  if (settings.provisioner.kind !== "kubernetes") return undefined;
+  const kubeconfig = kubeconfigOf(settings);
+  return () => {
+    const { clock, random, logger } = ports;
+    const client = connectKubernetes(kubeconfig);
+    const resource = resources.environments;
+    const watchPorts = { client, clock, random, logger: logger.child({ component: "runtimes" }) };
+    return new KubernetesHibernationMonitor(new Reflector<HibernationObject>({ resource }, watchPorts), client);
+  };
+}
+
+export class KubernetesHibernationMonitor implements HibernationMonitor, AsyncDisposable {
+  readonly #states = new Map<EnvironmentId, EnvironmentSleep>();
+  readonly #changes = new EventEmitter<{ change: [EnvironmentId] }>().setMaxListeners(0);
+  readonly #stop = new AbortController();
+  readonly #watching: Promise<void>;
+  readonly #client: AsyncDisposable;
+
+  /** `client` is closed at the end. */
+  constructor(environments: ObjectCache<HibernationObject>, client: AsyncDisposable) {
+    this.#client = client;
+    environments.onChange((object, change) => this.#update(object, change === "deleted"));
+    this.#watching = environments.run(this.#stop.signal);
+  }
+
+  sleepOf(id: EnvironmentId): EnvironmentSleep | undefined {
+    return this.#states.get(id);
+  }
+
+  watch(listener: (id: EnvironmentId) => void, { signal }: { readonly signal: AbortSignal }): void {
+    if (signal.aborted) return;
+    this.#changes.on("change", listener);
+    signal.addEventListener("abort", () => this.#changes.off("change", listener), { once: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#watching;
+    await this.#client[Symbol.asyncDispose]();
+  }
+
+  #update({ metadata, status }: HibernationObject, isGone: boolean): void {
+    const id = environmentOfObject(metadata.name);
+    if (id === undefined) return;
+    const sleep = isGone ? undefined : sleepIn(status?.hibernation?.state);
+    if (sleep === this.#states.get(id)) return;
+    if (sleep === undefined) this.#states.delete(id);
+    else this.#states.set(id, sleep);
+    this.#changes.emit("change", id);
+  }
+}
+
+/** Whose doors are closing lets nobody in any more, and is woken as a sleeper is. */
+function sleepIn(state: "Closing" | "Asleep" | "Waking" | undefined): EnvironmentSleep | undefined {
+  if (state === undefined) return undefined;
+  return state === "Waking" ? "waking" : "asleep";
+}
+
+/** Objects are named `env-<bare>`; one of another name is none of an account. */
+function environmentOfObject(name: string): EnvironmentId | undefined {
+  const id = parseEnvironmentId(name.replace(/^env-/, "env_"));
+  return id !== undefined && name === `env-${bareOf(id)}` ? id : undefined;
+}

@@ -1,0 +1,166 @@
+/**
+ * One request on its way through a tunnel and back: bytes go both ways as they come, and whoever is slow slows the other. What a client
+ * says that it has not executed goes to another one, once (cloud.md §2.5, §2.6).
+ */
+import { type ClientHttp2Stream, constants } from "node:http2";
+import type { Clock } from "@perdure/base";
+import { breakOff, DRAINING_HEADER, isFinalStatus, passedHeaders } from "@perdure/tunnel";
+import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
+import { type ProxyRequest, refuse } from "./proxy-request.js";
+import { Valve } from "./valve.js";
+
+/** Somebody who takes the request: a connection of a client, or another relay. */
+export interface Carrier {
+  /** Undefined when it ended this very moment. The stream has a listener for its errors. */
+  open(endStream: boolean): ClientHttp2Stream | undefined;
+  /** Whether its answer may say that nothing was executed. */
+  readonly mayDecline: boolean;
+  /** It takes no more requests. */
+  declined(): void;
+}
+
+export interface TunneledRequestPorts {
+  /** Somebody else for a request that was declined; undefined when there is nobody. */
+  readonly another: (declined: Carrier) => Carrier | undefined;
+  readonly clock: Clock;
+  /** How long (ms) to wait after so many bytes of a body. */
+  readonly pace: (bytes: number) => number;
+  /** Bytes of bodies, both ways; once, when the passage ends. */
+  readonly counted: (bytes: number) => void;
+  readonly retried: () => void;
+}
+
+const NOT_ANSWERED: ReadonlySet<string> = new Set([DRAINING_HEADER]);
+
+/** Starts it; everything else happens by itself. */
+export function pass(request: ProxyRequest, carrier: Carrier, ports: TunneledRequestPorts): void {
+  new TunneledRequest(request, ports).start(carrier);
+}
+
+class TunneledRequest {
+  readonly #request: ProxyRequest;
+  readonly #ports: TunneledRequestPorts;
+  /** Holds the request. */
+  readonly #requestValve: Valve;
+  #stream: ClientHttp2Stream | undefined;
+  /** Holds the answer. */
+  #answerValve: Valve | undefined;
+  /** What was sent, until somebody answers; undefined when it is too much, or no use any more. */
+  #sent: Uint8Array[] | undefined = [];
+  #sentBytes = 0;
+  #bytes = 0;
+  #bodyEnded: boolean;
+  #isRetry = false;
+
+  constructor(request: ProxyRequest, ports: TunneledRequestPorts) {
+    this.#request = request;
+    this.#ports = ports;
+    this.#requestValve = new Valve(request.body, ports.clock);
+    // An empty body may have ended while callers were looked up: Node tells nobody later.
+    this.#bodyEnded = request.isWhole || request.body.readableEnded;
+    request.onClose(() => this.#requestClosed());
+    request.answer.on("drain", () => this.#answerValve?.drained());
+    if (this.#bodyEnded) return;
+    request.body.on("data", (chunk: Uint8Array) => this.#onBody(chunk));
+    request.body.on("end", () => {
+      if (request.isCut) return; // `close` follows.
+      this.#bodyEnded = true;
+      this.#stream?.end();
+    });
+  }
+
+  start(carrier: Carrier): void {
+    const isWhole = this.#bodyEnded && this.#sentBytes === 0;
+    const stream = carrier.open(isWhole);
+    if (stream === undefined) return this.#declined(carrier);
+    this.#stream = stream;
+    const { session } = stream;
+    const valve = new Valve(stream, this.#ports.clock);
+    this.#answerValve = valve;
+    let bytesLeft = Number.NaN;
+    stream.on("response", (headers) => {
+      if (this.#stream !== stream || this.#request.isClosed || this.#request.isAnswered) return;
+      const status = Number(headers[":status"]);
+      if (status === 503 && carrier.mayDecline && headers[DRAINING_HEADER] === "true") {
+        carrier.declined();
+        return this.#declined(carrier);
+      }
+      this.#sent = undefined;
+      if (!isFinalStatus(status)) {
+        refuse(this.#request, 502, "the tunnel's client answered with a status that HTTP/2 does not have");
+        return breakOff(stream);
+      }
+      if (!stream.endAfterHeaders) bytesLeft = Number(headers["content-length"]);
+      this.#request.respond(status, passedHeaders(headers as Record<string, string | string[]>, NOT_ANSWERED));
+    });
+    stream.on("data", (chunk: Uint8Array) => {
+      if (this.#stream !== stream) return;
+      this.#bytes += chunk.length;
+      bytesLeft -= chunk.length;
+      valve.passed(this.#request.answer.write(chunk), this.#ports.pace(chunk.length));
+    });
+    stream.on("end", () => {
+      // Node also ends streams that were reset, with or without an error, or whose connection broke.
+      const isWhole = !wasReset(stream) && session?.destroyed !== true && !(bytesLeft > 0);
+      if (this.#stream === stream && isWhole && this.#request.isAnswered) this.#request.answer.end();
+    });
+    stream.on("drain", () => {
+      if (this.#stream === stream) this.#requestValve.drained();
+    });
+    stream.on("close", () => {
+      if (this.#stream === stream) this.#streamClosed(stream, carrier);
+    });
+    if (!isWhole) this.#replay(stream);
+  }
+
+  #onBody(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    this.#sentBytes += chunk.length;
+    if (this.#sentBytes > REPLAYED_BYTES_MAX) this.#sent = undefined;
+    this.#sent?.push(chunk);
+    const takesMore = this.#stream === undefined || this.#stream.write(chunk);
+    this.#requestValve.passed(takesMore, this.#ports.pace(chunk.length));
+  }
+
+  #replay(stream: ClientHttp2Stream): void {
+    for (const chunk of this.#sent ?? []) stream.write(chunk);
+    if (this.#bodyEnded) stream.end();
+  }
+
+  /** Not executed, for certain: somebody else may do it, if all of it is still here. */
+  #declined(carrier: Carrier): void {
+    const declined = this.#stream;
+    this.#stream = undefined;
+    if (declined !== undefined) breakOff(declined);
+    const another = this.#isRetry || this.#sent === undefined ? undefined : this.#ports.another(carrier);
+    if (another === undefined) return refuse(this.#request, 503, "the tunnel's client is leaving", RETRY_AFTER);
+    this.#isRetry = true;
+    this.#ports.retried();
+    this.#requestValve.drained();
+    this.start(another);
+  }
+
+  #streamClosed(stream: ClientHttp2Stream, carrier: Carrier): void {
+    // Refused streams were not processed (RFC 9113 §8.7): a client's GOAWAY met our request half-way.
+    if (!this.#request.isAnswered && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#declined(carrier);
+    if (!this.#request.isAnswered) return refuse(this.#request, 502, "the tunnel's client went away before it answered");
+    if (!this.#request.answer.writableEnded) return this.#request.abort();
+    this.#stream = undefined;
+    this.#requestValve.drained(); // It was answered before it was all sent: what still comes is nobody's.
+  }
+
+  #requestClosed(): void {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    this.#ports.counted(this.#bytes);
+    this.#requestValve.close();
+    this.#answerValve?.close();
+    if (stream !== undefined) breakOff(stream);
+  }
+}
+
+const RETRY_AFTER = { "retry-after": String(RETRY_AFTER_SECONDS) };
+
+function wasReset(stream: ClientHttp2Stream): boolean {
+  return stream.rstCode !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+}
