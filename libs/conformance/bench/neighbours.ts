@@ -7,11 +7,13 @@
  *
  * With the project's own Node, because the published SDK of the endpoint hangs under Node 20 (`Promise.withResolvers`).
  *
- * SECONDS=8 is the length of a phase, SETTLE=60 the wait before the last look at memory. Traffic goes to 127.0.0.1 only.
+ * NICE=19 gives the bad handler's process the lowest priority, which shows how much of the cost is the server's own and how much is
+ * the processor time that the bad handler takes. SECONDS=8 is the length of a phase, SETTLE=60 the wait before the last look at memory. Traffic goes to 127.0.0.1 only.
  * PERDURE_CONFORMANCE_EXECUTABLE names another build to measure.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { TestAdminClient } from "../src/admin-client.js";
@@ -23,6 +25,7 @@ import { Server } from "../src/server.js";
 
 const SECONDS = Number(process.env["SECONDS"] ?? 8);
 const QUIET_SECONDS = Number(process.env["SETTLE"] ?? 60);
+const ROGUE_NICE = Number(process.env["NICE"] ?? 0);
 const CALLERS = 4;
 const ATTEMPTS = 4;
 const GOOD_PORT = Number(process.env["PORT"] ?? 27_000);
@@ -135,6 +138,7 @@ async function main(): Promise<void> {
   const rogueEndpoint = spawn(process.execPath, [own, "--rogue"], { stdio: ["ignore", "pipe", "inherit"] });
   try {
     await started(goodEndpoint);
+    if (rogueEndpoint.pid !== undefined) setPriority(rogueEndpoint.pid, ROGUE_NICE);
     const rogue = await started(rogueEndpoint);
     for (const mode of modes.length === 0 ? ROGUE_MODES : modes) await measure(mode, rogue, `http://127.0.0.1:${GOOD_PORT}`);
   } finally {
