@@ -5,15 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { ChildProgram, eventually, programBundle } from "@perdure/conformance";
-import { freePorts } from "@perdure/servers";
+import { freePortRange, freePorts } from "@perdure/servers";
 
 const WHOLE_TEST_MS = 600_000;
 /** The machine may be busy with other suites. */
 const STAYS_UP_MS = 300_000;
 /** From the first port on all are ours: some of the platform, two for each environment and two for its runtime. */
 const ROW = 220;
-const FIRST_ROW = 30_000;
-const ROWS = 10;
 
 const CONSOLE = fileURLToPath(new URL("../../../services/console/dist/index.html", import.meta.url));
 
@@ -43,7 +41,7 @@ interface CloudPorts {
 
 async function choosePorts(): Promise<CloudPorts> {
   const [api, greeter, ingressHere] = (await freePorts(3)) as [number, number, number];
-  return { row: FIRST_ROW - ROW * (1 + Math.floor(Math.random() * ROWS)), api, greeter, ingressHere };
+  return { row: (await freePortRange(ROW)).first, api, greeter, ingressHere };
 }
 
 const outputOf = ({ lines }: ChildProgram): string => lines.join("\n");

@@ -9,6 +9,7 @@ import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type DesiredRuntime, type EnvironmentId, type Provisioner, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
 import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
 import { openProcessProvisioner } from "@perdure/driver-process";
+import { freePortRange } from "@perdure/servers";
 import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import { eventually, type HttpAnswer, HttpClient, programBundle, SdkEndpoint } from "../src/index.js";
 
@@ -62,10 +63,9 @@ const clients: HttpClient[] = [];
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "perdure-runtimes-"));
-  const first = 21_000 + (process.pid % 10_000);
   provisioner = openProcessProvisioner(
     { clock: systemClock, random: systemRandom, logger: silentLogger },
-    { directory, program: await programBundle("services/standalone"), ports: { first, last: first + 40 }, egress: "open" },
+    { directory, program: await programBundle("services/standalone"), ports: await freePortRange(40), egress: "open" },
   );
   endpoint = await SdkEndpoint.start({ services: [worker, hoard] });
 }, TEST_MS);

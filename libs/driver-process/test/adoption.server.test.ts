@@ -10,6 +10,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type Provisioner, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
 import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
+import { freePortRange } from "@perdure/servers";
 import { EnvironmentFiles } from "../src/files.js";
 import { openProcessProvisioner } from "../src/index.js";
 import { identityOf } from "../src/process-identity.js";
@@ -19,10 +20,12 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const TEST_MS = 90_000;
 
 let directory: string;
+let ports: SupervisorTask["options"]["ports"];
 let opened: Provisioner[];
 
-beforeEach(() => {
+beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "perdure-adoption-"));
+  ports = await freePortRange(40);
   opened = [];
 });
 afterEach(async () => {
@@ -31,8 +34,7 @@ afterEach(async () => {
 });
 
 function optionsHere(): SupervisorTask["options"] {
-  const first = 20_000 + (process.pid % 10_000); // Whoever has some of them is passed over.
-  return { directory, program: at("../testdata/server.mjs"), ports: { first, last: first + 40 }, egress: "guarded" };
+  return { directory, program: at("../testdata/server.mjs"), ports, egress: "guarded" };
 }
 
 function open(): Provisioner {

@@ -5,25 +5,50 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { PORT_MIN, PORT_STRIPES, SYSTEM_PORT_MIN } from "./limits.js";
+import { PORT_MIN, PORT_STRIPES, RANGES_PORT_MIN, SYSTEM_PORT_MIN } from "./limits.js";
 
 const RANGE_FILE = "/proc/sys/net/ipv4/ip_local_port_range";
 /** Jest numbers the processes that run suites, from 1. */
 const STRIPE = Number(process.env["JEST_WORKER_ID"] ?? 0) % PORT_STRIPES;
 
 let step: number | undefined;
+/** Ports of this process's share of the ranges that it has used, modulo the size of the share. */
+let rangeOffset: number | undefined;
 
 /** Ports of 127.0.0.1 that nobody listened on a moment ago, all different, and none that this process was given before. */
 export async function freePorts(count: number): Promise<number[]> {
-  const steps = Math.floor((systemPortMin() - PORT_MIN) / PORT_STRIPES);
+  const portEnd = Math.min(systemPortMin(), RANGES_PORT_MIN);
+  const steps = Math.floor((portEnd - PORT_MIN) / PORT_STRIPES);
   const ports: number[] = [];
   for (let tried = 0; ports.length < count; tried++) {
-    if (tried === steps) throw new Error(`no ${count} ports of 127.0.0.1 are free between ${PORT_MIN} and ${systemPortMin()}`);
+    if (tried === steps) throw new Error(`no ${count} ports of 127.0.0.1 are free between ${PORT_MIN} and ${portEnd}`);
     step = step === undefined ? Math.floor(Math.random() * steps) : (step + 1) % steps;
     const port = PORT_MIN + step * PORT_STRIPES + STRIPE;
     if (await isFree(port)) ports.push(port);
   }
   return ports;
+}
+
+/**
+ * `count` adjacent ports of 127.0.0.1, all free a moment ago, that `freePorts` never returns: for a program that gives ports to what it
+ * starts. Both ends belong to the range. Throws when this process's share of the ports has no such range.
+ */
+export async function freePortRange(count: number): Promise<{ readonly first: number; readonly last: number }> {
+  const share = Math.floor((Math.max(systemPortMin(), RANGES_PORT_MIN) - RANGES_PORT_MIN) / PORT_STRIPES);
+  const shareFirst = RANGES_PORT_MIN + STRIPE * share;
+  rangeOffset ??= Math.floor(Math.random() * share);
+  for (let tried = 0; tried < share; tried++) {
+    if (rangeOffset + count > share) rangeOffset = 0;
+    if (count > share) break;
+    const first = shareFirst + rangeOffset;
+    const ports = Array.from({ length: count }, (_, index) => first + index);
+    if ((await Promise.all(ports.map(isFree))).every(Boolean)) {
+      rangeOffset += count;
+      return { first, last: first + count - 1 };
+    }
+    rangeOffset += 1;
+  }
+  throw new Error(`no ${count} adjacent ports of 127.0.0.1 are free between ${shareFirst} and ${shareFirst + share}`);
 }
 
 /** From here on the system gives ports to whoever asks for any. */

@@ -3,7 +3,7 @@ export { type ChildExit, ChildServer, type ServerLaunch } from "./child-server.j
 export { ControlPlane } from "./control-plane.js";
 export { type EmptyDatabase, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";
-export { freePorts } from "./free-port.js";
+export { freePortRange, freePorts } from "./free-port.js";
 export { runHelm } from "./helm.js";
 export {
   buildContextOf,

@@ -44,5 +44,7 @@ export const UNPACK_MS_MAX = 60_000;
 export const PORT_MIN = 11_000;
 /** Where the system's own begin, if it does not say so itself: Linux as it comes. */
 export const SYSTEM_PORT_MIN = 32_768;
+/** From here on to the system's own ports: ranges of ports for programs that give ports to what they start. */
+export const RANGES_PORT_MIN = 21_000;
 /** So many test processes draw ports at the same time without meeting. */
 export const PORT_STRIPES = 16;

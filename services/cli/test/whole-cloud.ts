@@ -10,11 +10,7 @@ import {
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
 import { programBundle, ServiceProgram } from "@perdure/conformance";
-import { freePorts, startDatabase } from "@perdure/servers";
-
-/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
-const ENVIRONMENT_PORTS = 20_000 + (process.pid % 80) * 20;
-const RUNTIME_PORTS = 24_000 + (process.pid % 80) * 20;
+import { freePortRange, freePorts, startDatabase } from "@perdure/servers";
 
 export class WholeCloud implements AsyncDisposable {
   readonly apiUrl: string;
@@ -42,8 +38,8 @@ export class WholeCloud implements AsyncDisposable {
       tenancyPort,
       tunnelPort,
       tunnelProxyPort,
-      firstEnvironmentPort: ENVIRONMENT_PORTS,
-      runtimePorts: { first: RUNTIME_PORTS, last: RUNTIME_PORTS + 19 },
+      firstEnvironmentPort: (await freePortRange(20)).first,
+      runtimePorts: await freePortRange(20),
       directory: join(directory, "environments"),
       keyFile,
       serverProgram: await programBundle("services/standalone"),

@@ -14,14 +14,11 @@ import {
   tunnelRelaySettings,
 } from "@perdure/cluster/local-cloud";
 import { builtConsole, eventually, programBundle, type RoleSettings, ServiceProgram } from "@perdure/conformance";
-import { freePorts, startDatabase } from "@perdure/servers";
+import { freePortRange, freePorts, startDatabase } from "@perdure/servers";
 import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";
 
 /** A runtime starts in a few seconds; a busy machine takes its time. */
 const ACTIVE_MS = 60_000;
-/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
-const ENVIRONMENT_PORTS = 12_000 + (process.pid % 300) * 20;
-const RUNTIME_PORTS = 23_000 + (process.pid % 200) * 40;
 
 export { CONSOLE_PASSWORD };
 
@@ -74,8 +71,8 @@ export class CloudWorld implements AsyncDisposable {
       tenancyPort,
       tunnelPort,
       tunnelProxyPort,
-      firstEnvironmentPort: ENVIRONMENT_PORTS,
-      runtimePorts: { first: RUNTIME_PORTS, last: RUNTIME_PORTS + 39 },
+      firstEnvironmentPort: (await freePortRange(20)).first,
+      runtimePorts: await freePortRange(40),
       directory: join(directory, "environments"),
       keyFile,
       serverProgram,

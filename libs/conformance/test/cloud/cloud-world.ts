@@ -8,15 +8,12 @@ import { join } from "node:path";
 import { Secret } from "@perdure/base";
 import { type AccountId, bareOf, type EnvironmentId, type KeyRole } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
+import { type EmptyDatabase, freePortRange, freePorts, startDatabase } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS, type TestTenancy, type TestUser } from "@perdure/tenancy/testing";
 import { eventually, type HttpAnswer, HttpClient, programBundle, ServiceProgram } from "../../src/index.js";
 
 export const DOMAIN = "perdure.test";
 const READY_MS = 60_000;
-/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
-const ENVIRONMENT_PORTS = 11_000 + (process.pid % 400) * 20;
-const RUNTIME_PORTS = 22_000 + (process.pid % 200) * 40;
 
 /** Someone with an account, environments and the means to make more. */
 export interface Customer {
@@ -85,6 +82,8 @@ export class CloudWorld implements AsyncDisposable {
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
     const database = close.use(await startDatabase());
     const [api, grpc, ...gatewayPorts] = (await freePorts(2 + 3 * count)) as [number, number, ...number[]];
+    const environmentPorts = await freePortRange(20);
+    const runtimePorts = await freePortRange(40);
     const keyFile = join(directory, "keys");
     writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });
     const configFile = join(directory, "runtimes.toml");
@@ -102,13 +101,13 @@ export class CloudWorld implements AsyncDisposable {
           "probes.bind-port": 0,
           "cloud.domain": DOMAIN,
           "cloud.ports-host": "127.0.0.1",
-          "cloud.ports-first": ENVIRONMENT_PORTS,
+          "cloud.ports-first": environmentPorts.first,
           "provisioner.directory": join(directory, "environments"),
           "provisioner.program": await programBundle("services/standalone"),
           "provisioner.config-file": configFile,
           "provisioner.egress": onlyOrigins === undefined ? "open" : "guarded",
-          "provisioner.ports-first": RUNTIME_PORTS,
-          "provisioner.ports-last": RUNTIME_PORTS + 39,
+          "provisioner.ports-first": runtimePorts.first,
+          "provisioner.ports-last": runtimePorts.last,
           "provisioner.on-stop": "stop",
         },
       }),

@@ -8,7 +8,7 @@ import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
 import type { RoleSettings } from "@perdure/cluster/local";
 import { cloudGatewaySettings, type LocalCloud, tenancySettings, tunnelRelaySettings } from "@perdure/cluster/local-cloud";
-import { freePorts } from "@perdure/servers";
+import { freePortRange, freePorts } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS } from "@perdure/tenancy/testing";
 import { programBundle } from "../../src/bundle.js";
 import { eventually } from "../../src/eventually.js";
@@ -33,9 +33,6 @@ import { expectRelayPreface, expectStatus, ProgramSubject, type Target } from ".
 
 const DOMAIN = "perdure.test";
 const TUNNEL = "fuzzed";
-/** Below the ports that systems give to outgoing connections; one test process has another range than the next. */
-const ENVIRONMENT_PORTS = 12_000 + (process.pid % 400) * 20;
-const RUNTIME_PORTS = 23_000 + (process.pid % 200) * 40;
 const RUNTIME_PORTS_COUNT = 40;
 
 /** An API server at which nothing listens: the operator waits for it, and its probes answer meanwhile. */
@@ -126,8 +123,8 @@ export class CloudTargets implements AsyncDisposable {
       tenancyPort,
       tunnelPort,
       tunnelProxyPort,
-      firstEnvironmentPort: ENVIRONMENT_PORTS,
-      runtimePorts: { first: RUNTIME_PORTS, last: RUNTIME_PORTS + RUNTIME_PORTS_COUNT - 1 },
+      firstEnvironmentPort: (await freePortRange(20)).first,
+      runtimePorts: await freePortRange(RUNTIME_PORTS_COUNT),
       directory: join(this.#directory, "environments"),
       keyFile: this.#file("keys", TEST_KEYS),
       serverProgram: await programBundle("services/standalone"),
