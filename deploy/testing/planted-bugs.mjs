@@ -72,7 +72,7 @@ export const PLANTED_BUGS = [
   ]),
   plant("outbox-not-recovered", "A new leader does not send again what the outbox holds", 6, [
     processor("outbox.ts"),
-    "        this.owe(message, to);\n",
+    "        this.send(message, to);\n",
     "",
   ]),
   plant("outbox-numbers-again", "A new leader begins its sequence numbers anew", 4, [
@@ -82,8 +82,8 @@ export const PLANTED_BUGS = [
   ]),
   plant("delivery-taken-twice", "Deduplication is off by one", 6, [
     processor("applier.ts"),
-    "if (letter.seq > seen) {",
-    "if (letter.seq >= seen) {",
+    "if (message.seq > lastSeq) {",
+    "if (message.seq >= lastSeq) {",
   ]),
   plant("effects-before-commit", "Effects are performed before their batch is durable", 1, [
     processor("group-commit.ts"),
@@ -112,8 +112,8 @@ export const PLANTED_BUGS = [
   ]),
   plant("suspends-one-too-many", "A suspension ignores one notification that its attempt had not seen", 1, [
     partition("invocation/attempt.ts"),
-    "const unseen = invocation.journal.notifications - command.knownNotifications;",
-    "const unseen = invocation.journal.notifications - command.knownNotifications - 1;",
+    "const unseen = invocation.journal.notifications - command.receivedNotificationCount;",
+    "const unseen = invocation.journal.notifications - command.receivedNotificationCount - 1;",
   ]),
   plant("inbox-skips-one", "A long inbox of an object skips one", 2, [
     partition("lock/lock.ts"),
@@ -137,7 +137,7 @@ export const PLANTED_BUGS = [
   ]),
   plant("cancelled-before-start", "Callers of an invocation that is cancelled before its start hear nothing", 11, [
     partition("invocation/control.ts"),
-    "  tellEverybody(invocation, outcome, out);\n",
+    "  notifyWaiters(invocation, outcome, out);\n",
     "  void outcome;\n",
   ]),
   plant("cancel-not-stored", "A request to cancel is answered and not stored", 3, [
@@ -177,8 +177,8 @@ export const PLANTED_BUGS = [
   ]),
   plant("lease-outlives-its-end", "A leader goes on when its lease has ended", 16, [
     processor("cluster/leadership.ts"),
-    "if (seat.endsAtMs <= nowMs) this.#lose(",
-    "if (seat.endsAtMs + 5_000 <= nowMs) this.#lose(",
+    "if (leased.endsAtMs <= nowMs) this.#lose(",
+    "if (leased.endsAtMs + 5_000 <= nowMs) this.#lose(",
   ]),
   plant("lock-not-released", "Now and then an object keeps its lock when nobody waits for it", 1, [
     partition("lock/lock.ts"),
@@ -204,7 +204,7 @@ export const PLANTED_BUGS = [
   ]),
   plant("outbox-not-stored", "Messages to other partitions are not stored", 6, [
     stored,
-    "        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOwed(mutation.message.command));\n",
+    "        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOutboxCommand(mutation.message.command));\n",
     "",
   ]),
   plant("invocation-not-deleted", "One invocation in four stays when it is forgotten", 1, [
@@ -219,13 +219,13 @@ export const PLANTED_BUGS = [
   ]),
   plant("acknowledged-before-commit", "A message counts as delivered when it has arrived, not when it is durable", 6, [
     processor("applier.ts"),
-    "    if (letter.after !== undefined && seen < letter.after) return owed.refuse(letter);\n",
-    "    if (letter.after !== undefined && seen < letter.after) return owed.refuse(letter);\n    owed.delivered(letter);\n",
+    "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n",
+    "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n    deliveries.delivered(message);\n",
   ]),
   plant("retry-too-early", "A retry begins although commands of the attempt before are not stored yet", 26, [
     processor("invoker-host.ts"),
-    '    settled: (callback) => mailbox.post({ kind: "barrier", passed: callback }),\n',
-    "    settled: (callback) => queueMicrotask(callback),\n",
+    '    whenDurable: (callback) => mailbox.post({ kind: "barrier", passed: callback }),\n',
+    "    whenDurable: (callback) => queueMicrotask(callback),\n",
   ]),
   plant("signal-lost", "Signals to other invocations get lost on the way", 1, [
     partition("journal/perform-action.ts"),
@@ -234,14 +234,14 @@ export const PLANTED_BUGS = [
   ]),
   plant("wake-up-lost", "A suspension ignores all that was stored while it was on its way", 1, [
     partition("invocation/attempt.ts"),
-    "const unseen = invocation.journal.notifications - command.knownNotifications;",
-    "const unseen = 0 * command.knownNotifications;",
+    "const unseen = invocation.journal.notifications - command.receivedNotificationCount;",
+    "const unseen = 0 * command.receivedNotificationCount;",
   ]),
   plant(
     "stopped-run-goes-on",
     "A run that was stopped goes on, and what it says counts as said by the present one",
     51,
-    [invoker("run.ts"), "    if (!lastWordSaid) return this.abandon();\n", "    if (!lastWordSaid) return;\n"],
+    [invoker("run.ts"), "    if (!hasEnded) return this.abandon();\n", "    if (!hasEnded) return;\n"],
     [
       partition("invocation/attempt.ts"),
       'invocation.status === "invoked" && invocation.run === command.run',
@@ -326,12 +326,12 @@ export const PLANTED_BUGS = [
   ]),
   plant("reads-ignore-the-mark", "Reads do not compare the mark of the data set", 76, [
     "libs/store/src/lead-check.ts",
-    'if (lead.mark !== "" && found.mark !== lead.mark)',
-    "if (found.mark !== lead.mark) return;\n  if (found.mark === undefined)",
+    'if (lead.mark !== "" && stored.mark !== lead.mark)',
+    "if (stored.mark !== lead.mark) return;\n  if (stored.mark === undefined)",
   ]),
   plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
     processor("group-commit.ts"),
-    "          led.cache?.settled((batches[index] as PartitionBatch).mutations);\n",
+    "          leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
     "          void index;\n",
   ]),
 ];
