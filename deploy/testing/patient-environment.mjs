@@ -4,8 +4,8 @@
  */
 import { TestEnvironment } from "jest-environment-node";
 
-/** `PATIENCE` in `libs/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
-const PATIENCE = 4;
+/** `TIMEOUT_FACTOR` in `libs/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
+const TIMEOUT_FACTOR = 4;
 /** Where `jest.setTimeout` leaves its value. */
 const LIMIT_OF_SUITE = Symbol.for("TEST_TIMEOUT_SYMBOL");
 
@@ -15,9 +15,9 @@ export default class PatientEnvironment extends TestEnvironment {
 
   /** Jest's runner asks before it reads a limit. */
   handleTestEvent(event, state) {
-    if (event.name === "setup") state.testTimeout *= PATIENCE;
+    if (event.name === "setup") state.testTimeout *= TIMEOUT_FACTOR;
     // Jest has replaced the limit by that of `jest.setTimeout` in this moment, if there is one.
-    if (event.name === "run_start" && this.global[LIMIT_OF_SUITE] !== undefined) state.testTimeout *= PATIENCE;
+    if (event.name === "run_start" && this.global[LIMIT_OF_SUITE] !== undefined) state.testTimeout *= TIMEOUT_FACTOR;
     if (event.name === "hook_start") this.#give(event.hook);
     if (event.name === "test_fn_start") this.#give(event.test);
   }
@@ -25,6 +25,6 @@ export default class PatientEnvironment extends TestEnvironment {
   #give(limited) {
     if (limited.timeout === undefined || this.#given.has(limited)) return;
     this.#given.add(limited);
-    limited.timeout *= PATIENCE;
+    limited.timeout *= TIMEOUT_FACTOR;
   }
 }

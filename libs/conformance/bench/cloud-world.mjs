@@ -103,8 +103,8 @@ async function post(url, { token, form, body }) {
 export async function someone({ apiUrl, database }, email, plan) {
   const outdir = join(root, "libs/conformance/dist");
   await bundle(join(root, "services/tenancy/src/browser-client.ts"), outdir);
-  const { Visitor } = await import(join(outdir, "main.mjs"));
-  const browser = new Visitor(apiUrl);
+  const { BrowserClient } = await import(join(outdir, "main.mjs"));
+  const browser = new BrowserClient(apiUrl);
   await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name: "Bench" });
   const device = (await post(`${apiUrl}/oauth/device_authorization`, { form: new URLSearchParams({ client_id: CLIENT }) })).json;
   const { pathname, search } = new URL(device.verification_uri_complete);
