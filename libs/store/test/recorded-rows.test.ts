@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { InvocationFields, KvPartitionStore, MemoryKeyValue } from "../src/index.js";
+import { parseRecordedRows } from "../src/testing/recorded-rows.js";
 import { partitionReads } from "./partition-reads.js";
 import { fromBase64, recordedJson } from "./recorded-json.js";
 import { ROW_CODECS } from "./row-codecs.js";
@@ -16,16 +17,7 @@ interface RecordedPartition {
   readonly reads: unknown;
 }
 
-/** Names of fields when the rows were recorded, and what the fields are called now. The recorded files never change. */
-const RENAMED_FIELDS: Readonly<Record<string, string>> = { life: "generation", callerLife: "callerGeneration" };
-
-function recorded<T>(name: string): T {
-  const text = readFileSync(new URL(`../testdata/${name}`, import.meta.url), "utf8");
-  return JSON.parse(
-    text.replace(/"(\w+)":/g, (whole, field: string) => (field in RENAMED_FIELDS ? `"${RENAMED_FIELDS[field]}":` : whole)),
-  ) as T;
-}
-
+const recorded = <T>(name: string): T => parseRecordedRows(readFileSync(new URL(`../testdata/${name}`, import.meta.url), "utf8"));
 const rows = recorded<readonly RecordedRow[]>("rows.v1.json");
 const ofForm = (form: string): readonly RecordedRow[] => rows.filter((row) => row.form === form);
 /** What a field of the recorded values of a form was, each once. */

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { type InvocationId, partitionOf } from "@perdure/base";
 import { openLevelKeyValue } from "@perdure/driver-level";
 import { invocationRowKeys, type KeyValue, KvPartitionStore, storedPartitions } from "@perdure/store";
+import { parseRecordedRows } from "@perdure/store/testing";
 import { eventually, expectRefusal, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, type OpenedWorld, resumeQueue } from "./finishing.js";
@@ -39,7 +40,7 @@ const facts = recordedFacts<RecordedFacts>("server.v1.json");
 test("every row reads as it was recorded", async () => {
   const results = temporary();
   unpackRecording("server.v1.rows.br", results);
-  const recorded = JSON.parse(readFileSync(join(results, "rows.json"), "utf8")) as readonly StoredRow[];
+  const recorded = parseRecordedRows<readonly StoredRow[]>(readFileSync(join(results, "rows.json"), "utf8"));
   const kv = await openLevelKeyValue(join(baseDir, "node1/db/level"));
   await using store = new KvPartitionStore(kv);
   const rows = await storedRows(store, storedPartitions(kv).partitionCount);

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type RedisServer, startRedis } from "@perdure/servers";
+import { parseRecordedRows } from "@perdure/store/testing";
 import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, resumeQueue } from "./finishing.js";
@@ -35,7 +36,7 @@ test(
   "every row in Redis reads as it was recorded, pending messages between partitions among them",
   async () => {
     unpackRecording("cluster.v1.rows.br", root);
-    const recorded = JSON.parse(readFileSync(join(root, "rows.json"), "utf8")) as readonly StoredRow[];
+    const recorded = parseRecordedRows<readonly StoredRow[]>(readFileSync(join(root, "rows.json"), "utf8"));
     unpackRecording("cluster.v1.files.br", root);
     await restoreRedis(join(root, "redis"));
     await using redis = await startRedis({ directory: join(root, "redis") });
