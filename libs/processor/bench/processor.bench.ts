@@ -1,22 +1,22 @@
 /**
- * What the loop itself costs: CPU per command, from the mailbox to the performed effect, on a store in memory. An invocation here is five
- * commands: invoke, pin, a state write, Output, end. Handlers cost nothing.
+ * Measures what the loop itself costs: CPU time per command, from the mailbox to the performed effect, on a store in memory. An
+ * invocation here is five commands: invoke, pin, a state write, Output, end. Handlers cost nothing.
  *
  * Run: `make microbench FILTER=processor`. CPU time, best of many rounds, because the machine is shared.
  *
- * 2026-11-21, two cores that others kept busy (load 11 to 15), µs for each command, best:
+ * 2026-11-21, two cores with other load (load average 11 to 15), µs per command, best:
  *
- *   store at hand 6.2 · behind a network 9.5 · with an archive 9.1 · with an archive that is asked 11.5
+ *     local store 6.2 · behind a network 9.5 · with an archive 9.1 · with an archive that is queried 11.5
  *
  * A store that counts actions in each batch costs the same within the noise (7.1 and 8.2 at load 4).
  *
- * Counting invocations by status and timers where they change (`tally.ts`): 7.7 and 7.8 before, 7.7 and 8.2 with it; with a store that counts
- * 7.4 and 6.9 before, 7.1 with it (load 18): within the noise.
+ * Counting invocations by status and timers where they change (`population-counters.ts`): 7.7 and 7.8 before, 7.7 and 8.2 with it; with
+ * a store that counts 7.4 and 6.9 before, 7.1 with it (load 18): within the noise.
  *
- * With the loop in one file and in several the same within the noise (7.3 and 7.2 at load 35; 11.1 and 10.9 behind a network).
+ * With the loop in one file and in several: the same within the noise (7.3 and 7.2 at load 35; 11.1 and 10.9 behind a network).
  *
- * Maps of a batch cleared, and replaced (docs/decisions/0037-rows-go-with-their-map.md), with 24 partitions, best: 64 invocations at once 10.4 to
- * 11.7 and 8.7 to 9.3, one at a time 18.4 to 19.4 and 15.8 to 16.6 (load 24).
+ * Maps of a batch cleared, and replaced (docs/decisions/0037-rows-go-with-their-map.md), with 24 partitions, best: 64 invocations at
+ * once 10.4 to 11.7 and 8.7 to 9.3, one at a time 18.4 to 19.4 and 15.8 to 16.6 (load 24).
  */
 import { silentLogger, systemClock } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
@@ -42,13 +42,13 @@ interface Kind {
   readonly name: string;
   readonly store: (kv: KvPartitionStore) => ProcessorPorts["store"];
   readonly more: Partial<ProcessorPorts>;
-  /** Whether what is committed is counted. */
+  /** Whether the store counts the actions of what is committed. */
   readonly isMetered?: boolean;
-  /** With a key every new one is looked for in the archive. */
+  /** Whether calls have an idempotency key; with one, the archive is queried for every new invocation. */
   readonly isKeyed: boolean;
 }
 
-/** The rows that lives of this benchmark read, a turn of the event loop later. */
+/** Returns the rows that this benchmark reads, one turn of the event loop later. */
 function rowOf({ reads }: KvPartitionStore, key: RowKey): FetchedRow["value"] {
   switch (key.kind) {
     case "invocation":

@@ -1,6 +1,6 @@
 /**
- * Why: opens letters one after the other: applies their commands to the partition as it is now, and lets those wait whose rows are not
- * here. What waits keeps its place: nothing overtakes it in its partition.
+ * Takes messages from the mailbox one after the other and applies their commands to the present state of the partition. A message whose
+ * rows are not loaded blocks its partition: later messages of that partition wait behind it in order.
  */
 import { InvariantError, type InvocationId, type Logger, Ring, unreachable } from "@perdure/base";
 import { apply, type CommandAnswer, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/partition";
@@ -38,7 +38,7 @@ export class CommandApplier {
   readonly #leaderPartitions: LeaderPartitionTable;
   readonly #commits: GroupCommit;
   readonly #archive: ArchiveCoordinator | undefined;
-  /** Messages of the present letter that were applied at once. */
+  /** Messages that the present mailbox message sent and that were applied in the same batch. */
   #sentAtOnce = 0;
 
   constructor(ports: CommandApplierPorts) {
@@ -61,7 +61,7 @@ export class CommandApplier {
       case "inspect":
         return this.#inspect(message);
       case "barrier": {
-        // What was submitted before it may wait for rows in any partition; it waits behind that.
+        // Commands that were submitted earlier may wait for rows in any partition; this message waits behind them.
         for (const leader of this.#leaderPartitions.values())
           if (leader.blocked !== undefined) return leader.blocked.push(message);
         return this.#commits.afterCommit(message.passed);
@@ -85,7 +85,7 @@ export class CommandApplier {
     }
   }
 
-  /** Reads for a letter; undefined when the partition keeps the letter until the row is here. */
+  /** Runs a read for a mailbox message; undefined when the partition keeps the message until the row is loaded. */
   read<T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T): T | undefined {
     try {
       return read(leader.view);
@@ -120,12 +120,12 @@ export class CommandApplier {
       this.#apply(leader, message.command, undefined, message, (view) =>
         view.mutate({ kind: "putDedup", producer: message.producer, seq: message.seq }),
       );
-      if (leader.blocked !== undefined) return; // Not applied yet: it waits in front of the blocked letters.
+      if (leader.blocked !== undefined) return; // The message is not applied yet: it waits at the head of the blocked messages.
     }
     this.#commits.afterCommit(() => deliveries.delivered(message));
   }
 
-  /** Applies the command of a letter; a partition that waits for rows keeps the letter. */
+  /** Applies the command of a mailbox message; a partition that waits for rows keeps the message. */
   #apply(
     leader: LeaderPartition,
     command: PartitionCommand,
@@ -168,8 +168,9 @@ export class CommandApplier {
   }
 
   /**
-   * To a partition led here: the same batch. To any other, to one that cannot take it at once, and what is too much at once: through the
-   * outbox, which survives us. While the outbox owes a partition something, later messages queue behind it to keep their order.
+   * Routes a command to its partition. A partition led here applies it in the same batch. A command to any other partition, to one that
+   * is blocked, or beyond the limit per message goes through the outbox, which survives a crash. While the outbox has pending messages
+   * for a partition, later ones queue behind them to keep their order.
    */
   #route(from: LeaderPartition, command: PartitionCommand): void {
     const partition = this.#leaderPartitions.partitionOf(command.id);
@@ -251,8 +252,8 @@ export class CommandApplier {
 }
 
 /**
- * In a cluster a request may arrive after its own repetition: its sender gave a connection up whose bytes were still on their way.
- * Random ids are not looked up when they come for the first time, but what is at hand is known.
+ * In a cluster a request may arrive after its own repetition, when its sender gave up a connection whose bytes were still in transit.
+ * Random ids are not looked up when they are submitted for the first time, but rows in memory are checked.
  */
 function ofOne(leader: LeaderPartition, command: PartitionCommand): PartitionCommand {
   if (command.kind !== "invoke" || command.resubmission === true || leader.cache === undefined) return command;

@@ -1,6 +1,6 @@
 /**
- * Why: a leader's dealings with what left its store. Letters that need an answer of the archive go aside and come back with it; what was
- * archived leaves the store; what is forgotten is noted until the archive has forgotten it too.
+ * Connects a leader with the archive of its partitions. Messages that need an archived invocation are set aside until the archive has
+ * responded; archived invocations are evicted from the store; deleted generations are noted until the archive has deleted them too.
  */
 import {
   backoffMs,
@@ -56,9 +56,9 @@ export class ArchiveCoordinator {
   readonly #ids = new Map<number, ArchivedIds>();
   /** Archivers that wait for an eviction. */
   readonly #evicting = new Set<(count: number) => void>();
-  /** Who reads the archive to learn what is in it, and waits for room. */
+  /** Callbacks of reads of the archive that collect its ids and wait for space in the mailbox. */
   readonly #learning = new Set<() => void>();
-  /** Retention timers whose commands wait for the archive, and who wants to hear when there are none. */
+  /** Number of retention timers whose commands wait for the archive, and the callbacks to run when it reaches zero. */
   #timersAside = 0;
   #timersDone: (() => void)[] = [];
 
@@ -69,7 +69,7 @@ export class ArchiveCoordinator {
       clock: ports.clock,
       random: ports.random,
       answered: (id, messages, archived) => this.#answered(id, messages, archived),
-      // Whoever asked about it hears that there is no answer now.
+      // The callers of these messages receive an error because the archive did not respond.
       unavailable: (id, messages, reason) => {
         if (messages.length > 0) ports.waiters.abandon((each) => each === id, reason);
       },
@@ -93,9 +93,9 @@ export class ArchiveCoordinator {
     this.#learning.clear();
   }
 
-  // ── letters that need an answer ────────────────────────────────────────────────────────────────
+  // ── messages that need the archive ──────────────────────────────────────────────────────────────
 
-  /** Whether the letter leaves the turn: until its invocation's row is here, or until the archive has answered. */
+  /** Whether the message is set aside: until the row of its invocation is loaded, or until the archive has responded. */
   goesAside(
     leader: LeaderPartition,
     message: MailboxMessageOf<"command" | "delivery">,
@@ -122,7 +122,7 @@ export class ArchiveCoordinator {
     return true;
   }
 
-  /** What may end a life asks in any case: its fingerprint may be gone before it. */
+  /** Commands that may end a generation always query the archive, because the fingerprint may be deleted before the generation. */
   #wasNeverArchived(partition: number, command: PartitionCommand): boolean {
     return !changesCompleted(command) && !this.#mayBeArchived(partition, command.id);
   }
@@ -140,7 +140,7 @@ export class ArchiveCoordinator {
   /** Calls back when no retention timer that fired waits for the archive any more. */
   whenTimersAreIn(done: () => void): void {
     if (this.#timersAside === 0) done();
-    else this.#timersDone.push(done); // Not durable yet: they would be found again.
+    else this.#timersDone.push(done); // Timers whose deletion is not durable yet would be read again.
   }
 
   #answered(id: InvocationId, messages: readonly MailboxMessage[], archived: ArchivedInvocation | undefined): void {
@@ -162,9 +162,9 @@ export class ArchiveCoordinator {
     commits.write();
   }
 
-  // ── what leaves, and what is forgotten ─────────────────────────────────────────────────────────
+  // ── eviction and deletion ───────────────────────────────────────────────────────────────────────
 
-  /** A completed invocation was forgotten, or changed: the archive may still have it as it was. */
+  /** A completed invocation was deleted or changed: the archive may still have its former record. */
   noteChange(view: LiveView, before: Completed): void {
     const after = view.invocation(before.facts.id);
     if (after === before) return;
@@ -222,7 +222,7 @@ export class ArchiveCoordinator {
     for (const [stateKey, value] of ids.changed()) view.mutate({ kind: "putState", ...ARCHIVED_IDS, stateKey, value });
   }
 
-  /** Reads what was archived before anybody took fingerprints: nothing, in a partition that is new. Never rejects. */
+  /** Reads the ids of what was archived before the partition kept fingerprints: none in a new partition. Never rejects. */
   async #learn(partition: number): Promise<void> {
     const { archive, clock, random, logger, isClosed } = this.#ports;
     try {
@@ -239,7 +239,7 @@ export class ArchiveCoordinator {
     }
   }
 
-  /** Resolves when the page is taken, or nobody will take it any more. */
+  /** Resolves when the mailbox has accepted the page, or when it never will. */
   #learnt(partition: number, generations: readonly ArchivedGeneration[], isAll: boolean): Promise<void> {
     return new Promise((resolve) => {
       this.#learning.add(resolve);
@@ -265,14 +265,14 @@ export class ArchiveCoordinator {
     view.accept(NOTHING, NOTHING);
   }
 
-  /** Lives forgotten here that the archive must forget, at most `limit`. */
+  /** Returns at most `limit` deleted generations that the archive must still delete. */
   deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
     return this.#resolver.deletedGenerations(partition, limit);
   }
 
-  /** The archive has forgotten them. */
+  /** The archive has deleted these generations. */
   deletedFromArchive(partition: number, generations: readonly ArchivedGeneration[]): void {
-    // Not later: the next question about which lives are left must not name them again.
+    // At once, so that the next call of `deletedGenerations` does not return them again.
     for (const generation of generations) this.#resolver.confirmDeleted(partition, generation);
     this.#ports.post({ kind: "deletedFromArchive", partition, generations });
   }

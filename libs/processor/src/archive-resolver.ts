@@ -1,9 +1,9 @@
 /**
- * What has left the store for the archive is asked for here, beside the turn: only the commands that need an answer wait for it, and
- * only those whose invocation the store does not have. Commands about one invocation share a question and keep their order, so that
- * each sees what the one before it did; messages of one producer keep theirs, because a later one counts as proof of the earlier.
+ * Looks up invocations in the archive outside the turn: only commands whose invocation is not in the store wait for the archive.
+ * Commands about one invocation share a look-up and keep their order, so that each is applied to the result of the one before it.
+ * Messages of one producer keep their order, because accepting a later one confirms the earlier ones.
  *
- * The desk also knows the lives that are forgotten here and may be archived still. What it finds of those counts as absent.
+ * The resolver also keeps the generations that were deleted here and may still be in the archive; a look-up treats them as absent.
  */
 import { backoffMs, type Clock, type InvocationId, PerdureError, type Random } from "@perdure/base";
 import { type Completed, isWorkflowRun, type JournalEntry, type PartitionCommand } from "@perdure/partition";
@@ -19,16 +19,16 @@ import { ARCHIVE_PAGE, ARCHIVE_REQUESTS_MAX, ARCHIVE_RETRY_BOUNDS } from "./limi
 
 export interface ArchivedInvocation {
   readonly invocation: Completed;
-  /** Read only when somebody asked for it. */
+  /** Read only when a message needs the journal. */
   readonly entries: readonly JournalEntry[];
 }
 
-/** A question under way, and who waits for its answer. */
+/** A look-up under way, and the messages that wait for its result. */
 interface ArchiveLookup<L> {
   readonly id: InvocationId;
   messages: L[];
   needsJournal: boolean;
-  /** Something went from the store to the archive since it was asked: the answer may be older than that. */
+  /** An invocation moved from the store to the archive after the look-up began, so that its result may be outdated. */
   isStale: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface ArchiveResolverPorts<L> {
   readonly archive: Archive;
   readonly clock: Clock;
   readonly random?: Random | undefined;
-  /** All letters about an invocation, in their order. */
+  /** Delivers all messages about an invocation, in their order. */
   readonly answered: (id: InvocationId, messages: readonly L[], archived: ArchivedInvocation | undefined) => void;
-  /** Of letters whose sender waits for a word: there is none to be had. */
+  /** Called with messages whose caller waits for a response when the archive fails. */
   readonly unavailable: (id: InvocationId, messages: readonly L[], reason: string) => void;
-  /** Whether somebody hears that there is no answer; other letters are asked about again. */
+  /** Whether a caller waits for a response to the message; other messages are looked up again later. */
   readonly hasCaller: (message: L) => boolean;
 }
 
@@ -52,10 +52,10 @@ export class ArchiveResolver<L extends object> {
   #messageCount = 0;
   #isClosed = false;
   readonly #checked = new WeakSet<L>();
-  /** Producers whose message waits, and what they sent after it. */
+  /** Producers whose message waits, and the later messages of each. */
   readonly #held = new Map<string, L[]>();
   readonly #deleted = new Map<number, Map<string, ArchivedGeneration>>();
-  /** Names of those among them that are forgotten durably. */
+  /** Names of deleted generations whose note is durable. */
   readonly #noted = new Set<string>();
 
   constructor(ports: ArchiveResolverPorts<L>) {
@@ -64,12 +64,12 @@ export class ArchiveResolver<L extends object> {
 
   // ── questions ──────────────────────────────────────────────────────────────────────────────────
 
-  /** The letter's invocation is known to be in the archive or not: it need not be asked for. */
+  /** Whether it is already established if the invocation is in the archive, so that no look-up is necessary. */
   isChecked(message: L): boolean {
     return this.#checked.has(message);
   }
 
-  /** The letter waits until the archive has answered. */
+  /** Keeps the message until the archive has responded. */
   request(id: InvocationId, message: L, needsJournal: boolean): void {
     if (this.#messageCount >= ARCHIVE_REQUESTS_MAX && this.#ports.hasCaller(message))
       return this.#ports.unavailable(id, [message], "too many questions wait for the archive");
@@ -88,7 +88,7 @@ export class ArchiveResolver<L extends object> {
     this.#enqueue(lookup);
   }
 
-  /** Somebody waits for an answer about it. */
+  /** Whether a message waits for a look-up of this invocation. */
   isRequested(id: InvocationId): boolean {
     return this.#lookups.has(id);
   }
@@ -113,7 +113,7 @@ export class ArchiveResolver<L extends object> {
     this.#next.push(lookup);
     if (this.#isRequesting) return;
     this.#isRequesting = true;
-    // Whatever the turn asks goes together.
+    // All look-ups of one turn go out together.
     queueMicrotask(() => this.#requestNext());
   }
 
@@ -186,7 +186,7 @@ export class ArchiveResolver<L extends object> {
     if (!this.#held.has(producer)) this.#held.set(producer, []);
   }
 
-  /** True: the letter waits behind an earlier one of its producer. */
+  /** True: the message waits behind an earlier one of its producer. */
   waitsBehind(producer: string, message: L): boolean {
     const waiting = this.#held.get(producer);
     if (waiting === undefined) return false;
@@ -201,7 +201,7 @@ export class ArchiveResolver<L extends object> {
     return waiting;
   }
 
-  // ── forgotten lives ────────────────────────────────────────────────────────────────────────────
+  // ── deleted generations ────────────────────────────────────────────────────────────────────────
 
   /** Names of a leader before us, see `FORGOTTEN`. */
   recover(partition: number, names: Iterable<string>): void {
@@ -219,12 +219,12 @@ export class ArchiveResolver<L extends object> {
     return name;
   }
 
-  /** The store has noted it: whatever happens now, the life is over. */
+  /** The note is durable in the store: the generation is over after any crash. */
   noted(name: string): void {
     this.#noted.add(name);
   }
 
-  /** Lives that the archive must forget, at most `limit`. */
+  /** Returns at most `limit` generations that the archive must delete. */
   deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
     const generations: ArchivedGeneration[] = [];
     for (const [name, generation] of this.#deletedOf(partition)) {
@@ -234,7 +234,7 @@ export class ArchiveResolver<L extends object> {
     return generations;
   }
 
-  /** The archive has forgotten it; tells the name of its note. */
+  /** The archive has deleted the generation; returns the name of its note. */
   confirmDeleted(partition: number, { id, retainedUntilMs }: ArchivedGeneration): string {
     const name = deletionNoteName(id, retainedUntilMs);
     this.#deletedOf(partition).delete(name);
@@ -266,7 +266,7 @@ export function needsArchive(command: PartitionCommand, isAnswered: boolean): bo
   switch (command.kind) {
     case "invoke": {
       const { idempotencyKey, target } = command.facts;
-      // As in the core: a random id that comes for the first time cannot be known.
+      // As in the core: a random id that is submitted for the first time cannot exist yet.
       return idempotencyKey !== undefined || command.resubmission === true || isWorkflowRun(target);
     }
     case "attach":
@@ -287,7 +287,7 @@ export function needsArchive(command: PartitionCommand, isAnswered: boolean): bo
   }
 }
 
-/** Whether it may forget a completed invocation, or its journal. */
+/** Whether the command may delete a completed invocation or its journal. */
 export function changesCompleted(command: PartitionCommand): boolean {
   if (command.kind === "timerFired") return command.timer.kind === "purge" || command.timer.kind === "purgeJournal";
   return command.kind === "purge" || command.kind === "purgeJournal";

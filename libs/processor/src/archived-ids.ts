@@ -1,18 +1,18 @@
 /**
- * Why: a new call with a key must not wait for the archive to say that it is new, and must be taken while the archive is away. So a
- * partition keeps a fingerprint of every id that was archived: six bytes each instead of the invocation. What it does not have was never
- * archived; what it has is asked for.
+ * Keeps a fingerprint of six bytes for every archived id, so that a new call with a key need not query the archive and is accepted
+ * while the archive is unavailable. An id without fingerprint was never archived; for an id with one the archive is queried.
  *
- * Fingerprints are state of a service that nobody can have, in chunks that are written with the batch that evicts, so that no leader
- * knows less than the one before it. A chunk goes a day after the retention of all its invocations is over. A partition whose archive
- * is older than its fingerprints learns them by reading the archive once; until that is done, everything is asked for.
+ * Fingerprints are state of a service name that no deployment can have, in chunks that are written with the batch that evicts, so that
+ * each leader has all fingerprints of its predecessor. A chunk is deleted a day after the retention of all its invocations is over. A
+ * partition whose archive is older than its fingerprints reads the ids of the archive once; until then the archive is queried for every
+ * id.
  */
 import { hashString, type InvocationId } from "@perdure/base";
 import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "./limits.js";
 
 /** Where chunks are kept; state keys are their numbers, and `COMPLETE`. */
 export const ARCHIVED_IDS = Object.freeze({ service: ":archive", key: "ids" });
-/** State key that says: no archived invocation is missing. */
+/** State key whose presence means that the fingerprints of all archived invocations are stored. */
 export const COMPLETE = "complete";
 
 const FINGERPRINT_BYTES = 6;
@@ -64,7 +64,7 @@ export class ArchivedIds {
     this.#isComplete = true;
   }
 
-  /** False: it was never archived, or is forgotten long since. */
+  /** False: the id was never archived, or its retention ended long ago. */
   mayHave(id: InvocationId): boolean {
     return !this.#isComplete || this.#slots[this.#slotOf(fingerprintOf(id))] !== 0;
   }
@@ -73,8 +73,8 @@ export class ArchivedIds {
     const fingerprint = fingerprintOf(id);
     const slot = this.#slotOf(fingerprint);
     const isNew = this.#slots[slot] === 0;
-    // The same again, as after a leader's death or when the archive is read anew. A key's next life goes to the newest chunk instead: one
-    // key that is used for ever must not keep its neighbours for ever.
+    // The same generation again, after a change of leader or when the archive is read anew, stays in its chunk. The next generation of
+    // a key goes to the newest chunk instead, because one key that is used for ever must not keep its whole chunk for ever.
     if (!isNew && retainedUntilMs <= (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs) return;
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || chunk.fingerprints.length >= FINGERPRINTS_IN_CHUNK) {
@@ -87,7 +87,7 @@ export class ArchivedIds {
     this.#put(slot, fingerprint, this.#chunks.length - 1);
   }
 
-  /** What must be stored now: chunks with new fingerprints, as names and bytes. Each is told once. */
+  /** Yields the chunks with new fingerprints that must be stored now, as names and bytes. Each change is yielded once. */
   *changed(): Iterable<readonly [name: string, value: Uint8Array]> {
     for (const chunk of this.#chunks) {
       if (!chunk.isChanged) continue;
@@ -96,7 +96,7 @@ export class ArchivedIds {
     }
   }
 
-  /** Forgets what nobody can ask for any more; names of chunks that must be deleted. */
+  /** Deletes chunks whose retention is over; returns the names of those to delete from the store. */
   expire(nowMs: number): readonly string[] {
     const isOver = ({ retainedUntilMs }: Chunk): boolean => retainedUntilMs + FINGERPRINTS_KEPT_MS <= nowMs;
     const over = this.#chunks.filter(isOver);
@@ -143,7 +143,7 @@ export class ArchivedIds {
   }
 }
 
-/** 48 bits, never 0. Among ten million ids of a partition one new id in some 28 million is asked for in vain. */
+/** 48 bits, never 0. With ten million ids in a partition, one new id in some 28 million queries the archive in vain. */
 function fingerprintOf(id: InvocationId): number {
   return Number(hashString(id) & 0xffff_ffff_ffffn) || 1;
 }

@@ -1,7 +1,7 @@
 /**
- * Moves completed invocations that have aged from the store to the archive: first they are put there, and only when that is durable
- * do they leave the store. Killed in between, it begins again with the same ones, and nobody can tell. While the archive is away
- * nothing leaves the store; when it is back, the archiver catches up page by page.
+ * Moves completed invocations that have aged from the store to the archive: it first puts them there, and removes them from the store
+ * only when that is durable. After a crash between the two steps it repeats them with the same result. While the archive is unavailable
+ * nothing leaves the store; when it is available again, the archiver catches up page by page.
  */
 import type { Clock, InvocationId, Logger, TimerHandle } from "@perdure/base";
 import type { Completed } from "@perdure/partition";
@@ -23,7 +23,7 @@ export interface ArchiverPorts {
 export interface ArchiverOptions {
   /** Completed invocations are moved when they have been complete for so long. At least 1. */
   readonly ageMs: number;
-  /** How often it looks. */
+  /** Interval between two runs. */
   readonly intervalMs: number;
 }
 
@@ -37,15 +37,16 @@ export class Archiver implements AsyncDisposable {
   #isClosed = false;
   readonly #closed = Promise.withResolvers<never>();
 
-  /** Begins to look after the first interval. */
+  /** The first run begins after one interval. */
   constructor(ports: ArchiverPorts, options: ArchiverOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#closed.promise.catch(() => undefined); // Heard by whoever waits for the archive then, if anybody does.
+    // Each run that waits for the archive handles this rejection; without one it must not count as unhandled.
+    this.#closed.promise.catch(() => undefined);
     this.#schedule();
   }
 
-  /** Begins nothing more. What the archive was told already may still happen there: it is fenced, or as good as done. */
+  /** Begins no further run. Requests already sent to the archive may still take effect: they are fenced or idempotent. */
   stop(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -66,7 +67,7 @@ export class Archiver implements AsyncDisposable {
     });
   }
 
-  /** Never rejects: what failed is tried again at the next look. */
+  /** Never rejects: the next run repeats what failed. */
   async #archiveOnce(): Promise<void> {
     const { archive, clock, logger, processor } = this.#ports;
     try {
@@ -91,7 +92,7 @@ export class Archiver implements AsyncDisposable {
     const { partition } = leadership;
     const beforeMs = clock.nowMs() - this.#options.ageMs + 1;
     while (!this.#isClosed) {
-      // First: what is forgotten must not be put over a life that comes after it.
+      // Deletions come first: a deletion must not follow the archiving of a later generation of its id.
       if (!(await this.#deleteGenerations(leadership))) return;
       const tooLarge = this.#tooLarge.get(partition) ?? NONE;
       if (tooLarge.size >= TOO_LARGE_MAX) this.#tooLarge.delete(partition); // Some may be gone by now.
@@ -107,7 +108,7 @@ export class Archiver implements AsyncDisposable {
         moved += count;
         this.#ports.onArchived?.(count);
       }
-      if (moved === 0 || ids.length < ARCHIVE_PAGE) return; // What changed under our hands is met at the next look.
+      if (moved === 0 || ids.length < ARCHIVE_PAGE) return; // Invocations that changed during the run are handled by the next one.
     }
   }
 

@@ -2,7 +2,10 @@
 import type { Completed, Mutation } from "@perdure/partition";
 import { expiresInArchive, purgeTimer } from "@perdure/store";
 
-/** Its timers go where the archive forgets it by itself; others stay, because what they do concerns the partition. */
+/**
+ * Timers of the invocation are deleted when the archive expires the record itself; others stay, because they also concern rows of the
+ * partition.
+ */
 export function evictionOf(invocation: Completed): readonly Mutation[] {
   const { facts, journal, milestones } = invocation;
   const { id, completionRetentionMs, journalRetentionMs } = facts;

@@ -1,6 +1,6 @@
 /**
- * Why: between the partitions that are led here and the scheduler of each. It brings durable facts to the scheduler, its admissions
- * back to the partition as commands, and lets it know when time or a rule may have made room.
+ * Connects the partitions led here with their schedulers. It passes durable facts to the scheduler, submits the scheduler's admissions
+ * to the partition as commands, and calls the scheduler when time or a rule change may have freed capacity.
  *
  *     effect (durable) ▸ scheduler ▸ admit() ▸ `admit` command ▸ commit ▸ effect …
  */
@@ -19,7 +19,7 @@ import {
 import type { StoredFlow } from "@perdure/store";
 import type { LiveView } from "./live-view.js";
 
-/** Where the rules come from: whoever knows the registry. */
+/** Source of the rules, from the registry. */
 export interface RuleSource {
   /** The same array until a rule changes. */
   rules(): readonly FlowRule[];
@@ -37,7 +37,7 @@ export interface FlowPorts {
   readonly submit: (command: PartitionCommand) => void;
   /** Calls back when everything applied so far is durable and its effects are performed. */
   readonly whenDurable: (callback: () => void) => void;
-  /** Keeps the books and admits nobody. */
+  /** Records facts and admits no invocation. */
   readonly isSuspended: boolean;
 }
 
@@ -49,7 +49,7 @@ export type FlowEffect = Extract<
 interface Flow {
   readonly view: LiveView;
   readonly scheduler: FlowScheduler;
-  /** Something was said to the scheduler since it was last asked. */
+  /** The scheduler received facts since `admit()` was last called. */
   isStale: boolean;
   /** It gave out as much as it may at once; the rest waits until that is durable. */
   isBusy: boolean;
@@ -136,7 +136,7 @@ export class FlowControl {
 
   // ── admissions ─────────────────────────────────────────────────────────────────────────────────
 
-  /** To be called when effects were performed: gives out what they made room for. */
+  /** Admits waiting invocations. Call this after effects were performed. */
   admitWaiting(): void {
     if (!this.#isStale || this.#stopped || this.#ports.isSuspended) return;
     this.#isStale = false;
@@ -145,7 +145,7 @@ export class FlowControl {
   }
 
   #admit(flow: Flow): void {
-    if (flow.isBusy) return; // Stays stale; whoever is waited for comes back to it.
+    if (flow.isBusy) return; // The state stays stale; the end of the work that is waited for calls this again.
     flow.isStale = false;
     const { scheduler } = flow;
     for (const { id, buckets } of scheduler.admit(this.#ports.clock.nowMs())) this.#ports.submit({ kind: "admit", id, buckets });
@@ -192,8 +192,8 @@ export class FlowControl {
   // ── rules ──────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Whoever wants to start from now on is kept back by the new rules at once. The schedulers take them over when what was applied
-   * before is durable: by then they know of all that started while no rule kept it, and count it.
+   * New rules gate new starts at once. The schedulers adopt them when everything applied before is durable: by then they have received,
+   * and count, all invocations that started while no rule limited them.
    */
   #rulesChanged(): void {
     const rules = this.#ports.rules.rules();

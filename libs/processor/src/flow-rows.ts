@@ -1,6 +1,6 @@
 /**
- * Why: what introspection shows of the virtual queues of one partition: the entries as they are stored, put together with what the
- * scheduler sees. Reads the unfinished invocations once, so its cost grows with them; nothing is kept for it between two questions.
+ * Builds the introspection rows of the virtual queues of one partition from the stored entries and the state of the scheduler. Reads
+ * the unfinished invocations once, so its cost grows with them; no state is kept between two requests.
  */
 import { hashString, type InvocationId, partitionKeyOf, partitionKeyOfVqueue, type VqueueId } from "@perdure/base";
 import {
@@ -123,7 +123,7 @@ function queueOf(queues: Map<VqueueId, QueueUnderway>, { pauses }: FlowSource, s
   return queue;
 }
 
-/** A paused queue that nobody is in is shown all the same: somebody must be able to find and resume it. */
+/** A paused queue without entries is listed too, so that an operator can find and resume it. */
 function addIfIdle(queues: Map<VqueueId, QueueUnderway>, id: VqueueId, pause: QueuePause): void {
   if (queues.has(id)) return;
   const { lock } = pause;

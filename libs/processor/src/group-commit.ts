@@ -1,6 +1,6 @@
 /**
- * Why: what was applied is written in batches, one after the other, and only what is durable has consequences. While one batch is being
- * written the next gathers; that is our group commit.
+ * Writes applied mutations in batches, one after the other, and performs their actions only when they are durable. While one batch is
+ * being written the next gathers: group commit.
  */
 import type { Clock } from "@perdure/base";
 import type { AsyncPartitionStore, PartitionBatch, PartitionStore } from "@perdure/store";
@@ -18,11 +18,11 @@ export interface GroupCommitPorts {
   /** As `ProcessorPorts.largeGarbage`. */
   readonly largeGarbage: ((bytes: number) => void) | undefined;
   readonly isClosed: () => boolean;
-  /** Does what was wished for, now that it is durable. */
+  /** Performs the actions of a batch, now that it is durable. */
   readonly perform: (actions: readonly PostCommitAction[]) => void;
   /** A batch was written, and the next is on its way if there is one. */
   readonly written: () => void;
-  /** Somebody waits for a commit, and none is under way. */
+  /** A caller waits for a commit, and none is under way. */
   readonly requested: () => void;
   readonly fenced: (partition: number) => void;
   readonly failed: (cause: unknown) => void;
@@ -43,12 +43,12 @@ export class GroupCommit {
     return this.#isWriting;
   }
 
-  /** Of what is applied now, or at once durable with what was. */
+  /** Runs the action when everything applied so far is durable; at once when it already is. */
   afterCommit(action: PostCommitAction): void {
     this.#actions.push(action);
   }
 
-  /** Writes what was applied, unless something is being written: then it follows that. */
+  /** Writes what was applied, or does so after the write that is under way. */
   write(): void {
     if (!this.#isWriting) this.#write();
   }
@@ -68,7 +68,7 @@ export class GroupCommit {
     this.#actions = [];
   }
 
-  /** Whoever waits for a commit looks again. */
+  /** Runs the callbacks that wait for the end of commits. */
   becameIdle(): void {
     if (this.#idle.length === 0 || this.#isWriting) return;
     const idle = this.#idle;

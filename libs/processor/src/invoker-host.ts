@@ -1,4 +1,4 @@
-/** Why: attempts speak to their partition through this: what they do goes into the mailbox, what they need is read beside the turn. */
+/** Gives attempts access to their partition: their commands go to the mailbox, and their reads happen outside the turn. */
 import { type InvocationId, invariant } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
 import { type AsyncPartitionStore, isLeadLost, type PartitionStore } from "@perdure/store";
@@ -53,7 +53,7 @@ function largeBytesOf({ length }: Uint8Array): number {
   return length >= LARGE_PAYLOAD_BYTES ? length : 0;
 }
 
-/** What is remembered must not be older than what was written while it was read. */
+/** A state that was written during the read must not be cached with the value that was read. */
 async function readState(
   store: HostPorts["store"],
   leaderPartitions: LeaderPartitionTable,

@@ -1,4 +1,4 @@
-/** Why: what belongs to one partition that is led here, and where it is found by those who know a number or an id. */
+/** The data of one partition that is led here, and the index that returns it by partition number or invocation id. */
 import { type InvariantError, type InvocationId, partitionOf, type Ring } from "@perdure/base";
 import type { LiveView } from "./live-view.js";
 import type { MailboxMessage } from "./mailbox-message.js";
@@ -11,9 +11,9 @@ export interface LeaderPartition {
   readonly cache: RowCache | undefined;
   readonly epoch: number;
   readonly outbox: Outbox;
-  /** Letters that wait until rows are loaded; undefined while nothing is being loaded. */
+  /** Mailbox messages that wait until rows are loaded; undefined while nothing is being loaded. */
   blocked: Ring<MailboxMessage> | undefined;
-  /** An invariant broke: the partition answers nobody until somebody restarts the process. */
+  /** Set when an invariant was violated: the partition rejects all requests until the process is restarted. */
   stopped: InvariantError | undefined;
 }
 

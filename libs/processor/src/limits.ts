@@ -34,7 +34,7 @@ export const TIMER_PAGE = 512;
 /** Outbox messages under way at a time per partition. */
 export const OUTBOX_PAGE = 256;
 
-/** Objects whose whole state is kept in memory for the next attempt, and the bytes they may hold together. */
+/** Maximum number of objects whose whole state is cached for the next attempt, and the bytes they may hold together. */
 export const CACHED_OBJECTS_MAX = 4_096;
 export const CACHED_STATE_BYTES_MAX = 32 * 1024 * 1024;
 /** Larger states are read from the store each time. */
@@ -49,9 +49,9 @@ export const CACHED_ROWS_MAX = 2_048;
 /** A message that no leader took is offered again after this long, for as long as it takes. */
 export const OFFER_AGAIN_MS = 50;
 
-/** Commands that wait for an answer of the archive; beyond them callers are told to come again. Some 10 MB. */
+/** Maximum number of commands that wait for the archive; callers of further ones get an error that they can retry. Some 10 MB. */
 export const ARCHIVE_REQUESTS_MAX = 10_000;
-/** Invocations asked for, archived or forgotten in one statement. */
+/** Maximum number of invocations read, archived or deleted in one statement. */
 export const ARCHIVE_PAGE = 200;
 /** A journal larger than this stays in the store until its retention is over: it would make a statement of some hundred megabytes. */
 export const ARCHIVED_BYTES_MAX = 32 * 1024 * 1024;
@@ -61,9 +61,12 @@ export const ARCHIVE_PUT_BYTES = 4 * 1024 * 1024;
 export const TOO_LARGE_MAX = 1_000;
 /** Fingerprints of archived ids that are stored together: 12 KiB, written again with each page that is evicted until it is full. */
 export const FINGERPRINTS_IN_CHUNK = 2_048;
-/** A fingerprint outlives the retention of its invocation: a timer that ends a life may be late while the archive is away. */
+/**
+ * A fingerprint is kept longer than the retention of its invocation: a timer that ends a generation may be late while the archive is
+ * unavailable.
+ */
 export const FINGERPRINTS_KEPT_MS = 86_400_000;
-/** Bounds of the random pause until a partition that does not know yet what it has archived tries to read it again. */
+/** Bounds of the random pause before a partition whose archived ids are not complete reads the archive again. */
 export const LEARN_AGAIN_BOUNDS = { firstMs: 20_000, longestMs: 20_000 } as const;
 /** Bounds of the random pause until a message that needs the archive, which is away, requests it again. */
 export const ARCHIVE_RETRY_BOUNDS = { firstMs: 2_000, longestMs: 2_000 } as const;

@@ -1,7 +1,6 @@
 /**
- * The partition as its leader sees it: what is stored, with everything applied since laid over it. It is both what a
- * transition reads (`PartitionView`) and where it writes (`Transition`); a command that must be applied again is taken
- * back whole.
+ * The state of a partition in its leader: the stored rows, overlaid with everything applied since. Transitions read it
+ * (`PartitionView`) and write to it (`Transition`); a command that must be applied again is undone completely.
  */
 import { type InvocationId, unreachable, type VqueueId } from "@perdure/base";
 import { RuleBook } from "@perdure/flow";
@@ -34,7 +33,10 @@ const MUTATION_BYTES = 256;
 
 type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
 
-/** Rows of one `NeedsLoad`, of which only those that it asks for are there; a command that needs both kinds asks twice and must then find both. */
+/**
+ * Rows of one `NeedsLoad`, which contain only the requested ones; a command that needs both kinds is loaded twice and must then have
+ * both.
+ */
 export interface Loaded {
   readonly request: LoadRequest;
   readonly state: ReadonlyMap<string, Uint8Array>;
@@ -44,13 +46,13 @@ export interface Loaded {
 
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
-  /** Rules of flow control as they are known here now. */
+  /** The rules of flow control that are in force here. */
   rules = RuleBook.EMPTY;
   pausedQueueCount = 0;
   readonly partition: number;
   /** Counts everything that was applied, durable or not. */
   readonly populationCounters = new PopulationCounters();
-  /** What the present command has found stored. */
+  /** The stored status of each invocation that the present command has read. */
   #stored = new Map<InvocationId, Invocation["status"]>();
   readonly #reads: SyncReads;
   readonly #undo = new UndoLog();
@@ -75,7 +77,7 @@ export class LiveView implements PartitionView, Transition {
     this.#pauses,
   ] as readonly Overlay<unknown>[];
 
-  /** Durable invocations that run: their attempts speak to us all the time. */
+  /** Running invocations as they are durable; kept because their attempts send commands all the time. */
   #running = new Map<string, Invocation>();
   /** All durable pauses: their number is bounded. */
   readonly #durablePauses = new Map<VqueueId, QueuePause>();
@@ -83,7 +85,7 @@ export class LiveView implements PartitionView, Transition {
   #pausedQueueMark = 0;
   /** Durable whole states, for the next attempt on a key. */
   readonly #states = new StateCache();
-  /** What each kind of `NeedsLoad` asked for last, as one command may need both; valid until the next commit of this partition. */
+  /** The last load of each kind, as one command may need both; valid until the next commit of this partition. */
   #loaded = new Map<LoadRequest["kind"], Loaded>();
 
   /** State writes of the batch being written. */
@@ -264,15 +266,15 @@ export class LiveView implements PartitionView, Transition {
       case "deleteEvents":
       case "putOutbox":
       case "deleteOutbox":
-        return; // Nobody reads these back while applying.
+        return; // Transitions never read these rows.
       default:
         return unreachable(mutation);
     }
   }
 
   /**
-   * Counts the invocation under its new status. Transitions read what they change, except an invocation that is new: so what was not
-   * read was not there.
+   * Counts the invocation under its new status. Transitions read what they change, except an invocation that is new, so a row that was
+   * not read did not exist.
    */
   #move(id: InvocationId, to: Invocation["status"]): void {
     const applied = this.#invocations.get(id);
@@ -280,7 +282,9 @@ export class LiveView implements PartitionView, Transition {
     this.populationCounters.move(from, to);
   }
 
-  /** Written with the rest, and not seen: what it deletes is found elsewhere from now on. */
+  /**
+   * Writes the mutation with the others without showing it to readers: the rows that it deletes are read from the archive from now on.
+   */
   mutateUnseen(mutation: Mutation): void {
     this.#mutations.push(mutation);
     this.#mutationBytes += MUTATION_BYTES;
@@ -294,7 +298,7 @@ export class LiveView implements PartitionView, Transition {
     this.#sent.push(command);
   }
 
-  // ── what is known without the store ────────────────────────────────────────────────────────────
+  // ── reads without the store ────────────────────────────────────────────────────────────────────
 
   /** An invocation that was applied since the last commit or runs. */
   appliedInvocation(id: InvocationId): Invocation | undefined {
@@ -384,7 +388,7 @@ export class LiveView implements PartitionView, Transition {
     return mutations;
   }
 
-  /** What was sealed is durable. */
+  /** The sealed batch is durable. */
   markDurable(): void {
     for (const [id, invocation] of this.#invocations.inFlight()) {
       if (invocation?.status === "invoked") this.#running.set(id, invocation);
@@ -409,7 +413,7 @@ export class LiveView implements PartitionView, Transition {
     return this.#mutations.length === 0 && this.#tables.every((table) => table.isEmpty);
   }
 
-  /** Rows asked for by `NeedsLoad`, read while the partition was settled. */
+  /** Takes over the rows that `NeedsLoad` requested, read while the partition had no writes under way. */
   load(loaded: Loaded): void {
     this.#loaded.set(loaded.request.kind, loaded);
   }
@@ -453,8 +457,8 @@ export class LiveView implements PartitionView, Transition {
   }
 
   /**
-   * A whole state is going to be read from the store while commits go on. The result is worth remembering only if nobody
-   * writes to the object until it is there: `finished` tells, and ends the watch.
+   * Call before a whole state is read from the store while commits go on. The result may be cached only if the object was not written
+   * before the read ended: `finished` returns whether that is so, and ends the watch.
    */
   watchState(service: string, key: string): { finished(): boolean } {
     const object = objectName(service, key);

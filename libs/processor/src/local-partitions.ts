@@ -134,7 +134,7 @@ class WaitingCaller implements OutcomeWaiter, Detach {
     }
   }
 
-  /** Known results are told at once, others when they come. */
+  /** Publishes a stored result at once, and a later one when it arrives. */
   waitFor(invocation: Invocation): void {
     if (invocation.status === "completed") {
       const observer = this.#observer;

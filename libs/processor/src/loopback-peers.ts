@@ -5,7 +5,7 @@ import type { Processor } from "./processor.js";
 
 export class LoopbackPeers implements OutboxPeers {
   #processor: Processor | undefined;
-  /** Messages recovered before the processor could be spoken to. */
+  /** Messages recovered before the processor accepts deliveries. */
   #early: (() => void)[] = [];
 
   connect(processor: Processor): void {
@@ -17,7 +17,7 @@ export class LoopbackPeers implements OutboxPeers {
 
   send(producer: string, seq: number, command: PartitionCommand, delivered: () => void): void {
     if (this.#processor === undefined) this.#early.push(() => this.send(producer, seq, command, delivered));
-    // Refused means that the partition has stopped for good: the message stays owed and is sent after a restart.
+    // A refusal means that the partition has stopped for good: the message stays pending and is sent after a restart.
     else this.#processor.deliver(command, producer, seq, delivered);
   }
 }

@@ -1,4 +1,4 @@
-/** Why: whatever happens to a partition waits in one mailbox, and whatever follows from it waits for one commit; these are its kinds. */
+/** The kinds of messages in the mailbox of a processor, and of the actions that run after a commit. */
 import type { InvocationId } from "@perdure/base";
 import type { CommandAnswer, Completed, Effect, Invocation, PartitionCommand } from "@perdure/partition";
 import type { ArchivedGeneration, ArchiveRecord } from "@perdure/store";
@@ -16,30 +16,30 @@ export type MailboxMessage =
       readonly command: PartitionCommand;
       readonly producer: string;
       readonly seq: number;
-      /** Taken only when this one of the same producer is here. */
+      /** The message is accepted only when this one of the same producer was. */
       readonly after: number | undefined;
       readonly delivered: () => void;
       readonly undelivered: () => void;
     }
-  /** What is known of an invocation, told when it is durable. */
+  /** Returns the invocation when its present state is durable. */
   | { readonly kind: "inspect"; readonly id: InvocationId; readonly reply: (invocation: Invocation | undefined) => void }
   | { readonly kind: "barrier"; readonly passed: () => void }
-  /** What was put into the archive leaves the store, if it is what it was then. */
+  /** Invocations that were archived leave the store, unless they changed since. */
   | {
       readonly kind: "evict";
       readonly partition: number;
       readonly records: readonly ArchiveRecord[];
       readonly evicted: (count: number) => void;
     }
-  /** The archive has forgotten these lives: their notes go. */
+  /** The archive has deleted these generations: their notes are deleted. */
   | { readonly kind: "deletedFromArchive"; readonly partition: number; readonly generations: readonly ArchivedGeneration[] }
-  /** Lives that the archive has, as far as it was read to learn their ids; the last one says that these were all. */
+  /** Generations that the archive has, read to collect their ids; the last message has `isAll`. */
   | {
       readonly kind: "learnt";
       readonly partition: number;
       readonly generations: readonly ArchivedGeneration[];
       readonly isAll: boolean;
-      /** There is room for the next ones. */
+      /** Called when the next page is welcome. */
       readonly accepted: () => void;
     }
   /** The commands about an archived invocation have been applied. */
@@ -54,7 +54,7 @@ export type PostCommitAction =
   | { readonly effect: Effect; readonly reply: ((answer: CommandAnswer) => void) | undefined }
   | (() => void);
 
-/** Payload a letter holds; small ones count as nothing. */
+/** Payload bytes that a message holds; small payloads count as zero. */
 export function bytesOf(message: MailboxMessage): number {
   if (message.kind !== "command") return 0;
   const { command } = message;

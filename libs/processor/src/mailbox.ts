@@ -1,6 +1,7 @@
 /**
- * Why: a turn takes all that arrived together, but never so much that sockets and timers starve. Loading is nothing where the store
- * answers reads at once; behind a network, what the letters at hand are sure to read is fetched in one round trip before they are opened.
+ * Runs the turns of the processor. A turn takes all messages that arrived, up to a limit that keeps sockets and timers from starving.
+ * With a local store nothing is loaded; behind a network, the rows that the queued messages are certain to read are fetched in one
+ * round trip before the messages are applied.
  */
 import { type Clock, Ring } from "@perdure/base";
 import { type RowKey, rowName, rowsFor } from "@perdure/store";
@@ -26,7 +27,7 @@ export interface MailboxPorts {
   readonly soon: (task: () => void) => void;
   readonly isClosed: () => boolean;
   readonly open: (message: MailboxMessage) => void;
-  /** `commands` counts what was applied: one letter may be many. */
+  /** `commands` counts the applied commands: one message may carry many. */
   readonly counters: Pick<ProcessorCounters, "commands">;
   readonly commits: GroupCommit;
   readonly failed: (cause: unknown) => void;
@@ -39,7 +40,7 @@ export class Mailbox {
   #isScheduled = false;
   /** Rows for the next turn are on their way. */
   #isFetching = false;
-  /** What was fetched for the next turn, so that nothing is asked for twice. */
+  /** Keys of rows that were fetched for the next turn, so that none is fetched twice. */
   readonly #fetched = new Set<string>();
 
   constructor(ports: MailboxPorts) {
@@ -73,7 +74,7 @@ export class Mailbox {
     this.#ports.soon(() => this.turn());
   }
 
-  /** Opens what is there, or begins to fetch what that needs and comes again. */
+  /** Applies the queued messages, or begins to fetch the rows that they need and runs again when these are loaded. */
   turn(): void {
     this.#isScheduled = false;
     const { leaderPartitions: all, commits, counters, open } = this.#ports;
@@ -115,7 +116,7 @@ export class Mailbox {
     return count >= PENDING_MUTATIONS_MAX;
   }
 
-  /** Whether rows that the letters at hand will read must be fetched first; the turn comes again when they are here. */
+  /** Whether rows that the queued messages will read must be fetched first; the turn runs again when they are loaded. */
   #fetch(): boolean {
     const fetches: Promise<void>[] = [];
     for (const leader of this.#ports.leaderPartitions.values()) {
@@ -141,7 +142,7 @@ export class Mailbox {
     return true;
   }
 
-  /** Rows that letters are sure to read, and that are neither applied, nor kept, nor just fetched. */
+  /** Returns the rows that the messages are certain to read and that are neither applied, nor cached, nor just fetched. */
   #missing(leader: LeaderPartition, cache: RowCache): RowKey[] {
     const all = this.#ports.leaderPartitions;
     const missing: RowKey[] = [];

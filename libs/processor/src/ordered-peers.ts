@@ -1,7 +1,7 @@
 /**
- * Outbox delivery where leaders are elsewhere: each message is handed to a courier, and what is not taken is offered again, the oldest
- * first, until it is. A receiver takes a message only when it has the one sent before it, so a leader that changes between two of
- * them never gets the later one first.
+ * Delivers the outbox to leaders elsewhere: each message is passed to a courier, and messages that are not accepted are offered again,
+ * oldest first. A receiver accepts a message only when it has the one sent before it, so a leader that changes between two of them
+ * never receives the later one first.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { Courier } from "@perdure/control";
@@ -40,7 +40,7 @@ export class OrderedPeers implements OutboxPeers {
     lane.send({ seq, command, delivered });
   }
 
-  /** The producer leads no more: what it owes is its successor's to send. */
+  /** The producer no longer leads: its successor sends the pending messages. */
   close(): void {
     this.#closed = true;
     for (const lane of this.#lanes.values()) lane.close();
@@ -48,17 +48,17 @@ export class OrderedPeers implements OutboxPeers {
   }
 }
 
-/** What one producer owes one partition. */
+/** The pending messages from one producer to one partition. */
 class Lane {
   readonly #producer: string;
   readonly #courier: Courier;
   readonly #clock: Clock;
   readonly #onEmpty: () => void;
-  /** Not yet taken, by rising number. */
+  /** Messages not yet accepted, in ascending order. */
   readonly #pending = new Map<number, PeerMessage>();
   /** The last message offered in this round. */
   #after: number | undefined;
-  /** Rises when everything is offered again; refusals of an older round are old news. */
+  /** Rises when everything is offered again; refusals of an older round are ignored. */
   #round = 0;
   #pause: TimerHandle | undefined;
 

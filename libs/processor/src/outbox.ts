@@ -1,7 +1,7 @@
 /**
- * What a partition owes to partitions led elsewhere: stored with the sender's commit, delivered at least once, forgotten
- * when the receiver has it. The receiver drops what it has seen by (producer, sequence). Sequences rise for ever: the
- * epoch is their upper half, so a new leader never repeats one.
+ * Messages of a partition to partitions led elsewhere: stored with the sender's commit, delivered at least once, deleted when the
+ * receiver has them. The receiver drops duplicates by (producer, sequence). Sequences always rise: the epoch is their upper half, so a
+ * new leader never repeats one.
  */
 import type { InvocationId } from "@perdure/base";
 import type { OutboxMessage, PartitionCommand } from "@perdure/partition";

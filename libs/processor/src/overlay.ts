@@ -1,6 +1,6 @@
 /**
- * Rows that are applied but not yet durable, in two layers: `pending` joins the next commit, `inFlight` is being written.
- * Whoever reads looks here first and in the store afterwards.
+ * Rows that are applied but not yet durable, in two layers: `pending` joins the next commit, `inFlight` is being written. Reads check
+ * these first and the store afterwards.
  */
 const ABSENT = Symbol("absent");
 
@@ -30,7 +30,7 @@ export class UndoLog {
   }
 }
 
-/** One table. `null` is a deleted row, `undefined` one that the overlay knows nothing of. */
+/** One table. `null` is a deleted row, `undefined` one that the overlay does not contain. */
 export class Overlay<V> {
   #pending = new Map<string, V | null>();
   #inFlight = new Map<string, V | null>();
@@ -59,8 +59,9 @@ export class Overlay<V> {
   }
 
   /**
-   * What was being written is durable. Its rows go with their map: a map that is cleared leaves its old table behind, which points to
-   * the next one. Once one of them has grown old, the collector takes all that follow for alive, rows included.
+   * The batch under way is durable. Its rows are dropped with their map: a map that is cleared leaves its old table behind, which
+   * points to the next one, and once one of them has reached the old generation, the garbage collector retains all that follow, rows
+   * included.
    */
   markDurable(): void {
     if (this.#inFlight.size > 0) this.#inFlight = new Map();

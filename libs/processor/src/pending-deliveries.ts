@@ -1,4 +1,7 @@
-/** Why: whoever sent us a message waits to hear that it is durable here, or that it never will be: one of the two, once. */
+/**
+ * Tracks messages received from other partitions until they are durable here or are refused: the sender gets exactly one of the two
+ * responses, once.
+ */
 import type { MailboxMessageOf } from "./mailbox-message.js";
 
 export class PendingDeliveries {
@@ -13,7 +16,7 @@ export class PendingDeliveries {
     if (this.#messages.delete(message)) message.delivered();
   }
 
-  /** The message stays with its sender, who brings it to whoever leads then. */
+  /** The message stays with its sender, which delivers it to the next leader. */
   refuse(message: MailboxMessageOf<"delivery">): void {
     if (this.#messages.delete(message)) message.undelivered();
   }

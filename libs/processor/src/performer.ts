@@ -1,4 +1,4 @@
-/** Why: what is durable has consequences: attempts, timers, slots, answers. Each is a wish that is performed once here. */
+/** Performs each effect once when its batch is durable: attempts, timers, slots, replies. */
 import type { InvocationId, Logger } from "@perdure/base";
 import type { Invoker } from "@perdure/invoker";
 import type { CommandAnswer, Effect } from "@perdure/partition";
@@ -32,7 +32,7 @@ export class Performer {
         if (typeof action === "function") action();
         else this.#effect(action.effect, action.reply);
       } catch (cause) {
-        // One caller's trouble must not keep the effects of others from happening.
+        // An error of one caller must not prevent the effects of others.
         this.#ports.logger.error({ error: cause instanceof Error ? cause.stack : String(cause) }, "performing an effect failed");
       }
     }

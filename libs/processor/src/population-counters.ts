@@ -1,6 +1,6 @@
 /**
- * Why: a partition's population is told to whoever scrapes, so it is kept while commands are applied: an addition for each invocation that
- * changes its status, taken back with the command when that has to be applied again.
+ * Counts the invocations of a partition by status for metrics while commands are applied: one addition for each status change, which is
+ * undone with the command when that has to be applied again.
  */
 import { unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
@@ -8,7 +8,7 @@ import type { Population } from "@perdure/store";
 
 type CountedStatus = Invocation["status"];
 
-/** Places in the arrays below; nobody counts the completed, but they have one so that nobody has to ask. */
+/** Indexes of the arrays below; completed invocations are not reported, but have an index so that no update needs a condition. */
 const NAMES = ["scheduled", "inboxed", "invoked", "suspended", "ready", "paused", "timers", "completed"] as const;
 const TIMERS = 6;
 const COMPLETED = 7;
@@ -40,7 +40,7 @@ export class PopulationCounters {
   readonly #moved = new Int32Array(NAMES.length);
   #isMoved = false;
 
-  /** Adds what was stored when the partition was taken over. */
+  /** Adds the counts of what was stored when the leader took over the partition. */
   begin(counted: Population): void {
     for (const [place, name] of NAMES.entries()) if (name !== "completed") this.#counts[place]! += counted[name];
   }

@@ -1,4 +1,4 @@
-/** Why: what a processor stands on, and what it is told to be. */
+/** Dependencies and options of a processor. */
 import type { Clock, Logger, PerdureError } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { JournalEntry, Outcome } from "@perdure/partition";
@@ -15,7 +15,7 @@ export interface ProcessorPorts {
   readonly logger: Logger;
   /** Runs a task after the I/O callbacks of this round (`setImmediate`), so that one turn takes all that arrived together. */
   readonly soon: (task: () => void) => void;
-  /** Builds the invoker once the processor can be spoken to. */
+  /** Builds the invoker when the processor accepts messages. */
   readonly invoker: (host: InvokerHost) => Invoker;
   /** Rules of flow control. */
   readonly rules: RuleSource;
@@ -39,17 +39,17 @@ export interface ProcessorOptions {
   readonly partitions: readonly number[];
   /** How many partitions the environment has. */
   readonly partitionCount: number;
-  /** How often retention timers are looked at. */
+  /** Interval between checks of the retention timers. */
   readonly cleanupIntervalMs: number;
-  /** Leads in order to answer what is asked: nothing is run, fired or delivered until it leads again without this. */
+  /** Leads only to answer requests: nothing is run, fired or delivered until the processor leads again without this option. */
   readonly isSuspended?: boolean;
-  /** The former leader ended its attempts before it gave the partitions away; without it nobody knows. */
+  /** The former leader ended its attempts before it released the partitions; otherwise their attempts may still run. */
   readonly isHandedOver?: boolean;
 }
 
-/** Told of work as it is done, in the turn: must be cheap and must not throw. */
+/** Receives measurements within the turn: implementations must be cheap and must not throw. */
 export interface ProcessorMetrics {
-  /** A batch is durable, was refused because another leads, or has an unknown fate. */
+  /** A batch is durable, was refused because another worker leads, or failed with an unknown result. */
   committed(result: "written" | "fenced" | "failed", durationMs: number): void;
   /** Of a batch that is about to be written. */
   appended(entry: JournalEntry): void;

@@ -3,11 +3,12 @@
  *
  *     mailbox ▸ load ▸ apply ▸ commit ▸ perform
  *
- * Commands are applied as they come, each seeing what the ones before it did. While one batch is being written the next
- * gathers, so load makes the groups and nobody waits on a timer. Effects are performed only when their batch is durable.
+ * Commands are applied in the order of arrival, each to the result of the ones before. While one batch is being written the next
+ * gathers, so the load determines the size of groups and no command waits for a timer. Effects are performed only when their batch is
+ * durable.
  *
- * Each step has a file: `mailbox.ts` takes turns and loads, `applier.ts` applies, `group-commit.ts` writes, `performer.ts` performs. What left
- * the store for the archive is the business of `archive-coordinator.ts`.
+ * Each step has a file: `mailbox.ts` runs turns and loads, `applier.ts` applies, `group-commit.ts` writes, `performer.ts` performs.
+ * `archive-coordinator.ts` handles what left the store for the archive.
  */
 import { type InvocationId, PerdureError, type TimerHandle } from "@perdure/base";
 import { type FlowLimits, type FlowRows, type FlowWait, waitOf } from "@perdure/flow";
@@ -133,8 +134,8 @@ export class Processor implements AsyncDisposable {
   }
 
   /**
-   * Takes the leadership of the partitions, starts what was running and arms what is stored. Aborted meanwhile it stops at once, as by
-   * `abandon`, and rejects with STO0002.
+   * Claims the leadership of the partitions, starts what was running and arms what is stored. When `signal` aborts meanwhile, it stops
+   * at once, as by `abandon`, and rejects with STO0002.
    */
   static async start(ports: ProcessorPorts, options: ProcessorOptions, signal?: AbortSignal): Promise<Processor> {
     const processor = new Processor(ports, options);
@@ -177,7 +178,7 @@ export class Processor implements AsyncDisposable {
       if (isSuspended !== true) await outbox.recover(store, (id) => this.#leaderPartitions.partitionOf(id));
     }
     if (isSuspended === true) return;
-    this.#stillLeads(); // Reading takes its time; who has lost the lead meanwhile runs nobody's handlers.
+    this.#stillLeads(); // Reading takes time; a processor that lost the leadership meanwhile must run no handlers.
     if (running.length > 0) logger.info({ count: running.length }, "resuming invocations that were running");
     for (const invocation of running) {
       if (invocation.status !== "invoked") continue;
@@ -199,19 +200,19 @@ export class Processor implements AsyncDisposable {
     return this.#mailbox.isFull;
   }
 
-  /** Nobody waits here for anything, and nothing is on its way: callers, commands, writes, messages to others, limited starts. */
+  /** Whether no caller, command, write, message to another partition or gated start is pending. */
   get isQuiet(): boolean {
     if (this.#closed) return true;
     if (!this.waiters.isEmpty || !this.#mailbox.isEmpty || this.#commits.isWriting) return false;
     for (const { outbox, view } of this.#leaderPartitions.values()) {
       if (outbox.isOwing) return false;
-      // Who is held by a paused queue waits for people, who wake us.
+      // Entries held by a paused queue wait for an operator, whose command starts the processor again.
       for (const { state } of this.#flow.scheduler(view.partition)?.entries() ?? []) if (state !== "held") return false;
     }
     return true;
   }
 
-  /** When the first stored timer is due that somebody waits for; asks the store. */
+  /** When the first stored timer is due, retention timers excluded; reads the store. */
   async nextDueAtMs(): Promise<number | undefined> {
     let first: number | undefined;
     if (this.#closed) return first;
@@ -232,8 +233,8 @@ export class Processor implements AsyncDisposable {
   }
 
   /**
-   * False when this processor does not lead the invocation's partition or has stopped; `reply` is then never called. Nor is it
-   * when the processor stops before the command is durable: who must know asks `waiters`.
+   * Submits a command. Returns false when this processor does not lead the invocation's partition or has stopped; `reply` is then never
+   * called. Nor is it called when the processor stops before the command is durable: register with `waiters` to be notified of that.
    */
   submit(command: PartitionCommand, reply: ((answer: CommandAnswer) => void) | undefined): boolean {
     if (!this.#takes(command.id)) return false;
@@ -242,9 +243,9 @@ export class Processor implements AsyncDisposable {
   }
 
   /**
-   * A message owed by another partition. `delivered` is called when it, or an earlier delivery of it, is durable. With `after`, the
-   * message is taken only when that earlier one of its producer is here; else `undelivered` is called, as it is when the partition
-   * stops or goes to another leader before the message is durable. Exactly one of the two is called.
+   * Delivers a message of another partition. `delivered` is called when it, or an earlier delivery of it, is durable. With `after`, the
+   * message is accepted only when that earlier one of its producer was; otherwise `undelivered` is called, as it is when the partition
+   * stops or moves to another leader before the message is durable. Exactly one of the two is called.
    */
   deliver(
     command: PartitionCommand,
@@ -309,20 +310,20 @@ export class Processor implements AsyncDisposable {
   }
 
   /**
-   * Removes from the store what was put into the archive, unless it has changed since. Resolves with how many are gone when that is
-   * durable; with −1 when the processor stopped before.
+   * Removes from the store what was put into the archive, unless it has changed since. Resolves with the number of removed invocations
+   * when that is durable; with −1 when the processor stopped before.
    */
   async evict(partition: number, records: readonly ArchiveRecord[]): Promise<number> {
     if (this.#closed) return -1;
     return records.length === 0 ? 0 : ((await this.#archive?.evictLater(partition, records)) ?? 0);
   }
 
-  /** Lives forgotten here that the archive must forget, at most `limit`. */
+  /** Returns at most `limit` generations deleted here that the archive must still delete. */
   deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
     return this.#archive?.deletedGenerations(partition, limit) ?? [];
   }
 
-  /** The archive has forgotten them. */
+  /** The archive has deleted these generations. */
   deletedFromArchive(partition: number, generations: readonly ArchivedGeneration[]): void {
     this.#archive?.deletedFromArchive(partition, generations);
   }
@@ -363,12 +364,13 @@ export class Processor implements AsyncDisposable {
     this.#commits.drop();
     this.#archive?.close();
     this.waiters.abandon(() => true, reason);
-    // Also what is being written: its sender offers it again, and the next leader knows it by its number.
+    // Messages that are being written are refused too: their sender offers them again, and the next leader detects duplicates by their
+    // number.
     this.#deliveries.refuseAll(() => true);
-    this.#commits.becameIdle(); // Whoever waits for a commit learns that there will be none.
+    this.#commits.becameIdle(); // Callers that wait for a commit are notified that there will be none.
   }
 
-  /** Stops at once, writing nothing more: the partitions are somebody else's. Attempts are aborted in the background. */
+  /** Stops at once and writes nothing more: another worker leads the partitions. Attempts are aborted in the background. */
   abandon(reason: string): void {
     if (this.#closed) return;
     this.#shut(reason);
@@ -401,7 +403,10 @@ export class Processor implements AsyncDisposable {
     await this[Symbol.asyncDispose]();
   }
 
-  /** Stops leading: attempts are aborted, what is applied is written if it can be, callers are told to try elsewhere. */
+  /**
+   * Stops leading: attempts are aborted, applied commands are written if possible, and callers get an error that they can retry
+   * elsewhere.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#closed) {
       this.#timers.stop();

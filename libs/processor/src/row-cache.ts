@@ -1,7 +1,7 @@
 /**
- * The reads of a leader whose store is behind a network: rows fetched before, kept as long as they are useful, and always as new as
- * the last durable commit, because every write of the partition passes through its leader. A row that is not here is a `MissingRow`;
- * the processor fetches it and applies the command again.
+ * Serves the reads of a leader whose store is behind a network from rows fetched before, kept as long as they are useful. Rows are as
+ * new as the last durable commit, because every write of the partition passes through its leader. Reading a row that is not cached
+ * throws `MissingRow`; the processor fetches it and applies the command again.
  */
 import type { InvocationId } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, ObjectLock, TimerKey, WorkflowPromise } from "@perdure/partition";
@@ -17,7 +17,7 @@ export class MissingRow extends Error {
   }
 }
 
-/** What a key was found to be; kept in a box, because absent rows are worth knowing too. */
+/** The value of a key, in an object because absent rows are cached too. */
 interface Kept {
   readonly value: unknown;
 }
@@ -43,7 +43,7 @@ export class RowCache implements SyncReads {
     return this.#young.has(name) || this.#old.has(name) || this.#shown.has(name);
   }
 
-  /** Without counting as a use, and undefined also when it is not known. */
+  /** Does not count as a use; undefined also when the row is not cached. */
   peekInvocation(id: InvocationId): Invocation | undefined {
     const name = rowName({ kind: "invocation", id });
     return (this.#shown.get(name) ?? this.#young.get(name) ?? this.#old.get(name))?.value as Invocation | undefined;
@@ -181,11 +181,11 @@ export class RowCache implements SyncReads {
       case "putDedup":
         return this.#replace({ kind: "dedup", producer: mutation.producer }, mutation.seq);
       default:
-        return; // Nobody reads these back while applying.
+        return; // Transitions never read these rows.
     }
   }
 
-  /** What is read again soon is kept whether it was fetched or not; the rest only where an older value would stay. */
+  /** Rows that are read again soon are always cached; others only replace an older cached value. */
   #replace(key: RowKey, value: unknown): void {
     const name = rowName(key);
     for (const written of this.#fetches) written.add(name);

@@ -1,6 +1,6 @@
 /**
- * Whole states of the objects used last, so that the next attempt on a key need not read the store. Holds durable
- * values only; an object whose state is being written is not answered from here.
+ * Caches the whole states of the objects used last, so that the next attempt on a key need not read the store. Holds durable values
+ * only; an object whose state is being written is not served from here.
  */
 import { CACHED_OBJECT_BYTES_MAX, CACHED_OBJECTS_MAX, CACHED_STATE_BYTES_MAX } from "./limits.js";
 

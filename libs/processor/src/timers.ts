@@ -1,6 +1,6 @@
 /**
- * Timers live in the store, ordered by when they are due; memory knows only the earliest due time of each partition.
- * When it comes, due timers are read a page at a time, so a hundred thousand sleepers cost no memory and wake in order.
+ * Fires timers, which the store keeps in the order of their due time; memory holds only the earliest due time of each partition. At
+ * that time, due timers are read a page at a time, so a hundred thousand sleeping invocations cost no memory and wake in order.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { TimerKey } from "@perdure/partition";
@@ -16,7 +16,7 @@ export interface TimerPorts {
   /** Submit the firing; `done` is called when it is durable (the timer is gone from the store). */
   readonly fire: (timer: TimerKey, done: () => void) => void;
   readonly onError: (cause: unknown) => void;
-  /** Not told of retention timers, which nobody waits for. */
+  /** Not called for retention timers, since no caller waits for them. */
   readonly metrics?: Pick<ProcessorMetrics, "timerFired"> | undefined;
 }
 

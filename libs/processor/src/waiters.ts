@@ -7,21 +7,21 @@ export interface OutcomeWaiter {
   unavailable(reason: string): void;
 }
 
-/** Somebody who has asked something and must hear an answer, or that there will be none. */
+/** A caller that must get a response, or be notified that there will be none. */
 export interface PendingReply {
   unavailable(reason: string): void;
 }
 
 export class Waiters {
   readonly #byId = new Map<InvocationId, OutcomeWaiter | Set<OutcomeWaiter>>();
-  /** By what they have asked about. */
+  /** Pending replies, with the invocation that each is about. */
   readonly #pendingReplies = new Map<PendingReply, InvocationId>();
 
   get isEmpty(): boolean {
     return this.#byId.size === 0 && this.#pendingReplies.size === 0;
   }
 
-  /** From now on until `answered`, the asker hears when no answer can come any more. */
+  /** From now on until `answered`, the caller is notified when no response can come any more. */
   expectReply(id: InvocationId, pendingReply: PendingReply): void {
     this.#pendingReplies.set(pendingReply, id);
   }

@@ -1,8 +1,11 @@
-/** Why: what an environment pays for is counted by every store alike, with the very batch that makes it durable (cloud.md §5.4). */
+/**
+ * Counts the billed actions of a mutation. Every store uses this count, in the batch that makes the mutation durable (cloud.md §5.4),
+ * so that all stores bill alike.
+ */
 import type { Mutation } from "@perdure/partition";
 import { MessageType } from "@perdure/service-protocol";
 
-/** Notifications are answers to steps that were counted when they were asked for. */
+/** Notifications complete steps that were counted when their command was appended. */
 const FIRST_NOTIFICATION = 0x8000;
 
 /** Starts of invocations and steps of journals among the mutations. */

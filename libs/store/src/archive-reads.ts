@@ -1,6 +1,6 @@
 /**
- * A partition store and its archive as one, for those who look at invocations from outside: SQL, journals for people. Leaders read
- * through the processor instead, which asks the archive beside the turn, so that a slow archive delays nobody who does not need it.
+ * Presents a partition store and its archive as one store, for readers outside the partition: SQL and the journal views. Leaders read
+ * through the processor instead, which queries the archive outside the turn, so that a slow archive delays only commands that need it.
  */
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent } from "@perdure/partition";
@@ -10,7 +10,10 @@ import type { AsyncPartitionStore, FetchedRow, RowKey } from "./async-reads.js";
 import { decodeInvocation } from "./codec/invocation.js";
 import type { StateRange, StateRow } from "./partition-store.js";
 
-/** Rejects with STO0001 also when only the archive fails and what is asked for is not in the store. `nowMs` is the present. */
+/**
+ * Combines `store` and `archive` for reading. A read rejects with STO0001 also when only the archive fails and the store does not have
+ * the row. `nowMs` returns the current time; archived invocations whose retention is over are left out.
+ */
 export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: () => number): AsyncPartitionStore {
   const generations = new ArchivedGenerations(store, archive, nowMs);
 
@@ -19,7 +22,7 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     return row?.value !== undefined;
   };
 
-  /** Entries of an archived life, unless the id lives in the store. */
+  /** Returns the entries of an archived generation, unless the store has an invocation with this id. */
   const archivedEntries = async (partition: number, id: InvocationId): Promise<readonly JournalEntry[]> => {
     if (await isStored(partition, id)) return [];
     return (await generations.find(partition, [id])).has(id) ? archive.journal(id) : [];
@@ -65,7 +68,7 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
       return (await generations.find(partition, [id])).has(id) ? archive.events(id) : events;
     },
     async *completed(partition) {
-      // The store is read first and its ids remembered: whatever moves into the archive meanwhile is seen twice and told once.
+      // The store is read first and its ids are kept, so that an invocation that moves to the archive meanwhile is returned once.
       const storedIds = new Set<InvocationId>();
       for await (const invocation of store.completed(partition)) {
         storedIds.add(invocation.facts.id);

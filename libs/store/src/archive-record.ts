@@ -46,7 +46,7 @@ export function expiresInArchive({ facts, journal }: Completed): boolean {
   return journal.length === 0 || facts.journalRetentionMs >= facts.completionRetentionMs;
 }
 
-/** The timer that forgets it, while a partition keeps it. */
+/** Returns the retention timer of a completed invocation, which exists while the partition stores the invocation. */
 export function purgeTimer(invocation: Completed): TimerKey {
   return { dueAtMs: retainedUntilMs(invocation), kind: "purge", id: invocation.facts.id, sequence: 0 };
 }

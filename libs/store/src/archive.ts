@@ -1,10 +1,10 @@
 /**
- * Port: where completed invocations go when they have aged, so that the partition store keeps only what is live. A record is an
- * invocation whole: its row, its journal and its events in the stored form of `codec/`, so that nobody encodes anything twice.
+ * Port of the archive: completed invocations move there after some time, so that the partition store keeps only unfinished and recent
+ * ones. A record holds a whole invocation (row, journal and events) in the stored form of `codec/`, so that no step encodes it again.
  *
- * Everything may be repeated: a leader that dies between two steps is followed by one that takes them again. Writes carry the epoch of
- * their leader; once the archive has heard of a higher one, writes of the lower are fenced, so that a leader that slept cannot bring
- * back what its successor has forgotten.
+ * Every operation can be repeated: when a leader crashes between two steps, its successor repeats them. Writes carry the epoch of their
+ * leader. When the archive has received a higher epoch, it rejects writes of a lower one, so that a deposed leader cannot restore what
+ * its successor deleted.
  */
 import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
@@ -16,11 +16,11 @@ export interface ArchiveRecord {
   readonly createdAtMs: number;
   readonly completedAtMs: number;
   readonly isFailure: boolean;
-  /** End of its retention. An id made of a key may live again; this tells its lives apart. */
+  /** End of the retention. An id made of a key can be used again; this time distinguishes the generations of the id. */
   readonly retainedUntilMs: number;
   /**
-   * Whether the archive forgets it by itself when its retention is over. If not, its leader does: more goes with it than the record
-   * (a workflow's state and promises), or its journal goes earlier.
+   * Whether the archive deletes the record itself when its retention is over. If not, the leader deletes it, because other rows go with
+   * it (the state and promises of a workflow), or because its journal is deleted earlier.
    */
   readonly expires: boolean;
   /** As `encodeInvocation` made it. */
@@ -34,10 +34,10 @@ export interface ArchiveRecord {
 /** A record without what a question about its result does not need. */
 export type ArchivedRow = Pick<ArchiveRecord, "id" | "retainedUntilMs" | "expires" | "row">;
 
-/** One of the lives of an id. */
+/** Identifies one generation of an id. */
 export type ArchivedGeneration = Pick<ArchiveRecord, "id" | "retainedUntilMs">;
 
-/** Who writes. */
+/** The leader that writes: its partition and epoch. */
 export interface ArchivingLeader {
   readonly partition: number;
   readonly epoch: number;
@@ -45,7 +45,7 @@ export interface ArchivingLeader {
 
 export type ArchiveOutcome = { readonly kind: "done" } | { readonly kind: "fenced"; readonly by: number };
 
-/** What a scan looks for; undefined wherever it does not matter. */
+/** Filters of a scan; an undefined field does not restrict it. */
 export interface ArchiveFilter {
   readonly partition?: number | undefined;
   readonly service?: string | undefined;
@@ -55,19 +55,22 @@ export interface ArchiveFilter {
   readonly createdToMs?: number | undefined;
 }
 
-/** All methods reject with STO0001 when the medium fails; nobody may take that for "not there". */
+/** All methods reject with STO0001 when the storage medium fails; callers must not treat that as "not found". */
 export interface Archive extends AsyncDisposable {
-  /** Durable when it resolves. Replaces what is there under the same ids. */
+  /** Stores the records, durable when it resolves. Replaces records of the same ids. */
   put(leader: ArchivingLeader, records: readonly ArchiveRecord[]): Promise<ArchiveOutcome>;
-  /** Deletes these lives, and no other life of the same ids. Those not there are no error. */
+  /** Deletes these generations, and no other generation of the same ids. Missing records are no error. */
   delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome>;
   /** Those that are there, in no order. */
   find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]>;
   /** Entries in their order; none when the record has none or is not there. */
   journal(id: InvocationId): Promise<readonly JournalEntry[]>;
   events(id: InvocationId): Promise<readonly JournalEvent[]>;
-  /** Deletes at most `limit` of those that expire by themselves and were retained until `nowMs` or before; tells how many. */
+  /** Deletes at most `limit` of the records with `expires` whose retention ended at or before `nowMs`; returns how many. */
   expire(nowMs: number, limit: number): Promise<number>;
-  /** Pages of rows, each from one look; what is written meanwhile may be in it or not. Order: creation, then id. */
+  /**
+   * Yields pages of rows in the order of creation time, then id. Each page is read at once; records that are written during the scan
+   * may be missing.
+   */
   scan(filter: ArchiveFilter): AsyncIterable<readonly ArchivedRow[]>;
 }

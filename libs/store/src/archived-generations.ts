@@ -1,13 +1,14 @@
 /**
- * Why: whoever reads the archive from outside must not see a life that is over: one whose retention has ended, or that its leader has
- * forgotten while the archive does not know yet.
+ * Hides generations of archived invocations that are over from readers outside the partition: those whose retention has ended, and
+ * those that the leader deleted while the archive still has them.
  */
 import type { InvocationId } from "@perdure/base";
 import type { Archive, ArchivedRow, ArchiveFilter } from "./archive.js";
 
 /**
- * Where a partition notes the lives that are forgotten and may be archived still: as state of a service that nobody can have, so that
- * every store keeps it and a note is durable with the batch that forgets. State keys are `<id>/<retainedUntilMs>`.
+ * Where a partition notes generations that it deleted and that may still be in the archive. The notes are state of a service name that
+ * no deployment can have, so that every store supports them and a note is durable with the batch that deletes. State keys are
+ * `<id>/<retainedUntilMs>`.
  */
 export const DELETED_GENERATIONS = Object.freeze({ service: ":archive", key: "forgotten" });
 
@@ -38,7 +39,7 @@ export class ArchivedGenerations {
     this.#nowMs = nowMs;
   }
 
-  /** Rows as they are stored, of one partition; what is not there is left out. */
+  /** Returns the stored rows of these ids in one partition; missing ids are left out. */
   async find(partition: number, ids: readonly InvocationId[]): Promise<ReadonlyMap<InvocationId, Uint8Array>> {
     const result = new Map<InvocationId, Uint8Array>();
     if (ids.length === 0) return result;

@@ -1,6 +1,6 @@
 /**
- * Why: statements read partitions and their archive as one. Rows are handed on as they are stored, the same in both, so that an archived
- * invocation costs a statement no more than any other.
+ * Lets SQL statements read partitions and their archive as one. Rows are passed on in their stored form, which is the same in both, so
+ * that an archived invocation costs a statement no more than a stored one.
  */
 import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
@@ -28,18 +28,18 @@ interface ArchivedRowLookup {
 }
 
 /**
- * For one statement. Statements that are not about completed invocations never ask the archive; all others reject with STO0001 while
- * it is away, because nobody could tell what is missing.
+ * The snapshot of one statement. Statements that do not concern completed invocations never query the archive; all others reject with
+ * STO0001 while the archive is unavailable, because their result would be incomplete without any sign of it.
  */
 export class ArchivedSnapshot implements StatementSnapshot {
   readonly #store: StatementSnapshot;
   readonly #archive: Archive;
   readonly #generations: ArchivedGenerations;
   readonly #fields = new InvocationFields();
-  /** Told of the partition that was read last: whatever moves meanwhile is seen twice and told once. */
+  /** Ids returned from the partition that was read last, so that an invocation that moves to the archive meanwhile is returned once. */
   readonly #returnedIds = new Set<InvocationId>();
   #returnedIdsPartition: number | undefined;
-  /** Look-ups that go together, by partition, when those under way are answered. */
+  /** Look-ups by partition that wait for the current request to the archive and then go out together. */
   readonly #waiting = new Map<number, ArchivedRowLookup[]>();
   readonly #requestingPartitions = new Set<number>();
 
@@ -49,7 +49,10 @@ export class ArchivedSnapshot implements StatementSnapshot {
     this.#generations = new ArchivedGenerations(store, archive, nowMs);
   }
 
-  /** Ask for the unfinished of a partition before its completed. Of the completed those of other `services` may be left out. */
+  /**
+   * Read the unfinished invocations of a partition before its completed ones. Completed invocations of services outside `services` may
+   * be left out.
+   */
   async *invocationRows(
     partition: number,
     group: "unfinished" | "completed",
@@ -114,7 +117,7 @@ export class ArchivedSnapshot implements StatementSnapshot {
     return this.#fields.invocationId;
   }
 
-  /** In the archive, and not in the store: of an id that lives again only the later life counts. */
+  /** Whether the id is in the archive and not in the store. Of an id that is used again only the latest generation counts. */
   async #isArchived(partition: number, id: InvocationId): Promise<boolean> {
     if ((await this.#store.invocationRow(partition, id)) !== undefined) return false;
     return (await this.#lookUp(partition, id)) !== undefined;

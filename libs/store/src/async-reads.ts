@@ -1,7 +1,7 @@
 /**
- * Port: stores that cannot answer a read at once, because the rows are behind a network. They give rows in batches, one round trip
- * for all that a turn needs. Whoever applies commands keeps the rows it has fetched and asks for more with `NeedsLoad` when a
- * command reads one it has not; `rowsFor` tells beforehand which rows a command will read, so that this seldom happens.
+ * Port of stores that cannot return a row at once because the rows are behind a network. They return rows in batches, with one round
+ * trip for all rows that a turn needs. The processor keeps the rows that it has fetched, and applying a command throws `NeedsLoad` when
+ * the command reads a row that is missing. `rowsFor` predicts which rows a command reads, so that this is rare.
  */
 import type { InvocationId } from "@perdure/base";
 import {
@@ -39,7 +39,7 @@ export type RowKey =
   | { readonly kind: "hasTimer"; readonly timer: TimerKey }
   | { readonly kind: "dedup"; readonly producer: string };
 
-/** What is found under a key of each kind. */
+/** The value of a row of each kind. */
 export interface RowValues {
   readonly invocation: Invocation | undefined;
   readonly entry: JournalEntry | undefined;
@@ -54,7 +54,7 @@ export interface RowValues {
   readonly dedup: number | undefined;
 }
 
-/** A key with what was found under it; absent rows are found to be absent. */
+/** A key with the value that was read; an absent row has the value that stands for absence. */
 export type FetchedRow = {
   [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] };
 }[RowKey["kind"]];
@@ -109,9 +109,9 @@ export function rowName(key: RowKey): string {
 type RowsOf<C extends PartitionCommand> = (command: C, invocation: Invocation | undefined) => readonly RowKey[];
 
 /**
- * The rows that applying a command is sure to read, as far as they can be told from the command and from the invocation it is about,
- * if the caller has that at hand (`known`; running ones always are). Rows beyond these are read only on rare ways, and asked for with
- * `NeedsLoad`. A row too many costs a little, never correctness.
+ * Returns the rows that applying a command is certain to read, as far as the command and its invocation determine them. The caller
+ * passes the invocation when it has it (it always has running ones). Other rows are read only on rare paths and requested with
+ * `NeedsLoad`. A superfluous row costs a little time and never affects correctness.
  */
 export function rowsFor(command: PartitionCommand, invocation?: Invocation): readonly RowKey[] {
   return (ROWS[command.kind] as RowsOf<PartitionCommand>)(command, invocation);
@@ -122,7 +122,7 @@ const itself: RowsOf<PartitionCommand> = ({ id }) => [{ kind: "invocation", id }
 const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<PartitionCommand, { kind: K }>> } = {
   invoke: ({ id, facts, resubmission }) => {
     const rows: RowKey[] = [];
-    // As in the core: a random id that comes for the first time cannot be known.
+    // As in the core: a random id that is submitted for the first time cannot exist yet.
     const mayExist = facts.idempotencyKey !== undefined || resubmission === true || isWorkflowRun(facts.target);
     if (mayExist) rows.push({ kind: "invocation", id });
     if (facts.executionTimeMs === undefined) rows.push(...lockOf(facts.target));
@@ -148,7 +148,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   suspend: (command, invocation) => {
     const rows = [...itself(command, invocation)];
     if (invocation === undefined || command.satisfied) return rows;
-    // What came while the suspension was on its way is looked at, from the newest entry back.
+    // Notifications that arrived during the suspension are read from the newest entry back.
     const { length, notifications } = invocation.journal;
     for (let index = Math.max(0, length - (notifications - command.receivedNotificationCount)); index < length; index++)
       rows.push({ kind: "entry", id: command.id, index });

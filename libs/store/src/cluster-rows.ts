@@ -1,6 +1,6 @@
 /** Rows of `sys_node` and `sys_partition`, which workers report and SQL shows. */
 
-/** `unreachable`: it is on the list of workers and did not answer; what only it knows is undefined. */
+/** `unreachable`: the node is on the list of workers and did not respond; columns that only the node can fill are undefined. */
 export interface NodeRow {
   readonly id: string | undefined;
   /** `host:port` of its gRPC; undefined for the one process, to which no other connects. */

@@ -1,6 +1,7 @@
 /**
- * Why: a leader that was deposed, or whose store lost its data, must not use what it reads as the state of its partition: a handler would
- * begin without state that was lost. So each read returns, in the same round trip, the mark and the epoch that the partition has at that moment.
+ * Verifies with each read that the partition is still led. A deposed leader, or one whose store lost its data, must not use what it
+ * reads as the state of its partition: a handler would begin without the state that was lost. So each read returns, in the same round
+ * trip, the mark and the epoch that the partition has at that moment.
  */
 import { PerdureError } from "@perdure/base";
 

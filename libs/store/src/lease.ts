@@ -1,37 +1,42 @@
 /**
- * Port: who may lead which partition, for a while. A lease spares a cluster two leaders at work on one partition; what keeps their
- * writes apart is the epoch, which every commit checks and which rises whenever a lease changes hands. Workers that beat are the
- * members; from them and the present holders everybody computes the same balanced assignment.
+ * Port of leases: which worker may lead which partition, for a limited time. A lease avoids that two leaders work on one partition;
+ * what keeps their writes apart is the epoch, which every commit checks and which rises whenever a lease changes hands. Workers that
+ * send heartbeats are the members; every worker computes the same balanced assignment from the members and the present holders.
  */
 
-/** A worker process for as long as it lives; a restarted one takes another. */
+/** Identifies one run of a worker process; a restarted worker takes a new id. */
 export type WorkerId = string;
 
-/** A lease that was taken. Nobody else is let in before `endsAtMs`. */
+/** A lease that this worker holds. No other worker can acquire it before `endsAtMs`. */
 export interface HeldLease {
   readonly partition: number;
   /** Of the change of hands. `PartitionStore.claim` makes a higher one. */
   readonly epoch: number;
-  /** On the holder's own monotonic clock: from then on it leads no more, whatever it hears or does not hear from the medium. */
+  /** On the holder's own monotonic clock: from then on the holder no longer leads, whatever the medium responds. */
   readonly endsAtMs: number;
 }
 
 export type LeaseOutcome =
   | { readonly kind: "held"; readonly lease: HeldLease }
-  /** Somebody else holds it, for at most `forMs` unless renewed. */
+  /** Another worker holds it, for at most `forMs` unless it renews the lease. */
   | { readonly kind: "taken"; readonly partition: number; readonly by: WorkerId; readonly forMs: number }
-  /** The partition does not carry the mark of the expected data set. `mark` is the one found; undefined: none. Nothing was written. */
+  /**
+   * The partition does not carry the mark of the expected data set. `mark` is the one it carries; undefined: none. Nothing was written.
+   */
   | { readonly kind: "foreign"; readonly partition: number; readonly mark: string | undefined };
 
 /** Leases of one worker. All methods take many partitions in one round trip and reject with STO0001 when the medium does not answer. */
 export interface Leases {
-  /** Takes those that are free or ours already. From then on commits of former leaders are fenced. Outcomes in the order asked. */
+  /**
+   * Acquires the leases that are free or already ours. From then on commits of former leaders are fenced. Outcomes in the order of
+   * `partitions`.
+   */
   acquire(partitions: readonly number[]): Promise<readonly LeaseOutcome[]>;
-  /** Lengthens those that are still ours; `taken` and `foreign` say that one is lost. Outcomes in the order asked. */
+  /** Extends the leases that are still ours; `taken` and `foreign` mean that one is lost. Outcomes in the order of `partitions`. */
   renew(partitions: readonly number[]): Promise<readonly LeaseOutcome[]>;
   /** Gives them back at once, and fences ourselves: what we have not committed by then never will be. Those not ours stay as they are. */
   release(partitions: readonly number[]): Promise<void>;
-  /** Who holds each, in the order asked; undefined for nobody. */
+  /** Returns the holder of each partition in the order of `partitions`; undefined when it is free. */
   holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]>;
 }
 
@@ -39,11 +44,11 @@ export interface LeaseHolder {
   readonly worker: WorkerId;
   /** Of its leadership: of two claims to a partition the one with the higher epoch is newer. */
   readonly epoch: number;
-  /** Unless renewed it is free after so long; undefined when the medium does not tell. */
+  /** Remaining time of the lease, after which it is free unless renewed; undefined when the medium does not report it. */
   readonly leftMs?: number;
 }
 
-/** What a worker tells the others about itself. */
+/** What a worker publishes about itself to the other workers. */
 export interface Member {
   readonly id: WorkerId;
   /** Where its peers and gateways reach it. */
@@ -54,17 +59,22 @@ export interface Member {
 
 /** The list of workers. */
 export interface Membership {
-  /** Puts ourselves on the list for the next while and tells who is on it, in the order of their ids. Rejects with STO0001. */
+  /**
+   * Sends a heartbeat that keeps this worker on the list for a limited time; returns the members in the order of their ids. Rejects
+   * with STO0001.
+   */
   beat(self: Member): Promise<readonly Member[]>;
   /** Takes ourselves off the list. */
   leave(id: WorkerId): Promise<void>;
 }
 
 /**
- * Which worker should lead which partition: everybody the same number, give or take one, and no more moves than that takes. The same
- * members and holders give everybody the same answer; while the answers differ, the leases keep the peace.
+ * Computes which worker should lead which partition: the numbers per worker differ by at most one, and no more partitions move than
+ * that requires. Equal members and holders give equal results on every worker; while the inputs of workers differ, the leases prevent
+ * two leaders.
  *
- * `holders[p]` is who leads partition `p` now. Draining workers get nothing. With nobody to take them, partitions stay unassigned.
+ * `holders[p]` leads partition `p` now. Draining workers get no partition. Without any worker that is not draining, partitions stay
+ * unassigned.
  */
 export function balancedAssignment(
   members: readonly Pick<Member, "id" | "draining">[],
@@ -82,7 +92,7 @@ export function balancedAssignment(
     else own.push(partition);
   }
 
-  // Who has most keeps one more, where the number does not divide: that saves a move.
+  // Workers that have the most partitions keep one more when the number does not divide evenly: that avoids a move.
   const least = Math.floor(holders.length / held.size);
   let oneMore = holders.length % held.size;
   const quotas = [...held]

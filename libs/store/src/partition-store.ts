@@ -61,10 +61,15 @@ export interface PartitionStore extends AsyncDisposable {
   readonly staging?: Staging | undefined;
   /** Become the leader: a higher epoch than any before, durable. Commits of lower epochs are fenced from now on. */
   claim(partition: number): Promise<number>;
-  /** Rejects with PerdureError STO0001 when the medium fails; the fate of the batch is then unknown and the store unusable. */
+  /**
+   * Rejects with PerdureError STO0001 when the medium fails; it is then unknown whether the batch is durable, and the store is
+   * unusable.
+   */
   commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome>;
 
-  /** The first `length` entries, or all there are: who does not lead may find that the journal went meanwhile. */
+  /**
+   * Returns the first `length` entries, or all that exist: a reader that does not lead may find that the journal was deleted meanwhile.
+   */
   readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]>;
   /** All state of a key in storage order (service protocol §3.4); keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
@@ -74,8 +79,8 @@ export interface PartitionStore extends AsyncDisposable {
   outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]>;
 
   /**
-   * Every unfinished invocation that a new leader takes up: those that run, and those that wait for a slot. When all are told, what the
-   * partition has was added to `counted`; meaningful only while nobody commits.
+   * Yields every unfinished invocation that a new leader resumes: running ones, and those that wait for a slot. When the iteration
+   * ends, the counts of the partition have been added to `counted`; they are valid only if no commit happens meanwhile.
    */
   recoverable(partition: number, counted?: Population): AsyncIterable<Invocation>;
   /** Buckets and paused queues of flow control; few. */
@@ -85,7 +90,7 @@ export interface PartitionStore extends AsyncDisposable {
   unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
   completed(partition: number): AsyncIterable<Invocation>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
-  /** All, or those of one service: in any scope and outside of them, or in scopes only. */
+  /** Yields all state, or that of one service: in every scope and outside of scopes, or in scopes only. */
   scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;

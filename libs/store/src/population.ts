@@ -1,10 +1,10 @@
 /**
- * Why: how many invocations a partition has in each status and how many timers wait is asked for often and must not be counted each time.
- * A leader counts once, while it looks for what to take up anyway, and from then on adds and subtracts.
+ * Counts of the invocations of a partition by status, and of its timers. They are read often, so they are not counted for each read: a
+ * leader counts once, during the scan for invocations to resume, and then adds and subtracts.
  */
 import type { Invocation } from "@perdure/partition";
 
-/** Of one partition, or of several together. Completed invocations are not counted; timers are those that somebody waits for. */
+/** Counts of one partition, or sums over several. Completed invocations and retention timers are not counted. */
 export type Population = Record<Exclude<Invocation["status"], "completed"> | "timers", number>;
 
 /** All zero. */

@@ -1,4 +1,4 @@
-/** Why: every stored form that is a message, with what tests need of it: values of all shapes, our codec, and the independent one. */
+/** Every stored form that is a protobuf message, with what tests need of it: values of all shapes, our codec, and the independent one. */
 import type { InboxEntry, Invocation, InvocationFacts, JournalEvent, QueuePause, WorkflowPromise } from "@perdure/partition";
 import type fc from "fast-check";
 import { decodeFacts, encodeFacts } from "../src/codec/invocation.js";
@@ -48,7 +48,7 @@ import {
   arbitrarySafe,
 } from "./row-arbitraries.js";
 
-/** `encode` and `decode` are ours and know the message alone: of an invocation, what follows its status byte. */
+/** `encode` and `decode` are ours and cover the message alone: of an invocation, the bytes after its status byte. */
 export interface Form<T> {
   readonly name: string;
   readonly values: fc.Arbitrary<T>;
@@ -58,7 +58,7 @@ export interface Form<T> {
   oracle(value: T): OracleMessage;
 }
 
-/** The bytes that facts remember are no part of their value. */
+/** The cached bytes of the facts are no part of their value. */
 const withoutBytes = (facts: InvocationFacts): InvocationFacts => ({ ...facts, bytes: undefined });
 
 function form<T>(parts: Form<T>): Form<unknown> {

@@ -1,6 +1,7 @@
 /**
- * The stored forms through an independent codec: `@bufbuild/protobuf` with code generated from `proto/storage`. Our values are turned into
- * its messages here, field by field. It knows no status byte of invocations and no header of journal entries: those are ours alone.
+ * Encodes and decodes the stored forms with an independent codec: `@bufbuild/protobuf` with code generated from `proto/storage`. Our
+ * values are converted to its messages here, field by field. It does not cover the status byte of invocations and the header of journal
+ * entries, which are not protobuf.
  */
 import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { fromBinaryString } from "@perdure/base";
@@ -23,7 +24,7 @@ import * as schemas from "./gen/v1/invocation_pb.js";
 import { OutboxCommandKind, OutboxCommandSchema } from "./gen/v1/outbox_pb.js";
 import * as rows from "./gen/v1/rows_pb.js";
 
-/** A message of the other codec with what is needed to read and write it. */
+/** A message of the other codec with the functions that read and write it. */
 export interface OracleMessage {
   readonly bytes: Uint8Array;
   /** What the other codec reads in `body`. */

@@ -1,4 +1,4 @@
-/** Why: a recorded partition is whole when everything that can be read of it is what was read when it was recorded. */
+/** Reads everything that can be read of a partition. A recorded partition is whole when all of it reads as it did at recording time. */
 import { anId } from "@perdure/partition/testing";
 import type { PartitionStore } from "../src/index.js";
 import { all } from "../src/testing/rows.js";

@@ -1,6 +1,9 @@
-/** Why: recorded values are compared as JSON, which has no bytes, no big numbers and no `undefined`. */
+/** Converts recorded values to JSON for comparison, since JSON has no bytes, no big integers and no `undefined`. */
 
-/** Bytes become `{"$base64": …}`, big integers `{"$bigint": …}`, maps lists of pairs; what is undefined is left out, as are the bytes that facts remember. */
+/**
+ * Bytes become `{"$base64": …}`, big integers `{"$bigint": …}`, maps lists of pairs; `undefined` and the cached bytes of facts are left
+ * out.
+ */
 export function recordedJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return { $base64: Buffer.from(value).toString("base64") };
   if (typeof value === "bigint") return { $bigint: String(value) };

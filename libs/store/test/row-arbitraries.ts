@@ -1,4 +1,4 @@
-/** Why: property tests and the recorder of rows need rows of every kind and shape besides invocations; these generate them. */
+/** Generators of rows of every kind and shape besides invocations, for property tests and the recorder of rows. */
 import { toBinaryString } from "@perdure/base";
 import type { InboxEntry, JournalEntry, JournalEvent, ObjectLock, QueuePause, Sink, WorkflowPromise } from "@perdure/partition";
 import type { NotificationId, ResultValue } from "@perdure/service-protocol";

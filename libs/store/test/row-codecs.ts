@@ -1,4 +1,4 @@
-/** Why: recorded rows are read by the name of their form: what the recorder wrote and what tests read must be the same list. */
+/** Codecs of recorded rows by the name of their form; the recorder and the tests share this list. */
 import * as store from "../src/index.js";
 
 interface RowCodec {

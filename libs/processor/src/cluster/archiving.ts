@@ -1,4 +1,4 @@
-/** Why: every partition that a worker leads archives what completed, each by an archiver of its own; all share one archive. */
+/** Runs one archiver for each partition that a worker leads; all share one archive. */
 import type { Clock, Logger } from "@perdure/base";
 import type { ArchivableStore, Archive } from "@perdure/store";
 import { Archiver, type ArchiverOptions } from "../archiver.js";
@@ -11,7 +11,7 @@ export interface ArchivingPorts {
   readonly logger: Logger;
 }
 
-/** What archives, as far as a leader cares. */
+/** The part of the archiver that leadership uses. */
 export interface Archiving {
   readonly archive: Archive;
   /** Archives what the processor leads, from now until it is disposed of, which comes before the processor. */

@@ -1,12 +1,12 @@
 /**
- * Which partitions this worker leads. Again and again it renews what it holds, tells that it lives, looks who else does and who holds
- * what, and from that computes what it should hold: everybody computes the same. What it should not hold it hands over in peace, what
- * is free and should be its own it takes.
+ * Decides which partitions this worker leads. Each poll renews the leases that the worker holds, sends a heartbeat, reads the members
+ * and holders, and computes from these which partitions the worker should hold: all workers compute the same. The worker hands over
+ * partitions that it should not hold, and acquires free ones that it should.
  *
  *     free ── acquire ──▶ taking ── ready ──▶ leading ── not ours by balance, draining ──▶ yielding ── released ──▶ free
  *                            └──── failed ────┬────┴── lease ended, fenced, store failed ──────┴──▶ lost
  *
- * A lease ends by our own clock whether or not the medium can be heard; the watch on it does not depend on any answer.
+ * A lease ends by the worker's own clock, whether or not the medium is reachable; its expiry does not depend on any response.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import {
@@ -27,15 +27,15 @@ import {
   TAKES_AT_ONCE,
 } from "./limits.js";
 
-/** What is led, as far as leadership cares. */
+/** The part of a leader partition that leadership uses. */
 export interface LeaderHandle {
-  /** Stops in peace: what is applied is written. */
+  /** Stops in an orderly way: commands that were applied are written. */
   yield(): Promise<void>;
   /** Stops now: nothing that it would write counts any more. */
   abandon(reason: string): void;
 }
 
-/** Why a partition came to us: nobody had it · its leader gave it away and went · was gone · stays and has less now. */
+/** Why a worker acquired a partition: it had no leader · its leader drained · its leader crashed · its leader stays and has fewer now. */
 export const HANDOVER_CAUSES = ["start", "drain", "crash", "rebalance"] as const;
 export type HandoverCause = (typeof HANDOVER_CAUSES)[number];
 
@@ -43,11 +43,11 @@ export interface PartitionLeadershipPorts {
   readonly leases: Leases;
   readonly membership: Membership;
   /**
-   * Leads a partition whose lease is ours; resolves when it works. `stopped` is called when it ends by itself. Aborted when the lease
-   * is lost before that: from then on nothing of it may happen any more.
+   * Starts to lead a partition whose lease this worker holds; resolves when the partition works. `stopped` is called when it stops by
+   * itself. `signal` is aborted when the lease is lost before that: from then on the partition must have no further effect.
    */
   readonly lead: (partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause) => Promise<LeaderHandle>;
-  /** What was seen last, for whoever wants to know who leads. */
+  /** Publishes the members and holders of the last poll, for requests that route to leaders. */
   readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -57,7 +57,7 @@ export interface PartitionLeadershipOptions {
   readonly id: string;
   readonly address: string;
   readonly partitionCount: number;
-  /** How often to renew and look; well below what a lease lasts. Default 250 ms. */
+  /** Interval between polls; well below the duration of a lease. Default 250 ms. */
   readonly pollMs?: number;
 }
 
@@ -66,7 +66,7 @@ interface LeasedPartition {
   state: "taking" | "leading" | "yielding" | "lost";
   leader: LeaderHandle | undefined;
   endsAtMs: number;
-  /** Aborts what is being taken. */
+  /** Aborts the start of leadership. */
   readonly taking: AbortController;
 }
 
@@ -86,10 +86,10 @@ export class PartitionLeadership implements AsyncDisposable {
   #isClosed = false;
   #isSilent = false;
   #drained: (() => void)[] = [];
-  /** What the last look saw, with what we took since. */
+  /** The members of the last poll, and its holders with the partitions acquired since. */
   #members: readonly Member[] = [];
   #holders: (LeaseHolder | undefined)[] = [];
-  /** Of each partition, which other worker was seen leading it last, and whether that was draining when it was seen last. */
+  /** For each partition, the other worker that led it in the last poll in which it had one, and whether that worker was draining then. */
   readonly #former: ({ readonly worker: WorkerId; readonly draining: boolean } | undefined)[] = [];
 
   constructor(ports: PartitionLeadershipPorts, options: PartitionLeadershipOptions) {
@@ -103,21 +103,21 @@ export class PartitionLeadership implements AsyncDisposable {
     return [...this.#leased.values()].filter(({ state }) => state === "leading").map(({ partition }) => partition);
   }
 
-  /** Resolves after the first look; rejects when the medium does not answer it. */
+  /** Resolves after the first poll; rejects when that fails. */
   async start(): Promise<void> {
     const sinceMs = this.#ports.clock.monotonicMs();
     await this.#pollOnce();
     this.#pollLater(sinceMs);
   }
 
-  /** Partitions whose lease is ours, by what becomes of them here. */
+  /** Number of partitions whose lease this worker holds, by state. */
   get counts(): { readonly taking: number; readonly leading: number; readonly yielding: number } {
     const counts = { taking: 0, leading: 0, yielding: 0 };
     for (const { state } of this.#leased.values()) if (state !== "lost") counts[state]++;
     return counts;
   }
 
-  /** Partitions whose lease is ours, whatever state they are in. */
+  /** Number of partitions whose lease this worker holds, in any state. */
   get heldCount(): number {
     return this.#leased.size;
   }
@@ -165,7 +165,7 @@ export class PartitionLeadership implements AsyncDisposable {
 
   // ── looking ────────────────────────────────────────────────────────────────────────────────────
 
-  /** `sinceMs`: when the last look began. On a busy machine looks take long, and leases end all the same. */
+  /** `sinceMs`: when the last poll began. On a busy machine polls take long, and leases end all the same. */
   #pollLater(sinceMs: number): void {
     if (this.#isClosed) return;
     const { clock } = this.#ports;
@@ -179,7 +179,7 @@ export class PartitionLeadership implements AsyncDisposable {
     });
   }
 
-  /** Soon enough to renew, and to find a lease that nobody renews as soon as it is free. */
+  /** Soon enough to renew the leases, and to acquire a lease that is not renewed as soon as it is free. */
   #nextPollMs(elapsedMs: number): number {
     let nextMs = Math.max(LEASE_POLL_PAUSE_MS, (this.#options.pollMs ?? LEASE_POLL_MS) - elapsedMs);
     for (const holder of this.#holders) {
@@ -281,7 +281,7 @@ export class PartitionLeadership implements AsyncDisposable {
         this.#publishLeader(partition, epoch);
       } catch (cause) {
         logger.warn({ partition, reason: reasonOf(cause) }, "could not take the lead");
-        // A seat that was lost meanwhile may have a successor, whose lease is not ours to give back.
+        // A lease that was lost meanwhile may belong to a successor, so it is not ours to release.
         if (this.#vacate(leased)) await leases.release([partition]);
       }
     });
@@ -305,7 +305,7 @@ export class PartitionLeadership implements AsyncDisposable {
     return this.#members.some(({ id }) => id === former.worker) ? "rebalance" : "crash";
   }
 
-  /** Whoever wants to know who leads hears at once that we do, not at the next look. */
+  /** Publishes at once that this worker leads the partition, without waiting for the next poll. */
   #publishLeader(partition: number, epoch: number): void {
     const { id } = this.#options;
     if ((this.#holders[partition]?.epoch ?? 0) > epoch) return;
@@ -313,7 +313,7 @@ export class PartitionLeadership implements AsyncDisposable {
     if (this.#members.some((member) => member.id === id)) this.#ports.publish(this.#members, this.#holders);
   }
 
-  /** False when it is somebody else's by now. */
+  /** False when another worker holds the partition now. */
   #vacate(leased: LeasedPartition): boolean {
     return this.#leased.get(leased.partition) === leased && this.#leased.delete(leased.partition);
   }

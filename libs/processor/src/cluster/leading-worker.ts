@@ -1,6 +1,6 @@
 /**
- * Why: a worker leads each partition whose lease it holds with a processor of its own, and brings what they owe to whoever leads the
- * others. What it stands on comes in as ports: Redis and gRPC in a process, a seeded world in simulation.
+ * Leads each partition whose lease the worker holds with one processor, and delivers its outbox to the leaders of other partitions. Its
+ * dependencies are ports: Redis and gRPC in a worker process, simulated ones in simulation.
  */
 import { type Clock, type Logger, partitionOf } from "@perdure/base";
 import type { Courier } from "@perdure/control";
@@ -26,16 +26,16 @@ export interface LeadingWorkerPorts {
   readonly store: AsyncPartitionStore;
   readonly leases: Leases;
   readonly membership: Membership;
-  /** Undefined: what is completed stays in the store. */
+  /** Undefined: completed invocations stay in the store. */
   readonly archiving?: Archiving | undefined;
-  /** Asked before every leadership; a rejection keeps us from it. */
+  /** Called before each start of leadership; a rejection prevents it. */
   readonly mayLead?: () => Promise<void>;
   /** The invoker of one partition. */
   readonly invoker: (partition: number, host: InvokerHost) => Invoker;
   readonly rules: RuleSource;
   /** To leaders elsewhere. */
   readonly remote: Courier;
-  /** What was seen last of members and leaders. */
+  /** Publishes the members and leaders of the last poll. */
   readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,7 +44,7 @@ export interface LeadingWorkerPorts {
 }
 
 export interface LeadingWorkerMetrics extends ProcessorMetrics {
-  /** A partition works here, so long after its lease was taken. */
+  /** A partition works here, `durationMs` after its lease was acquired. */
   partitionAcquired(durationMs: number, cause: HandoverCause): void;
 }
 
@@ -55,7 +55,7 @@ export interface LeadingWorkerOptions extends PartitionLeadershipOptions {
 export interface LeadingWorker {
   readonly leaderPartitions: LeaderPartitions;
   readonly leadership: PartitionLeadership;
-  /** To whoever leads, here or elsewhere. */
+  /** Delivers messages to the leader of their partition, on this worker or another. */
   readonly courier: Courier;
 }
 

@@ -1,22 +1,23 @@
-/** Why: how soon a partition has a leader again, and what keeps the peace meanwhile. */
+/** Timing of leases: how soon a partition has a leader again after a crash. */
 
-/** How often a worker renews its leases and looks who is there. A free partition is found within this. */
+/** Interval at which a worker renews its leases and polls the members. A free partition is detected within this time. */
 export const LEASE_POLL_MS = 250;
-/** Between the end of a look and the next, however long it took: a medium that is slow gets some rest. */
+/** Pause between the end of a poll and the next, however long it took, so that a slow medium is not overloaded. */
 export const LEASE_POLL_PAUSE_MS = 25;
 /**
- * A look comes earlier when somebody's lease ends before: so much after its end, because the medium lets nobody in before. Of the 3 s in
- * which a partition must work again after its leader's death, 2 s are the lease; the rest is for taking it and reading what runs.
+ * A poll comes earlier when the lease of another worker ends before: so much after its end, because the medium grants no lease earlier.
+ * Of the 3 s within which a partition must work again after its leader's crash, 2 s are the lease; the rest is for acquiring it and
+ * reading what runs.
  */
 export const LEASE_POLL_AFTER_END_MS = 5;
 /** Partitions given away at the same time: those that stay go on meanwhile. */
 export const HAND_OVERS_AT_ONCE = 4;
-/** Free partitions taken at the same time: nobody works for them, and each reads only what it will run. */
+/** Number of free partitions acquired at the same time: they have no leader, and each reads only what it will run. */
 export const TAKES_AT_ONCE = 32;
 /**
  * How long attempts may go on when their partition is handed over. Most suspend or end within it, and need not be run again; what callers begin
  * meanwhile waits for the next leader, and a worker that leaves moves `HAND_OVERS_AT_ONCE` partitions at a time. Below what a lease lasts.
  */
 export const YIELD_ATTEMPTS_MS = 1_000;
-/** How long an orderly hand-over waits for what is being written before the lease is given back all the same. */
+/** Time that an orderly hand-over waits for writes under way before it releases the lease all the same. */
 export const HAND_OVER_MS_MAX = 5_000;

@@ -1,4 +1,4 @@
-/** Why: tests of archiving need a leader on a slow store with an archive that fails when it is told to. */
+/** A leader on a slow store with an archive that fails on request, for tests of archiving. */
 import { type InvocationId, PerdureError, silentLogger } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
 import type { AttemptCommand, CommandAnswer, Invoke, JournalEntry, PartitionCommand } from "@perdure/partition";
@@ -28,7 +28,7 @@ export const flushTasks = async (rounds = 30): Promise<void> => {
 /** An archive that takes its time, and can be away. */
 export class AbsentArchive extends MemoryArchive {
   isAway = false;
-  /** Look-ups, and the answers of puts that are carried out, wait for these. */
+  /** Look-ups, and the responses of completed puts, wait for these. */
   slowFind: Promise<void> = Promise.resolve();
   slowAnswer: Promise<void> = Promise.resolve();
 
@@ -67,8 +67,8 @@ export class AbsentArchive extends MemoryArchive {
 }
 
 /**
- * One leader on a store behind a network. `kv` and `archive` may be those of an earlier leader. Retention is cleaned, and what is
- * 300 ms old archived, every 100 ms, as far as `advance` lets time pass.
+ * Starts one leader on a store behind a network. `kv` and `archive` may be those of an earlier leader. Every 100 ms of the time that
+ * `advance` lets pass, retention is cleaned and invocations that completed 300 ms ago are archived.
  */
 export async function archivingWorld(
   kind: "plain" | "archived",

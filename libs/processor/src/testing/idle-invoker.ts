@@ -1,7 +1,7 @@
-/** Why: where a test plays the attempts itself, the invoker has nothing to do but to be there. */
+/** An invoker that does nothing, for tests that play the attempts themselves. */
 import type { Invoker } from "@perdure/invoker";
 
-/** Does what `own` says, and else nothing. */
+/** Does what `own` implements, and nothing else. */
 export function idleInvoker(own: Partial<Invoker> = {}): Invoker {
   return {
     startRun: () => undefined,

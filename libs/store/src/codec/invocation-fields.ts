@@ -1,7 +1,7 @@
 /**
- * Why: introspection looks at a few fields of very many stored invocations, and making objects of all of them costs ten times what
- * is needed. This notes where the common fields of a row stand; texts stay bytes until somebody wants them. Counting by status takes
- * the first byte, most lists take the facts, so a row is walked over in two parts, each when something of it is asked for. The fields
+ * Reads single fields of stored invocations. Introspection needs few fields of very many rows, and decoding whole objects costs ten
+ * times as much. This reader notes where the common fields of a row begin; texts stay bytes until they are read. Counting by status
+ * reads the first byte and most lists read the facts, so a row is scanned in two parts, each when one of its fields is read. The fields
  * are those that `invocation.ts` writes.
  */
 import { fromUtf8, fromUtf8Strict, type InvocationId } from "@perdure/base";
@@ -19,7 +19,7 @@ const SERVICE_TYPES: readonly ServiceType[] = ["service", "virtualObject", "work
 /** Different names remembered at a time. Services, handlers and deployments are few; others take turns in a slot. A power of two. */
 const NAMES = 256;
 
-/** One row at a time; what was read from it is valid until the next `load`. */
+/** Reads one row at a time; values read from a row are valid until the next `load`. */
 export class InvocationFields {
   row: Uint8Array = new Uint8Array(0);
   readonly #facts = new FactFields();
@@ -80,7 +80,7 @@ export class InvocationFields {
     return text;
   }
 
-  /** The whole invocation, for what is not a field here; made once. A result that was cut off is empty. */
+  /** Decodes the whole invocation, for fields that have no accessor here; decoded once per row. A result that was cut off is empty. */
   decoded(): Invocation {
     this.#decoded ??= decodeInvocation(withoutCutResult(this.row));
     return this.#decoded;

@@ -1,6 +1,6 @@
 /**
- * The stored form of an invocation: one status byte (so that scans can pass over rows unread), then protobuf fields.
- * The facts are a submessage encoded once in a life and copied from then on. Unknown fields are skipped on read.
+ * The stored form of an invocation: one status byte (so that scans can skip rows without decoding them), then protobuf fields. The
+ * facts are a submessage that is encoded once per generation and copied from then on. Unknown fields are skipped on read.
  */
 import {
   concatBytes,
@@ -30,7 +30,10 @@ import {
 import { decodeFuture, encodeFuture, type Failure } from "@perdure/service-protocol";
 import type { RowBytes } from "../kv/key-value.js";
 
-/** By the first byte of a row. Who waits for a lock and who waits for a slot are told apart there: a new leader looks for the latter. */
+/**
+ * Index: the first byte of a row. Inboxed invocations that wait for a lock and those that wait for a slot have different bytes, because
+ * a new leader searches for the latter.
+ */
 const STATUSES: readonly Invocation["status"][] = [
   "scheduled",
   "inboxed",

@@ -1,6 +1,6 @@
 /**
- * Commands that travel between partitions, as they are kept in an outbox and sent to another leader. Only what one
- * partition may owe another has a form here; attempts and people always speak to the leader directly.
+ * Codec of commands that travel between partitions, as an outbox stores them and as they are sent to another leader. Only commands that
+ * one partition can send to another have a form here; attempts and operators send theirs to the leader directly.
  */
 import { type InvocationId, invariant, PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
 import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/partition";

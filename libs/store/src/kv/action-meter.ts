@@ -1,8 +1,8 @@
 /**
- * Why: an environment pays for what it did (cloud.md §5.4), so what was done is counted where it becomes durable: the total is one
- * row of the very batch that holds the work. Whatever is killed, the total says what the store holds: no step twice, none missing.
+ * Counts the billed actions of an environment (cloud.md §5.4) where they become durable: the total is one row of the same batch that
+ * holds the work. After any crash the total matches what the store holds: no step counts twice and none is missing.
  *
- *   !s   source: made once, with the data           !a   actions since then
+ *     !s   source: created once, with the data        !a   number of actions since then
  */
 import { fromUtf8, utf8 } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
@@ -10,7 +10,7 @@ import { actionsOf } from "../actions.js";
 import { decodeNumber, encodeNumber } from "../codec/rows.js";
 import type { KeyValue, RowBytes } from "./key-value.js";
 
-/** Before all partitions, whose first char is a digit or behind it. */
+/** Sorts before all partitions, whose first char is a digit or greater. */
 export const SOURCE_KEY = "!s";
 const ACTIONS_KEY = "!a";
 
@@ -37,7 +37,7 @@ export class ActionMeter {
     return new ActionMeter(source, 0);
   }
 
-  /** What is durable. */
+  /** The number of durable actions. */
   get actions(): number {
     return this.#durable;
   }
@@ -47,7 +47,7 @@ export class ActionMeter {
     this.#counted += actionsOf(mutations);
   }
 
-  /** The total goes with the batch, if it has changed. Answers what `settle` is told when the batch is durable. */
+  /** Adds the total to the batch if it has changed. Returns the value to pass to `settle` when the batch is durable. */
   seal(write: Map<string, RowBytes | null>): number {
     if (this.#counted !== this.#durable) write.set(ACTIONS_KEY, encodeNumber(this.#counted));
     return this.#counted;

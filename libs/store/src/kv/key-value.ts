@@ -27,7 +27,7 @@ export interface KeyValue extends AsyncDisposable {
   values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]>;
 }
 
-/** One row: its bytes, or parts that are the row in their order. Parts save copying what is large: an engine may keep it apart. */
+/** One row: its bytes, or its parts in order. Parts avoid copies of large values; an engine may store them separately. */
 export type RowBytes = Uint8Array | readonly Uint8Array[];
 
 /** The row in one piece; a copy when it is in several. */
@@ -40,9 +40,9 @@ export interface Staging {
   /** Smaller ones are not worth a write of their own. */
   readonly bytesMin: number;
   /**
-   * Writes the bytes, durable when it resolves, without holding up commits. Rows of later writes that have them, or a view of a piece of
-   * them, as a part refer to what was written. Until the result is disposed of, the bytes must not change; afterwards they are kept only
-   * for rows. Rejects with the error of the medium; rows with the bytes can be written all the same.
+   * Writes the bytes, durable when it resolves, without blocking commits. Rows of later writes that contain these bytes, or a subarray
+   * of them, as a part refer to the staged copy. Until the result is disposed, the bytes must not change; afterwards they are kept only
+   * while rows refer to them. Rejects with the error of the medium; rows with the bytes can be written all the same.
    */
   stage(bytes: Uint8Array): Promise<Disposable>;
 }
@@ -50,7 +50,7 @@ export interface Staging {
 /** Keys of a batch beyond which sorting all anew is cheaper than putting each in its place. */
 const KEPT_IN_ORDER_KEYS_MAX = 256;
 
-/** In memory, for tests and simulation: what is written is kept as the same bytes an engine would keep. */
+/** Keeps rows in memory, for tests and simulation, as the same bytes that an engine would store. */
 export class MemoryKeyValue implements KeyValue {
   readonly #rows = new Map<string, Uint8Array>();
   /** The keys in order, made when they are scanned for the first time; small batches keep it in order. */

@@ -72,7 +72,7 @@ export class KvPartitionStore implements PartitionStore {
 
   readonly #meter: ActionMeter | undefined;
 
-  /** `meter`: of the same engine, counts what is committed. */
+  /** `meter` belongs to the same engine and counts the actions of what is committed. */
   constructor(kv: KeyValue, meter?: ActionMeter) {
     this.#kv = kv;
     this.#meter = meter;
@@ -384,7 +384,7 @@ function collect(partition: number, mutations: readonly Mutation[], write: Map<s
       write.set(completed, invocationRow(invocation));
     } else {
       write.set(unfinished, invocationRow(invocation));
-      if (deletedIds?.has(id)) write.set(completed, null); // Forgotten and born again in one batch.
+      if (deletedIds?.has(id)) write.set(completed, null); // The id was deleted and created again in one batch.
     }
   }
 }

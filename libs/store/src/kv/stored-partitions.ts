@@ -1,7 +1,4 @@
-/**
- * Why: before an engine is used as a partition store, its owner wants to know whose partitions it holds. Reads a few keys and writes
- * nothing.
- */
+/** Reads which partitions a key-value engine holds, before it is opened as a partition store. Reads a few keys and writes nothing. */
 import { fromUtf8 } from "@perdure/base";
 import { decodeNumber, encodeNumber } from "../codec/rows.js";
 import { SOURCE_KEY } from "./action-meter.js";
@@ -32,7 +29,7 @@ export function storedPartitions(kv: Pick<KeyValue, "get">): StoredPartitions {
   };
 }
 
-/** Counts one more accepted loss than `stored` says; durable when it resolves. Only while nothing else writes. */
+/** Stores one more accepted loss than `stored` has; durable when it resolves. The caller must be the only writer. */
 export async function countAcceptedLoss(kv: Pick<KeyValue, "write">, stored: StoredPartitions): Promise<void> {
   await kv.write(new Map([[ACCEPTED_LOSSES_KEY, encodeNumber(stored.acceptedLossCount + 1)]]));
 }

@@ -1,4 +1,4 @@
-/** Why: property tests of stores and codecs need invocations of every shape; these generate them. */
+/** Generators of invocations of every shape, for property tests of stores and codecs. */
 import { type DeploymentId, invocationIdFromRaw, type SubscriptionId } from "@perdure/base";
 import type { Invocation, InvocationFacts, JournalProgress, Milestones, Outcome, Sink, Source, Target } from "@perdure/partition";
 import type { Combinator, Failure, Future } from "@perdure/service-protocol";

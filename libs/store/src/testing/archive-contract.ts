@@ -1,4 +1,4 @@
-/** Why: what every Archive promises is said once. Each driver's own test file is one call to `describeArchive`. */
+/** The contract of every `Archive`. The test file of each driver is one call to `describeArchive`. */
 import { describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
 import type { Completed, JournalEntry, JournalEvent } from "@perdure/partition";
@@ -48,7 +48,7 @@ async function scanned(archive: Archive, filter: ArchiveFilter): Promise<Invocat
 /** `open` gives an archive without data, other than any opened before. */
 export function describeArchive(driver: string, open: () => Promise<Archive>): void {
   describe(`Archive on ${driver}`, () => {
-    test("gives back what was put, byte by byte, however often it was put", async () => {
+    test("returns the records byte by byte as they were put, however often they were put", async () => {
       await using archive = await open();
       const whole = { ...completed(1), journal: { length: 2, commands: 2, notifications: 0, outputIndex: 1, hasEvents: true } };
       const put = archiveRecord(whole, ENTRIES, [EVENT]);
@@ -67,7 +67,7 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       expect([await archive.journal(anId(2)), await archive.events(anId(9)), await archive.find([])]).toEqual([[], [], []]);
     });
 
-    test("takes nothing from a leader that it knows to be deposed, and forgets nothing for it", async () => {
+    test("rejects writes and deletions of a leader that was deposed", async () => {
       await using archive = await open();
       await archive.put(LEADER, [record(1)]);
       expect(await archive.put({ partition: 0, epoch: 2 }, [record(2)])).toEqual({ kind: "fenced", by: 3 });
@@ -79,7 +79,7 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       expect(await archive.put(LEADER, [record(2)])).toEqual({ kind: "fenced", by: 4 });
     });
 
-    test("forgets the life that is meant and no other", async () => {
+    test("deletes the given generation and no other generation of the id", async () => {
       await using archive = await open();
       await archive.put(LEADER, [record(1), record(2)]);
       await archive.delete(LEADER, [
@@ -98,7 +98,7 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       expect(await scanned(archive, { isFailure: false })).toEqual([]);
     });
 
-    test("expires those whose retention is over, page by page, and leaves to their leaders what is theirs", async () => {
+    test("expires records whose retention is over page by page, and leaves those that their leaders delete", async () => {
       await using archive = await open();
       const run = anInvocation("completed", { ...completed(5), facts: someFacts({ id: anId(5), target: workflowTarget("k") }) });
       const early = record(1, { retentionMs: 10 });

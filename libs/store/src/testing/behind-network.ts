@@ -1,8 +1,8 @@
-/** A store as if it were behind a network: the same rows, in batches, a little later. For proving that nobody needs them at once. */
+/** Simulates a store behind a network: the same rows, in batches, with a delay. Tests use it to prove that no code needs rows at once. */
 import type { AsyncPartitionStore, FetchedRow, RowKey } from "../async-reads.js";
 import type { PartitionStore } from "../partition-store.js";
 
-/** `later` runs a task after what is under way now; every fetch and commit takes its time with it. */
+/** `later` runs a task after the current ones; every fetch and commit waits for it. */
 export function behindNetwork(store: PartitionStore, later: (task: () => void) => void = setImmediate): AsyncPartitionStore {
   const soon = (): Promise<void> => new Promise((resolve) => later(resolve));
   const find = async (partition: number, key: RowKey): Promise<FetchedRow["value"]> => {
@@ -44,7 +44,7 @@ export function behindNetwork(store: PartitionStore, later: (task: () => void) =
     async fetch(partition, keys) {
       await soon();
       const rows = await Promise.all(keys.map(async (key) => ({ ...key, value: await find(partition, key) }) as FetchedRow));
-      await soon(); // What is committed meanwhile is not in the answer.
+      await soon(); // Commits that happen during the fetch are not in its result.
       return rows;
     },
     claim: (partition) => store.claim(partition),

@@ -40,7 +40,7 @@ export function commitsAndLeaders({ open }: StoreUnderTest): void {
       expect(store.reads.state(0, "O", "k", "mark")).toBeUndefined();
     });
 
-    test("who never claimed the partition cannot write to it", async () => {
+    test("a leader that never claimed the partition cannot write to it", async () => {
       await using store = await open();
       const { epoch } = await lead(store);
       const outcome = await store.commit([{ partition: 0, epoch: epoch + 1, mutations: [mark("usurper")] }]);

@@ -1,4 +1,4 @@
-/** Why: what every PartitionStore promises is said once. Each driver's own test file is one call to `describePartitionStore`. */
+/** The contract of every `PartitionStore`. The test file of each driver is one call to `describePartitionStore`. */
 import { describe } from "@jest/globals";
 import type { PartitionStore } from "../partition-store.js";
 import { commitsAndLeaders } from "./commits-and-leaders.js";

@@ -1,4 +1,7 @@
-/** Contract: a new leader finds who runs and who waits for a slot, the buckets as their last start left them, and what is paused. */
+/**
+ * Contract: a new leader finds the running invocations and those that wait for a slot, the buckets as of their last start, and the
+ * pauses.
+ */
 import { describe, expect, test } from "@jest/globals";
 import { queueOfScope } from "@perdure/partition";
 import { anId, anInvocation, scopedTarget, someFacts } from "@perdure/partition/testing";
@@ -10,7 +13,7 @@ const queue = queueOfScope({ ...scopedTarget("s1"), scope: "s1" }, undefined);
 
 export function flowRows({ open }: StoreUnderTest): void {
   describe("flow control", () => {
-    test("taken up are those that run and those that wait for a slot, and nobody else", async () => {
+    test("a new leader resumes the running invocations and those that wait for a slot, and no others", async () => {
       await using store = await open();
       const leader = await lead(store);
       const facts = (n: number) => someFacts({ id: anId(n), target: scopedTarget("s1"), limitKey: "a/b", priority: 1 });
@@ -31,7 +34,7 @@ export function flowRows({ open }: StoreUnderTest): void {
         await leader.put({ kind: "putTimer", timer: { dueAtMs: 9, kind, id: anId(6), sequence: 1 } });
       const counted = newPopulation();
       const invocations = await all(store.recoverable(0, counted));
-      // Nobody waits for a purge.
+      // The purge timer is not counted.
       expect(counted).toEqual({ invoked: 1, ready: 1, inboxed: 2, scheduled: 1, suspended: 1, paused: 1, timers: 1 });
       const plain = invocations.map((each) => ({ ...each, facts: { ...each.facts, bytes: undefined } }));
       expect(plain.sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))).toEqual(
@@ -41,7 +44,7 @@ export function flowRows({ open }: StoreUnderTest): void {
       expect(await all(store.recoverable(1))).toEqual([]);
     });
 
-    test("a bucket has its newest value until it is forgotten", async () => {
+    test("a bucket has its newest value until it is deleted", async () => {
       await using store = await open();
       const leader = await lead(store);
       const bucket = (name: string, bookedUntilMicros: number) =>

@@ -1,4 +1,6 @@
-/** Contract: invocations come back as they were put, scans tell finished from unfinished, journals and events keep their order. */
+/**
+ * Contract: invocations are read as they were put, scans separate finished from unfinished ones, journals and events keep their order.
+ */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent, Mutation } from "@perdure/partition";
@@ -45,7 +47,7 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       expect(plain(store.reads.invocation(0, invocation.facts.id))).toEqual(plain(invocation));
     });
 
-    test("the unfinished scan knows every status but completed, and can ask for one", async () => {
+    test("the unfinished scan returns every status but completed, and can be restricted to one", async () => {
       await using store = await open();
       const leader = await lead(store);
       await leader.put(
@@ -78,7 +80,7 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       await leader.put({ kind: "putInvocation", invocation: anInvocation("completed") });
       expect(await all(store.unfinished(0, undefined))).toEqual([]);
       expect(await all(store.completed(0))).toHaveLength(1);
-      // A deterministic id may live again after its record was forgotten.
+      // A deterministic id can be used again after its record was deleted.
       await leader.put({ kind: "deleteInvocation", id: running.facts.id });
       expect(await all(store.completed(0))).toEqual([]);
       expect(store.reads.invocation(0, running.facts.id)).toBeUndefined();
@@ -87,7 +89,7 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       expect(await all(store.completed(0))).toEqual([]);
     });
 
-    test("an id that is forgotten and lives again in one batch is there once", async () => {
+    test("an id that is deleted and created again in one batch exists once", async () => {
       await using store = await open();
       const leader = await lead(store);
       const { id } = someFacts();
@@ -128,7 +130,7 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       );
     });
 
-    test("deleting a journal deletes all of it and nobody else's", async () => {
+    test("deleting a journal deletes all of it and no other journal", async () => {
       await using store = await open();
       const leader = await lead(store);
       for (const id of [anId(1), anId(2)]) {
@@ -158,7 +160,7 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       expect(await store.events(0, anId(1))).toEqual([]);
     });
 
-    test("an event keeps everything an attempt said about its failure", async () => {
+    test("an event keeps every field of the failure of its attempt", async () => {
       await using store = await open();
       const leader = await lead(store);
       const event: JournalEvent = {

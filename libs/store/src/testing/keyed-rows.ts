@@ -81,7 +81,7 @@ export function keyedRows({ open }: StoreUnderTest): void {
       expect(await all(store.scanState(0, "None"))).toEqual([]);
     });
 
-    test("promises are found by name, listed by key, and scanned with both", async () => {
+    test("promises can be read by name, listed by key, and scanned with both", async () => {
       await using store = await open();
       const leader = await lead(store);
       const names = ["", "p", "a/b", "имя", "\u{1f511}", "n".repeat(300)];
@@ -118,7 +118,7 @@ export function keyedRows({ open }: StoreUnderTest): void {
       expect(rows.find((row) => row.key === "a" && row.name === "p")?.promise).toEqual(done);
     });
 
-    test("a promise may hold an empty value, a failure or nobody", async () => {
+    test("a promise may hold an empty value, a failure or no waiting invocation", async () => {
       await using store = await open();
       const leader = await lead(store);
       const promises: WorkflowPromise[] = [

@@ -1,4 +1,4 @@
-/** Contract: large payloads come back whole wherever they are stored, and what is staged before a commit is like anything else afterwards. */
+/** Contract: large payloads are read whole wherever they are stored, and staged payloads read like any others after their commit. */
 import { describe, expect, test } from "@jest/globals";
 import type { Mutation } from "@perdure/partition";
 import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
@@ -80,7 +80,7 @@ export function largePayloads({ open, reopen }: StoreUnderTest): void {
       expect(state.get("b")).toEqual(Uint8Array.of(1));
     });
 
-    test("what was staged is stored like anything else, in the commit that has it and after it", async () => {
+    test("a staged payload is stored like any other, in the commit that contains it and after it", async () => {
       await using store = await open();
       const leader = await lead(store);
       const body = payload(4);
@@ -95,7 +95,7 @@ export function largePayloads({ open, reopen }: StoreUnderTest): void {
       expect(Buffer.compare(store.reads.state(0, "O", "k", "late") ?? Buffer.alloc(0), value)).toBe(0);
     });
 
-    test("what is staged and never committed leaves nothing, and may be committed after all", async () => {
+    test("a payload that is staged and not committed leaves nothing, and can be committed later", async () => {
       await using store = await open();
       const leader = await lead(store);
       const body = payload(5);

@@ -1,6 +1,6 @@
 /**
- * Why: a simulation checks all rows of a partition thousands of times, and between two checks few of them change. Rows that were written are
- * decoded once, when the next check reads them, and kept until they are written again.
+ * Caches decoded rows for simulation, which checks all rows of a partition thousands of times while few change between two checks. A
+ * written row is decoded when the next check reads it, and kept until it is written again.
  */
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, PartitionCommand, PartitionSnapshot, QueuePause, TimerKey } from "@perdure/partition";

@@ -1,4 +1,4 @@
-/** Contract: what was committed is there after a restart, and the new leader is above every earlier one. */
+/** Contract: committed rows are there after a restart, and the epoch of the new leader is above every earlier one. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { anId, anInvocation } from "@perdure/partition/testing";
@@ -33,7 +33,7 @@ export function reopening({ open, reopen }: StoreUnderTest): void {
       expect(await again.claim(0)).toBeGreaterThan(leader.epoch);
     });
 
-    test("a leader of before the restart cannot write before anybody has claimed", async () => {
+    test("a leader of before the restart cannot write before any leader has claimed the partition", async () => {
       const store = await open();
       const { epoch } = await lead(store);
       await store[Symbol.asyncDispose]();

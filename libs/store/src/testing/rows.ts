@@ -1,4 +1,4 @@
-/** Why: the parts of the contract share a few words: a leader to write with, and scans gathered into lists. */
+/** Helpers that the parts of the contract share: a leader to write with, and scans gathered into lists. */
 import type { Mutation } from "@perdure/partition";
 import type { CommitOutcome, PartitionStore } from "../partition-store.js";
 

@@ -15,7 +15,7 @@ const timer = (dueAtMs: number, kind: TimerKey["kind"], n = 1, sequence = 0): Ti
 });
 const putTimer = (key: TimerKey): Mutation => ({ kind: "putTimer", timer: key });
 
-/** One of each kind that partitions owe each other, with every optional part present and absent. */
+/** One command of each kind that partitions send each other, with every optional part present and absent. */
 const OUTBOX_COMMANDS: readonly PartitionCommand[] = [
   {
     kind: "invoke",
@@ -78,7 +78,7 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
       expect((await store.timers(0, "retention", 0, 100)).map((each) => each.dueAtMs)).toEqual([4, 6, 6]);
     });
 
-    test("a page begins at the asked time and ends at its limit; reading on from its last due time misses none", async () => {
+    test("a page begins at the requested time and ends at its limit; reading on from its last due time misses none", async () => {
       await using store = await open();
       const leader = await lead(store);
       const timers = Array.from({ length: 50 }, (_, n) => timer(Math.floor(n / 3) * 10, "sleep", n, n));
@@ -107,7 +107,7 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
       expect(await store.timers(0, "precise", 0, 10)).toEqual([kept]);
     });
 
-    test("due times before 1970 and beyond the end of time are kept where they sort, and what is read can be deleted", async () => {
+    test("due times before 1970 and beyond the end of time sort correctly, and can be deleted after they were read", async () => {
       await using store = await open();
       const leader = await lead(store);
       await leader.put(
