@@ -1,18 +1,18 @@
 /**
- * The one switch over everything a partition can be told. An invocation's life:
+ * Applies a command: one switch over all kinds of commands. The states of an invocation:
  *
- *   absent ──invoke──▶ scheduled ──start timer──▶ ┌─────────┐ lock free      ┌─────────┐ ◀── resume ── paused
- *        └─────────────────(no delay)───────────▶ │ begin   │ ─────────────▶ │ invoked │ ── pause ───▶   ▲
- *                                                 └────┬────┘                └─┬─────┬─┘  (or retries   │
- *                                              lock held │    lock released    │     │ suspend  spent) ─┘
- *                                                    inboxed ───────────────▶──┘     ▼
- *                                                                 ▲               suspended ── awaited ──▶ invoked
- *   absent ◀── retention, purge ── completed ◀── end, kill ───────┴───────────────────┘
+ *       absent ──invoke──▶ scheduled ──start timer──▶ ┌─────────┐ lock free      ┌─────────┐ ◀── resume ── paused
+ *            └─────────────────(no delay)───────────▶ │ begin   │ ─────────────▶ │ invoked │ ── pause ───▶   ▲
+ *                                                     └────┬────┘                └─┬─────┬─┘  (or retries   │
+ *                                                  lock held │    lock released    │     │ suspend  spent) ─┘
+ *                                                        inboxed ───────────────▶──┘     ▼
+ *                                                                     ▲               suspended ── awaited ──▶ invoked
+ *       absent ◀── retention, purge ── completed ◀── end, kill ───────┴───────────────────┘
  *
- * In a scope with rules, beginning and waking go through a wait for a slot: inboxed until the first start, `ready` from a
- * suspension or pause on. The scheduler beside the partition answers with `admit`.
+ * In a scope with rules, starting and resuming wait for a slot: the invocation is inboxed until its first start, `ready` after a
+ * suspension or pause. The scheduler beside the partition responds with `admit`.
  *
- * Applying is pure: what comes out depends on the view and the command alone.
+ * Applying is pure: the result depends on the view and the command alone.
  */
 import { unreachable } from "@perdure/base";
 import type { PartitionCommand } from "./command.js";

@@ -1,6 +1,6 @@
 /**
- * The instructions a partition takes. Each names the invocation it is about (the processor routes by it), who sends it,
- * and carries everything that was decided outside: ids, times, types and retentions come in here, never from the core.
+ * The commands of a partition. Each names the invocation that it is about (the processor routes by it) and its sender, and carries
+ * everything that was decided outside: the core never makes ids, times, types and retentions itself.
  */
 import type { DeploymentId, InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
@@ -22,14 +22,14 @@ export interface Invoke {
   readonly resubmission?: true;
 }
 
-/** A caller elsewhere wants the outcome of `id`, now or later. */
+/** A caller elsewhere requests the outcome of `id`, now or when there is one. */
 export interface Attach {
   readonly kind: "attach";
   readonly id: InvocationId;
   readonly sink: Sink;
 }
 
-/** A caller elsewhere wants to know the outcome if there is one. */
+/** A caller elsewhere requests the outcome if there is one already. */
 export interface QueryOutput {
   readonly kind: "queryOutput";
   readonly id: InvocationId;
@@ -42,7 +42,7 @@ export interface QueryOutput {
 export interface Notify {
   readonly kind: "notify";
   readonly id: InvocationId;
-  /** The life that made the command: a later one wants nothing of it. */
+  /** The generation of the caller that made the command; a later generation of the same id ignores the result. */
   readonly generation: GenerationMark;
   readonly type: number;
   readonly body: Uint8Array;
@@ -139,7 +139,7 @@ export interface Suspend {
   readonly run: number;
   readonly awaiting: Future;
   readonly receivedNotificationCount: number;
-  /** The attempt found the condition already met by what it knows: run again at once. */
+  /** The attempt found that the condition is already met by entries that it has: run again at once. */
   readonly satisfied: boolean;
 }
 
@@ -161,11 +161,14 @@ export interface AttemptFailed {
   readonly then: "retry" | "pause" | "kill";
   /** Number of this failure within the run, from 1; chooses the slot of the event. */
   readonly failureCount: number;
-  /** It was reported before, and is now what somebody's pause ends a back-off with: noted at its time, not at that of the pause. */
+  /**
+   * The failure was reported before, and is now the reason of a pause that ended a back-off: the event carries the time of the failure,
+   * not of the pause.
+   */
   readonly isRepeated: boolean;
 }
 
-// ── time, people, other partitions ───────────────────────────────────────────────────────────────
+// ── timers, operators, other partitions ─────────────────────────────────────────────────────────
 
 /** A timer is due. Fires at least once; a timer that is gone was already handled. */
 export interface TimerFired {
@@ -194,7 +197,7 @@ export interface Pause {
   readonly kind: "pause";
   readonly id: InvocationId;
 }
-/** `pin` moves the invocation to another deployment (already checked to exist and to speak its protocol version). */
+/** `pin` moves the invocation to another deployment (the sender has checked that it exists and speaks the protocol version). */
 export interface Resume {
   readonly kind: "resume";
   readonly id: InvocationId;
@@ -219,7 +222,7 @@ export interface PurgeJournal {
   readonly id: InvocationId;
 }
 
-/** Replace the whole state of an object or workflow key. Routed by `routeId`, any id whose partition key is the key's hash. */
+/** Replaces the whole state of an object or workflow key. Routed by `routeId`, any id whose partition key is the key's hash. */
 export interface MutateState {
   readonly kind: "mutateState";
   readonly id: InvocationId;
@@ -248,7 +251,9 @@ export interface DeleteBuckets {
   readonly id: InvocationId;
   readonly names: readonly string[];
 }
-/** Nobody new starts from the queue until it is resumed; who runs goes on. `id`: `routeOfQueue(queue)`. Sent by the admin API. */
+/**
+ * No new invocation starts from the queue until it is resumed; running ones go on. `id`: `routeOfQueue(queue)`. Sent by the admin API.
+ */
 export interface PauseQueue {
   readonly kind: "pauseQueue";
   readonly id: InvocationId;

@@ -1,6 +1,6 @@
 /**
- * What the core wishes to happen outside, once the batch it belongs to is durable. Effects are derived again
- * from what is stored when a new leader takes over, so losing one in a crash loses nothing.
+ * Effects: what happens outside of the core when the batch of a command is durable. A new leader derives effects again from what is
+ * stored, so losing one in a crash loses nothing.
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { TimerKey } from "./command.js";
@@ -13,7 +13,7 @@ export interface StartRun {
   readonly invocation: Invoked;
   /** The whole journal, index 0 onwards, where it was just written; undefined: read it from the store. */
   readonly firstEntries: readonly JournalEntry[] | undefined;
-  /** A new leader derived it from what is stored, and the former one did not hand the run over: an attempt died with its process. */
+  /** A new leader derived it from what is stored, and the former one did not hand the run over: its attempt ended with its process. */
   readonly isRecovered?: boolean;
 }
 
@@ -24,10 +24,10 @@ export interface EntryStored {
   readonly run: number;
   readonly index: number;
   readonly entry: JournalEntry;
-  /** What the attempt tells the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
+  /** What the attempt sends to the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
   readonly delivery:
     | {
-        readonly kind: "push" /** Command index to acknowledge right after, when its command asked for it. */;
+        readonly kind: "push" /** Command index to acknowledge right after, when its command requested it. */;
         readonly thenAck: number | undefined;
       }
     | { readonly kind: "ackCommand"; readonly commandIndex: number }
@@ -35,7 +35,7 @@ export interface EntryStored {
     | { readonly kind: "nothing" };
 }
 
-/** The run is over: abort its stream if one is open and forget the invocation. */
+/** The run is over: abort its stream if one is open and release the invocation. */
 export interface StopRun {
   readonly kind: "stopRun";
   readonly id: InvocationId;
@@ -68,7 +68,7 @@ export interface RequestSlot {
   readonly invocation: Inboxed | Ready;
 }
 
-/** An invocation of a scope runs now: admitted, or because no rule speaks of it. */
+/** An invocation of a scope runs now: admitted, or because no rule applies to it. */
 export interface TakeSlot {
   readonly kind: "takeSlot";
   readonly invocation: Invoked;
@@ -86,7 +86,7 @@ export interface ReleaseSlot {
   readonly id: InvocationId;
 }
 
-/** An invocation that waited for a slot wants none any more. */
+/** An invocation that waited for a slot no longer needs one. */
 export interface Withdraw {
   readonly kind: "withdraw";
   readonly id: InvocationId;
@@ -100,7 +100,7 @@ export interface QueueSwitched {
   readonly paused: boolean;
 }
 
-/** An invocation has its outcome: whoever waits in memory (ingress) may answer. */
+/** An invocation has its outcome: callers that wait in memory (ingress) get their response. */
 export interface Announce {
   readonly kind: "announce";
   readonly id: InvocationId;
@@ -130,7 +130,7 @@ export type CommandAnswer =
   | { readonly kind: "journalGone" }
   /** A state edit named a version that is not the present one; nothing was changed. */
   | { readonly kind: "versionMismatch" }
-  /** As many queues of the partition are paused as it can remember. */
+  /** The partition has as many paused queues as it can store. */
   | { readonly kind: "tooManyPauses" }
   | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
 

@@ -1,6 +1,7 @@
 /**
- * What holds of a partition's rows after every commit, whatever happened before. Simulation checks all of it after steps; a person
- * can check a store that looks wrong. Rules across partitions (who owes whom an answer) are not here: one partition cannot know.
+ * Checks what must hold of a partition's rows after every commit. Simulation checks all of it after steps; an operator can check a
+ * store that may be damaged. Rules across partitions (which invocation waits for which) are not here: one partition does not have the
+ * data.
  */
 import type { InvocationId } from "@perdure/base";
 import {
@@ -25,7 +26,7 @@ import { isExclusive, isSlotted, keyspaceOf, targetText } from "./target.js";
 /** All rows of a partition as of one moment. */
 export interface PartitionSnapshot {
   readonly invocations: readonly Invocation[];
-  /** Rows of a journal by index, holes as undefined; at least as long as the invocation says. */
+  /** Rows of a journal by index, missing ones as undefined; at least as long as the invocation's row requires. */
   readonly journals: ReadonlyMap<InvocationId, readonly (JournalEntry | undefined)[]>;
   readonly locks: readonly { readonly service: string; readonly key: string; readonly lock: ObjectLock }[];
   readonly inboxes: readonly {
@@ -57,7 +58,7 @@ export function brokenInvariants(snapshot: PartitionSnapshot): readonly string[]
   return check.broken;
 }
 
-/** The snapshot by what is looked up, and what was found. */
+/** The snapshot indexed for look-ups, and the violations. */
 class Check {
   readonly broken: string[] = [];
   readonly invocations: ReadonlyMap<InvocationId, Invocation>;
@@ -228,7 +229,7 @@ function checkPendingCompletions(check: Check, invocation: Invocation): void {
       check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but nothing will wake it`);
     } else {
       const promise = check.promise(keyspaceOf(target), target.key ?? "", command.key);
-      // The answer of a completed promise is a message: it may be on its way, and arrive when the promise is forgotten.
+      // The notification of a completed promise is a message: it may be in transit, and arrive after the promise was deleted.
       const listed =
         promise?.kind === "completed" ||
         promise?.listeners.some((each) => each.id === id && each.completionId === completionId) === true ||
@@ -271,7 +272,7 @@ function checkTimer(check: Check, timer: TimerKey): void {
   check.that(status === requiredStatus, () => `a ${timer.kind} timer is for ${timer.id}, which is ${status ?? "not there"}`);
 }
 
-/** A sleep is known by its completion id alone: stores may round due times that lie outside of what they can order. */
+/** A sleep is identified by its completion id alone: stores may round due times outside of the range that they can order. */
 function timerText({ kind, id, sequence, dueAtMs }: TimerKey): string {
   return kind === "sleep" ? `${kind}/${id}/${sequence}` : `${kind}/${id}/${dueAtMs}`;
 }

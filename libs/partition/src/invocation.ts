@@ -6,7 +6,7 @@ import type { DeploymentId, InvocationId, SubscriptionId } from "@perdure/base";
 import type { Failure, Future } from "@perdure/service-protocol";
 import { isWorkflowRun, type Target } from "./target.js";
 
-/** Who asked for the invocation. */
+/** The origin of an invocation. */
 export type Source =
   | { readonly kind: "ingress" }
   | { readonly kind: "service"; readonly callerId: InvocationId; readonly callerTarget: Target }
@@ -19,7 +19,7 @@ export interface TraceContext {
   readonly tracestate: string | undefined;
 }
 
-/** Fixed at submit. `bytes` caches the stored form, so that it is encoded once in a life. */
+/** Fixed at submit. `bytes` caches the stored form, so that it is encoded once per generation. */
 export interface InvocationFacts {
   readonly id: InvocationId;
   readonly target: Target;
@@ -27,9 +27,9 @@ export interface InvocationFacts {
   readonly idempotencyKey: string | undefined;
   /** `a` or `a/b` within the target's scope; never without a scope. */
   readonly limitKey: string | undefined;
-  /** 1 (first) to 5 (last) among those that wait under the same limit key; `PRIORITY_DEFAULT` when nobody said anything. */
+  /** 1 (first) to 5 (last) among the invocations that wait under the same limit key; `PRIORITY_DEFAULT` when none was given. */
   readonly priority: number;
-  /** Chosen by whoever submits; the same id again is a resubmission, not a duplicate. 0 when unused. */
+  /** Chosen by the submitter; the same id again is a resubmission, not a duplicate. 0 when unused. */
   readonly requestId: number;
   readonly createdAtMs: number;
   /** Earliest start of a delayed invocation. */
@@ -49,8 +49,9 @@ export interface Pinned {
 }
 
 /**
- * Which life of an id is meant. An id made of a workflow or idempotency key may be purged and live again while a sleep or a
- * callee of its former life is still under way; the creation time tells the lives apart. Undefined for random ids, which live once.
+ * Identifies a generation of an id. An id made of a workflow or idempotency key may be purged and used again while a sleep or a callee
+ * of its former generation is still under way; the creation time distinguishes the generations. Undefined for random ids, which are
+ * used once.
  */
 export type GenerationMark = number | undefined;
 
@@ -79,7 +80,7 @@ export interface JournalProgress {
 
 export const EMPTY_PROGRESS: JournalProgress = { length: 0, commands: 0, notifications: 0, outputIndex: -1, hasEvents: false };
 
-/** Milestones for people; undefined until reached. */
+/** Times shown to users; undefined until reached. */
 export interface Milestones {
   readonly scheduledAtMs: number | undefined;
   readonly inboxedAtMs: number | undefined;
@@ -91,7 +92,7 @@ export interface Milestones {
 
 export type Outcome =
   | { readonly kind: "success"; readonly value: Uint8Array }
-  /** `stacktrace` only when the last attempt's error became the outcome (retry policy says kill). */
+  /** `stacktrace` only when the last attempt's error became the outcome (the retry policy kills). */
   | { readonly kind: "failure"; readonly failure: Failure; readonly stacktrace: string | undefined };
 
 interface Common {
@@ -117,12 +118,12 @@ export interface Inboxed extends Common {
 }
 export interface Invoked extends Common {
   readonly status: "invoked";
-  /** Somebody asked for a pause; it takes effect when the running attempt stops. */
+  /** A pause was requested; it takes effect when the running attempt stops. */
   readonly pauseRequested: boolean;
 }
 export interface Suspended extends Common {
   readonly status: "suspended";
-  /** What is still awaited: already resolved leaves are pruned. */
+  /** What is still awaited: leaves that are already resolved are pruned. */
   readonly awaiting: Future;
 }
 /** It could go on, and waits for a slot in its scope to do so. */
@@ -152,7 +153,7 @@ export function isInFlight(invocation: Invocation | undefined): invocation is In
   );
 }
 
-/** When the stored result is forgotten; undefined while unfinished. */
+/** When the stored result is deleted, in milliseconds since 1970; undefined while unfinished. */
 export function expiresAtMs(invocation: Completed): number | undefined {
   const at = invocation.milestones.completedAtMs;
   return at === undefined ? undefined : at + invocation.facts.completionRetentionMs;

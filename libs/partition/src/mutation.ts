@@ -8,14 +8,20 @@ import type { PartitionCommand, TimerKey, UserStateEntry } from "./command.js";
 import type { JournalEntry, JournalEvent } from "./entry.js";
 import type { GenerationMark, Invocation, Outcome } from "./invocation.js";
 
-/** Who holds an exclusive key (nobody while its queue is paused and somebody waits), and the range of its queue: entries `head` (inclusive) to `tail` (exclusive), with holes. */
+/**
+ * The holder of an exclusive key (undefined while its queue is paused and entries wait), and the range of its queue: entries `head`
+ * (inclusive) to `tail` (exclusive), with holes.
+ */
 export interface ObjectLock {
   readonly holder: InvocationId | undefined;
   readonly head: number;
   readonly tail: number;
 }
 
-/** A paused queue. An id does not tell what it stands for, so whoever queues at an object's free lock because of it says so here. */
+/**
+ * A paused queue. Its id does not contain the object's key, so the first entry that the pause keeps from an object's free lock notes
+ * the key here.
+ */
 export interface QueuePause {
   readonly pausedAtMs: number;
   readonly lock: { readonly service: string; readonly key: string } | undefined;
@@ -36,7 +42,7 @@ export interface PromiseListener {
   readonly completionId: number;
 }
 
-/** A command owed to another partition, kept until it is acknowledged. */
+/** A command to another partition, kept until it is acknowledged. */
 export interface OutboxMessage {
   readonly seq: number;
   readonly command: PartitionCommand;
@@ -83,7 +89,7 @@ export type Mutation =
   | { readonly kind: "deleteBucket"; readonly name: string }
   | { readonly kind: "putPause"; readonly queue: VqueueId; readonly pause: QueuePause }
   | { readonly kind: "deletePause"; readonly queue: VqueueId }
-  /** Highest sequence seen from a producer (a partition, or a Kafka topic-partition). */
+  /** Highest sequence received from a producer (a partition, or a Kafka topic-partition). */
   | { readonly kind: "putDedup"; readonly producer: string; readonly seq: number };
 
 /** Events kept per invocation; a ring, so a failing invocation cannot fill the disk. */

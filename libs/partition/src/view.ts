@@ -23,13 +23,13 @@ export interface PartitionView {
   promise(service: string, key: string, name: string): WorkflowPromise | undefined;
   /** Names of all promises of a workflow key. */
   promisesOf(service: string, key: string): readonly string[];
-  /** Whether a scoped invocation waits for a slot: a rule limits it, or its queue is paused. Not asked about unscoped targets. */
+  /** Whether a scoped invocation waits for a slot: a rule limits it, or its queue is paused. Never called for unscoped targets. */
   isGated(target: Target & { readonly scope: string }, limitKey: string | undefined): boolean;
   queuePause(queue: VqueueId): QueuePause | undefined;
-  /** Whether any queue of the partition is paused; mostly none is, and then no queue's id need be known. */
+  /** Number of paused queues of the partition; it is mostly 0, and then ids of queues need not be computed. */
   readonly pausedQueueCount: number;
   hasTimer(timer: TimerKey): boolean;
-  /** Highest sequence seen from a producer, -1 if none. */
+  /** Highest sequence received from a producer, -1 if none. */
   dedup(producer: string): number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The scheduler gives out a slot. It has counted the slot as taken since it submitted this, and hears by an effect whether it was
- * used; what the start leaves of the buckets becomes durable with the start itself, so no crash lets a bucket forget it.
+ * The scheduler admits an invocation. It has counted the slot as used since it submitted this command, and an effect reports whether
+ * the slot is used; the new fill of the buckets becomes durable with the start itself, so that no crash resets a bucket.
  */
 import type { Admit } from "../command.js";
 import { startRun } from "../invocation/start.js";

@@ -1,6 +1,6 @@
 /**
- * Virtual queues: a service's calls under one limit key of a scope, or the calls that share an object's lock. A paused one lets
- * nobody new start. An id may be paused before the queue has its first entry, so a pause knows ids only.
+ * Virtual queues: a service's calls under one limit key of a scope, or the calls that share an object's lock. A paused queue starts no
+ * new invocation. A queue may be paused before it has its first entry, so a pause refers to the queue's id only.
  */
 import { type InvocationId, type VqueueId, vqueueId } from "@perdure/base";
 import type { PauseQueue, ResumeQueue } from "../command.js";

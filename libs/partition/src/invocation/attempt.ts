@@ -118,7 +118,7 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
   complete(view, noted, { kind: "failure", failure, stacktrace: command.error.stacktrace }, "killed", out);
 }
 
-/** Paused keeps the object's lock and the journal; only a person moves it on. */
+/** Pauses the invocation, which keeps the object's lock and the journal; only an operator resumes it. */
 export function pauseNow(invocation: Invoked | Ready, error: AttemptError | undefined, out: Transition): void {
   const paused: Paused = {
     status: "paused",

@@ -1,4 +1,4 @@
-/** What people and other invocations ask of one: cancel, kill, pause, resume, purge. Each state answers each verb. */
+/** Commands from operators and from other invocations: cancel, kill, pause, resume, purge. Each state handles each of them. */
 
 import { invariant, unreachable } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType, voidResult } from "@perdure/service-protocol";
@@ -50,7 +50,7 @@ export function cancel(view: PartitionView, command: Cancel, out: Transition): v
   }
 }
 
-/** A signal from another invocation or from outside. Unknown and finished targets are nobody's business. */
+/** Appends a signal from another invocation or from outside. A signal to an unknown or finished target is ignored. */
 export function signalInvocation(view: PartitionView, command: SignalInvocation, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (invocation === undefined || invocation.status === "completed") return reply(out, "done");
@@ -95,7 +95,7 @@ function killChildren(view: PartitionView, invocation: Invocation, out: Transiti
   }
 }
 
-/** It never began: nothing is kept, callers hear why. */
+/** Removes an invocation that never began: no record is kept, callers get the outcome. */
 function removeUnstarted(view: PartitionView, invocation: Scheduled | Inboxed, outcome: Outcome, out: Transition): void {
   const { id, target, executionTimeMs } = invocation.facts;
   notifyWaiters(invocation, outcome, out);
@@ -133,13 +133,13 @@ export function pause(view: PartitionView, command: Pause, out: Transition): voi
   }
 }
 
-/** Run again now with a fresh retry budget, on another deployment if asked. */
+/** Runs the invocation again now with a fresh retry budget, on another deployment if requested. */
 export function resume(view: PartitionView, command: Resume, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   switch (invocation.status) {
     case "invoked":
-      // One that was moved there already is asked to move again when the answer was lost.
+      // The move was requested again although it was done, because the sender did not get the response.
       if (command.moveTo !== undefined && command.moveTo !== invocation.pinned?.deploymentId) return reply(out, "stillRunning");
       out.effect({ kind: "retryNow", id: command.id, run: invocation.run });
       return reply(out, "done");

@@ -1,4 +1,4 @@
-/** A new invocation, or the same one again: its id tells which. */
+/** Creates an invocation, or attaches to the existing one with the same id. */
 import { MessageType } from "@perdure/service-protocol";
 import type { Invoke } from "../command.js";
 import type { JournalEntry } from "../entry.js";
@@ -57,8 +57,8 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
 }
 
 /**
- * A random id that is submitted for the first time cannot be known, so it is not looked up: two reads less for most
- * invocations. Messages between partitions are deduplicated before they come here.
+ * A random id that is submitted for the first time cannot exist, so it is not looked up: two reads less for most invocations. Messages
+ * between partitions are deduplicated before they come here.
  */
 function mayExist(command: Invoke): boolean {
   const { idempotencyKey, target } = command.facts;
@@ -72,7 +72,7 @@ function meetExisting(existing: Invocation, command: Invoke, out: Transition): v
     kind: "reply",
     answer: resubmitted ? { kind: "accepted" } : { kind: "previouslyAccepted", invocation: existing },
   });
-  // Whoever submits again may have missed the outcome, and "accepted" does not carry it.
+  // A caller that submits again may have missed the outcome, which "accepted" does not carry.
   if (resubmitted && existing.status === "completed") out.effect({ kind: "announce", id: command.id, outcome: existing.outcome });
   if (command.sink === undefined) return;
   if (isWorkflowRun(existing.facts.target)) {

@@ -1,7 +1,6 @@
 /**
- * Why: where the time of an invocation went can be told exactly only if somebody noted when it stopped and when it went on. The notes
- * are kept as they are stored, six bytes a move, so that a row is written and read without looking at them; a run that never stops
- * has none.
+ * Records when an invocation stopped and when it went on, so that its timeline can be shown exactly. The moves are kept in their stored
+ * form, six bytes each, so that a row is read and written without decoding them; an invocation that never stops has none.
  */
 import type { Milestones } from "../invocation.js";
 
@@ -21,7 +20,7 @@ const STATES: readonly MoveState[] = ["running", "suspended", "slot", "paused"];
 const MOVE_BYTES = 6;
 const HIGH = 2 ** 24;
 
-/** With one more move. A clock that goes back moves nothing before what was noted. */
+/** Returns the milestones with one more move. When the clock goes back, the move gets the time of the previous one. */
 export function withMove(milestones: Milestones, state: MoveState, atMs: number): Milestones {
   const { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves } = milestones;
   const size = moves?.length ?? 0;
@@ -53,7 +52,7 @@ export function runningSinceMs({ runningAtMs, moves }: Milestones): number | und
   return STATES[last % STATES.length] === "running" ? Math.floor(last / STATES.length) : runningAtMs;
 }
 
-/** How often the moves say that the invocation went on after a suspension or a pause: a wait for a slot of its worker is no such stop. */
+/** Returns how often the invocation went on after a suspension or a pause; waiting for a slot of its worker is no such stop. */
 export function resumptionsIn(moves: readonly Move[]): number {
   let count = 0;
   for (const [at, { state }] of moves.entries()) {

@@ -1,6 +1,6 @@
 /**
- * How an invocation ends and who hears of it: sinks get a notification in their journal, callers in memory an
- * announcement, the object's lock its next holder, and retention decides how long the record stays.
+ * Ends an invocation and delivers its outcome: sinks get a notification in their journal, callers in memory an announcement, the
+ * object's lock its next holder; retention decides how long the record stays.
  */
 import { encodeNotification, MessageType } from "@perdure/service-protocol";
 import type { QueryOutput, TimerKey } from "../command.js";
@@ -25,7 +25,7 @@ const NOT_FOUND: Outcome = Object.freeze({
   stacktrace: undefined,
 });
 
-/** Tell one waiting invocation. */
+/** Notifies one waiting invocation. */
 export function notifySink(out: Transition, sink: Sink, outcome: Outcome): void {
   out.send({
     kind: "notify",
@@ -57,7 +57,7 @@ export function attach(view: PartitionView, id: Invocation["facts"]["id"], sink:
   addSink(invocation, sink, out);
 }
 
-/** A caller elsewhere asks for the output without waiting (GetInvocationOutput). */
+/** Returns the output to a caller elsewhere without waiting for it (GetInvocationOutput). */
 export function queryOutput(view: PartitionView, command: QueryOutput, out: Transition): void {
   const invocation = view.invocation(command.id);
   const result =
@@ -71,7 +71,7 @@ export function queryOutput(view: PartitionView, command: QueryOutput, out: Tran
   out.send({ kind: "notify", id: callerId, generation: callerGeneration, type: MessageType.GetInvocationOutputCompletion, body });
 }
 
-/** The end of an invocation whose handler began: keep what retention asks for, free the rest, let the next one in. */
+/** Completes an invocation whose handler began: keeps what retention requires, deletes the rest, releases the lock to the next one. */
 export function complete(
   view: PartitionView,
   invocation: InFlight,
@@ -109,7 +109,7 @@ export function complete(
   if (isExclusive(target)) releaseLock(view, keyspaceOf(target), target.key, facts.id, out);
 }
 
-/** Sinks and in-memory callers hear the outcome. */
+/** Delivers the outcome to sinks and in-memory callers. */
 export function notifyWaiters(invocation: Invocation, outcome: Outcome, out: Transition): void {
   for (const sink of invocation.sinks) notifySink(out, sink, outcome);
   out.effect({ kind: "announce", id: invocation.facts.id, outcome });
@@ -131,7 +131,7 @@ export function deleteRetentionTimers(invocation: Completed, out: Transition): v
   }
 }
 
-/** Keep the result, forget how it came about. */
+/** Keeps the result and deletes the journal. */
 export function dropJournal(completed: Completed, out: Transition): void {
   deleteJournal(completed, out);
   out.mutate({ kind: "putInvocation", invocation: { ...completed, journal: EMPTY_PROGRESS } });
@@ -143,7 +143,7 @@ function deleteJournal(invocation: Invocation, out: Transition): void {
   if (invocation.journal.hasEvents) out.mutate({ kind: "deleteEvents", id });
 }
 
-/** Forget an invocation whole; with a workflow's run go its state and promises. */
+/** Deletes the whole invocation, and with a workflow's run its state and promises. */
 export function free(view: PartitionView, invocation: Invocation, out: Transition): void {
   const { id, target } = invocation.facts;
   deleteJournal(invocation, out);

@@ -14,7 +14,8 @@ import type { PartitionView } from "../view.js";
 import { begin } from "./start.js";
 
 export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Transition): void {
-  if (view.invocation(command.newId) !== undefined) return out.effect({ kind: "reply", answer: { kind: "accepted" } }); // Asked twice.
+  // The command was repeated.
+  if (view.invocation(command.newId) !== undefined) return out.effect({ kind: "reply", answer: { kind: "accepted" } });
   const source = view.invocation(command.id);
   if (source === undefined) return out.effect({ kind: "reply", answer: { kind: "notFound" } });
   if (source.status === "scheduled" || source.status === "inboxed")

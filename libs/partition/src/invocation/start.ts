@@ -66,7 +66,7 @@ function enqueue(from: Scheduled, waitsFor: Inboxed["waitsFor"], inboxSeq: numbe
   return inboxed;
 }
 
-/** It has let go of its slot and wants to go on: run, or wait for a slot again. */
+/** Continues an invocation that has released its slot: it runs, or waits for a slot again. */
 export function wake(view: PartitionView, from: Suspended | Paused, out: Transition): Invocation {
   const { target, limitKey } = from.facts;
   if (!isSlotted(target) || !view.isGated(target, limitKey)) return startRun(out, from, undefined);
@@ -86,7 +86,7 @@ export function wake(view: PartitionView, from: Suspended | Paused, out: Transit
   return ready;
 }
 
-/** It leaves the state it is in for one that neither runs nor waits to: its scope hears of it. */
+/** The invocation leaves a state in which it runs or waits to run: its slot is released to the scope. */
 export function letGoOfSlot(out: Transition, { status, facts }: Invocation): void {
   if (!isSlotted(facts.target)) return;
   if (status === "invoked") out.effect({ kind: "releaseSlot", id: facts.id });

@@ -51,8 +51,9 @@ export function appendJournalCommand(
 }
 
 /**
- * Store a notification and wake whoever waits for it. In-flight invocations push it to their attempt, resume or just
- * keep it (in a scope with rules they wait for a slot first); scheduled and inboxed ones keep it for their first attempt; completed ones want nothing any more.
+ * Stores a notification and resumes the invocation if it awaits the notification. In-flight invocations push it to their attempt,
+ * resume or just keep it (in a scope with rules they wait for a slot first); scheduled and inboxed ones keep it for their first
+ * attempt; completed ones drop it.
  */
 export function appendNotification(
   view: PartitionView,
@@ -105,14 +106,14 @@ export function completeAtOnce(
 
 export type CompletionResult = Parameters<typeof encodeNotification>[1];
 
-/** What a stored notification means to somebody who waits for it. */
+/** Returns the id and outcome of a stored notification. */
 export function notificationFacts(type: number, body: Uint8Array): { id: NotificationId; outcome: "success" | "failure" } {
   return { id: notificationIdOf(type, body), outcome: notificationOutcomeOf(body) };
 }
 
 /**
- * The newest `count` notifications of a journal, as a look-up for awaited ids. Walks backwards, so it reads only what
- * the attempt has not seen and the commands in between.
+ * The newest `count` notifications of a journal, as a look-up of awaited ids. Walks backwards, so it reads only the notifications that
+ * the attempt has not received and the commands in between.
  */
 export function newestNotifications(
   view: PartitionView,
@@ -145,8 +146,9 @@ function idText(id: NotificationId): string {
 /** A completion that was computed elsewhere has arrived. */
 export function notify(view: PartitionView, command: Notify, out: Transition): void {
   const invocation = view.invocation(command.id);
-  if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
-  if (command.generation !== undefined && command.generation !== generationMark(invocation.facts)) return; // It lives again; who waited is gone.
+  if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: no invocation waits.
+  // The id was used again; the generation that waited is gone.
+  if (command.generation !== undefined && command.generation !== generationMark(invocation.facts)) return;
   appendNotification(view, out, invocation, command.type, command.body);
 }
 

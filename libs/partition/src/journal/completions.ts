@@ -1,4 +1,4 @@
-/** Which completions a stored command is still owed, and the seed its handler draws from. */
+/** Which completions of a stored command are still pending, and the seed of its handler's random numbers. */
 import { randomSeedOf } from "@perdure/base";
 import { decodeCommand, isFault } from "@perdure/service-protocol";
 import type { JournalEntry } from "../entry.js";
@@ -14,7 +14,7 @@ export function awaitedCompletionIds(entry: JournalEntry): readonly number[] {
   return ids;
 }
 
-/** The seed an invocation's handler sees, the same for its whole life (service protocol §10.6). */
+/** The seed of an invocation's random numbers, the same for all its attempts (service protocol §10.6). */
 export function randomSeedFor(facts: InvocationFacts): bigint {
   return facts.randomSeed ?? randomSeedOf(facts.id);
 }

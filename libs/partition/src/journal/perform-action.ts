@@ -1,6 +1,6 @@
 /**
- * A journal command arrives: store it, do what it asks for, and complete it in the same turn where the answer is
- * already here. Commands of one handler are applied in the order in which it made them.
+ * Handles a journal command: stores it, performs its action, and completes it in the same turn where the result already exists.
+ * Commands of one handler are applied in the order in which it made them.
  */
 
 import { fromBinaryString, unreachable } from "@perdure/base";
@@ -153,7 +153,7 @@ function perform(
   }
 }
 
-/** The callee's id is known before the callee exists; cancellation needs it. */
+/** The id of the callee is determined before the callee exists; cancellation needs it. */
 function notifyCalleeId(
   view: PartitionView,
   out: Transition,

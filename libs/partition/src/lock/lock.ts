@@ -1,7 +1,7 @@
 /**
- * One exclusive handler per key at a time, others in order of arrival. The queue is a range of sequence numbers
- * `[head, tail)` in the lock's own row; what was cancelled leaves a hole that is stepped over. While the object's queue is
- * paused the lock goes to nobody new: it has no holder, and its row is there for those who wait.
+ * Locks of exclusive keys: one exclusive handler per key at a time, others in order of arrival. The queue is a range of sequence
+ * numbers `[head, tail)` in the lock's own row; a cancelled entry leaves a hole that is skipped. While the object's queue is paused the
+ * lock passes to no new holder: it has none, and its row exists for the waiting entries.
  */
 import { type InvocationId, invariant } from "@perdure/base";
 import { queueOfLock } from "../flow/queue.js";
@@ -13,7 +13,7 @@ import type { PartitionView } from "../view.js";
 
 export type LockResult = { readonly kind: "locked" } | { readonly kind: "queued"; readonly seq: number };
 
-/** Takes the lock for an invocation, or queues the entry when somebody holds it or the object's queue is paused. */
+/** Takes the lock for an invocation, or queues the entry when the lock is held or the object's queue is paused. */
 export function takeLockOrQueue(
   view: PartitionView,
   service: string,
@@ -29,7 +29,10 @@ export function takeLockOrQueue(
   return { kind: "queued", seq: queue(service, key, lock, entry, out) };
 }
 
-/** A lock without holder when the object's queue is paused, noted with the pause for whoever ends it; else undefined. */
+/**
+ * Returns a lock without holder when the object's queue is paused, and notes it with the pause, so that resuming finds it; else
+ * undefined.
+ */
 export function heldBack(view: PartitionView, service: string, key: string, out: Transition): ObjectLock | undefined {
   if (view.pausedQueueCount === 0) return undefined;
   const id = queueOfLock(service, key);
@@ -49,7 +52,7 @@ export function queue(service: string, key: string, lock: ObjectLock, entry: Inb
   return seq;
 }
 
-/** The holder is done: the next in line, or, while the object's queue is paused, nobody. */
+/** Releases the lock of `holder` to the next entry, or to none while the object's queue is paused. */
 export function releaseLock(view: PartitionView, service: string, key: string, holder: InvocationId, out: Transition): void {
   const lock = view.lock(service, key);
   invariant(lock !== undefined && lock.holder === holder, "only the holder releases an object's lock");
@@ -59,7 +62,7 @@ export function releaseLock(view: PartitionView, service: string, key: string, h
   passOn(view, service, key, lock, out);
 }
 
-/** The object's queue is resumed: whoever was held back goes on. */
+/** The object's queue is resumed: the next entry that was held back gets the lock. */
 export function handOver(view: PartitionView, service: string, key: string, out: Transition): void {
   const lock = view.lock(service, key);
   if (lock !== undefined && lock.holder === undefined) passOn(view, service, key, lock, out);

@@ -1,4 +1,4 @@
-/** Durable promises of a workflow key: read, peeked at, completed once; whoever waits is listed with the promise. */
+/** Durable promises of a workflow key: read, peeked at, completed once. Waiting invocations are listed with the promise. */
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
 import { resultOf } from "../invocation/outcome.js";
 import { generationMark, type Invoked, type Outcome } from "../invocation.js";
@@ -53,7 +53,7 @@ export function peekPromise(
   completeAtOnce(view, out, invocation, MessageType.PeekPromiseCompletion, completionId, result, thenAck);
 }
 
-/** The first completion wins; later ones are told so. */
+/** Completes a promise. The first completion wins; later ones get a failure. */
 export function completePromise(
   view: PartitionView,
   invocation: Invoked,

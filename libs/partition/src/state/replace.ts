@@ -1,4 +1,4 @@
-/** Editing the whole state of a key from outside, guarded by a version that is a hash of what was read. */
+/** Replaces the whole state of a key from outside, guarded by a version that is a hash of the state that was read. */
 import { createHash } from "node:crypto";
 import { fromBinaryString } from "@perdure/base";
 import type { MutateState, UserStateEntry } from "../command.js";
@@ -21,7 +21,10 @@ export function stateVersion(entries: Iterable<readonly [string, Uint8Array]>): 
   return hash.digest("base64url");
 }
 
-/** Applies the edit unless the state has moved on; tells whether the state is as wanted, also because the same edit was made before. */
+/**
+ * Applies the edit unless the state has changed since; returns whether the state is as requested, also because the same edit was made
+ * before.
+ */
 export function replaceState(
   view: PartitionView,
   service: string,

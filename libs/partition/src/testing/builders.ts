@@ -1,4 +1,4 @@
-/** Why: tests name invocations, targets and facts that show only what the test is about; these fill in the rest. */
+/** Builders of invocations, targets and facts: a test gives only the fields that it is about, these fill in the rest. */
 import { type InvocationId, invocationIdFromRaw } from "@perdure/base";
 import { PRIORITY_DEFAULT } from "@perdure/flow";
 import { futureFromLists } from "@perdure/service-protocol";

@@ -1,4 +1,4 @@
-/** Why: tests play lives command by command; these build what ingress and attempts would send, bytes included. */
+/** Builders of the commands that ingress and attempts send, bytes included, for tests that play an invocation command by command. */
 import { type DeploymentId, EMPTY_BYTES, fromBinaryString, type InvocationId, utf8 } from "@perdure/base";
 import {
   commandTypeOf,

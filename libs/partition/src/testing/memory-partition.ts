@@ -1,6 +1,6 @@
 /**
- * Why: a test of the core wants a partition it can read and write without a store. Rows live in maps; each command's
- * mutations, effects and messages are kept for the test, and messages can be played on at once.
+ * A partition in memory, for tests of the core without a store. Rows are in maps; the mutations, effects and messages of each command
+ * are kept for the test, and messages can be applied at once.
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import { apply } from "../apply.js";
@@ -33,9 +33,9 @@ export class MemoryPartition implements PartitionView, Transition {
   readonly promises = new Map<string, Map<string, WorkflowPromise>>();
   readonly timers = new Map<string, TimerKey>();
   readonly pauses = new Map<VqueueId, QueuePause>();
-  /** Scopes that some rule limits; what they let through is the test's to say, by `admit`. */
+  /** Scopes that a rule limits; the test admits their invocations with `admit`. */
   readonly gates = new Set<string>();
-  /** Seen by the tests only: the core never reads these back. */
+  /** Read by tests only: the core never reads these back. */
   readonly outbox = new Map<number, PartitionCommand>();
   readonly producers = new Map<string, number>();
   readonly buckets = new Map<string, number>();

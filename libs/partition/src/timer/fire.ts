@@ -27,8 +27,9 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   const invocation = view.invocation(timer.id);
   switch (timer.kind) {
     case "sleep":
-      if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: nobody waits.
-      if (generationMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return; // A former life slept.
+      if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: no invocation waits.
+      // The sleep belongs to a former generation.
+      if (generationMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return;
       appendNotification(
         view,
         out,
@@ -42,7 +43,8 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
       return;
     case "purge":
       if (invocation?.status !== "completed") return;
-      deleteRetentionTimers(invocation, out); // Whichever of the two fires first: an id that lives again must not meet the other.
+      // Both are deleted when the first one fires: the other must not fire for the next generation of the id.
+      deleteRetentionTimers(invocation, out);
       free(view, invocation, out);
       return;
     case "purgeJournal":
@@ -53,7 +55,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   }
 }
 
-/** Whether this life made the sleep. */
+/** Whether this generation made the sleep. */
 function sleepsUntil(view: PartitionView, { facts, journal }: InFlight, timer: TimerKey): boolean {
   for (const index of likelyIndexes(journal.length, timer.sequence)) {
     const entry = view.entry(facts.id, index);
@@ -66,9 +68,10 @@ function sleepsUntil(view: PartitionView, { facts, journal }: InFlight, timer: T
 }
 
 /**
- * Every index of a journal but that of its input. From the newest one back, because an invocation that sleeps has mostly done nothing since; and in
- * turn with that from the place outwards at which a command with this completion id stands if each entry before it has one: of thousands
- * of sleeps that were made together each is found there, and not after a search through all the others.
+ * Yields every index of a journal except that of its input, likely places first. It starts at the newest, because a sleeping invocation
+ * has mostly done nothing since, and alternates with the indexes around the place at which a command with this completion id stands if
+ * each entry before it has one: of thousands of sleeps that were made together each is found there, without a search through all the
+ * others.
  */
 function* likelyIndexes(length: number, completionId: number): Iterable<number> {
   let newest = length - 1;
