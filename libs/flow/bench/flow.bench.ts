@@ -1,6 +1,6 @@
 /**
- * Why: the scheduler works between two commits of a partition; a hundred thousand waiting invocations must not be felt. Run with
- * `node deploy/run-ts.mjs libs/flow/bench/flow.bench.ts`.
+ * Measures the scheduler, which works between two commits of a partition, with a hundred thousand waiting invocations. Run with `node
+ * deploy/run-ts.mjs libs/flow/bench/flow.bench.ts`.
  */
 import type { InvocationId } from "@perdure/base";
 import { type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "../src/index.js";

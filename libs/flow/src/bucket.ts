@@ -1,7 +1,7 @@
 /**
- * Why: a rate limit that survives its leader must be one number. This is GCRA: the number is the time until which the bucket is
- * booked out; each start books one interval more, and may do so while no more than `burst` intervals lie ahead. In any window of
- * length t at most `burst + t / interval` starts get through.
+ * A rate limit as one number, so that it can be stored and survives its leader. This is GCRA: the number is the time until which the
+ * bucket is booked; each start books one interval more, and may do so while no more than `burst` intervals lie ahead. In any window of
+ * length t at most `burst + t / interval` starts are allowed.
  */
 import type { FlowRate } from "./rule.js";
 
@@ -15,7 +15,7 @@ const MICROS_PER_MS = 1_000;
 /** With the present time and the longest interval on top still a safe integer. */
 const AHEAD_MICROS_MAX = 4e15;
 
-/** Microseconds between two starts, rounded up: never faster than the rule says. */
+/** Microseconds between two starts, rounded up: never faster than the rule allows. */
 export function intervalMicros(rate: FlowRate): number {
   return Math.max(1, Math.ceil((rate.periodMs * MICROS_PER_MS) / rate.limit));
 }
@@ -29,8 +29,8 @@ function burstOf(rate: FlowRate): number {
 }
 
 /**
- * What is booked as of now: nothing when the time has passed, and never more than a whole burst, so that a clock that was ahead or
- * a rule that was slower cannot close a bucket for long.
+ * The booked time as of now: not before now, and never more than a whole burst ahead, so that a clock that was ahead or a rule that was
+ * slower cannot close a bucket for long.
  */
 function booked(bookedUntilMicros: number, rate: FlowRate, nowMicros: number): number {
   return Math.min(Math.max(bookedUntilMicros, nowMicros), nowMicros + burstOf(rate) * intervalMicros(rate));

@@ -1,6 +1,6 @@
 /**
- * Why: whoever waits must be found, moved and taken out anywhere in the order in O(log n). A binary heap whose items know their own
- * place, under a field that the heap is told, so that one item can stand in several heaps.
+ * A binary heap in which any item can be moved and removed in O(log n). Items store their own index, in a field whose name is given to
+ * the heap, so that one item can be in several heaps.
  */
 export type Placed<Place extends string> = { [P in Place]: number };
 

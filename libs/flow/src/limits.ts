@@ -1,7 +1,7 @@
 /** Bounds of flow control, each with the reason for its value. */
 
-/** Starts given out before the partition is asked to make them durable: a commit's worth, some milliseconds of work. */
+/** Maximum number of admissions before the partition must make them durable: one commit, some milliseconds of work. */
 export const ADMISSIONS_MAX = 256;
 
-/** How often buckets that are full again are forgotten. Only memory and rows depend on it, so it need not be often. */
+/** Interval at which buckets that are full again are deleted. Only memory and rows depend on it, so it need not be short. */
 export const BUCKET_SWEEP_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
- * Why: what introspection shows of flow control, as plain rows. Times are milliseconds since 1970; durations milliseconds. A row is a
- * copy: it does not change after it was given.
+ * Rows of flow control for introspection, as plain data. Times are milliseconds since 1970; durations milliseconds. A row is a copy
+ * that does not change later.
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { FlowRate } from "./rule.js";
@@ -9,7 +9,7 @@ export type FlowLevel = "Scope" | "Level1" | "Level2";
 
 /** What keeps the head of a queue from starting. */
 export type FlowBlock =
-  /** The queue was paused by a person. */
+  /** The queue was paused by an operator. */
   | { readonly kind: "paused" }
   /** As many run as the rule allows at this level. */
   | { readonly kind: "concurrency"; readonly level: FlowLevel; readonly rule: string; readonly limit: number }
@@ -22,7 +22,7 @@ export type FlowBlock =
 export interface FlowQueueRow {
   readonly partitionKey: bigint;
   readonly id: VqueueId;
-  /** Undefined of a paused queue that nobody is in: only its id is known. */
+  /** Undefined for a paused queue without entries, of which only the id is stored. */
   readonly service: string | undefined;
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
@@ -64,7 +64,7 @@ export interface FlowEntryRow {
   readonly hasLock: boolean;
   /** Earliest start of a delayed one. */
   readonly runAtMs: number | undefined;
-  /** Order in which entries came to the queue, as far as it is known. */
+  /** Order of arrival of the entries, as far as it is stored. */
   readonly sequence: number;
   readonly priority: number;
   readonly createdAtMs: number;
@@ -128,7 +128,7 @@ export interface FlowWaitLevel {
   readonly isFull: boolean;
 }
 
-/** What the scheduler alone knows. */
+/** Limits that only the scheduler has. */
 export interface FlowLimits {
   readonly limits: readonly FlowLimitRow[];
   readonly buckets: readonly FlowBucketRow[];

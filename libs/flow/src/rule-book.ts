@@ -1,9 +1,9 @@
 /**
- * Why: which rule speaks of a scope or limit key is asked for each scoped invocation, so it is two, four or eight look-ups in a map,
- * and none where no rule has that many components. A book never changes; a changed rule makes a new one.
+ * Finds the rule of a scope or limit key, once for each scoped invocation, so it takes two, four or eight look-ups in a map, and none
+ * where no rule has that many components. A book never changes; a changed rule makes a new one.
  *
- * For each level the most specific rule with that many components applies: a name before `*`, compared component by component
- * from the left.
+ * For each level the most specific rule with that many components applies: a name before `*`, compared component by component from the
+ * left.
  */
 import type { FlowRule } from "./rule.js";
 
@@ -19,7 +19,7 @@ export class RuleBook {
   /** Whether a rule of that many components limits anything. */
   readonly #limiting: boolean[] = [false, false, false];
 
-  /** Rules whose pattern has no or more than three components speak of nothing. */
+  /** Rules whose pattern has no or more than three components match nothing. */
   constructor(rules: readonly FlowRule[]) {
     for (const rule of rules) {
       const level = rule.pattern.split("/").length - 1;

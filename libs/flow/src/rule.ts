@@ -1,6 +1,6 @@
 /**
- * Why: what people say about flow. A rule speaks of scopes (`s1`, `*`), of limit keys in them (`s1/tenant`, `*` + `/` + `*`) or of the
- * second component of limit keys (`s1/tenant/user`), and it holds for each concrete scope or key that it matches by itself.
+ * Rules of flow control. A rule matches scopes (`s1`, `*`), limit keys in them (`s1/tenant`, `*` + `/` + `*`) or the second component
+ * of limit keys (`s1/tenant/user`), and it limits each concrete scope or key that it matches separately.
  */
 
 /** At most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */
@@ -25,10 +25,10 @@ export interface FlowRule {
   readonly disabled: boolean;
 }
 
-/** Whoever names no priority has this one; a rule's own default takes its place. */
+/** Priority of invocations that name none; the default of a rule takes its place. */
 export const PRIORITY_DEFAULT = 3;
 export const PRIORITY_FIRST = 1;
 export const PRIORITY_LAST = 5;
 
-/** Head start of one step of priority. Finite, so that nobody waits for ever behind those who come first. */
+/** Head start of one step of priority. It is finite so that no invocation waits for ever behind those of higher priority. */
 export const PRIORITY_STEP_MS = 60_000;

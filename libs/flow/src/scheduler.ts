@@ -1,16 +1,17 @@
 /**
- * Who may start now. One scheduler stands beside one partition, which leads whole scopes, so it counts exactly. It is told durable
- * facts alone (who waits, who started, who is gone) and gives out slots; a slot counts from the moment it is given out until its
- * release is durable, so no crash and no delay lets more run than the rules allow. It has no clock and does no I/O.
+ * Decides which invocations may start now. One scheduler belongs to one partition, which leads whole scopes, so its counts are exact.
+ * It receives only durable facts (which invocations wait, started or left) and admits waiting ones; a slot counts from the admission
+ * until its release is durable, so that no crash and no delay exceeds the rules. It has no clock and does no I/O.
  *
  *     request ──▶ waiting ── admit() ──▶ admitting ── started() ──▶ running ── left()
  *                    ▲                       └── unused() ─┘ (back to waiting, or away if it left meanwhile)
  *
- * Everything is O(log n) in what waits; `admit` returns all that may start (work is conserved) up to a bound per call. Memory: an
- * object for each invocation that waits or runs, and nodes for the scopes and keys they name or whose buckets are not full.
+ * Everything is O(log n) in the number of waiting invocations; `admit` returns all that may start (it is work-conserving) up to a bound
+ * per call. Memory: an object for each invocation that waits or runs, and nodes for the scopes and keys they name or whose buckets are
+ * not full.
  *
- * Measured 2026-11-21 (bench/flow.bench.ts, 2 cores shared with others, Node 24) with 100,000 waiting: a request 3–6 µs, a start with its
- * release 8–20 µs, ~240 bytes each; with 100,000 limit keys of one entry each 20 µs and ~1.3 kB.
+ * Measured 2026-11-21 (bench/flow.bench.ts, 2 cores shared with others, Node 24) with 100,000 waiting: a request 3–6 µs, a start with
+ * its release 8–20 µs, ~240 bytes each; with 100,000 limit keys of one entry each 20 µs and ~1.3 kB.
  */
 import { type InvocationId, invariant, type VqueueId, vqueueId } from "@perdure/base";
 import { type BucketValue, book as bookStart, isFull as isBucketFull } from "./bucket.js";
@@ -45,7 +46,7 @@ export class FlowScheduler {
   readonly #root = new LimitNode(undefined, "", undefined, undefined);
   readonly #entries = new Map<InvocationId, SchedulerEntry>();
   readonly #paused = new Set<VqueueId>();
-  /** Closed buckets under which somebody new waits, by when they open. */
+  /** Closed buckets under which a new invocation waits, by the time at which they open. */
   readonly #openings = new Heap<"openingAt", LimitNode>("openingAt", (a, b) => a.opensAtMs < b.opensAtMs);
   /** Nodes with a bucket that was drawn on. */
   readonly #drawn = new Set<LimitNode>();
@@ -59,14 +60,14 @@ export class FlowScheduler {
     this.#book = book;
   }
 
-  /** Whether it knows of nothing at all. */
+  /** Whether the scheduler has no entries, nodes and pauses. */
   get isEmpty(): boolean {
     return this.#entries.size === 0 && this.#root.children.size === 0;
   }
 
-  // ── what it is told ────────────────────────────────────────────────────────────────────────────
+  // ── input ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Wants to start (`isWoken`: to go on). `sinceMs`: when it began to wait. */
+  /** Queues an invocation for a start (`isWoken`: for going on). `sinceMs`: when it began to wait. */
   request(subject: FlowSubject, sinceMs: number, isWoken: boolean): void {
     const existing = this.#entries.get(subject.id);
     if (existing === undefined) {
@@ -108,7 +109,7 @@ export class FlowScheduler {
     else this.#drop(entry);
   }
 
-  /** Neither runs nor waits any more. Who is being admitted keeps its slot until that is settled. */
+  /** The invocation neither runs nor waits any more. If it is being admitted, it keeps its slot until `started` or `unused`. */
   left(id: InvocationId): void {
     const entry = this.#entries.get(id);
     switch (entry?.state) {
@@ -142,7 +143,7 @@ export class FlowScheduler {
     this.#refresh(node);
   }
 
-  /** A queue was paused or resumed; which one is known by its id alone, also before it has entries. */
+  /** A queue was paused or resumed; it is identified by its id alone, because it may have no entries yet. */
   switchQueue(id: VqueueId, isPaused: boolean): void {
     if (isPaused) this.#paused.add(id);
     else this.#paused.delete(id);
@@ -170,7 +171,7 @@ export class FlowScheduler {
     for (const node of nodes) this.#dropIfIdle(node);
   }
 
-  // ── what it says ───────────────────────────────────────────────────────────────────────────────
+  // ── output ──────────────────────────────────────────────────────────────────────────────────────
 
   /** Slots for all that may start, the next first; when there are more than a bound, the rest on the next call. */
   admit(nowMs: number): readonly SlotAdmission[] {
@@ -199,7 +200,7 @@ export class FlowScheduler {
     return names;
   }
 
-  // ── for those who look ─────────────────────────────────────────────────────────────────────────
+  // ── introspection ───────────────────────────────────────────────────────────────────────────────
 
   get nowMs(): number {
     return this.#nowMs;
@@ -240,7 +241,7 @@ export class FlowScheduler {
   #noteDrawn(node: LimitNode): void {
     if (this.#drawn.has(node)) return;
     this.#drawn.add(node);
-    this.#unusedBuckets.delete(node.name); // Stored anew with the start: to forget it now would be to forget that.
+    this.#unusedBuckets.delete(node.name); // The start stores the bucket anew: deleting it now would delete that.
     if (this.#drawn.size === 1) this.#sweepAtMs = this.#nowMs + BUCKET_SWEEP_MS;
   }
 
@@ -400,7 +401,7 @@ export class FlowScheduler {
     }
   }
 
-  /** Somebody must look when the bucket opens, if that lets somebody start. */
+  /** Registers the time at which the bucket opens, if an invocation could start then. */
   #watchOpening(node: LimitNode): void {
     const isWatched = node.isClosed && !node.isFull && node.any.size > 0;
     if (!isWatched) {
@@ -447,7 +448,7 @@ export class FlowScheduler {
     return child;
   }
 
-  /** Forgets a node, and those above it, of which nobody will ask again. */
+  /** Removes a node, and those above it, that have no entries, limits in use or buckets. */
   #dropIfIdle(from: LimitNode): void {
     for (let node = from; node.parent !== undefined; node = node.parent) {
       if (node.entryCount > 0 || node.children.size > 0 || this.#drawn.has(node)) return;
@@ -478,7 +479,7 @@ export class FlowScheduler {
   }
 }
 
-/** Worked out only where somebody asks. */
+/** Computed only where the id is needed. */
 export function idOf(queue: ServiceQueue): VqueueId {
   queue.id ??= vqueueId({ service: queue.service, scope: queue.scope, limitKey: queue.limitKey, lockKey: undefined });
   return queue.id;

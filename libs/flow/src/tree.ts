@@ -1,15 +1,15 @@
 /**
- * Why: limits stand in a tree, scope over first component over second, and those that compete under one limit are the branches of one
- * node. Each node keeps its branches that could start something now in the order of start-time fair queueing: a branch is served at
- * its start tag, which then moves on by 1 / weight, and one that comes back after having had nothing begins at the node's own time.
- * So each branch with work gets its share by weight, whatever the others pile up, and what one cannot use goes to the others.
+ * The tree of limits: scope over first component over second; invocations that compete under one limit are in the branches of one node.
+ * Each node keeps the branches that could start an invocation now in the order of start-time fair queueing: a branch is served at its
+ * start tag, which then moves on by 1 / weight, and a branch that returns after having had no work begins at the node's own time. So
+ * each branch with work gets its share by weight, however long the queues of others, and unused shares go to the others.
  *
  *     root ─ scope ─┬─ (leaf: calls without limit key)
  *                   ├─ scope/a ─┬─ (leaf: limit key a)
  *                   │           └─ scope/a/b ── (leaf: limit key a/b)
  *
- * Two orders are kept: of branches that have anything to start, and of those that have somebody who only wants to go on. Who goes on
- * has started before and draws on no bucket, so a bucket that is empty keeps back new ones alone.
+ * Two orders are kept: of branches with any waiting invocation, and of those with a woken one (which started before). Woken invocations
+ * draw on no bucket, so an empty bucket delays only new ones.
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import { opensAtMs } from "./bucket.js";
@@ -28,14 +28,14 @@ export interface SchedulerEntry {
   readonly queue: ServiceQueue;
   readonly leaf: LimitLeaf;
   state: EntryState;
-  /** While admitting: still wants the slot if its start comes to nothing. */
+  /** While admitting: the invocation still needs the slot if its start is not used. */
   needsSlot: boolean;
   /** Has run before. */
   isWoken: boolean;
-  /** As the invocation says. */
+  /** The priority of the invocation. */
   priority: number;
   sinceMs: number;
-  /** Time of the start it is owed in the order of its leaf. */
+  /** Time that determines its place in the order of its leaf. */
   order: number;
   /** Breaks ties: first come, first served. */
   readonly sequence: number;
@@ -69,7 +69,7 @@ abstract class Branch {
 
   /** Whether it could start something now. */
   abstract get canAny(): boolean;
-  /** Whether it could let somebody go on now. */
+  /** Whether a woken invocation could go on now. */
   abstract get canWoken(): boolean;
 }
 
@@ -101,7 +101,7 @@ export class LimitNode extends Branch {
   /** Of its counter and bucket: `scope`, `scope/l1`, `scope/l1/l2`; the root has none. */
   readonly name: string;
   rule: FlowRule | undefined;
-  /** Slots taken at this level and below. */
+  /** Number of slots used at this level and below. */
   usage = 0;
   /** Entries in any state at this level and below. */
   entryCount = 0;
@@ -146,7 +146,7 @@ export class LimitNode extends Branch {
     this.opensAtMs = rate === undefined ? 0 : opensAtMs(this.bookedUntilMicros, rate, nowMs);
   }
 
-  /** The branch that is served next: the next at all, or the next with somebody who wants to go on. */
+  /** Returns the branch that is served next: of all branches, or of those with a woken invocation. */
   next(onlyWoken: boolean): Branch | undefined {
     return (onlyWoken ? this.woken : this.any).peek();
   }

@@ -1,11 +1,14 @@
-/** Why: introspection asks the scheduler what it sees; nothing here changes anything. Costs grow with what waits and runs. */
+/**
+ * Reads the state of the scheduler for introspection, without changing it. Costs grow with the number of waiting and running
+ * invocations.
+ */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import { availableOf } from "./bucket.js";
 import type { FlowBlock, FlowBucketRow, FlowLevel, FlowLimitRow, FlowWait, FlowWaitLevel } from "./rows.js";
 import { type FlowScheduler, idOf } from "./scheduler.js";
 import type { LimitNode, SchedulerEntry, ServiceQueue } from "./tree.js";
 
-/** A queue as the scheduler sees it: who of it waits and runs. */
+/** The waiting and running invocations of a queue in the scheduler. */
 export interface LiveQueue {
   readonly id: VqueueId;
   readonly service: string;
@@ -59,7 +62,7 @@ export function limitRows(scheduler: FlowScheduler, partitionKeyOf: (scope: stri
   return rows;
 }
 
-/** Buckets that were drawn on and are not known to be full again. */
+/** Rows of the buckets that were drawn on and may not be full again. */
 export function bucketRows(scheduler: FlowScheduler, nowMs: number, partitionKeyOf: (scope: string) => bigint): FlowBucketRow[] {
   const rows: FlowBucketRow[] = [];
   for (const { scope, l1, l2, rule, bookedUntilMicros } of scheduler.nodes()) {
@@ -108,7 +111,7 @@ function waitLevel(node: LimitNode, entry: SchedulerEntry, waiting: number, nowM
   };
 }
 
-/** What keeps it from starting, from the scope down; undefined: nothing but others who are served first. */
+/** What keeps the entry from starting, from the scope down; undefined: only entries that are served before it. */
 function blockOf(entry: SchedulerEntry, nowMs: number): FlowBlock | undefined {
   if (entry.queue.isPaused) return { kind: "paused" };
   for (const node of [...above(entry)].reverse()) {
@@ -129,7 +132,7 @@ function waits(entry: SchedulerEntry): boolean {
   return entry.state === "waiting" || entry.state === "held";
 }
 
-/** Those who go on come before those who begin. */
+/** Woken entries come before new ones. */
 function comesBefore(a: SchedulerEntry, b: SchedulerEntry): boolean {
   if (a.isWoken !== b.isWoken) return a.isWoken;
   return a.order < b.order || (a.order === b.order && a.sequence < b.sequence);
