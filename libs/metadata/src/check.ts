@@ -1,4 +1,4 @@
-/** Why: all drivers refuse the same misuse in the same words. */
+/** Checks of arguments that all drivers share, so that they reject misuse with the same errors. */
 import { invariant } from "@perdure/base";
 import { DOCUMENT_CHARS_MAX, KEY_CHARS_MAX, WRITES_MAX } from "./limits.js";
 import type { DocumentWrite } from "./store.js";

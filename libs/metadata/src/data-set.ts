@@ -1,11 +1,11 @@
 /**
- * Which data an environment uses: a random name (the mark) in the metadata that the partition store carries too. A store without the
- * mark, or with another one, is empty, foreign or out of date, and must not be mistaken for a new environment.
+ * The identity of an environment's data: a random name (the mark) in the metadata that the partition store carries too. A store without
+ * the mark, or with another one, is empty, foreign or out of date, and must not be mistaken for a new environment.
  *
  *     (nothing) ── creating ──▶ established ── replacing ──▶ established …
  *
- * The document is written before the store is marked, and `established` after all of it is, so that a crash in between is not taken for
- * a loss: `creating` and `replacing` are finished by whichever process starts next. No partition is led before `established`.
+ * The document is written before the store is marked, and `established` after all of it is marked, so that a crash in between is not
+ * taken for a loss: the process that starts next finishes `creating` and `replacing`. No partition is led before `established`.
  */
 import { PerdureError, type Random } from "@perdure/base";
 import { ACCEPTED_LOSSES_KEPT, INCARNATIONS_KEPT } from "./limits.js";

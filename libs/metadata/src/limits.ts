@@ -1,7 +1,7 @@
-/** Why: every bound of this package in one place, each with the reason for its value. */
+/** Every bound of this package, each with the reason for its value. */
 import type { CheckBounds } from "./verification.js";
 
-/** Values of `worker.incarnation` that are remembered: one for each restore, and nobody goes back further than that. */
+/** Number of values of `worker.incarnation` that are kept: one for each restore, and no restore goes back further than that. */
 export const INCARNATIONS_KEPT = 64;
 /** Accepted losses of data that are remembered, for audits. */
 export const ACCEPTED_LOSSES_KEPT = 64;
@@ -18,7 +18,7 @@ export const WRITES_MAX = 1024;
 /** Documents one list may return. Metadata is small; more than this under one prefix is a mistake, not data. */
 export const LISTED_DOCUMENTS_MAX = 100_000;
 
-/** What a check takes unless the request says otherwise: an answer within the patience of somebody who deploys. */
+/** Bounds of a check unless the request has its own: it should end while the user who deploys waits for it. */
 export const CHECK_DEFAULTS: CheckBounds = {
   inFlightPerHandler: 20,
   completedPerHandler: 10,
@@ -30,8 +30,8 @@ export const CHECK_DEFAULTS: CheckBounds = {
 };
 
 /**
- * How far a request may go. The time stays below what roles wait for each other's answers; concurrency is bounded because user code that
- * serves nobody yet is often small; bytes by what one process may hold beside its work.
+ * Upper bounds of what a request may ask for. The time is below the timeout of requests between roles; concurrency is bounded because a
+ * new deployment without traffic is often small; bytes by what one process can hold beside its work.
  */
 export const CHECK_BOUNDS_MAX: CheckBounds = {
   inFlightPerHandler: 1_000,

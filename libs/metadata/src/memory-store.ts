@@ -1,4 +1,6 @@
-/** Why: tests and simulations need a metadata store that forgets, and the contract needs a driver simple enough to be obviously right. */
+/**
+ * A metadata store in memory, for tests and simulations, and the reference driver of the contract, simple enough to be obviously right.
+ */
 import { compareBytes, invariant, utf8 } from "@perdure/base";
 import { checkKey, checkWrites, documentText } from "./check.js";
 import { LISTED_DOCUMENTS_MAX } from "./limits.js";

@@ -1,6 +1,6 @@
 /**
- * Why: what is known of an environment besides its invocations: deployments with the revisions they serve, Kafka clusters,
- * subscriptions and concurrency rules. These records are what is stored, and what the management API and introspection show.
+ * Records of an environment besides its invocations: deployments with the revisions they serve, Kafka clusters, subscriptions and
+ * concurrency rules. These records are stored as they are, and the management API and introspection show them.
  */
 import type { DeploymentId, SubscriptionId } from "@perdure/base";
 import type { ServiceDefinition } from "@perdure/manifest";
@@ -16,7 +16,7 @@ export type DeploymentAddress =
       readonly compression: "zstd" | undefined;
     };
 
-/** What people changed of a revision through the management API; `undefined` = as the manifest says. Durations in milliseconds. */
+/** Changes to a revision made through the management API; `undefined` = as in the manifest. Durations in milliseconds. */
 export interface ServiceOverrides {
   readonly public: boolean | undefined;
   readonly idempotencyRetentionMs: number | undefined;
@@ -49,13 +49,13 @@ export interface DeploymentRecord {
   readonly sdkVersion: string | undefined;
   /** In the order of the manifest. */
   readonly services: readonly ServiceRevision[];
-  /** What the latest check against existing invocations found; undefined when there was none of this code. */
+  /** Result of the latest check against existing invocations; undefined when this code was not checked. */
   readonly verification?: Verification | undefined;
 }
 
 export interface KafkaClusterRecord {
   readonly name: string;
-  /** Client properties with their secrets; whoever shows them redacts. */
+  /** Client properties with their secrets; code that shows them must redact them. */
   readonly properties: Readonly<Record<string, string>>;
   readonly createdAtMs: number;
 }
@@ -68,9 +68,9 @@ export interface SubscriptionRecord {
   readonly sink: string;
   /** Consumer options, `group.id` always among them. */
   readonly options: Readonly<Record<string, string>>;
-  /** Nobody consumes while this is set; the group's offsets stay where they are. */
+  /** No process consumes while this is set; the group's offsets stay where they are. */
   readonly paused: boolean;
-  /** Records that people decided to leave out, newest last. */
+  /** Records that an operator decided to skip, newest last. */
   readonly skipped: readonly RecordPlace[];
 }
 
@@ -87,7 +87,7 @@ export interface RuleRate {
   readonly burst: number;
 }
 
-/** What a rule weighs when nobody said anything. */
+/** Weight of a rule that gives none. */
 export const RULE_WEIGHT_DEFAULT = 1;
 
 /** A rule of flow control for scopes and limit keys. */
@@ -98,7 +98,7 @@ export interface RuleRecord {
   readonly concurrency: number | undefined;
   /** `undefined` = without limit. */
   readonly rate: RuleRate | undefined;
-  /** Share of a limit key among its siblings when there is not enough for all; 1 unless somebody said otherwise. */
+  /** Share of a limit key among its siblings when there is not enough capacity for all; 1 unless set. */
   readonly weight: number;
   /** 1 (first) to 5 (last), for invocations that name none. */
   readonly priority: number | undefined;

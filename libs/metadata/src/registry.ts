@@ -1,6 +1,6 @@
 /**
- * Why: what the management API asks of the registry, wherever it runs. Reads are of the latest state this process knows and
- * never wait; every change resolves once it is durable and visible to such reads.
+ * The requests of the management API to the registry, in whichever process it runs. Reads return the latest state that this process has
+ * and never wait; every change resolves when it is durable and visible to such reads.
  */
 import type { DeploymentId, ErrorCode, SubscriptionId } from "@perdure/base";
 import type {
@@ -15,7 +15,7 @@ import type {
 } from "./records.js";
 import type { CheckOptions, Verification } from "./verification.js";
 
-/** Where a request wants a deployment to be: not yet normalised, not yet contacted. */
+/** The requested address of a deployment: not yet normalised, not yet contacted. */
 export type RequestedAddress =
   | { readonly kind: "http"; readonly uri: string; readonly useHttp11: boolean }
   | { readonly kind: "lambda"; readonly arn: string; readonly assumeRoleArn: string | undefined };
@@ -30,9 +30,9 @@ export interface RegisterRequest {
   readonly breaking: boolean;
   /** Discover and validate, store nothing. */
   readonly dryRun: boolean;
-  /** Without force: a known destination that still serves what is stored is answered instead of refused. */
+  /** Without force: an existing address that still serves what is stored is returned instead of refused. */
   readonly acceptUnchanged: boolean;
-  /** What `checkRegistration` found out, to be kept with the deployment. */
+  /** The result of `checkRegistration`, to be stored with the deployment. */
   readonly verification?: Verification | undefined;
 }
 
@@ -51,7 +51,9 @@ export type RegisterOutcome = {
   readonly deployment: DeploymentRecord;
 };
 
-/** What a rule shall be. Of `rate`, `weight` and `priority`, `undefined` keeps what is there: older tools do not know them. */
+/**
+ * The new values of a rule. `rate`, `weight` and `priority` keep their values where `undefined`, because older tools do not send them.
+ */
 export type RuleChange = {
   readonly pattern: string;
   readonly concurrency: number | undefined;
@@ -77,7 +79,7 @@ export interface DeploymentUsage {
   readonly unfinishedByService: ReadonlyMap<string, number>;
 }
 
-/** Something people should know of a service; the request was granted all the same. */
+/** A warning about a service; the request was granted all the same. */
 export interface Notice {
   readonly code: ErrorCode;
   readonly message: string;
@@ -111,8 +113,8 @@ export interface LocatedRevision {
 }
 
 /**
- * Every change rejects with `RegistryRefusal` when the request cannot be granted, and with `PerdureError` when the metadata
- * store fails. An aborted `signal` stops a discovery; what is already being stored is still stored.
+ * Every change rejects with `RegistryRefusal` when the request cannot be granted, and with `PerdureError` when the metadata store
+ * fails. Aborting `signal` stops a discovery; a write that has begun is still completed.
  */
 export interface Registry {
   register(request: RegisterRequest, signal: AbortSignal): Promise<RegisterOutcome>;
@@ -171,7 +173,7 @@ export class RegistryRefusal extends Error {
   readonly status: 400 | 403 | 404 | 409 | 422 | 429 | 500;
   readonly code: ErrorCode | undefined;
 
-  /** `detail` is for whoever made the request; the message carries the code in front. */
+  /** `detail` is for the client; the message has the code in front of it. */
   constructor(status: RegistryRefusal["status"], code: ErrorCode | undefined, detail: string, options?: { cause?: unknown }) {
     super(code === undefined ? detail : `[${code}] ${detail}`, options);
     this.status = status;

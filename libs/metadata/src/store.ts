@@ -1,7 +1,6 @@
 /**
- * Why: deployments, subscriptions, accounts and keys change rarely, are small, and must never be half written. This port is all
- * they need: JSON documents under string keys, each with a version, and writes of several documents that happen together or not
- * at all.
+ * Port of the metadata store: JSON documents under string keys, each with a version, and atomic writes of several documents.
+ * Deployments, subscriptions, accounts and keys change rarely, are small, and must never be half written.
  */
 
 /** What JSON can hold. Fields that are `undefined` are dropped, as `JSON.stringify` does. */
@@ -34,7 +33,7 @@ export type WriteOutcome =
  */
 export interface MetadataStore extends AsyncDisposable {
   get(key: string): Promise<Document | undefined>;
-  /** All documents whose key starts with `prefix`, ascending by UTF-8 bytes of the key. One consistent view. */
+  /** Returns all documents whose key starts with `prefix`, ascending by UTF-8 bytes of the key. One consistent view. */
   list(prefix: string): Promise<readonly Document[]>;
   /** All or nothing; durable once it resolves with `written`. An empty list changes nothing and resolves with the present version. */
   write(writes: readonly DocumentWrite[]): Promise<WriteOutcome>;

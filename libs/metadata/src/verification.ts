@@ -1,6 +1,6 @@
 /**
- * Why: what a check of new code against old journals may take, and what it found out. The outcome is kept with the deployment, travels
- * between roles and is shown to people, so it is plain JSON.
+ * Bounds and results of a check of new code against existing journals. The result is stored with the deployment, travels between roles
+ * and is shown to users, so it is plain JSON.
  */
 import type { ErrorCode } from "@perdure/base";
 
@@ -14,7 +14,7 @@ export interface CheckBounds {
   readonly invocations: number;
   /** For the whole check, looking for journals included. */
   readonly timeoutMs: number;
-  /** For all that is asked about one journal. */
+  /** Timeout of the whole replay of one journal. */
   readonly replayTimeoutMs: number;
   /** Journals and state, of all that is replayed. */
   readonly bytes: number;
@@ -25,16 +25,16 @@ export interface CheckBounds {
 /** What a request changes of the default bounds. */
 export type CheckOptions = { readonly [K in keyof CheckBounds]?: CheckBounds[K] | undefined };
 
-/** A command of a journal as people name it: its type, and the label user code gave it. */
+/** A command of a journal as users name it: its type, and the label that user code gave it. */
 export interface CheckedCommand {
   readonly type: string;
   readonly name: string | undefined;
 }
 
 /**
- * `journalMismatch` would fail with RT0016 · `handlerMissing`, `protocolVersion` could not run there at all, nobody was asked · `failed`
- * for another reason, which may or may not be the code's · `unclear` a mismatch whose place the endpoint does not tell · `outputDiffers` a
- * completed one would end otherwise, which breaks nothing · `skipped` was not asked, `message` says why.
+ * `journalMismatch` would fail with RT0016 · `handlerMissing`, `protocolVersion` cannot run there at all, no request was made ·
+ * `failed` for another reason, which may or may not be in the code · `unclear` a mismatch whose place the endpoint does not report ·
+ * `outputDiffers` a completed one would end otherwise, which breaks nothing · `skipped` was not checked, `message` has the reason.
  */
 export type FindingKind =
   | "journalMismatch"
@@ -56,11 +56,11 @@ export interface VerificationFinding {
   /** Where the invocation belongs now. */
   readonly deploymentId: string;
   readonly code: ErrorCode | undefined;
-  /** Counts commands, Input being 0; undefined when the endpoint does not tell. */
+  /** Counts commands, Input being 0; undefined when the endpoint does not report it. */
   readonly commandIndex: number | undefined;
   /** What the journal has there. */
   readonly expected: CheckedCommand | undefined;
-  /** What the code wanted instead. */
+  /** The command that the code made instead. */
   readonly actual: CheckedCommand | undefined;
   readonly message: string;
   readonly stacktrace: string | undefined;
@@ -70,7 +70,7 @@ export interface VerificationFinding {
 export interface Verification {
   readonly checkedAtMs: number;
   readonly durationMs: number;
-  /** With a journal, of the handlers in question; what was replayed is a sample of these when `isComplete` is false. */
+  /** Invocations with a journal, of the checked handlers; what was replayed is a sample of these when `isComplete` is false. */
   readonly found: number;
   /** Replayed. */
   readonly checked: number;
@@ -80,7 +80,7 @@ export interface Verification {
   readonly failed: number;
   /** Chosen and not replayed. */
   readonly skipped: number;
-  /** Every invocation in flight was found and asked about. */
+  /** Whether every invocation in flight was checked. */
   readonly isComplete: boolean;
   /** Those that would fail first. */
   readonly findings: readonly VerificationFinding[];

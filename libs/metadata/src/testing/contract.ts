@@ -1,4 +1,4 @@
-/** Why: what every MetadataStore promises is said once. Each driver's own test file is one call to this. */
+/** The contract of every `MetadataStore`. The test file of each driver is one call to this. */
 import { describe, expect, test } from "@jest/globals";
 import type { DocumentWrite, Json, MetadataStore } from "../store.js";
 
@@ -13,7 +13,7 @@ export function describeMetadataStore(driver: string, reset: () => Promise<void>
       return open();
     };
 
-    test("what was put is found, copied, under its own version", async () => {
+    test("a document is read as it was put, copied, under its own version", async () => {
       await using store = await fresh();
       const value = { list: [1, "zwei", null, true], nested: { ä: 1.5 } };
       const outcome = await store.write([put("a", value)]);
@@ -81,7 +81,7 @@ export function describeMetadataStore(driver: string, reset: () => Promise<void>
       expect(await store.write([put("a", 2, first)])).toEqual({ kind: "conflict", key: "a", actualVersion: second });
     });
 
-    test("deleting what is not there is fine unless a version was expected", async () => {
+    test("deleting a missing document succeeds unless a version was expected", async () => {
       await using store = await fresh();
       expect((await store.write([remove("a")])).kind).toBe("written");
       expect(await store.write([remove("a", 4)])).toEqual({ kind: "conflict", key: "a", actualVersion: 0 });

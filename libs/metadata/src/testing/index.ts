@@ -1,2 +1,2 @@
-/** Why: the promises of the port, to be called by each driver's own test. */
+/** The contract of the port, called by the test of each driver. */
 export { describeMetadataStore } from "./contract.js";
