@@ -1,6 +1,6 @@
 /**
- * Why: what one partition owes another, and what a topic's records become, must reach a leader elsewhere at least once, be taken once,
- * and in order. A courier makes one attempt; whoever sends keeps what is not taken, and offers it again.
+ * Delivers messages of one partition, and the invocations made of a topic's records, to a leader elsewhere: at least once, accepted
+ * once, in order. A courier makes one attempt; the sender keeps what is not accepted, and offers it again.
  */
 import type { PartitionCommand } from "@perdure/partition";
 

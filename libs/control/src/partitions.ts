@@ -1,6 +1,6 @@
 /**
- * What roles ask of the partitions of an environment, wherever their leader is. The hot path (`invoke`) calls back
- * instead of returning promises; everything else is rare enough for them.
+ * Requests of roles to the partitions of an environment, wherever their leader is. The hot path (`invoke`) calls back instead of
+ * returning promises; everything else is rare enough for them.
  */
 import type { InvocationId } from "@perdure/base";
 import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand } from "@perdure/partition";
@@ -8,15 +8,15 @@ import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand } fro
 /** The outcome of an invocation as a caller sees it. */
 export interface Completion {
   readonly outcome: Outcome;
-  /** Set when the answer is served from a stored, already completed result: when that is forgotten (ms since epoch). */
+  /** Set when the response is served from a stored, already completed result: when that is deleted (ms since epoch). */
   readonly expiresAtMs: number | undefined;
 }
 
-/** Told about a submitted invocation. Each method is called at most once; after `unavailable` none of the others. */
+/** Receives the progress of a submitted invocation. Each method is called at most once; after `unavailable` none of the others. */
 export interface InvokeObserver {
   /** Durable. `previous` is the invocation that already existed under this id. */
   submitted(previous: Invocation | undefined): void;
-  /** Only when asked to wait. */
+  /** Only when `wait` is true. */
   completed(completion: Completion): void;
   /** The partition could not take the command; whether it was stored is unknown. */
   unavailable(reason: string): void;
@@ -28,8 +28,8 @@ export interface Detach {
 
 export interface Partitions {
   /**
-   * Submit an invocation. With `wait`, also tell its outcome when there is one (also of a previous one under the same id).
-   * Detaching stops the telling, never the invocation.
+   * Submits an invocation. With `wait`, also reports its outcome when there is one (also of a previous one under the same id).
+   * Detaching stops the reports, never the invocation.
    */
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach;
   /** Wait for the outcome of `id`; `notFound` when no record of it exists. */

@@ -1,6 +1,6 @@
 /**
- * What the data path knows about deployments and services: an immutable snapshot, replaced whole when the
- * registry changes, so that a look-up is two map reads and never waits.
+ * Deployments and services as the data path reads them: an immutable snapshot, replaced as a whole when the registry changes, so that a
+ * look-up is two map reads and never waits.
  */
 import type { DeploymentId } from "@perdure/base";
 import type { FlowRule } from "@perdure/flow";
@@ -91,7 +91,7 @@ export interface RegistryView {
   onChange(listener: () => void): () => void;
 }
 
-/** Retentions fixed when an invocation is created (service-protocol.md §11). `idempotencyKey` only tells whether there is one. */
+/** Retentions fixed when an invocation is created (service-protocol.md §11). Only the presence of `idempotencyKey` matters. */
 export function retentionsOf(
   handler: HandlerView,
   idempotencyKey: string | undefined,
