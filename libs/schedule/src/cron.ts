@@ -1,11 +1,11 @@
 /**
- * Why: what people write about when something recurs, as sets that a calendar can be asked with. The grammar is that of cron with
- * seconds, nicknames, `L`, `W`, `#` and plain intervals; docs/schedules.md says it for people.
+ * Parses recurrence expressions into sets that match calendar fields. The grammar is that of cron with seconds, nicknames, `L`, `W`,
+ * `#` and plain intervals; docs/schedules.md describes it for users.
  */
 import { parseDuration } from "@perdure/base";
 import { CRON_CHARS_MAX, INTERVAL_MS_MAX, INTERVAL_MS_MIN } from "./limits.js";
 
-/** Ascending values. Days of month and week hold what is fixed; the rest depends on the month. */
+/** Ascending values. Days of month and week hold the fixed ones; the rest depends on the month. */
 export interface CronFields {
   readonly kind: "cron";
   readonly seconds: readonly number[];
@@ -38,7 +38,7 @@ export interface DaysOfWeek {
   readonly last: ReadonlySet<number>;
 }
 
-/** Elapsed time, whatever clocks say. */
+/** Elapsed time, independent of clock changes. */
 export interface Interval {
   readonly kind: "every";
   readonly everyMs: number;
@@ -81,7 +81,7 @@ const WEEKDAY: CronField = { name: "day of week", min: 0, max: 7, names: WEEKDAY
 /** Thrown and caught in this file only. */
 class Mistake extends Error {}
 
-/** The reason completes "the expression is not usable: …". Whether a date ever comes is not looked at. */
+/** Parses an expression. The reason completes "the expression is not usable: …". Does not check whether a date ever matches. */
 export function parseRecurrence(text: string): ParsedRecurrence {
   if (text.length > CRON_CHARS_MAX) return { ok: false, reason: `it is longer than ${CRON_CHARS_MAX} characters` };
   try {

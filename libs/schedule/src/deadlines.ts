@@ -1,4 +1,4 @@
-/** Why: ten thousand schedules wait on one timer: a heap of when to look at which, the earliest first. */
+/** A heap of deadlines of schedules, the earliest first, so that ten thousand schedules need one timer. */
 
 interface DeadlineEntry<Id> {
   readonly atMs: number;

@@ -1,13 +1,13 @@
 /**
- * Why: what a schedule should do now, as a function of what is known. It is asked again after each of its answers is carried out and
- * recorded, so that a crash anywhere in between leads to the same answer, and the same answer to the same invocation.
+ * Decides what a schedule should do now, as a pure function of its state. It is called again after each of its decisions is carried out
+ * and recorded, so that a crash anywhere in between leads to the same decision, and the same decision to the same invocation.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
 import { MISSED_COUNTED_MAX, OVERDUE_AFTER_MS, TURN_FIRINGS_MAX } from "./limits.js";
 import type { FiringCause, Schedule } from "./schedule.js";
 import { dueAt, firingsLeft, nominalAfter } from "./upcoming.js";
 
-/** What is known of the run in `state.active`; whoever cannot tell says `running` and asks again when it can. */
+/** Status of the run in `state.active`; a caller that cannot determine it passes `running` and decides again when it can. */
 export type PreviousRun = "running" | "ended";
 
 export type ScheduleAction =
@@ -20,13 +20,16 @@ export type ScheduleAction =
   | { readonly kind: "miss"; readonly count: number; readonly throughMs: number }
   | { readonly kind: "endRun"; readonly invocationId: InvocationId };
 
-/** In this order. `askAtMs`: when to ask again if nothing else happens; at or before now: as soon as the actions are recorded. */
+/**
+ * Actions in the order to carry out. `askAtMs`: when to decide again if nothing else happens; at or before now: as soon as the actions
+ * are recorded.
+ */
 export interface Decision {
   readonly actions: readonly ScheduleAction[];
   readonly nextCheckAtMs: number | undefined;
 }
 
-/** `triedMs`: a time that may have been submitted without anybody hearing of it; it is submitted again, however late it has become. */
+/** `triedMs`: a time that may have been submitted without a response; it is submitted again, however late it has become. */
 export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun, triedMs: number | undefined): Decision {
   const { record, state } = schedule;
   const turn = new Turn(schedule, nowMs);
@@ -52,7 +55,7 @@ class Turn {
   readonly nowMs: number;
   readonly actions: ScheduleAction[] = [];
   running: InvocationId | undefined = undefined;
-  /** Fired something under a policy that knows one run at a time: what comes next depends on how that goes. */
+  /** Fired under a policy that allows one run at a time: the next step depends on the result of the submission. */
   isOver = false;
   hasMissed = false;
   decidedThroughMs: number;
@@ -122,7 +125,7 @@ function takeTimes(turn: Turn): number | undefined {
   const { schedule, nowMs } = turn;
   const overdueBeforeMs = nowMs - OVERDUE_AFTER_MS - schedule.record.jitterMs;
   passOverMissed(turn, overdueBeforeMs);
-  // To be recorded first: then what is fired is the first undecided time, and is found as such after a crash.
+  // To be recorded first: then the fired time is the first undecided one, and is the same after a crash.
   if (turn.hasMissed) return nowMs;
   for (;;) {
     const nominalMs = turn.next();
@@ -134,7 +137,7 @@ function takeTimes(turn: Turn): number | undefined {
   }
 }
 
-/** Decides over times before `lateBeforeMs`; those that the policy still wants are left to be taken. */
+/** Decides times before `overdueBeforeMs`; those that the policy still fires are left for the caller. */
 function passOverMissed(turn: Turn, overdueBeforeMs: number): void {
   const first = turn.next();
   if (first === undefined || first >= overdueBeforeMs) return;

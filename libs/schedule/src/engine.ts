@@ -1,10 +1,10 @@
 /**
- * Why: the part that acts. It sleeps until the earliest schedule is due, asks `decide` what to do, does it, and records what happened:
+ * Acts on schedules. It waits until the earliest schedule is due, calls `decide`, carries out the decision, and records the result:
  *
  *     due, changed, or a run ended ▸ decide ▸ submit (durable) ▸ record (durable) ▸ arm
  *
- * A crash between submit and record means that the same is decided again, and that the same id meets the invocation that is there.
- * For the same reason two engines at once are harmless: both would submit the same ids. So it takes no leadership.
+ * After a crash between submit and record the decision is the same, and the same id meets the invocation that exists. For the same
+ * reason two engines at once are harmless: both would submit the same ids. So it needs no leadership.
  */
 import { backoffMs, type Clock, type Logger, PerdureError, type Random, type ScheduleId, unreachable } from "@perdure/base";
 import type { Detach, Partitions, RegistryView } from "@perdure/control";
@@ -30,14 +30,14 @@ export interface SchedulePorts {
   readonly logger: Logger;
 }
 
-/** Disposing it lets what is under way finish, and starts nothing more. */
+/** Disposing it lets work under way finish, and starts no more. */
 export interface ScheduleEngine extends ScheduleRunner, AsyncDisposable {}
 
 export function createScheduleEngine(ports: SchedulePorts): ScheduleEngine {
   return new Engine(ports);
 }
 
-/** A run somebody is told about. */
+/** A run whose end is observed. */
 interface RunWatch {
   readonly invocationId: string;
   hasEnded: boolean;
@@ -61,7 +61,7 @@ class Engine implements ScheduleEngine {
   readonly #failures = new Map<ScheduleId, number>();
   /** Times that were submitted without an answer. */
   readonly #tried = new Map<ScheduleId, number>();
-  /** Of which it is known that a former life left nothing unrecorded. */
+  /** Schedules for which no earlier engine left a submission unrecorded. */
   readonly #checkedIds = new Set<ScheduleId>();
   /** What happened and could not be written down yet. */
   readonly #unrecorded = new Map<ScheduleId, readonly ScheduleEvent[]>();
@@ -99,14 +99,14 @@ class Engine implements ScheduleEngine {
     this.#go();
   }
 
-  /** Starts what is due and arms the timer for the rest. */
+  /** Starts the schedules that are due and arms the timer for the rest. */
   #go(): void {
     if (this.#isClosed) return;
     const nowMs = this.#ports.clock.nowMs();
     for (let due = this.#deadlines.takeDue(nowMs); due !== undefined; due = this.#deadlines.takeDue(nowMs)) this.#ready.add(due);
     for (const id of this.#ready) {
       if (this.#inFlight.size >= TURNS_IN_FLIGHT_MAX) break;
-      if (this.#inFlight.has(id)) continue; // Looked at again when that is done.
+      if (this.#inFlight.has(id)) continue; // Checked again when the work under way is done.
       this.#ready.delete(id);
       // Not at once: what a turn calls may call back here, and must find it in flight.
       this.#inFlight.set(
@@ -146,7 +146,7 @@ class Engine implements ScheduleEngine {
       const retryMs = backoffMs(before, { firstMs: RETRY_FIRST_MS, longestMs: RETRY_MAX_MS }, random);
       logger.warn({ scheduleId: id, cause, failures, retryMs }, "a schedule could not be acted upon; trying again");
       this.#deadlines.set(id, clock.nowMs() + retryMs);
-      this.#ready.delete(id); // What it was told meanwhile it will see then: trying at once would go on without pause.
+      this.#ready.delete(id); // A change that arrived meanwhile is handled at the retry: handling it at once would retry without pause.
     } finally {
       this.#inFlight.delete(id);
       this.#go();
@@ -155,7 +155,7 @@ class Engine implements ScheduleEngine {
 
   // ── what ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Does and records what `decide` says; when to look again. What was done before a failure is recorded as well. */
+  /** Carries out and records a decision; returns when to decide again. What was done before a failure is recorded as well. */
   async #act(id: ScheduleId): Promise<number | undefined> {
     const { book, clock } = this.#ports;
     const unrecorded = this.#unrecorded.get(id);
@@ -266,7 +266,7 @@ class Engine implements ScheduleEngine {
 
   // ── the previous run ───────────────────────────────────────────────────────────────────────────
 
-  /** `running` as long as nobody said otherwise; after a restart somebody is asked first. */
+  /** `running` unless the end was reported; after a restart the partition is queried first. */
   #previousRun(id: ScheduleId, { active }: ScheduleState): PreviousRun {
     if (active === undefined) return "ended";
     const existing = this.#watches.get(id);
@@ -297,7 +297,7 @@ class Engine implements ScheduleEngine {
     this.#watches.set(id, watch);
   }
 
-  /** The schedule is gone; runs go on, but nobody waits for them. */
+  /** The schedule was removed; its runs go on, but are no longer observed. */
   #drop(id: ScheduleId): undefined {
     this.#watches.get(id)?.detach?.detach();
     this.#watches.delete(id);

@@ -1,6 +1,6 @@
 /**
- * Why: what happened to a schedule, as facts that fold into its state. A fact may meet a newer state than the one it was decided on
- * (people change schedules meanwhile), so folding never takes anything back and never fails.
+ * Events of a schedule that fold into its state. An event may meet a newer state than the one it was decided on (users change schedules
+ * meanwhile), so folding never reverts a change and never fails.
  */
 import type { InvocationId } from "@perdure/base";
 import { RECENT_MAX } from "./limits.js";
@@ -23,11 +23,11 @@ export type ScheduleEvent =
       readonly atMs: number;
       readonly detail: string;
     }
-  /** The previous run goes on and the policy says no, or (of a queued time) a newer one took its place. */
+  /** The previous run goes on and the policy skips the time, or (of a queued time) a newer one took its place. */
   | { readonly kind: "skipped"; readonly nominalMs: number; readonly atMs: number }
   | { readonly kind: "queued"; readonly nominalMs: number }
   | { readonly kind: "missed"; readonly count: number; readonly throughMs: number; readonly atMs: number }
-  /** The run has an outcome, or nobody knows it any more. */
+  /** The run has an outcome, or its record no longer exists. */
   | { readonly kind: "runEnded"; readonly invocationId: InvocationId };
 
 export function applyEvent(record: ScheduleRecord, state: ScheduleState, event: ScheduleEvent): ScheduleState {

@@ -1,6 +1,6 @@
 /**
- * Why: keys of objects and workflows may name the firing they are for. A template is text with `{time}`, `{date}`, `{unix}`, `{name}`
- * and `{id}`; `{{` and `}}` are the braces themselves.
+ * Templates of object and workflow keys that may contain the firing. A template is text with `{time}`, `{date}`, `{unix}`, `{name}` and
+ * `{id}`; `{{` and `}}` are the braces themselves.
  */
 import type { ScheduleRecord } from "./schedule.js";
 import { zoneOf } from "./zone.js";

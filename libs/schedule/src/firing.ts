@@ -1,6 +1,6 @@
 /**
- * Why: a firing becomes one Invoke command, always the same for the same schedule and time: its id is derived from both, so however
- * often it is submitted (a crash, a retry, two leaders for a moment) there is one invocation.
+ * Builds the Invoke command of a firing, always the same for the same schedule and time: its id is derived from both, so however often
+ * it is submitted (a crash, a retry, two engines for a moment) there is one invocation.
  */
 import { fromBase64, hashString, idempotentInvocationId, workflowInvocationId } from "@perdure/base";
 import { type RegistryView, retentionsOf } from "@perdure/control";
@@ -10,12 +10,12 @@ import { firingKey, timeText } from "./firing-key.js";
 import { RETENTION_MS_MIN } from "./limits.js";
 import type { ScheduleRecord } from "./schedule.js";
 
-/** What tells a handler that it was called by a schedule, by which one, and for which time (UTC). */
+/** Headers by which a handler recognises a call of a schedule: which schedule, and for which time (UTC). */
 export const SCHEDULE_ID_HEADER = "x-perdure-schedule-id";
 export const SCHEDULE_NAME_HEADER = "x-perdure-schedule-name";
 export const SCHEDULED_TIME_HEADER = "x-perdure-scheduled-time";
 
-/** `mark` tells the firings of one schedule apart. */
+/** `mark` distinguishes the firings of one schedule. */
 export interface Firing {
   readonly nominalMs: number;
   readonly mark: string;
@@ -31,7 +31,7 @@ export function scheduledFiring(nominalMs: number): Firing {
   return { nominalMs, mark: timeText(nominalMs) };
 }
 
-/** A firing by hand; `key` tells it from others. */
+/** A firing by hand; `key` distinguishes it from others. */
 export function manualFiring(nowMs: number, key: string): Firing {
   return { nominalMs: nowMs, mark: `manual/${key}` };
 }
@@ -84,7 +84,7 @@ function targetOf(record: ScheduleRecord, firing: Firing, registry: RegistryView
   return { scope, service, key, handler, serviceType: view.serviceType, handlerType: view.handlerType };
 }
 
-/** What people gave, then ours: nobody can speak in our place, names were checked when the schedule was made. */
+/** Headers of the definition, then ours. They cannot collide, because names were checked when the schedule was created. */
 function headersOf(record: ScheduleRecord, { nominalMs }: Firing): readonly Header[] {
   const headers: Header[] = [];
   if (record.payload.contentType !== undefined) headers.push({ key: "content-type", value: record.payload.contentType });
@@ -95,7 +95,9 @@ function headersOf(record: ScheduleRecord, { nominalMs }: Firing): readonly Head
   return headers;
 }
 
-/** 48 bits that are the same for the same firing, never 0: tells a workflow run that this firing began from one that was there. */
+/**
+ * 48 bits that are the same for the same firing, never 0: they distinguish a workflow run of this firing from one that existed before.
+ */
 function requestIdOf(mark: string): number {
   return Number(hashString(mark) >> 16n) || 1;
 }

@@ -1,4 +1,4 @@
-/** Why: recurring invocations: when they are due, what happens then, and the engine that does it. */
+/** Recurring invocations: the timetable, the decisions when a time is due, and the engine that carries them out. */
 export * from "./cron.js";
 export * from "./decide.js";
 export * from "./engine.js";

@@ -1,21 +1,21 @@
-/** Why: every bound of this package in one place, each with the reason for its value. */
+/** Every bound of this package, each with the reason for its value. */
 
 /** Longest cron expression: five or six fields of long lists fit many times over. */
 export const CRON_CHARS_MAX = 256;
 
-/** Shortest time between two firings of a schedule; what wants to be faster is a loop in a handler. */
+/** Shortest time between two firings of a schedule; a handler that must run more often should loop. */
 export const INTERVAL_MS_MIN = 1000;
 
 /** Longest interval of `every …`: a leap year. */
 export const INTERVAL_MS_MAX = 366 * 86_400_000;
 
 /**
- * How many years ahead a next fire time is looked for. A fifth Monday in February comes every 28 years, 40 across a century that
- * is no leap year; what is not found within this never comes.
+ * Number of years ahead that are searched for the next fire time. A fifth Monday in February comes every 28 years, 40 across a century
+ * that is no leap year; a date that is not within this never comes.
  */
 export const YEARS_AHEAD_MAX = 50;
 
-/** Zones whose offsets are remembered; IANA knows some 600 names. */
+/** Maximum number of zones whose offsets are cached; IANA has some 600 names. */
 export const ZONES_MAX = 1024;
 
 /** Weeks of offsets remembered per zone: twenty years. When full, memory of the zone starts anew. */
@@ -27,7 +27,7 @@ export const JITTER_MS_MAX = 3_600_000;
 /** Schedules of one environment; all of them are held in memory. */
 export const SCHEDULES_MAX = 10_000;
 
-/** Bytes of one payload. Definitions are kept in memory; who needs more sends a reference. */
+/** Maximum bytes of one payload. Definitions are kept in memory; larger payloads should be sent as a reference. */
 export const PAYLOAD_BYTES_MAX = 64 * 1024;
 
 /** Bytes of all payloads of one environment together. */
@@ -50,11 +50,14 @@ export const QUEUED_DEFAULT = 1;
 export const CAUGHT_UP_MAX = 1000;
 export const CAUGHT_UP_DEFAULT = 100;
 
-/** How far back catch-up looks; by default a day. */
+/** Maximum of the catch-up window, which is a day by default. */
 export const CATCH_UP_WINDOW_MS_MAX = 366 * 86_400_000;
 export const CATCH_UP_WINDOW_MS_DEFAULT = 86_400_000;
 
-/** A time found this much too late was missed (the server was down or asleep) and is the catch-up policy's; else it still fires. */
+/**
+ * A time that is detected this late was missed (the server was down or suspended) and is subject to the catch-up policy; otherwise it
+ * fires.
+ */
 export const OVERDUE_AFTER_MS = 10_000;
 
 /** Missed times of one gap that are counted one by one; beyond it the counter is a lower bound. Keeps a restart short. */
@@ -69,7 +72,7 @@ export const TURN_FIRINGS_MAX = 64;
 /** Schedules that are acted upon at the same time; the others wait for their turn. */
 export const TURNS_IN_FLIGHT_MAX = 256;
 
-/** Schedules whose new states are written as one: what one metadata write may touch. */
+/** Maximum number of schedules whose new states are written together: what one metadata write may contain. */
 export const RECORDED_TOGETHER_MAX = 1024;
 
 /** Longest sleep of the engine, so that a wall clock that was set, or a machine that slept, is noticed. */
@@ -79,14 +82,14 @@ export const SLEEP_MS_MAX = 60_000;
 export const RETRY_FIRST_MS = 100;
 export const RETRY_MAX_MS = 10_000;
 
-/** How long a partition may take to say that a firing is stored, before it counts as unavailable and is tried again. */
+/** Timeout of a partition's response to a submission, after which the partition counts as unavailable and the firing is retried. */
 export const SUBMIT_TIMEOUT_MS = 10_000;
 
-/** The result of a firing is kept at least this long, whatever its handler says: it is what makes a second submit harmless. */
+/** The result of a firing is kept at least this long, whatever its handler configures: it makes a second submission harmless. */
 export const RETENTION_MS_MIN = 3_600_000;
 
-/** Fire times that `next` tells at once. */
+/** Maximum number of fire times that `next` returns. */
 export const NEXT_TIMES_MAX = 1000;
 
-/** Listeners of a book; more means that somebody forgets to stop listening. */
+/** Maximum number of listeners of a book; more means that a caller does not remove its listeners. */
 export const LISTENERS_MAX = 64;

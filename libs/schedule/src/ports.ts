@@ -1,4 +1,4 @@
-/** Why: who keeps schedules and who acts on them meet here; the management API sees both through `Schedules`. */
+/** Ports between the store of schedules and the engine that acts on them; the management API uses both through `Schedules`. */
 import type { InvocationId, ScheduleId } from "@perdure/base";
 import type { ScheduleEvent } from "./event.js";
 import type { Schedule, ScheduleSpec } from "./schedule.js";
@@ -8,18 +8,18 @@ export interface RecordedEvents {
   readonly events: readonly ScheduleEvent[];
 }
 
-/** What the engine needs. Reads are of the latest state this process knows and never wait. */
+/** What the engine needs. Reads return the latest state that this process has and never wait. */
 export interface ScheduleBook {
   get(id: ScheduleId): Schedule | undefined;
   /** Oldest first. */
   list(): readonly Schedule[];
   /** Folds events into states, durably and all together. Those of schedules that are gone are dropped. At most `RECORDED_TOGETHER_MAX`. */
   record(changes: readonly RecordedEvents[]): Promise<void>;
-  /** Tells of schedules that people made, changed, paused, resumed or removed, once reads show it; not of `record`. */
+  /** Calls the listener for schedules that users created, changed, paused, resumed or removed, when reads show it; not for `record`. */
   onChange(listener: (id: ScheduleId) => void): () => void;
 }
 
-/** What people do. Everything rejects with `RegistryRefusal`: 404 unknown, 409 name taken or version mismatch, 400 META0100. */
+/** Operations of users. All reject with `RegistryRefusal`: 404 unknown, 409 name in use or version mismatch, 400 META0100. */
 export interface ScheduleManager {
   create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule>;
   replace(id: ScheduleId, spec: ScheduleSpec, expectedVersion: number | undefined): Promise<Schedule>;
@@ -38,13 +38,13 @@ export interface ManualFiring {
 
 export interface ScheduleRunner {
   /**
-   * Fires now, whatever the timetable, the overlap policy or a pause say. The same `key` again gives the same invocation. Rejects
+   * Fires now, regardless of the timetable, the overlap policy and a pause. The same `key` again gives the same invocation. Rejects
    * with `RegistryRefusal` (404, 400 META0100 when the handler is gone, 409 when the workflow ran before) or ING0006.
    */
   runNow(id: ScheduleId, key: string): Promise<ManualFiring>;
 }
 
-/** Who keeps schedules may be in another process: reads may have to wait. */
+/** The schedules may be kept in another process, so reads return promises. */
 export interface Schedules extends ScheduleManager, ScheduleRunner {
   get(id: ScheduleId): Schedule | undefined | Promise<Schedule | undefined>;
   /** Oldest first. */

@@ -1,4 +1,4 @@
-/** Why: thousands of schedules may fire in the same second; what happened to them is written together, one write at a time. */
+/** Writes events of many schedules together, one write at a time, because thousands of schedules may fire in the same second. */
 import { RECORDED_TOGETHER_MAX } from "./limits.js";
 import type { RecordedEvents, ScheduleBook } from "./ports.js";
 
@@ -26,7 +26,7 @@ export class ScheduleRecorder {
     });
   }
 
-  /** Calls itself until nothing waits; failures go to those who wait. */
+  /** Calls itself until no event waits; failures reject the promises of the waiting callers. */
   #write(): void {
     const together = this.#waiting.slice(0, RECORDED_TOGETHER_MAX);
     this.#waiting = this.#waiting.slice(RECORDED_TOGETHER_MAX);

@@ -1,4 +1,4 @@
-/** Why: introspection shows schedules as flat rows of plain data; this is what a row of `sys_schedule` is made of. */
+/** Builds the rows of `sys_schedule`: schedules as flat plain data, for introspection. */
 import { formatTimestampNanos } from "@perdure/base";
 import type { OverlapPolicy, PastFiring, Schedule } from "./schedule.js";
 import { nextNominal, statusOf } from "./upcoming.js";
@@ -57,7 +57,7 @@ export function scheduleRow(schedule: Schedule) {
   };
 }
 
-/** A line of the history as people see it. */
+/** A line of the history as users see it. */
 export function pastFiringView(past: PastFiring) {
   return {
     outcome: past.outcome,

@@ -1,4 +1,4 @@
-/** Why: firing by hand needs no engine: any process that knows the schedule can do it, whoever acts on its timetable. */
+/** Fires schedules by hand. This needs no engine: any process that has the schedule can do it. */
 import { type Clock, type Logger, PerdureError, type ScheduleId, unreachable } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import { RegistryRefusal } from "@perdure/metadata";

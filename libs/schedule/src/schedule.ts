@@ -1,13 +1,13 @@
 /**
- * Why: a schedule as it is kept: what people asked for (the record, changed by people, with a version) and how far it has come (the
- * state, changed by what happened). They are stored apart, so that a firing does not write the payload again.
+ * A schedule as it is stored: the definition (the record, changed by users, with a version) and its progress (the state, changed by
+ * firings). They are stored separately, so that a firing does not write the payload again.
  */
 import type { InvocationId, ScheduleId } from "@perdure/base";
 import { parseRecurrence } from "./cron.js";
 import { type Timetable, timetableOf } from "./timetable.js";
 import { zoneOf } from "./zone.js";
 
-/** Whom a firing calls. */
+/** The handler that a firing calls. */
 export interface ScheduleTarget {
   readonly service: string;
   readonly handler: string;
@@ -31,14 +31,14 @@ export type OverlapPolicy =
   | { readonly kind: "cancelPrevious" }
   | { readonly kind: "allow" };
 
-/** What becomes of times that passed while nobody was there to fire. */
+/** What happens to times that passed while no engine ran. */
 export type CatchUpPolicy =
   | { readonly kind: "none" }
   | { readonly kind: "last" }
   /** The newest `max` of the last `windowMs`. */
   | { readonly kind: "all"; readonly max: number; readonly windowMs: number };
 
-/** What people say. Times in milliseconds since 1970. */
+/** The part that users define. Times in milliseconds since 1970. */
 export interface ScheduleSpec {
   readonly name: string;
   readonly description: string | undefined;
@@ -62,7 +62,7 @@ export interface ScheduleSpec {
 
 export interface ScheduleRecord extends ScheduleSpec {
   readonly id: ScheduleId;
-  /** From 1; rises with each change by people. */
+  /** From 1; rises with each change by a user. */
   readonly version: number;
   readonly createdAtMs: number;
   readonly modifiedAtMs: number;
@@ -94,7 +94,7 @@ export interface ScheduleState {
   readonly isPaused: boolean;
   /** Everything up to here is decided. It never goes back, so no time is decided twice. */
   readonly decidedThroughMs: number;
-  /** The latest run, until it is known to have ended; always undefined under `allow`. */
+  /** The latest run, until its end is recorded; always undefined under `allow`. */
   readonly active: ActiveRun | undefined;
   /** Times that wait for `active` to end, ascending. */
   readonly queue: readonly number[];
@@ -116,7 +116,7 @@ export interface Schedule {
   readonly times: Timetable;
 }
 
-/** Of a new schedule, and of one whose times were changed: nothing before `nowMs` is owed. */
+/** State of a new schedule, or of one whose times were changed: no time before `nowMs` is pending. */
 export function freshState(nowMs: number): ScheduleState {
   return {
     isPaused: false,

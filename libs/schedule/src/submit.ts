@@ -1,4 +1,4 @@
-/** Why: the engine's one way to the partitions: a firing is submitted until somebody says that it is stored, or that nobody can say. */
+/** Submits firings to the partitions: a firing is submitted until a response says that it is stored, or the timeout ends. */
 import type { Clock, InvocationId } from "@perdure/base";
 import type { Detach, Partitions } from "@perdure/control";
 import type { Invoke } from "@perdure/partition";
@@ -7,12 +7,12 @@ import { SUBMIT_TIMEOUT_MS } from "./limits.js";
 export type Submission =
   /** Durable. */
   | { readonly kind: "stored" }
-  /** Somebody else's invocation has this id. */
+  /** An invocation that this schedule did not create has this id. */
   | { readonly kind: "taken" }
   /** Whether it was stored is unknown; the same command may be submitted again. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** Tells of the run's end, once. `lost`: nobody will tell; ask again. */
+/** Receives the end of the run, once. `lost`: no report will come; watch the run again. */
 export interface RunObserver {
   ended(): void;
   lost(): void;
@@ -43,7 +43,7 @@ export function submit(
     const timeout = clock.setTimer(SUBMIT_TIMEOUT_MS, () => finish({ kind: "unavailable", reason: "no answer in time" }));
     watch = partitions.invoke(command, observer !== undefined, {
       submitted(previous) {
-        // An id made of our own mark is ours whoever submitted it; a workflow's is anybody's.
+        // An id made of our own mark is ours whichever process submitted it; the id of a workflow may come from any caller.
         const isOurs = previous === undefined || command.facts.idempotencyKey !== undefined;
         finish(isOurs ? { kind: "stored" } : { kind: "taken" });
       },
@@ -61,7 +61,7 @@ function queueDetach(detach: () => void): void {
   Promise.resolve().then(detach);
 }
 
-/** Watches a run that was submitted before; one that nobody knows any more has ended. */
+/** Watches a run that was submitted before; a run whose record no longer exists has ended. */
 export function watchRun(partitions: Partitions, id: InvocationId, observer: RunObserver): Detach {
   return partitions.attach(id, {
     completed: () => observer.ended(),

@@ -1,4 +1,4 @@
-/** Why: pages of a browser show when a schedule would fire; for that they need the calendar, and nothing of the engine. */
+/** The calendar without the engine, for pages of a browser that show when a schedule would fire. */
 export { parseRecurrence } from "./cron.js";
 export { type Timetable, timetableOf } from "./timetable.js";
 export { zoneOf } from "./zone.js";

@@ -1,9 +1,9 @@
 /**
- * Why: the fire times of a recurrence in a zone, as one ascending sequence that can be entered anywhere. How it meets the change of
- * clocks is our own rule, because libraries differ and surprise (docs/decisions):
+ * The fire times of a recurrence in a zone, as one ascending sequence that can be entered anywhere. Its behaviour at clock changes is
+ * our own rule, because libraries differ (docs/decisions):
  *
  * - times of day: a local time in a gap fires at the first instant after it, once; one in an overlap fires at its first occurrence;
- * - expressions that match every hour follow elapsed time: nothing is made up for a gap, both halves of an overlap fire.
+ * - expressions that match every hour follow elapsed time: a gap adds no firing, both halves of an overlap fire.
  */
 import { type CronFields, matchesDay, type Recurrence } from "./cron.js";
 import { YEARS_AHEAD_MAX } from "./limits.js";

@@ -1,4 +1,7 @@
-/** Why: which times a schedule still has, its start, end, count and jitter considered; asked by the engine and by people. */
+/**
+ * Returns the times that a schedule still has, with its start, end, count and jitter applied; used by the engine and the management
+ * API.
+ */
 import type { ScheduleId } from "@perdure/base";
 import { hashString } from "@perdure/base";
 import type { Schedule } from "./schedule.js";

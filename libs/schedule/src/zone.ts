@@ -1,6 +1,6 @@
 /**
- * Why: an IANA time zone as a step function from instants to offsets, with its steps remembered: asking Intl takes microseconds,
- * and a search for fire times asks often. Time zone data are those of the runtime's ICU.
+ * An IANA time zone as a step function from instants to offsets. The steps are cached, because a call of Intl takes microseconds, and a
+ * search for fire times makes many. Time zone data are those of the runtime's ICU.
  */
 import { ZONE_WEEKS_MAX, ZONES_MAX } from "./limits.js";
 

@@ -1,4 +1,4 @@
-/** Why: tests name schedules that show only what the test is about; these fill in the rest. */
+/** Builders of schedules: a test gives only the fields that it is about, these fill in the rest. */
 import { newScheduleId } from "@perdure/base";
 import {
   freshState,

@@ -1,10 +1,10 @@
-/** Why: the engine is tested against partitions that keep every invocation for ever, end runs when told, and fail on request. */
+/** Partitions for tests of the engine: they keep every invocation for ever, end runs on request, and fail on request. */
 import { type InvocationId, invariant } from "@perdure/base";
 import type { Completion, InvokeObserver, Partitions } from "@perdure/control";
 import type { CommandAnswer, Invocation, Invoke } from "@perdure/partition";
 import { anInvocation, SUCCESS } from "@perdure/partition/testing";
 
-/** `refuse`: not stored, and said so. `lose`: stored, and the answer lost. `hang`: nothing is ever said. */
+/** `refuse`: not stored, with an error. `lose`: stored, and the response lost. `hang`: there is never a response. */
 export type InjectedFault = "none" | "refuse" | "lose" | "hang";
 
 interface Run {
@@ -21,7 +21,7 @@ export class FakePartitions implements Partitions {
   /** In the order in which they were first stored. */
   readonly runs = new Map<InvocationId, Run>();
   readonly cancelled: InvocationId[] = [];
-  /** Asked at each submission. */
+  /** Called at each submission. */
   fault: () => InjectedFault = () => "none";
   /** How long an ended run took is the test's business; with true each ends as soon as it is stored. */
   endsAtOnce = false;
@@ -50,7 +50,7 @@ export class FakePartitions implements Partitions {
     this.#waiting.delete(id);
   }
 
-  /** As after a restart of the partitions' process: whoever waited hears nothing any more. */
+  /** As after a restart of the partitions' process: waiting callers get no response. */
   dropWaiters(): void {
     this.#waiting.clear();
   }

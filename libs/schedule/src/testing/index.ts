@@ -1,4 +1,4 @@
-/** Why: builders, handlers to aim at, and partitions that do as told, for tests of schedules here and in other packages. */
+/** Builders, target handlers and scripted partitions, for tests of schedules here and in other packages. */
 export * from "./builders.js";
 export * from "./fake-partitions.js";
 export * from "./registry.js";

@@ -1,4 +1,4 @@
-/** Why: schedules aim at handlers; tests say which there are in one line. */
+/** Builds a registry with the handlers that schedules of a test call. */
 import type { HandlerView, RegistryView, ServiceView } from "@perdure/control";
 import type { HandlerType, ServiceType } from "@perdure/partition";
 
