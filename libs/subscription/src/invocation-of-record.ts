@@ -1,7 +1,7 @@
 /**
- * A record as an invocation (ingress.md §13.2): the value is the argument, the key of a keyed service is the record's, and headers
- * say where it came from. Everything about it follows from the record's place in its topic, so that a record which is read again
- * after a crash reaches the same partition under the same number and is recognised there.
+ * Converts a record to an invocation (ingress.md §13.2): the value is the argument, the key of a keyed service is the record's, and
+ * headers give its origin. All of it follows from the record's place in its topic, so that a record which is read again after a crash
+ * reaches the same partition under the same number and is deduplicated there.
  */
 import {
   fromUtf8,
@@ -18,7 +18,9 @@ import { type Invoke, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
 import { encodeInput, type Header } from "@perdure/service-protocol";
 import type { SourceRecord } from "./ports.js";
 
-/** Why a record cannot become an invocation: it stops its topic partition until it can, or until somebody skips it. */
+/**
+ * A record cannot become an invocation, for the given reason: it stops its topic partition until it can, or until an operator skips it.
+ */
 export class PoisonRecord extends Error {
   override readonly name = "PoisonRecord";
   readonly record: SourceRecord;
@@ -29,8 +31,8 @@ export class PoisonRecord extends Error {
 }
 
 /**
- * Who offers a record, for deduplication: another subscription, group, topic or partition is another producer. 64 bits of two
- * hashes each, so that the name stays short in every partition's table.
+ * Returns the producer name of a record, for deduplication: another subscription, group, topic or partition is another producer. 64
+ * bits of two hashes each, so that the name stays short in every partition's table.
  */
 export function producerOf(subscription: SubscriptionRecord, record: SourceRecord): string {
   const reader = `${subscription.id}\u0000${subscription.options["group.id"] ?? ""}`;

@@ -10,5 +10,5 @@ export const RESTART_BOUNDS = { firstMs: 200, longestMs: 10_000 } as const;
 export const HEALTHY_MS = 30_000;
 /** A record that its partition could not take is offered again after this long, for as long as it takes. */
 export const OFFER_AGAIN_MS = 200;
-/** Characters of an error that people are shown. */
+/** Maximum number of characters of an error that is shown to users. */
 export const REASON_CHARS_MAX = 2_000;

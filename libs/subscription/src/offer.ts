@@ -1,7 +1,7 @@
 /**
- * Offers the records of one topic partition to the partitions they belong to, many at a time and in order, and tells which are
- * handled, in order. What a partition cannot take now is offered again, and all that is not handled with it: a partition drops what
- * it has seen, so nothing happens twice, and takes nothing before what it was to be offered first, so nothing overtakes.
+ * Offers the records of one topic partition to the partitions they belong to, many at a time and in order, and reports in order which
+ * are handled. A record that a partition cannot accept now is offered again, with all later ones: a partition drops duplicates, so
+ * nothing happens twice, and accepts no record before its predecessor, so none overtakes another.
  */
 import { type Clock, partitionOf } from "@perdure/base";
 import type { Invoke } from "@perdure/partition";
@@ -46,7 +46,7 @@ class Offering {
   /** The next to be offered. */
   #next = 0;
   #bytes = 0;
-  /** Rises with every new round of offers; answers to older rounds only count when they are good news. */
+  /** Rises with every new round of offers; of responses to older rounds only acceptances count. */
   #round = 0;
   /** The last offset offered to each partition in this round. */
   readonly #offered = new Map<number, number>();
@@ -71,7 +71,7 @@ class Offering {
     signal.addEventListener("abort", this.#abandon, { once: true });
   }
 
-  /** What is under way may arrive all the same; whoever reads the partition next offers it again. */
+  /** Offers under way may still be accepted; the next consumer of the topic partition offers them again. */
   readonly #abandon = (): void => this.#end(() => this.#reject(this.#signal.reason));
 
   go(): void {

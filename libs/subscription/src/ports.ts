@@ -1,7 +1,7 @@
-/** What consuming needs: somewhere records come from, and somebody who takes each of them once. */
+/** Ports of consuming: a source of records, and partitions that accept each record once. */
 import type { Courier } from "@perdure/control";
 
-/** A record of a topic, owned by whoever receives it. */
+/** A record of a topic, owned by the receiver. */
 export interface SourceRecord {
   readonly topic: string;
   readonly partition: number;
@@ -11,7 +11,7 @@ export interface SourceRecord {
   readonly key: Uint8Array | undefined;
   /** Empty for a tombstone. */
   readonly value: Uint8Array;
-  /** Header `traceparent` of whoever sent it. */
+  /** Header `traceparent` of the record's sender. */
   readonly traceparent?: string | undefined;
   /** Headers `x-restate-scope` and `x-restate-limit-key`. */
   readonly scope?: string | undefined;
@@ -23,11 +23,11 @@ export interface ConsumerPosition {
   readonly partition: number;
   /** The next offset to be handled. */
   readonly next: number;
-  /** Records behind `next` that nobody has handled yet, as the broker said last. */
+  /** Number of records behind `next` that are not handled yet, as the broker last reported. */
   readonly lag: number;
 }
 
-/** A topic partition is left alone until `over` resolves; others go on. It then begins with what was not handled. */
+/** Suspends a topic partition until `over` resolves; others go on. It then begins with the first record that was not handled. */
 export interface TopicPartitionPause {
   readonly over: Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface ConsumerOptions {
   readonly topic: string;
 }
 
-/** Joined a group. Disposing leaves it: what is being taken is given up, what was handled is committed. */
+/** Membership in a group. Disposing leaves the group: records being offered are abandoned, handled ones are committed. */
 export type RecordConsumer = AsyncDisposable;
 
 export interface RecordSource {

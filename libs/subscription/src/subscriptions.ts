@@ -1,6 +1,6 @@
 /**
- * Keeps a consumer running for every subscription there is: starts, stops and restarts them as the registry changes, tries again
- * when one fails, and knows how far each is and what it is stuck at.
+ * Keeps a consumer running for every subscription: starts, stops and restarts them as the registry changes, retries failed ones, and
+ * reports the progress of each and the record that blocks it.
  */
 import {
   Backoff,
@@ -36,7 +36,7 @@ export interface SubscriptionsPorts {
   /** For the pauses between tries. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
-  /** Whether headers of records set scope and limit key; false unless said otherwise. */
+  /** Whether headers of records set scope and limit key; false by default. */
   readonly scopesEnabled?: boolean | undefined;
   /** Gives the invocation of a record its trace. */
   readonly traceRecord?: TraceRecord | undefined;
@@ -48,7 +48,7 @@ export type TraceRecord = (record: SourceRecord, id: InvocationId, target: Targe
 /** What became of records since this process started, whatever subscription they were of. */
 export interface RecordCounts {
   readonly invoked: number;
-  /** Left out because somebody said so. */
+  /** Number of records that an operator skipped. */
   readonly skipped: number;
   /** How often a record was met that cannot become an invocation. */
   readonly stuck: number;
@@ -61,7 +61,7 @@ export interface StuckRecord {
   readonly reason: string;
 }
 
-/** What this process knows of a subscription; other processes may read other partitions of its topic. */
+/** State of a subscription in this process; other processes may consume other partitions of its topic. */
 export interface SubscriptionStatus {
   readonly id: SubscriptionId;
   readonly state: "starting" | "consuming" | "backingOff" | "paused" | "noCluster";
@@ -94,7 +94,7 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
     for (const [id, runner] of running) {
       const record = desired.get(id);
       if (record !== undefined && runner.serves(record)) {
-        runner.tryAgain(); // What was missing may be there now.
+        runner.tryAgain(); // A missing handler may be registered now.
         continue;
       }
       running.delete(id);
@@ -158,7 +158,7 @@ class Runner implements RecordReceiver {
     else this.#start();
   }
 
-  /** Whether nothing changed that would need another consumer. Records skipped meanwhile are looked up when they come. */
+  /** Whether the present consumer can stay. Records skipped meanwhile are looked up when they are consumed. */
   serves(record: SubscriptionRecord): boolean {
     return (
       record.paused === this.#record.paused &&
@@ -192,7 +192,7 @@ class Runner implements RecordReceiver {
     await this.#close();
   }
 
-  // ── what the consumer says ─────────────────────────────────────────────────────────────────────
+  // ── callbacks of the consumer ───────────────────────────────────────────────────────────────────
 
   async take(
     records: readonly SourceRecord[],
@@ -294,7 +294,7 @@ class Runner implements RecordReceiver {
     return { over };
   }
 
-  // ── its life ───────────────────────────────────────────────────────────────────────────────────
+  // ── lifecycle ───────────────────────────────────────────────────────────────────────────────────
 
   #start(): void {
     if (this.#isStopped || this.#properties === undefined) return;
