@@ -1,4 +1,4 @@
-/** Who leads: starts leaders, lets them crash, deposes them, and knows at every moment whose word counts. */
+/** The leaders of a world: starts them, crashes and deposes them, and knows at every moment which of them is the rightful one. */
 import type { InvocationId } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
@@ -7,7 +7,7 @@ import { Leader } from "./leader.js";
 import type { Leaders } from "./reach.js";
 import { partitionFor, type SimulatedWorld } from "./world.js";
 
-/** Until a dead leader is noticed and replaced. */
+/** Time until a crashed leader is detected and replaced. */
 const TAKE_OVER_MS = 300;
 /** How long a deposed leader may go on before it notices. */
 const UNAWARE_MS = 3_000;
@@ -28,7 +28,7 @@ export class Cluster implements Leaders {
   readonly #applied: (batches: readonly PartitionBatch[]) => void;
   readonly #groups: PartitionGroup[] = [];
   readonly #leaders: Leader[] = [];
-  /** Whoever claimed a partition last. */
+  /** The leader that claimed each partition last. */
   readonly #claimant = new Map<number, Leader>();
 
   constructor(
@@ -66,7 +66,7 @@ export class Cluster implements Leaders {
     return this.#leaders.filter((leader) => leader.stopping && leader.alive).map((leader) => leader.name);
   }
 
-  /** The leader a caller finds for an id now; undefined while nobody leads. */
+  /** The leader that a caller reaches for an id now; undefined while there is none. */
   leaderFor(id: InvocationId): Leader | undefined {
     return this.#leaderOf(partitionFor(this.#world, id));
   }
@@ -97,11 +97,11 @@ export class Cluster implements Leaders {
 
   #run(leader: Leader): void {
     leader.start().catch((cause: unknown) => {
-      // One that is stopping because its storage failed has said so; that it does not start then is right.
+      // A leader that is stopping because its storage failed has reported that; it is right that it does not start.
       const isOver = !leader.alive || leader.stopping || this.#groups.every((group) => group.leader !== leader);
       if (!isOver)
         this.#world.findings.report(
-          "nothing breaks inside",
+          "no process reports an internal error",
           `${leader.name} cannot start: ${cause instanceof Error ? cause.stack : String(cause)}`,
         );
     });
@@ -117,7 +117,7 @@ export class Cluster implements Leaders {
     });
   }
 
-  /** A new leader claims the group. The one before, if alive, does not know. */
+  /** A new leader claims the group. The former one, if it runs, is not notified. */
   #succeed(group: PartitionGroup): void {
     group.leader = this.#newLeader(`${group.name}#${++group.leaderCount}`, group.partitions);
     this.#run(group.leader);
@@ -140,7 +140,7 @@ export class Cluster implements Leaders {
     });
   }
 
-  /** Happens to some group again and again, as long as the weather says so. */
+  /** Happens to a random group again and again, as the weather of the world requires. */
   #every(kind: "crashEveryMs" | "takeOverEveryMs" | "clockJumpEveryMs", happen: (group: PartitionGroup) => void): void {
     const { scheduler } = this.#world;
     const meanMs = this.#world.weather[kind];

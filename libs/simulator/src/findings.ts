@@ -1,4 +1,4 @@
-/** Why: a checker that meets something forbidden must not throw into the code under test, which would swallow it; it writes it here. */
+/** Collects findings of the checkers. A checker must not throw into the code under test, which would swallow the error. */
 export interface SimulationFinding {
   /** The rule that was broken, always the same words, so that runs can be grouped by it. */
   readonly rule: string;

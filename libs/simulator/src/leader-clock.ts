@@ -1,4 +1,4 @@
-/** Why: each leader has a wall clock of its own, which may be wrong and may jump, and timers that die with it. */
+/** A wall clock of one leader, which may be wrong and may jump, and timers that end with it. */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { Scheduler } from "./scheduler.js";
 

@@ -1,6 +1,6 @@
 /**
- * The store as one leader reaches it: over a distance, slowly, sometimes not at all. A commit under way when its leader dies may
- * still arrive, and one that arrived may never be answered; both happen at every commit boundary.
+ * The store as one leader reaches it: remote, slow, sometimes unavailable. A commit under way when its leader crashes may still arrive,
+ * and the response to one that arrived may be lost; both happen at every commit boundary.
  */
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent, OutboxMessage, TimerKey } from "@perdure/partition";
@@ -22,7 +22,7 @@ import type {
 import { OldTimers } from "./crowd/old-timers.js";
 import type { SimulatedWorld } from "./world.js";
 
-/** What the store needs to know of the leader behind it. */
+/** The leader that uses the store. */
 export interface StoreUser {
   readonly name: string;
   readonly alive: boolean;
@@ -30,7 +30,7 @@ export interface StoreUser {
 }
 
 export interface StoreEvents {
-  /** A higher epoch was given out: whoever led before is deposed. */
+  /** A higher epoch was given out: the former leader is deposed. */
   claimed(partition: number, epoch: number, by: StoreUser): void;
   /** The batches are durable from now on. */
   applied(batches: readonly PartitionBatch[], by: StoreUser): void;

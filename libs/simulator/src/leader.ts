@@ -1,4 +1,4 @@
-/** One process leading a group of partitions: a real processor and a real invoker in a simulated body that can die at any moment. */
+/** One process leading a group of partitions: a real processor and a real invoker in a simulated process that can crash at any moment. */
 import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import { createInvoker, Slots } from "@perdure/invoker";
@@ -23,7 +23,7 @@ export interface LeaderPorts {
   readonly route: (partition: number) => Receiver | undefined;
   readonly claimed: (partition: number, by: Leader) => void;
   readonly applied: (batches: readonly PartitionBatch[]) => void;
-  /** It will not come back: somebody else has to lead. */
+  /** It will not come back: another process has to lead. */
   readonly gone: (leader: Leader) => void;
   /** Whether it is the last to have claimed the partition. */
   readonly leads: (leader: Leader, partition: number) => boolean;
@@ -44,7 +44,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
   #slotWatch: SlotWatch | undefined;
   #processor: Processor | undefined;
   #partitions: Partitions | undefined;
-  /** Who talks to this process and must hear that it is gone. */
+  /** Callbacks of connections to this process, called when it is gone. */
   readonly #connected = new Set<() => void>();
 
   constructor(name: string, group: readonly number[], ports: LeaderPorts) {
@@ -133,7 +133,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     return () => this.#connected.delete(lost);
   }
 
-  /** The process dies at once: nothing it had in memory happens any more. */
+  /** The process crashes at once: nothing it had in memory takes effect any more. */
   crash(why: string): void {
     if (!this.alive) return;
     this.#ports.world.trace.note("crash", () => `${this.name} ${why}`);
@@ -150,7 +150,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     this.#stop("lost its lease");
   }
 
-  /** The role closes what is left of a processor that has stopped, or that must. Its callers must have been told by then. */
+  /** The role closes what is left of a processor that has stopped, or that must stop. Its callers must have been notified by then. */
   #stop(why: string): void {
     if (this.stopping || !this.alive) return;
     this.stopping = true;
@@ -158,7 +158,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     world.trace.note("stopping", () => `${this.name} ${why}`);
     const close = async (): Promise<void> => {
       await this.#processor?.[Symbol.asyncDispose]();
-      this.#connected.clear(); // Nobody is cut off: an orderly process answers before it goes.
+      this.#connected.clear(); // No connection is cut: an orderly process responds before it exits.
       this.crash("has closed");
     };
     world.scheduler.after(world.scheduler.latency(5), () => {
@@ -181,7 +181,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
         const deposed = this.#group.some((partition) => !this.#ports.leads(this, partition));
         const expected = message.startsWith("storage failed") || message.startsWith("journal or state could not be read");
         if (!deposed && !expected)
-          world.findings.report("nothing breaks inside", `${this.name}: ${message} ${JSON.stringify(fields)}`);
+          world.findings.report("no process reports an internal error", `${this.name}: ${message} ${JSON.stringify(fields)}`);
       },
       child: () => logger,
     };

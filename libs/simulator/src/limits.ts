@@ -9,13 +9,18 @@ export const CALM_MS_MAX = 12 * 3_600_000;
 /** Virtual time without a commit after which whatever still waits is examined: longer than any single timer of a program. */
 export const QUIET_MS = 20 * 60_000;
 
-/** The same where workers look at each other all the time, so that quiet costs: longer than two timeouts of 60 s and a sleep. */
+/**
+ * The same for clusters, whose workers poll each other all the time, so that quiet costs: longer than two timeouts of 60 s and a sleep.
+ */
 export const QUIET_MS_CLUSTER = 4 * 60_000;
 
-/** Rounds of helping invocations that wait for somebody who was killed; each frees at least one, and worlds have few. */
+/**
+ * Maximum rounds of completing promises and signals in place of killed invocations; each frees at least one invocation, and worlds have
+ * few.
+ */
 export const HELP_ROUNDS_MAX = 40;
 
-/** Virtual time after the storm at which the sleepers of a crowd wake: all of them are stored by then. */
+/** Virtual time after the storm at which the scheduled invocations of a crowd start: all of them are stored by then. */
 export const SCHEDULED_START_MS = 30_000;
 
 /**
@@ -24,7 +29,7 @@ export const SCHEDULED_START_MS = 30_000;
  */
 export const BLOCKED_WITH_SLOT_MS_MAX = 4_000;
 
-/** Lines of trace kept: the last ones tell why, and a world must not fill the memory. */
+/** Number of lines of trace that are kept: the last ones show the cause, and a world must not fill the memory. */
 export const TRACE_LINES_MAX = 20_000;
 
 /** Operations of one program with all its callees: enough to meet each other, few enough for thousands of seeds. */

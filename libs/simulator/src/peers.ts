@@ -1,7 +1,7 @@
 /**
- * The network between leaders. Messages of one producer to one partition keep their order over a connection; connections break,
- * what was under way is lost, and everything unacknowledged is sent again from the first. Between producers there is no
- * order, and what was delivered may be delivered once more, much later.
+ * The network between leaders. Messages of one producer to one partition keep their order over a connection; connections break, what
+ * was under way is lost, and everything unacknowledged is sent again from the first. Between producers there is no order, and a
+ * delivered message may be delivered once more, much later.
  */
 import type { PartitionCommand } from "@perdure/partition";
 import type { OutboxPeers } from "@perdure/processor";
@@ -100,7 +100,7 @@ class PeerConnection {
     if (receiver === undefined || !this.#hand(receiver, message, answered)) return this.#break();
     if (scheduler.random.chance(weather.messageRepeated)) {
       scheduler.after(scheduler.random.float() * REPEATED_AFTER_MS, () => {
-        // To the same process, which has seen all that went before, or to anybody once it is durable.
+        // Repeated to the same process, which has received all earlier messages, or to any leader when the first delivery is durable.
         const later = this.#unanswered.includes(message) ? receiver : this.#receiver();
         if (later?.alive) this.#hand(later, message, () => undefined);
       });
@@ -129,7 +129,7 @@ class PeerConnection {
     this.#lastArrivalMs = 0;
     const { scheduler } = this.#world;
     scheduler.after(RECONNECT_MS * (0.2 + scheduler.random.float()), () => {
-      if (!this.#alive()) return; // A dead leader sends nothing; its successor finds the outbox.
+      if (!this.#alive()) return; // A crashed leader sends nothing; its successor reads the outbox.
       this.#up = true;
       for (const message of this.#unanswered) this.#transmit(message);
     });

@@ -1,10 +1,10 @@
-/** Why: callers find their way to a leader directly in a world of leaders, and through a gateway in one of a cluster; they need not know. */
+/** How callers reach a leader: directly in a world of leaders, through a gateway in a world of clusters. */
 import type { InvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 
 /** A process that answers callers. */
 export interface Reached {
-  /** Undefined while it answers nobody. */
+  /** Undefined while it serves no requests. */
   readonly partitions: Partitions | undefined;
   /** `lost` is called once when the process is gone, unless the returned function was called before. */
   connect(lost: () => void): () => void;
@@ -13,7 +13,7 @@ export interface Reached {
 /** All that leads, and how it is reached. */
 export interface Leaders {
   start(): void;
-  /** Whom a caller of this id talks to now; undefined while there is nobody. */
+  /** The process that a caller of this id reaches now; undefined while there is none. */
   leaderFor(id: InvocationId): Reached | undefined;
   /** Processes that have begun to close and not come to an end. */
   readonly closing: readonly string[];

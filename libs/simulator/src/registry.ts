@@ -1,4 +1,4 @@
-/** The services of a simulated world: one of each kind, each behind an endpoint that speaks as the seed says. */
+/** The services of a simulated world: one of each kind, each behind an endpoint with the protocol version that the seed draws. */
 import { newDeploymentId } from "@perdure/base";
 import type { DeploymentView, HandlerView, RegistrySnapshot, RegistryView, ServiceView } from "@perdure/control";
 import type { HandlerType, ServiceType } from "@perdure/partition";

@@ -61,7 +61,7 @@ export class Pipe<T> {
   readonly #arrive: (item: T) => void;
   #lastArrivalMs = 0;
   #broken = false;
-  /** Items that arrived while nobody wanted them. */
+  /** Items that arrived while none was requested. */
   readonly #held: T[] = [];
   #paused = false;
 

@@ -11,11 +11,11 @@ export interface Weather {
   readonly crashEveryMs: number | undefined;
   /** Chance that a leader crashes at a given commit: before it is durable, or after and before its effects. */
   readonly crashAtCommit: number;
-  /** Mean time between take-overs of a group whose leader is alive and does not know. */
+  /** Mean time between take-overs of a group whose leader runs and is not notified. */
   readonly takeOverEveryMs: number | undefined;
   /** Mean time between jumps of a leader's wall clock. */
   readonly clockJumpEveryMs: number | undefined;
-  /** Chance that a commit fails, its fate unknown; that a read fails. */
+  /** Chance that a commit fails with an unknown result; chance that a read fails. */
   readonly storeFailure: number;
   readonly messageLoss: number;
   readonly messageRepeated: number;

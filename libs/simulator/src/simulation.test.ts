@@ -15,7 +15,7 @@ const ONCE_BROKEN: readonly (readonly [seed: number, was: string])[] = [
   [238_328_492, "a leader that stopped while it was starting was taken for one that cannot start"],
 ];
 
-/** Seed 96 once found a handler that had said what it waited for, went on, and did not say what it waited for next. */
+/** Seed 96 once showed a handler that reported what it waited for, went on, and did not report what it waited for next. */
 const FEW_SLOTS_SEEDS = [...Array.from({ length: 10 }, (_, n) => n + 1), 96];
 
 /** The same of worlds with scopes, rules and rates. */
@@ -65,7 +65,7 @@ describe("simulated worlds", () => {
     expect(broken([await simulate({ seed })])).toEqual([]);
   });
 
-  test("of scopes keep every limit and rate, pass nobody over and leave no room unused", async () => {
+  test("of scopes keep every limit and rate, pass over no key and leave no free slot unused", async () => {
     const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= SCOPED_SEEDS; seed++) reports.push(await simulate({ seed, flow: true }));
     expect(broken(reports)).toEqual([]);
@@ -77,7 +77,7 @@ describe("simulated worlds", () => {
     expect(broken([await simulate({ seed, flow: true })])).toEqual([]);
   });
 
-  test("of clusters come to rest with every rule kept: nobody writes who was deposed, nothing accepted is lost", async () => {
+  test("of clusters come to rest with every rule kept: no deposed leader writes, no accepted invocation is lost", async () => {
     const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= CLUSTER_SEEDS; seed++) reports.push(await simulate({ seed, cluster: true }));
     expect(broken(reports)).toEqual([]);
@@ -102,7 +102,7 @@ describe("simulated worlds", () => {
     expect((await simulate({ seed: 6, cluster: true })).fingerprint).not.toBe(first.fingerprint);
   });
 
-  test("a seed is a world: twice the same story, and another seed another one", async () => {
+  test("a seed is a world: it gives the same trace twice, and another seed a different one", async () => {
     for (const seed of [2, 7, 19]) {
       const [first, second] = [await simulate({ seed, trace: true }), await simulate({ seed, trace: true })];
       expect(second.trace).toEqual(first.trace);

@@ -33,9 +33,9 @@ import type { SimulatedWorld } from "./world.js";
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** Keep the story; costs time. */
+  /** Keep the trace; costs time. */
   readonly trace?: boolean;
-  /** Chance of reading the whole store back after a step that wrote; 0.02 unless told. */
+  /** Chance of reading the whole store back after a step that wrote; default 0.02. */
   readonly invariantChance?: number;
   /** A world of scopes, limits and rates: the seed's own, with random numbers of its own on top. */
   readonly flow?: boolean;
@@ -54,7 +54,7 @@ export interface SimulationReport {
   readonly commits: number;
   readonly attempts: number;
   readonly invocations: number;
-  /** How often somebody waited for a slot of a scope. */
+  /** Number of waits for a slot of a scope. */
   readonly slotWaits: number;
   /** Equal for equal seeds, whatever happened. */
   readonly fingerprint: string;
@@ -153,7 +153,7 @@ class Simulation {
     if (findings.first === undefined) await this.#endRetention();
   }
 
-  // ── what happens ───────────────────────────────────────────────────────────────────────────────
+  // ── events of the storm ────────────────────────────────────────────────────────────────────────
 
   #callersCome(): void {
     const { scheduler, settings } = this.#world;
@@ -173,7 +173,7 @@ class Simulation {
     }
   }
 
-  /** Callers of a crowd, all of whose invocations are to begin at one moment when the storm is over. */
+  /** Callers of a crowd, all of whose invocations start at one moment when the storm is over. */
   #addScheduledInvocations(): void {
     const { scheduler, settings } = this.#world;
     const { crowd, stormMs } = settings;
@@ -186,7 +186,7 @@ class Simulation {
         const caller = new SimulatedCaller(
           this.#world,
           this.#cluster,
-          `sleeper${n}`,
+          `scheduled${n}`,
           this.#requests.scheduledInvocation(0, atMs),
           false,
         );
@@ -225,7 +225,7 @@ class Simulation {
     ledger.applied(batches);
   }
 
-  /** Steps until the condition holds, something forbidden is found, or the bound is reached. */
+  /** Steps until the condition holds, a finding is reported, or the bound is reached. */
   async #until(condition: () => boolean): Promise<void> {
     const { scheduler, findings, ledger } = this.#world;
     const chance = this.#options.invariantChance ?? 0.02;
@@ -238,7 +238,7 @@ class Simulation {
     }
   }
 
-  /** Of the rows that changed; what is reported, and all at the end, is read through the store. */
+  /** Checks the rows that changed; violations, and all rows at the end, are read through the store. */
   async #checkInvariants(isAll = false): Promise<void> {
     const { settings, findings, ledger } = this.#world;
     this.#checkedCommits = ledger.commits;
@@ -249,9 +249,12 @@ class Simulation {
     }
   }
 
-  // ── coming to rest ─────────────────────────────────────────────────────────────────────────────
+  // ── end of the world ───────────────────────────────────────────────────────────────────────────
 
-  /** All callers answered, all invocations finished, nothing owed. Helps those whose helpers were killed, after making sure that they were. */
+  /**
+   * Runs until all callers have responses, all invocations are finished and no message is pending. Completes what killed invocations
+   * were to complete, after checking that they were killed.
+   */
   async #comeToRest(): Promise<void> {
     const { scheduler, settings, findings, ledger } = this.#world;
     const quietMs = settings.cluster === undefined ? QUIET_MS : QUIET_MS_CLUSTER;
@@ -282,11 +285,12 @@ class Simulation {
     return true;
   }
 
-  /** Nothing has happened for long. Everything that waits must have a reason; then people step in. */
+  /** Nothing has happened for long. Every wait must have a reason; then operators and external clients end the waits. */
   #help(): void {
     const { ledger, findings, trace } = this.#world;
     const unfinished = [...ledger.unfinished()];
-    for (const missing of causesMissing(ledger, this.#pauser.paused)) findings.report("who waits, waits for somebody", missing);
+    for (const missing of causesMissing(ledger, this.#pauser.paused))
+      findings.report("a waiting invocation has something to wait for", missing);
     if (unfinished.length === 0) findings.report("a world comes to rest", this.#unfinishedText());
     const paused = unfinished.filter((generation) => generation.invocation.status === "paused");
     trace.note("help", () => unfinished.map((generation) => `${generation.id} ${generation.invocation.status}`).join());
@@ -301,23 +305,23 @@ class Simulation {
     const { ledger } = this.#world;
     const generations = [...ledger.unfinished()].map((generation) => `${generation.id} ${generation.invocation.status}`);
     const callers = this.#callers.filter((caller) => !caller.done).map((caller) => caller.state);
-    const undelivered = ledger.undeliveredCount > 0 ? [`${ledger.undeliveredCount} messages are owed`] : [];
+    const undelivered = ledger.undeliveredCount > 0 ? [`${ledger.undeliveredCount} messages are pending`] : [];
     const outside = this.#outsider.busy ? ["outsiders are busy"] : [];
     const closing = this.#cluster.closing.map((name) => `${name} never ends closing`);
     return [...generations, ...callers, ...undelivered, ...outside, ...closing].join("; ");
   }
 
-  // ── forgetting ─────────────────────────────────────────────────────────────────────────────────
+  // ── retention ──────────────────────────────────────────────────────────────────────────────────
 
-  /** Once all retention is over, only what is meant to stay is left: epochs, deliveries seen, state. */
+  /** When all retention is over, only permanent rows may be left: epochs, deduplication, state. */
   async #endRetention(): Promise<void> {
     const { scheduler, settings, findings } = this.#world;
     const untilMs = scheduler.clock.monotonicMs() + 2 * settings.retentionMs + 3 * settings.cleanupIntervalMs;
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
     if (findings.first !== undefined) return;
-    const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is forgotten.
+    const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is deleted.
     const left = [...this.#kv.snapshot().keys()].filter((key) => !stays.test(key));
-    findings.require(left.length === 0, "what is over is forgotten", () =>
+    findings.require(left.length === 0, "expired rows are deleted", () =>
       left
         .slice(0, 5)
         .map((key) => JSON.stringify(key))
@@ -339,7 +343,7 @@ function mutationText(mutation: PartitionBatch["mutations"][number]): string {
     case "appendEntry":
       return `${mutation.id}[${mutation.index}] 0x${mutation.entry.type.toString(16)}`;
     case "putOutbox":
-      return `owe ${mutation.message.seq} ${mutation.message.command.kind} ${mutation.message.command.id}`;
+      return `outbox ${mutation.message.seq} ${mutation.message.command.kind} ${mutation.message.command.id}`;
     case "putLock":
       return `lock ${mutation.key} ${mutation.lock.holder} [${mutation.lock.head},${mutation.lock.tail})`;
     case "putState":

@@ -1,4 +1,4 @@
-/** The rule about slots: while all are taken and a run waits for one, no handler that only waits keeps its stream for long. */
+/** The rule about slots: while all are used and a run waits for one, no handler that only waits keeps its stream for long. */
 import type { Slots } from "@perdure/invoker";
 import type { SimulatedTransport } from "./endpoint/transport.js";
 import { BLOCKED_WITH_SLOT_MS_MAX } from "./limits.js";

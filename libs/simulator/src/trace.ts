@@ -1,4 +1,4 @@
-/** Why: a failing seed is run again with its story written down; all other runs pay nothing for it but a fingerprint. */
+/** The trace of a world. A failing seed is run again with its trace recorded; all other runs only compute a fingerprint. */
 import { TRACE_LINES_MAX } from "./limits.js";
 
 export class Trace {

@@ -1,4 +1,4 @@
-/** Somebody who wants one invocation done and does not let go: submits again after every lost answer, and waits for the outcome. */
+/** A client that wants one invocation done and never gives up: it submits again after every lost response, and waits for the outcome. */
 import { newInvocationId } from "@perdure/base";
 import type { Completion, Detach, Partitions } from "@perdure/control";
 import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/partition";
@@ -16,10 +16,10 @@ export class SimulatedCaller {
   readonly #cluster: Leaders;
   readonly #wait: boolean;
   #state: "submitting" | "accepted" | "done" = "submitting";
-  /** Rises with each try: what an earlier one says does not count. */
+  /** Rises with each try: responses to an earlier try do not count. */
   #try = 0;
   #submitted = false;
-  /** What it was told, to be the same for everybody who asked. */
+  /** The outcome that it received; it must be equal for all callers of the invocation. */
   outcome: string | undefined;
 
   constructor(world: SimulatedWorld, cluster: Leaders, name: string, command: Invoke, wait: boolean) {
@@ -48,7 +48,7 @@ export class SimulatedCaller {
       const partitions = leader.partitions as Partitions;
       let detach: Detach | undefined;
       const disconnect = leader.connect(() => {
-        detach = undefined; // A dead process need not be told.
+        detach = undefined; // A crashed process need not be notified.
         this.#later(() => this.#again(number));
       });
       const deliver = (what: () => void): void => this.#later(() => number === this.#try && what());
@@ -70,7 +70,7 @@ export class SimulatedCaller {
     const command: Invoke = this.#submitted ? { ...this.command, resubmission: true } : this.command;
     this.#submitted = true;
     const previously = (previous: Invocation | undefined): void => {
-      // An outcome of somebody else's invocation is as good, unless it is the run of a workflow: that is refused.
+      // The outcome of an invocation of another caller is as good, unless it is the run of a workflow: that is refused.
       if (previous !== undefined && isWorkflowRun(command.facts.target) && !this.#wait) this.#state = "done";
       else if (this.#state === "submitting") this.#state = "accepted";
       if (!this.#wait) this.#state = "done";
@@ -124,7 +124,7 @@ export class SimulatedCaller {
     this.#state = "done";
     const generation = this.#world.ledger.latestGeneration(this.command.id);
     const wasDeleted = generation !== undefined && (generation.isDeleted || generation.number > 0);
-    this.#world.findings.require(wasDeleted, "what was accepted is there", () => `${this.name}: ${this.command.id}`);
+    this.#world.findings.require(wasDeleted, "an accepted invocation is stored", () => `${this.name}: ${this.command.id}`);
   }
 
   #again(number: number): void {
@@ -137,7 +137,7 @@ export class SimulatedCaller {
     });
   }
 
-  /** Its gateway may still be at it; with a random id, another gateway cannot know that this is the same. */
+  /** Its gateway may still be trying; with a random id, another gateway cannot recognise the repetition. */
   #submitAnew(): void {
     const { facts } = this.command;
     if (hasDeterministicId(facts)) return;

@@ -1,4 +1,7 @@
-/** Somebody who cancels, kills, pauses, resumes, purges and restarts invocations at random, and checks what the answers promise. */
+/**
+ * An operator that cancels, kills, pauses, resumes, purges and restarts invocations at random, and checks the status after each
+ * response.
+ */
 import { siblingInvocationId, utf8 } from "@perdure/base";
 import type { CommandAnswer, PartitionCommand } from "@perdure/partition";
 import { notificationIdOf } from "@perdure/service-protocol";
@@ -29,7 +32,7 @@ export class SimulatedOperator {
     this.#cluster = cluster;
   }
 
-  /** Something to somebody. */
+  /** Performs a random operation on a random invocation. */
   act(): void {
     const { ledger, scheduler } = this.#world;
     const { random } = scheduler;
@@ -39,7 +42,7 @@ export class SimulatedOperator {
     if (generations.length > 0) this.do(random.pick(VERBS), random.pick(generations));
   }
 
-  /** One verb on one invocation; nothing happens when nobody leads. */
+  /** Performs one operation on one invocation; does nothing when its partition has no leader. */
   do(verb: OperatorVerb, generation: GenerationRecord): void {
     const partitions = this.#cluster.leaderFor(generation.id)?.partitions;
     if (partitions === undefined) return;
@@ -91,20 +94,24 @@ export class SimulatedOperator {
     }
   }
 
-  /** What is true the moment an answer is given, because answers wait until their batch is durable. */
+  /** What must hold at the moment of the response, because responses wait until their batch is durable. */
   #check(verb: OperatorVerb, generation: GenerationRecord, answer: CommandAnswer): void {
     const { findings, ledger } = this.#world;
-    if (ledger.latestGeneration(generation.id) !== generation) return; // Another life by now.
+    if (ledger.latestGeneration(generation.id) !== generation) return; // Another generation by now.
     const { status } = generation.invocation;
     const over = generation.isDeleted || status === "completed";
     switch (verb) {
       case "kill":
-        return findings.require(answer.kind !== "done" || over, "who is killed is dead", () => `${generation.id} is ${status}`);
+        return findings.require(
+          answer.kind !== "done" || over,
+          "a killed invocation has ended",
+          () => `${generation.id} is ${status}`,
+        );
       case "cancel": {
         const wasRequested = over || generation.entries.some(({ type, body }) => type === 0xfbff && isCancel(type, body));
         findings.require(
           answer.kind !== "done" || generation.isDeleted,
-          "who is cancelled before the start is gone",
+          "an invocation cancelled before its start is deleted",
           () => `${generation.id} is ${status}`,
         );
         return findings.require(answer.kind !== "pending" || wasRequested, "a request to cancel is stored", () => generation.id);
@@ -112,13 +119,13 @@ export class SimulatedOperator {
       case "purge":
         return findings.require(
           answer.kind !== "done" || generation.isDeleted,
-          "what is purged is forgotten",
+          "a purged invocation is deleted",
           () => generation.id,
         );
       case "purgeJournal":
         return findings.require(
           answer.kind !== "done" || generation.isDeleted || generation.entries.length === 0,
-          "a purged journal is gone",
+          "a purged journal is deleted",
           () => generation.id,
         );
       case "pause":

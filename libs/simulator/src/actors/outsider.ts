@@ -1,4 +1,4 @@
-/** Somebody outside who was left an awakeable and completes it in the end, however often it must be tried. */
+/** An external client that received the id of an awakeable and completes it in the end, however often it must be tried. */
 import { parseAwakeableId, utf8 } from "@perdure/base";
 import type { Outside } from "../endpoint/session.js";
 import type { Leaders } from "../reach.js";

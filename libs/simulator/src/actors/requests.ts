@@ -1,4 +1,4 @@
-/** Draws what callers ask for. */
+/** Draws the requests of callers. */
 import { type InvocationId, idempotentInvocationId, newInvocationId, utf8, workflowInvocationId } from "@perdure/base";
 import { type HandlerView, type RegistryView, retentionsOf } from "@perdure/control";
 import type { InvocationFacts, Invoke, Target } from "@perdure/partition";
@@ -61,7 +61,7 @@ export class RequestFactory {
     return this.#invoke(facts, program);
   }
 
-  /** Waits for a promise, perhaps together with others, and sends somebody who completes it. */
+  /** A handler that waits for a promise, perhaps together with others, and sends an invocation that completes it. */
   #reader(): { readonly to: CalledHandler; readonly program: HandlerProgram } {
     const { random } = this.#world.scheduler;
     const to: CalledHandler = { service: "W", handler: "h", key: random.pick(["w1", "w2"]) };

@@ -13,7 +13,7 @@ export class OldTimers {
     this.#world = world;
   }
 
-  /** The page from `fromMs` on with perhaps one old timer in front; `limit` is how many were asked for. */
+  /** The page from `fromMs` on with perhaps one old timer in front; `limit` is the requested number. */
   among(name: string, page: readonly TimerKey[], fromMs: number, limit: number): readonly TimerKey[] {
     const { scheduler, settings } = this.#world;
     if (settings.crowd === undefined) return page;

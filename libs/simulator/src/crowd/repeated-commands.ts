@@ -1,4 +1,4 @@
-/** What attempts said arrives once more when their run is over, as a message does that was held up: it must change nothing. */
+/** Repeats commands of attempts when their run is over, as if the messages had been delayed: they must change nothing. */
 import type { InvokerHost } from "@perdure/invoker";
 import type { AttemptCommand } from "@perdure/partition";
 import type { SimulatedWorld } from "../world.js";
@@ -6,7 +6,7 @@ import type { SimulatedWorld } from "../world.js";
 /** How late at most: most runs are over by then, many of their invocations run again. */
 const DELAY_MS_MAX = 3_000;
 
-/** The host as the invoker of one process sees it. `enter` runs a task in that process, if it still lives. */
+/** The host of the invoker of one process. `enter` runs a task in that process, if it still runs. */
 export function withRepeatedCommands(host: InvokerHost, world: SimulatedWorld, enter: (task: () => void) => void): InvokerHost {
   const { crowd } = world.settings;
   if (crowd === undefined) return host;
@@ -14,7 +14,7 @@ export function withRepeatedCommands(host: InvokerHost, world: SimulatedWorld, e
   const repeat = (command: AttemptCommand): void => {
     const generation = ledger.generation(command.id);
     scheduler.after(DELAY_MS_MAX * scheduler.random.float(), () => {
-      // Another life of the id counts its runs anew.
+      // Another generation of the id counts its runs anew.
       if (generation === undefined || ledger.generation(command.id) !== generation || generation.invocation.run <= command.run)
         return;
       trace.note("late", () => `${command.kind} of ${command.id} run ${command.run}, now ${generation.invocation.run}`);

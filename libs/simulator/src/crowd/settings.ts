@@ -5,7 +5,7 @@ import type { SimulationSettings } from "../settings.js";
 export interface CrowdSettings {
   /** Invocations that all are to begin at one moment after the storm, in one partition. */
   readonly scheduledInvocations: number;
-  /** Chance that what an attempt said arrives once more when its run is over. */
+  /** Chance that a command of an attempt arrives once more when its run is over. */
   readonly repeatedCommand: number;
   /** Chance that a timer that was read before is among those that are read. */
   readonly timerAgain: number;

@@ -1,7 +1,7 @@
 /**
- * The SDK's side of one attempt: reads the journal it is given, replays its commands against what the handler does again,
- * sends what is new, and knows in which order answers came. A handler may look only at what it has waited for, in that order, so
- * that a later attempt decides the same.
+ * The SDK's part of one attempt: reads the journal it is given, compares its commands with what the handler does on replay, sends new
+ * ones, and records the order of completions. A handler may read only completions that it has waited for, in that order, so that a
+ * later attempt decides the same.
  */
 import { bytesEqual } from "@perdure/base";
 import {
@@ -22,7 +22,7 @@ import {
   notificationOutcomeOf,
 } from "@perdure/service-protocol";
 
-/** The handler was asked to cancel while it waited. */
+/** The handler was cancelled while it waited. */
 export class Cancelled extends Error {}
 
 export interface ReceivedNotification {
@@ -33,9 +33,9 @@ export interface ReceivedNotification {
 
 export interface ConversationPorts {
   send(type: number, body: Uint8Array, flags?: number): void;
-  /** The journal does not hold what the handler does again: somebody changed it, or replayed it out of order. */
+  /** The journal does not hold what the handler does on replay: it was changed, or replayed out of order. */
   mismatch(detail: string): void;
-  /** The journal was copied from another invocation, so what a command says of its own id is that one's. */
+  /** The journal was copied from another invocation, so ids of its own invocation in commands are those of the other. */
   readonly copied: boolean;
 }
 
@@ -108,9 +108,9 @@ export class Conversation {
   }
 
   /**
-   * Does a command again, or for the first time. Returns it as the journal has it.
+   * Replays a command, or makes it for the first time. Returns it as the journal has it.
    *
-   * @param exact false where the handler cannot know the same bytes again, such as a time
+   * @param exact false where the handler cannot produce the same bytes again, such as a time
    */
   command<C extends JournalCommand>(command: C, exact = true, flags = 0): C {
     const type = commandTypeOf[command.kind];
@@ -167,7 +167,7 @@ export class Conversation {
     return false;
   }
 
-  /** What is left to wait for. */
+  /** The part of the future that is still to wait for. */
   remaining(future: Future): Future {
     const evaluation = evaluateFuture(future, (id) => this.#among(this.#received.length, id));
     return evaluation.kind === "pending" ? evaluation.remaining : future;

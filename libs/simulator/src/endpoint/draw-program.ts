@@ -1,7 +1,7 @@
 /**
- * Random programs that end by themselves. Two rules keep them from waiting for each other in circles: who holds an object's lock
- * waits only for objects with a higher number, and what several callers may call (idempotent calls, workflows) takes no lock and
- * calls nothing of that kind itself.
+ * Random programs that end by themselves. Two rules keep them from waiting for each other in circles: a handler that holds an object's
+ * lock waits only for objects with a higher number, and a handler that several callers may share (idempotent calls, workflows) takes no
+ * lock and calls no shared handler itself.
  */
 import type { SeededRandom } from "@perdure/testkit";
 import { PROGRAM_DEPTH_MAX, PROGRAM_OPERATIONS_MAX } from "../limits.js";
@@ -29,7 +29,7 @@ interface Setting {
   readonly answersCaller: boolean;
 }
 
-/** A top-level request: whom it is for and what it does. */
+/** A top-level request: its target and its program. */
 export function drawRequest(
   random: SeededRandom,
   objects: number,
@@ -195,7 +195,7 @@ function drawCall(random: SeededRandom, setting: Setting, later: boolean): Progr
   }
 }
 
-/** Nobody waits for what is sent, so it may take any lock; but `attach` may, so it obeys the caller's rule as well. */
+/** No handler waits for a send, so it may take any lock; but `attach` may wait for it, so it obeys the caller's rule as well. */
 function drawSend(random: SeededRandom, setting: Setting): ProgramOperation {
   const call = drawCall(random, setting, false);
   if (call.op !== "call") return call;

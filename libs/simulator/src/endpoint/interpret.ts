@@ -12,9 +12,9 @@ import { ANSWER_CALLER } from "./draw-program.js";
 import type { LocalState } from "./local-state.js";
 import type { Assignment, CalledHandler, HandlerProgram, ProgramOperation } from "./program.js";
 
-/** What a program asks of the session that runs it. */
+/** What a program requests of the session that runs it. */
 export type ProgramRequest =
-  /** Go on when the future is resolved. `deaf`: also when asked to cancel. */
+  /** Go on when the future is resolved. `deaf`: only then, not at a cancellation. */
   | { readonly kind: "wait"; readonly future: Future; readonly deaf: boolean }
   /** Go on after this long: user code takes its time. */
   | { readonly kind: "work"; readonly ms: number };
@@ -25,13 +25,13 @@ export interface HandlerContext {
   readonly conversation: Conversation;
   readonly state: LocalState;
   nowMs(): number;
-  /** How long user code thinks before its next step; mostly not at all. */
+  /** Duration of user code before its next step; mostly zero. */
   thinkingMs(): number;
   /** A number that no other execution of anything has: what makes a run's result its own. */
   executed(): number;
   /** Offers the result of a run that was executed just now. */
   propose(completionId: number, result: ValueOrFailure): void;
-  /** Leaves an awakeable with somebody outside, who will complete it. */
+  /** Gives an awakeable to an external client, which will complete it. */
   leaveOutside(awakeable: string): void;
 }
 
@@ -76,7 +76,7 @@ export function* interpret(around: HandlerContext): HandlerScript<ValueOrFailure
   return { kind: "value", value: utf8(progress.observed.join(" ")) };
 }
 
-/** A cancelled handler cancels whom it called. */
+/** A cancelled handler cancels the invocations that it called. */
 function* passOn({ around, called }: ProgramProgress): HandlerScript<void> {
   for (const child of called) {
     const id: NotificationId = { kind: "completion", id: child };
@@ -203,14 +203,14 @@ function* now(progress: ProgramProgress, name: string, id: NotificationId, later
   collect(progress);
 }
 
-/** Waits for what was put off, in one of the ways SDKs know. */
+/** Waits for deferred results, in one of the ways that SDKs have. */
 function* join(progress: ProgramProgress, how: "all" | "first" | "settled" | "anySuccess" | "unknown"): HandlerScript<void> {
   if (progress.pending.length === 0) return;
   yield { kind: "wait", future: together(progress.pending, how), deaf: false };
   collect(progress);
 }
 
-/** Notes what has become visible, in the order in which it was asked for. */
+/** Records the results that have become visible, in the order of their requests. */
 function collect({ around, pending, observed }: ProgramProgress): void {
   const left: Pending[] = [];
   for (const each of pending) {

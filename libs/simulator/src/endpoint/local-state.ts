@@ -1,4 +1,4 @@
-/** State as an SDK sees it: what came with Start and what the handler has changed since; the rest is asked for. */
+/** State as an SDK has it: what came with Start and what the handler has changed since; other keys are requested. */
 import { fromBinaryString, fromUtf8, toBinaryString, utf8 } from "@perdure/base";
 import { MessageType, type StartMessage } from "@perdure/service-protocol";
 import type { Conversation } from "./conversation.js";
@@ -8,7 +8,7 @@ type HandlerScript<T> = Generator<ProgramRequest, T, void>;
 
 export class LocalState {
   readonly #conversation: Conversation;
-  /** By binary string; null: known to be absent. */
+  /** By binary string; null: absent. */
   readonly #cached = new Map<string, Uint8Array | null>();
   #complete: boolean;
 
@@ -21,7 +21,7 @@ export class LocalState {
   *get(key: string): HandlerScript<Uint8Array | undefined> {
     const stateKey = utf8(key);
     const cached = this.#cached.get(toBinaryString(stateKey));
-    // Which way it was asked for is in the journal, whatever is known this time.
+    // The journal determines how it was read, whatever is cached this time.
     const replayed = this.#conversation.nextReplayed;
     const eager = replayed === undefined ? cached !== undefined || this.#complete : replayed === MessageType.GetEagerState;
     if (eager) {

@@ -3,7 +3,7 @@
  * journal, and a callee's program is part of its caller's.
  */
 
-/** Whom to call; the interpreter knows nothing else of services. */
+/** The handler to call; the interpreter has no other information about services. */
 export interface CalledHandler {
   readonly service: "S" | "O" | "W";
   readonly handler: string;
@@ -31,12 +31,12 @@ export type ProgramOperation =
   | { readonly op: "clear"; readonly key: string }
   | { readonly op: "clearAll" }
   | { readonly op: "keys" }
-  /** A signal that somebody outside (`by` "outside") or a callee sends once it has been given the id. */
+  /** A signal that an external client (`by` "outside") or a callee sends when it has been given the id. */
   | { readonly op: "awakeable"; readonly by: "outside" | "callee"; readonly later: boolean }
   | { readonly op: "namedSignal"; readonly name: string; readonly later: boolean }
   /** Completes the awakeable, or sends the named signal, that the caller handed over. */
   | { readonly op: "tellCaller" }
-  /** `helped`: first sends somebody who completes it. */
+  /** `helped`: first sends an invocation that completes it. */
   | { readonly op: "getPromise"; readonly name: string; readonly helped: boolean; readonly later: boolean }
   | { readonly op: "peekPromise"; readonly name: string }
   | { readonly op: "completePromise"; readonly name: string }

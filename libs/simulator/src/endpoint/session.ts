@@ -1,6 +1,6 @@
 /**
- * One attempt at the endpoint: takes the bytes of the request, runs the program against them and answers with the bytes an SDK
- * would write, badly when it was told to meet with misfortune.
+ * One attempt at the endpoint: reads the bytes of the request, runs the program against them and writes the bytes that an SDK would
+ * write, or misbehaves when a misfortune was drawn for it.
  */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import {
@@ -96,7 +96,7 @@ export class EndpointSession {
     return this.#over || this.#requestEnded || this.#working || this.#proposed.size > 0 ? undefined : this.#blockedSinceMs;
   }
 
-  // ── what comes from the server ─────────────────────────────────────────────────────────────────
+  // ── frames from the server ─────────────────────────────────────────────────────────────────────
 
   received(bytes: Uint8Array): void {
     if (this.#over) return;
@@ -182,7 +182,7 @@ export class EndpointSession {
       } catch (cause) {
         if (this.#waiting === undefined) throw cause;
         this.#blockedSinceMs = undefined;
-        this.#waiting = undefined; // Cancelled: the handler hears of it where it waited.
+        this.#waiting = undefined; // Cancelled: the handler receives the error where it waited.
         const next = this.#script.throw(cause);
         if (next.done === true) return this.#finish(next.value);
         if (!this.#take(next.value)) return;
@@ -280,7 +280,7 @@ export class EndpointSession {
     this.#response.respond(encodeFrame(type, body, flags));
   }
 
-  /** What was to be written is not: the attempt ends here in one of the ways attempts end. */
+  /** Replaces the next write: the attempt ends here in one of the ways in which attempts end. */
   #meet(misfortune: Misfortune): void {
     const { random } = this.#world.scheduler;
     switch (misfortune.kind) {

@@ -12,7 +12,7 @@ import { EndpointSession, type Outside, type ResponseWriter } from "./session.js
 export interface StreamOwner {
   readonly name: string;
   readonly alive: boolean;
-  /** Whether no other leader has taken the invocation's partition since. */
+  /** Whether no other leader has claimed the invocation's partition since. */
   leads(id: InvocationId): boolean;
 }
 
@@ -73,7 +73,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
   readonly #version: ProtocolVersion;
   readonly #fate: Fate;
   readonly #session: EndpointSession;
-  /** Reads along with the server, to know when it has heard the attempt's last word. */
+  /** Decodes the same bytes as the server, to detect when the server has received the attempt's last frame. */
   readonly #responseDecoder = new FrameDecoder();
   #headSent = false;
   #requestOver = false;
@@ -121,7 +121,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
     return this.#attempt.aborted || this.#attempt.responseOver || this.#requestOver ? undefined : this.#session.blockedSinceMs;
   }
 
-  // ── the server's side ──────────────────────────────────────────────────────────────────────────
+  // ── calls of the server ────────────────────────────────────────────────────────────────────────
 
   write(bytes: Uint8Array): boolean {
     if (this.#requestOver) return true;
@@ -186,12 +186,12 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
     for (let frame = this.#responseDecoder.next(); frame !== undefined; frame = this.#responseDecoder.next()) {
       const { type } = frame;
       if (type !== MessageType.Suspension && type !== MessageType.Error && type !== MessageType.End) continue;
-      this.#world.trace.note("said", () => `${this.#attempt.name} ${messageTypeName(type)}`);
+      this.#world.trace.note("sent", () => `${this.#attempt.name} ${messageTypeName(type)}`);
       this.#world.ledger.attempts.responseOver(this.#attempt);
     }
   }
 
-  // ── the endpoint's side ────────────────────────────────────────────────────────────────────────
+  // ── calls of the endpoint ──────────────────────────────────────────────────────────────────────
 
   #atEndpoint(item: FromServer): void {
     if (this.#fate.refusal !== undefined) return;
@@ -248,7 +248,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
     this.#response.push({ kind: "head", status, headers });
   }
 
-  /** Anywhere: transports know nothing of frames. */
+  /** Cuts anywhere: transports do not keep frames together. */
   #cut(bytes: Uint8Array): Uint8Array[] {
     const { random } = this.#world.scheduler;
     if (bytes.length < 2 || !random.chance(0.15)) return bytes.length === 0 ? [] : [bytes];

@@ -1,7 +1,7 @@
 /**
- * The checkers' own view of flow control: it counts who runs by what became durable, knows the rules as people made them, and nothing
- * of schedulers. A start above a limit or a rate, a key that is passed over too often, somebody who waits for nothing: each is a
- * finding.
+ * The checkers' own model of flow control: it counts running invocations by what became durable, has the rules as users set them, and
+ * is independent of schedulers. A start above a limit or a rate, a key that is passed over too often, an invocation that waits without
+ * reason: each is a finding.
  */
 import { type InvocationId, vqueueId } from "@perdure/base";
 import { type FlowRule, RuleBook } from "@perdure/flow";
@@ -12,10 +12,12 @@ import type { SimulationFindings } from "../findings.js";
 const GRACE_MS = 15_000;
 /** A start is given out, then applied: two may lie closer together in the book than when they were given out. */
 const RATE_SLACK_MS = 1_000;
-/** Starts of another key that may be under way already when somebody begins to wait, and one turn where tags are equal. */
+/** Starts of another key that may be under way already when an invocation begins to wait, and one turn where tags are equal. */
 const TURNS_SLACK = 6;
 
-/** Room that somebody waits for is used within this time, unless its leader changes meanwhile: a few of the slowest commits. */
+/**
+ * A free slot that an invocation waits for is used within this time, unless its leader changes meanwhile: a few of the slowest commits.
+ */
 const FREE_SLOT_MS_MAX = 15_000;
 
 interface QueuedInvocation {
@@ -36,12 +38,12 @@ export class FlowModel {
   /** Times of first starts by level, since the rules changed last. */
   readonly #starts = new Map<string, number[]>();
   readonly #waiting = new Map<InvocationId, QueuedInvocation>();
-  /** Who waits for a slot, and since when there is one for it. */
+  /** Invocations that wait for a slot, and since when a slot is free for each. */
   readonly #slotWaits = new Map<InvocationId, { readonly facts: InvocationFacts; sinceMs: number | undefined }>();
   #leaders = 0;
-  /** By the word of whoever pauses them. */
+  /** Paused queues, as the pauser reports them. */
   pausedQueues: ReadonlySet<string> = new Set();
-  /** How often somebody waited for a slot. */
+  /** Number of waits for a slot. */
   waits = 0;
   starts = 0;
 
@@ -67,7 +69,7 @@ export class FlowModel {
     this.#resetSlotWaits();
   }
 
-  /** A queue was paused: who waits may rightly be passed over. */
+  /** A queue was paused: waiting invocations may be passed over without fault. */
   queuePaused(): void {
     this.#waiting.clear();
   }
@@ -112,7 +114,7 @@ export class FlowModel {
       const sinceMs = waiting.sinceMs;
       this.#findings.require(
         nowMs - sinceMs <= FREE_SLOT_MS_MAX,
-        "room is used by who waits for it",
+        "a free slot goes to a waiting invocation",
         () => `${id} since ${sinceMs}, now ${nowMs}`,
       );
     }
@@ -141,7 +143,7 @@ export class FlowModel {
       const limit = this.#limitOf(level);
       this.#findings.require(
         usage <= limit,
-        "never more run than a rule allows",
+        "no more invocations run than a rule allows",
         () => `${level}: ${usage} of ${limit}, ${facts.id}`,
       );
     }
@@ -159,7 +161,7 @@ export class FlowModel {
     return limit;
   }
 
-  /** By the time that the record says: how long writing it took does not count. */
+  /** Uses the start time in the record: the duration of the write does not count. */
   #rates(levels: readonly string[], startedAtMs: number): void {
     const nowMs = this.#nowMs();
     if (this.#books.some(({ untilMs }) => untilMs !== Number.POSITIVE_INFINITY && untilMs + GRACE_MS > nowMs)) return;
@@ -174,14 +176,14 @@ export class FlowModel {
         const count = times.length - at;
         this.#findings.require(
           count <= allowed,
-          "no more start than a rate allows",
+          "no more invocations start than a rate allows",
           () => `${level}: ${count} since ${fromMs}, now ${startedAtMs}`,
         );
       }
     }
   }
 
-  /** While somebody waits under a key that has no limit of its own, other keys of the scope get their turns and no more. */
+  /** While an invocation waits under a key that has no limit of its own, other keys of the scope get their turns and no more. */
   #turns(started: InvocationFacts): void {
     const key = firstOf(started.limitKey);
     for (const waiting of this.#waiting.values()) {
@@ -220,10 +222,10 @@ export class FlowModel {
     return levelsOf(facts).some((level) => ruleOf(this.#book, level)?.rate !== undefined);
   }
 
-  /** Long after everything: whoever still waits for a slot does so because all of them are taken, or the queue is paused. */
+  /** Long after the last event: an invocation that still waits for a slot needs a reason: no slot is free, or its queue is paused. */
   causeMissing({ facts }: Invocation): string | undefined {
     if (!isSlotted(facts.target)) return "it needs none";
-    return !this.#isPaused(facts) && this.#hasFreeSlot(facts) ? "there is room on every level" : undefined;
+    return !this.#isPaused(facts) && this.#hasFreeSlot(facts) ? "a slot is free on every level" : undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Somebody who pauses queues and resumes them some time later, and does not forget to. */
+/** An operator that pauses queues and always resumes them some time later. */
 import { type VqueueId, vqueueId } from "@perdure/base";
 import { queueOfLock, routeOfQueue } from "@perdure/partition";
 import type { Leaders } from "../reach.js";
@@ -6,7 +6,7 @@ import type { SimulatedWorld } from "../world.js";
 
 const AGAIN_MS = 200;
 const PAUSE_MS = 20_000;
-/** A leader that dies answers nobody. */
+/** A leader that crashes never responds. */
 const ANSWER_TIMEOUT_MS = 5_000;
 
 export class Pauser {

@@ -1,4 +1,4 @@
-/** Why: rules change while invocations wait and run; everybody who asks is told the same at the same moment. */
+/** The rules of a world, which change while invocations wait and run; all readers get the same rules at the same moment. */
 import type { FlowRule } from "@perdure/flow";
 
 const NO_RULES: readonly FlowRule[] = [];

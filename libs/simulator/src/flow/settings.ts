@@ -1,4 +1,4 @@
-/** What kind of flow control a seed makes: rules, who falls under them, how often they change and queues are paused. */
+/** Flow control of a seed: rules, the invocations they apply to, how often they change and queues are paused. */
 import type { FlowRule } from "@perdure/flow";
 import type { SeededRandom } from "@perdure/testkit";
 import type { SimulationSettings } from "../settings.js";

@@ -1,6 +1,6 @@
 /**
- * Rules about what endpoints see: nothing is told before it is durable, a replay is the journal, results never change, and no two
- * attempts that both count work on one object at the same time.
+ * Rules about the requests that endpoints receive: every entry is durable before it is sent, a replay is the journal, results never
+ * change, and no two attempts that both count work on one object at the same time.
  */
 import { bytesEqual, type InvocationId, ProtoReader, parseInvocationId, toBinaryString } from "@perdure/base";
 import type { StreamRequest } from "@perdure/invoker";
@@ -16,11 +16,11 @@ export interface AttemptRecord {
   readonly name: string;
   readonly id: InvocationId;
   readonly leader: AttemptLeader;
-  /** The life it was opened for; undefined when none was durable, which is reported. */
+  /** The generation that it was opened for; undefined when none was durable, which is reported. */
   readonly generation: GenerationRecord | undefined;
   /** The leader broke the stream off. */
   aborted: boolean;
-  /** The leader has heard the end of the response. */
+  /** The leader has received the end of the response. */
   responseOver: boolean;
   /** The run that was durable then; undefined: none. */
   readonly run: number | undefined;
@@ -118,7 +118,7 @@ export class AttemptLedger {
     this.#open.delete(record);
   }
 
-  // ── what the endpoint is told ──────────────────────────────────────────────────────────────────
+  // ── what the endpoint receives ──────────────────────────────────────────────────────────────────
 
   started(record: AttemptRecord, start: StartMessage): void {
     this.#findings.require(start.debugId === record.id, "Start names the invocation of the request", () => record.name);
@@ -140,7 +140,7 @@ export class AttemptLedger {
       this.#findings.require(same, "an exclusive handler starts from the state that is stored", () => `${record.name}: ${key}`);
     }
     const whole = start.partialState || sent.size === record.stateAtOpening.size;
-    this.#findings.require(whole, "state that is called complete is complete", () => record.name);
+    this.#findings.require(whole, "state that is sent as complete is complete", () => record.name);
   }
 
   replayed(record: AttemptRecord, index: number, type: number, body: Uint8Array): void {
@@ -160,7 +160,7 @@ export class AttemptLedger {
     const { generation } = record;
     if (generation === undefined || generation.journalDropped || !this.#counts(record)) return;
     const durable = generation.entries.some((entry) => entry.type === type && bytesEqual(entry.body, body));
-    this.#findings.require(durable, "a handler is told only what is durable", () => `${record.name}: ${messageTypeName(type)}`);
+    this.#findings.require(durable, "a handler receives only durable entries", () => `${record.name}: ${messageTypeName(type)}`);
   }
 
   acknowledged(record: AttemptRecord, body: Uint8Array): void {
@@ -180,6 +180,6 @@ export class AttemptLedger {
   /** The journal is not what the handler makes it again. */
   mismatch(record: AttemptRecord, detail: string): void {
     if (!this.#counts(record)) return;
-    this.#findings.report("a replay leads the handler to where it was", `${record.name}: ${detail}`);
+    this.#findings.report("a replay repeats the commands of the handler", `${record.name}: ${detail}`);
   }
 }

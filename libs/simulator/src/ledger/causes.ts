@@ -1,6 +1,7 @@
 /**
- * Why: when nothing has happened for long, whoever still waits must have a reason outside of our care: a paused or endless callee,
- * a promise nobody completes, a signal nobody sends. Anything else is a wake-up that was lost.
+ * Finds waiting invocations without a cause. When nothing has happened for long, an invocation that still waits must have a reason
+ * outside of the system: a paused or endless callee, a promise that is never completed, a signal that is never sent. Anything else is a
+ * lost wake-up.
  */
 import type { InvocationId } from "@perdure/base";
 import { type Invocation, queueOfLock } from "@perdure/partition";
@@ -46,7 +47,7 @@ export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>)
           break;
         }
         if (ledger.locks.holder(`${service}/${key}`) === undefined && !pausedQueues.has(queueOfLock(service, key ?? "")))
-          missing.push(`${generation.id} is inboxed, but nobody holds ${service}/${key}`);
+          missing.push(`${generation.id} is inboxed, but no invocation holds ${service}/${key}`);
         break;
       }
       case "scheduled":
@@ -57,7 +58,7 @@ export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>)
         break;
       case "invoked":
       case "paused":
-        break; // Running is bounded by timeouts; a pause is ended by people.
+        break; // Running is bounded by timeouts; a pause is ended by an operator.
     }
   }
   return missing;
@@ -73,7 +74,7 @@ function signalsOf(awaiting: Future): SignalId[] {
 /** Why the completion will never come; undefined when it may. */
 function missingCause(ledger: Ledger, generation: GenerationRecord, completionId: number): string | undefined {
   const expected = generation.expectedCompletions.get(completionId);
-  if (expected === undefined) return "no command of its journal is owed it";
+  if (expected === undefined) return "no command of its journal expects it";
   switch (expected.notificationType) {
     case MessageType.GetPromiseCompletion:
       return promiseCause(ledger, generation, completionId);
@@ -85,14 +86,14 @@ function missingCause(ledger: Ledger, generation: GenerationRecord, completionId
       const listed = callee.invocation.sinks.some(
         (sink) => sink.callerId === generation.id && sink.completionId === completionId,
       );
-      return listed ? undefined : `${to} does not know`;
+      return listed ? undefined : `${to} does not list it`;
     }
     default:
       return `a ${messageTypeName(expected.notificationType)} does not take that long`;
   }
 }
 
-/** The invariants look after listeners of a pending promise; a completed one has nothing more to say. */
+/** The invariants check listeners of a pending promise; a completed one must have notified all. */
 function promiseCause(ledger: Ledger, generation: GenerationRecord, completionId: number): string | undefined {
   const { service, key = "" } = generation.facts.target;
   for (const entry of generation.entries) {

@@ -1,14 +1,14 @@
-/** Why: the checkers keep their own record of every invocation, made only of what became durable. */
+/** The checkers' own record of an invocation, made only of what became durable. */
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, InvocationFacts, JournalEntry, Outcome } from "@perdure/partition";
 import { isWorkflowRun } from "@perdure/partition";
 import type { NotificationResult } from "@perdure/service-protocol";
 
-/** From its first record to the day it is forgotten. An id made of a key may live again after that. */
+/** One generation: from its first record to its deletion. An id made of a key may be used again after that. */
 export interface GenerationRecord {
   readonly id: InvocationId;
   readonly facts: InvocationFacts;
-  /** How many lives the id had before. */
+  /** Number of earlier generations of the id. */
   readonly number: number;
   readonly partition: number;
   /** The batch in which it began. */
@@ -17,14 +17,14 @@ export interface GenerationRecord {
   /** As stored, in order; empty once dropped. */
   entries: JournalEntry[];
   journalDropped: boolean;
-  /** Completion id → what its command was, by the command that is owed it. */
+  /** Completion id → its command, by the command that expects it. */
   readonly expectedCompletions: Map<number, ExpectedCompletion>;
   /** Commands ever stored, also those of a journal that is dropped. */
   commandCount: number;
   /** Set when it ended. */
   outcome: Outcome | undefined;
   isDeleted: boolean;
-  /** Somebody asked to remove it: a caller who submits again because he missed the answer will be accepted again. */
+  /** Its removal was requested: a caller that submits again because it missed the response will be accepted again. */
   removalRequested: boolean;
 }
 

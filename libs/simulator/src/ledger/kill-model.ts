@@ -13,7 +13,7 @@ export interface UndeliveredMessage {
   readonly atCommit: number;
 }
 
-/** Until a leader has heard of a commit that ended an invocation: the slowest commits and reads together. */
+/** Time until a leader has read a commit that ended an invocation: the slowest commits and reads together. */
 const UNAWARE_MS_MAX = 60_000;
 
 export class KillModel {
@@ -71,7 +71,7 @@ export class KillModel {
   attempted(generation: GenerationRecord, name: string): void {
     const sinceMs = this.#overSinceMs.get(generation);
     const isOverdue = sinceMs !== undefined && this.#nowMs() - sinceMs > UNAWARE_MS_MAX;
-    this.#findings.require(!isOverdue, "nothing that is over begins an attempt", () => name);
+    this.#findings.require(!isOverdue, "an ended invocation begins no attempt", () => name);
   }
 }
 

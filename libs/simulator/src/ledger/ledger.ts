@@ -1,6 +1,6 @@
 /**
- * The checkers' own book of everything that became durable, in the order in which it did. It is told each batch of mutations as it
- * lands in the store and knows nothing of the code that made them; whatever contradicts the book is a finding.
+ * The checkers' own record of everything that became durable, in that order. It receives each batch of mutations as it lands in the
+ * store and is independent of the code that made them; whatever contradicts the record is a finding.
  */
 import type { InvocationId } from "@perdure/base";
 import { bytesEqual, toBinaryString } from "@perdure/base";
@@ -41,7 +41,7 @@ const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][
   completed: ["completed"],
 };
 
-/** The completion that each command is owed under its result id. */
+/** The completion that each command expects under its result id. */
 const COMPLETED_BY = new Map<number, number>([
   [MessageType.GetLazyState, MessageType.GetLazyStateCompletion],
   [MessageType.GetLazyStateKeys, MessageType.GetLazyStateKeysCompletion],
@@ -71,7 +71,7 @@ export class Ledger {
   readonly runs: RunModel;
   readonly signals: SignalModel;
   readonly #promises: PromiseModel;
-  /** The present life of each id, forgotten ones included. */
+  /** The present generation of each id, deleted ones included. */
   readonly #generations = new Map<InvocationId, GenerationRecord>();
   readonly #seeds = new Map<string, bigint>();
   readonly #outboxes = new Map<string, UndeliveredMessage>();
@@ -79,11 +79,11 @@ export class Ledger {
   readonly #usedSequences = new Map<string, true>();
   readonly #dedup = new Map<string, number>();
   readonly #timers = new Set<string>();
-  /** Values that only one signal may carry: who sent it, and which of its commands it was. */
+  /** Values that only one signal may carry: its sender, and which of the sender's commands it was. */
   readonly #signalValues = new Set<string>();
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
-  /** Forgotten in the present batch, and not written to since. */
+  /** Workflows deleted in the present batch, and not written to since. */
   readonly #deletedWorkflows = new Set<string>();
   #commits = 0;
 
@@ -111,13 +111,13 @@ export class Ledger {
     return this.#commits;
   }
 
-  /** The id's life, unless it is forgotten. */
+  /** The generation of the id, unless it is deleted. */
   generation(id: InvocationId): GenerationRecord | undefined {
     const generation = this.#generations.get(id);
     return generation?.isDeleted === true ? undefined : generation;
   }
 
-  /** Also a life that is over and forgotten. */
+  /** Also a generation that is over and deleted. */
   latestGeneration(id: InvocationId): GenerationRecord | undefined {
     return this.#generations.get(id);
   }
@@ -139,7 +139,7 @@ export class Ledger {
     return this.#timers;
   }
 
-  /** The first seed a life was started with. */
+  /** The first seed that a generation was started with. */
   seedOf(generation: GenerationRecord, seed: bigint): bigint {
     const name = `${generation.id}/${generation.number}`;
     const existing = this.#seeds.get(name);
@@ -241,13 +241,16 @@ export class Ledger {
   #received(partition: number, producer: string, seq: number): void {
     const name = `${partition}<${producer}`;
     const before = this.#dedup.get(name) ?? -1;
-    this.#findings.require(seq > before, "a delivery is taken once, in order", () => `${name}: ${seq} after ${before}`);
+    this.#findings.require(seq > before, "a delivery is accepted once, in order", () => `${name}: ${seq} after ${before}`);
     this.#dedup.set(name, seq);
     const command = this.#outboxes.get(`${producer}/${seq}`)?.command;
     if (command?.kind === "signal") this.signals.received(command.id, command.signal);
   }
 
-  /** State that no handler changed: an edit from outside waits for whoever holds the object, but not for workflows, which are forgotten whole. */
+  /**
+   * State that no handler changed: an edit from outside waits for the holder of the object, but not for workflows, which are deleted
+   * whole.
+   */
   #edited({ service, key }: { readonly service: string; readonly key: string }): void {
     const holder = service === "O" ? this.locks.holder(`${service}/${key}`) : undefined;
     const status = holder === undefined ? undefined : this.generation(holder)?.invocation.status;
@@ -270,7 +273,7 @@ export class Ledger {
     const from = before.invocation;
     this.#findings.require(
       NEXT[from.status].includes(invocation.status),
-      "an invocation takes only the ways there are",
+      "an invocation makes only valid transitions",
       () => `${id}: ${from.status} to ${invocation.status}`,
     );
     this.#findings.require(
@@ -321,7 +324,8 @@ export class Ledger {
       expectedCompletions: new Map(),
       outcome: undefined,
       isDeleted: false,
-      // Who asked for the end of an earlier life asks until somebody answers, and may so end this one, too.
+      // A caller that requested the end of an earlier generation repeats the request until it gets a response, and may so end this one,
+      // too.
       removalRequested: last?.removalRequested ?? false,
       commandCount: 0,
     };
@@ -331,7 +335,7 @@ export class Ledger {
     const copied = invocation.facts.source.kind === "restart";
     for (const entry of early) this.#journaled(generation, entry, copied);
     if (invocation.status === "completed")
-      this.#findings.report("an invocation takes only the ways there are", `${id} is born completed`);
+      this.#findings.report("an invocation makes only valid transitions", `${id} is created as completed`);
   }
 
   #ended(generation: GenerationRecord, outcome: Outcome): void {
@@ -350,14 +354,10 @@ export class Ledger {
       this.kills.killed(generation.id, calleesOf(generation));
   }
 
-  /** Clocks of a world agree, or nothing is known about when. */
+  /** Clocks of a world agree, or times are not checked. */
   #notBefore(dueAtMs: number | undefined, what: () => string): void {
     const nowMs = this.#wallMs?.() ?? Number.POSITIVE_INFINITY;
-    this.#findings.require(
-      (dueAtMs ?? 0) <= nowMs + 1,
-      "nothing comes before its time",
-      () => `${what()}: ${dueAtMs} at ${nowMs}`,
-    );
+    this.#findings.require((dueAtMs ?? 0) <= nowMs + 1, "a timer never fires early", () => `${what()}: ${dueAtMs} at ${nowMs}`);
   }
 
   #leftQueue(generation: GenerationRecord): void {
@@ -367,7 +367,7 @@ export class Ledger {
 
   #delete(id: InvocationId): void {
     const generation = this.generation(id);
-    if (generation === undefined) return this.#findings.report("only what is there is forgotten", id);
+    if (generation === undefined) return this.#findings.report("only existing rows are deleted", id);
     if (generation.invocation.status === "inboxed") this.#leftQueue(generation);
     generation.isDeleted = true;
     this.kills.over(generation);
@@ -382,7 +382,7 @@ export class Ledger {
     for (const workflow of this.#deletedWorkflows) {
       const [service, key] = workflow.split("/") as [string, string];
       const left = [...this.state.of(service, key).keys(), ...this.#promises.of(workflow)];
-      this.#findings.require(left.length === 0, "a forgotten workflow leaves nothing", () => `${workflow}: ${left.join()}`);
+      this.#findings.require(left.length === 0, "a deleted workflow leaves no rows", () => `${workflow}: ${left.join()}`);
     }
     this.#deletedWorkflows.clear();
   }
@@ -460,7 +460,7 @@ export class Ledger {
     const expected = generation.expectedCompletions.get(id.id);
     const fits = expected !== undefined && expected.notificationType === entry.type;
     const what = (): string => `${generation.id}: ${messageTypeName(entry.type)} ${id.id}`;
-    this.#findings.require(fits, "a completion answers a command of this life", what);
+    this.#findings.require(fits, "a completion belongs to a command of this generation", what);
     if (expected === undefined) return;
     this.#findings.require(!expected.completed, "a command is completed once", what);
     expected.completed = true;
@@ -507,7 +507,7 @@ export class Ledger {
 
   #dropJournal(id: InvocationId, length: number): void {
     const generation = this.generation(id);
-    if (generation === undefined) return this.#findings.report("only what is there is forgotten", `journal of ${id}`);
+    if (generation === undefined) return this.#findings.report("only existing rows are deleted", `journal of ${id}`);
     this.#findings.require(
       length === generation.entries.length,
       "a journal is dropped whole",
@@ -544,7 +544,7 @@ function calleesOf({ entries }: GenerationRecord): InvocationId[] {
   return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
 }
 
-/** The callee's id, if the entry tells it, under this completion id or any. */
+/** The callee's id, if the entry has it, under this completion id or any. */
 function calleeOf(entry: JournalEntry, completionId: number | undefined): InvocationId | undefined {
   if (entry.type !== MessageType.CallInvocationIdCompletion) return undefined;
   const decoded = decodeNotification(entry.type, entry.body);

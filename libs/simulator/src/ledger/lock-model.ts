@@ -1,11 +1,11 @@
-/** Rules about exclusive keys: holders run, who waits longest is next, and nobody is forgotten. */
+/** Rules about exclusive keys: holders run, the invocation that waits longest is next, and none is skipped. */
 import type { InvocationId } from "@perdure/base";
 import type { ObjectLock } from "@perdure/partition";
 import type { SimulationFindings } from "../findings.js";
 
 export class LockModel {
   readonly #findings: SimulationFindings;
-  /** Who waits for each key, in order of arrival. */
+  /** Waiting invocations of each key, in order of arrival. */
   readonly #queues = new Map<string, InvocationId[]>();
   readonly #holders = new Map<string, InvocationId>();
 
@@ -42,7 +42,7 @@ export class LockModel {
     const [first] = this.#queues.get(object) ?? [];
     this.#findings.require(
       first === undefined || first === holder,
-      "who waits longest is next",
+      "the invocation that waits longest is next",
       () => `${holder} before ${first} on ${object}`,
     );
   }
@@ -50,6 +50,10 @@ export class LockModel {
   unlocked(object: string): void {
     this.#holders.delete(object);
     const waiting = this.#queues.get(object)?.length ?? 0;
-    this.#findings.require(waiting === 0, "a lock is given up only when nobody waits", () => `${waiting} wait for ${object}`);
+    this.#findings.require(
+      waiting === 0,
+      "a lock is released only when no invocation waits",
+      () => `${waiting} wait for ${object}`,
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** Rules about durable promises: the first completion counts, and whoever reads the promise reads that one. */
+/** Rules about durable promises: the first completion counts, and every reader of the promise reads that one. */
 import type { WorkflowPromise } from "@perdure/partition";
 import type { JournalCommand, NotificationResult } from "@perdure/service-protocol";
 import type { SimulationFindings } from "../findings.js";
@@ -47,7 +47,7 @@ export class PromiseModel {
       if (result.kind !== "void") return;
       const { completion } = command;
       const isValue = completion.kind === "failure" || this.#has(name, `value ${Buffer.from(completion.value)}`);
-      this.#findings.require(isValue, "whose completion is accepted, completes the promise", () => name);
+      this.#findings.require(isValue, "an accepted completion completes the promise", () => name);
     } else if (result.kind === "value") {
       const text = `value ${Buffer.from(result.value)}`;
       this.#findings.require(this.#has(name, text), "a promise is read as it was completed", () => `${name}: ${text}`);

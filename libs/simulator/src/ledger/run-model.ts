@@ -1,6 +1,6 @@
 /**
- * Rules about runs: what is stored of an invocation while it runs was said by an attempt of its present run. What an earlier run said came too
- * late, whatever it was.
+ * Rules about runs: what is stored of an invocation while it runs was sent by an attempt of its present run. Commands of an earlier run
+ * come too late.
  */
 import { bytesEqual, type InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry } from "@perdure/partition";
@@ -9,7 +9,7 @@ import type { SimulationFindings } from "../findings.js";
 import type { AttemptRecord } from "./attempts.js";
 import { type GenerationRecord, resultText } from "./generation-record.js";
 
-/** What one attempt has said, as its endpoint knows it. */
+/** The messages that one attempt has sent, recorded at its endpoint. */
 export class AttemptMessages {
   /** By their index among the commands of the handler. */
   readonly commands = new Map<number, JournalEntry["body"]>();
@@ -84,7 +84,7 @@ export class RunModel {
   }
 
   #require(condition: boolean, { id, invocation }: { id: InvocationId; invocation: Invocation }, what: () => string): void {
-    const rule = "what is stored was said by the present run";
+    const rule = "stored entries come from the present run";
     this.#findings.require(condition, rule, () => `${id} run ${invocation.run}: ${what()}`);
   }
 }

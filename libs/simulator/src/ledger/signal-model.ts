@@ -1,4 +1,4 @@
-/** Which signals were sent to an invocation, so that the judge can find a wake-up that was lost. */
+/** The signals that were sent to an invocation, so that a lost wake-up can be found. */
 import type { InvocationId } from "@perdure/base";
 import { parseAwakeableId } from "@perdure/base";
 import type { JournalCommand, SignalId } from "@perdure/service-protocol";

@@ -1,4 +1,4 @@
-/** Rules about user state: counters grow by one at a time, and what is stored is what journals say. */
+/** Rules about user state: counters grow by one at a time, and the stored state is what the journals produce. */
 import { fromUtf8 } from "@perdure/base";
 import type { SimulationFindings } from "../findings.js";
 

@@ -1,6 +1,6 @@
 /**
- * Why: a process that can be killed at any moment, and stopped and woken (SIGSTOP, a frozen machine) without noticing. Whatever
- * reaches it, timers and bytes alike, comes in through here: at once, when it wakes, or never.
+ * A process that can be killed at any moment, and stopped and continued (SIGSTOP, a frozen machine) without noticing. Timers and bytes
+ * enter it through here: at once, when it continues, or never.
  */
 import { LeaderClock } from "../leader-clock.js";
 import type { SimulatedWorld } from "../world.js";
@@ -31,7 +31,7 @@ export class SimulatedProcess {
   get paused(): boolean {
     return this.#paused;
   }
-  /** Woken at this very moment: it has not yet looked at the clock. */
+  /** Continued at this very moment: it has not read the clock yet. */
   get isDrowsy(): boolean {
     return this.#wokeAtMs === this.#world.scheduler.clock.monotonicMs();
   }

@@ -1,4 +1,4 @@
-/** All processes of a simulated cluster: starts them, lets misfortune befall them, and knows at every moment whose word counts. */
+/** All processes of a simulated cluster: starts them, injects faults, and knows at every moment which worker is the rightful leader. */
 import type { InvocationId } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { PartitionBatch, PartitionStore } from "@perdure/store";
@@ -18,12 +18,12 @@ const CUT_MS = 6_000;
 const OUTAGE_MS = 3_000;
 /** Until the data of an emptied store are brought back, at most. */
 const EMPTIED_MS = 4_000;
-/** How late news of leaders, and repeated messages, may come. */
+/** Maximum delay of changes of leaders, and of repeated messages. */
 const STALE_MS = 3_000;
 const REPEATED_AFTER_MS = 3_000;
 /** How long a hand-over under way, and reading what a new leader needs, take at most. */
 const LEAD_MS_MAX = 6_000;
-/** When nothing happens any more the cluster may look more rarely: hours must not take all day. */
+/** Interval of polls when nothing happens any more, so that hours of virtual time do not take all day. */
 const SLOW_POLL_MS = 10_000;
 
 interface WorkerPlace {
@@ -44,7 +44,7 @@ export class Fleet implements Leaders {
   readonly #gateways: SimulatedGateway[] = [];
   #gatewayCount = 0;
   readonly #leaving = new Set<SimulatedWorker>();
-  /** Whose claim was carried out last, and who is about to claim. */
+  /** The latest claim that was carried out, and the claims under way. */
   readonly #latest = new Map<number, Term>();
   readonly #claiming = new Map<string, Term>();
   #weather: ClusterWeather | undefined;
@@ -82,7 +82,7 @@ export class Fleet implements Leaders {
     };
   }
 
-  // ── what callers see ───────────────────────────────────────────────────────────────────────────
+  // ── view of callers ────────────────────────────────────────────────────────────────────────────
 
   leaderFor(_id: InvocationId): Reached | undefined {
     const able = this.#gateways.filter(({ body }) => body.alive);
@@ -139,7 +139,7 @@ export class Fleet implements Leaders {
     for (const { worker } of this.#places) if (worker !== undefined) this.#publishDirectory(worker, gateway);
   }
 
-  /** What the worker knows now reaches the gateway, soon or late; news that get lost come again. */
+  /** The worker's present directory reaches the gateway, soon or late; lost changes are sent again. */
   #publishDirectory(worker: SimulatedWorker, gateway: SimulatedGateway): void {
     const { scheduler, settings } = this.#world;
     const { directory } = worker;
@@ -197,7 +197,7 @@ export class Fleet implements Leaders {
     this.#often("linkCutEveryMs", (worker) => this.#cutLinks(worker));
   }
 
-  /** Some process and another do not hear each other, or one of them does not hear the other. */
+  /** Two random processes cannot reach each other, or only in one direction. */
   #cutLinks(worker: SimulatedWorker): void {
     const { scheduler } = this.#world;
     const { random } = scheduler;
@@ -224,7 +224,7 @@ export class Fleet implements Leaders {
     worker.leave().then(
       () => this.#leaving.delete(worker),
       (cause: unknown) =>
-        this.#world.findings.report("nothing breaks inside", `${worker.body.name} cannot leave: ${String(cause)}`),
+        this.#world.findings.report("no process reports an internal error", `${worker.body.name} cannot leave: ${String(cause)}`),
     );
   }
 
@@ -245,7 +245,7 @@ export class Fleet implements Leaders {
   }
 
   /** Befalls some worker again and again, as long as it storms. */
-  #often(kind: Exclude<keyof ClusterWeather, "staleNews">, happen: (worker: SimulatedWorker) => void): void {
+  #often(kind: Exclude<keyof ClusterWeather, "staleChanges">, happen: (worker: SimulatedWorker) => void): void {
     const { scheduler } = this.#world;
     const meanMs = this.#weather?.[kind];
     if (meanMs === undefined) return;
@@ -282,7 +282,7 @@ export class Fleet implements Leaders {
     });
   }
 
-  /** Leases last longer before anybody renews them later. */
+  /** Leases last longer before any worker renews them later. */
   #slowDown(): void {
     const pace = this.#pace;
     const { leaseMs, marginMs, memberMs } = new LeasePace(SLOW_POLL_MS);

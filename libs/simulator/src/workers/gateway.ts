@@ -1,4 +1,4 @@
-/** A gateway process: follows leaders by news that may be old, and asks them over links that may break. */
+/** A gateway process: follows leaders by changes that may be old, and sends requests over links that may break. */
 import type { Partitions } from "@perdure/control";
 import { type DirectoryUpdate, LeaderDirectory, RemotePartitions, WorkerLink } from "@perdure/driver-grpc";
 import type { Reached } from "../reach.js";

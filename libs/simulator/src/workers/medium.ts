@@ -1,6 +1,6 @@
 /**
- * The medium that all workers share, as it truly is: rows, epochs, leases, the list of members. It carries requests out one after the
- * other, and looks at each: who writes must be the latest leader, and no epoch may have two.
+ * The true state of the medium that all workers share: rows, epochs, leases, the list of members. It carries out requests one after the
+ * other, and checks each: the writer must be the latest leader, and no epoch may have two leaders.
  */
 import { PerdureError } from "@perdure/base";
 import {
@@ -39,11 +39,11 @@ export class Medium {
   readonly #leases = new Map<number, StoredLease>();
   readonly #epochs = new Map<number, number>();
   readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
-  /** Nobody is answered. */
+  /** No request gets a response. */
   isDown = false;
   /** Another, empty data set is in place of this one, until the data are brought back: the mark of the expected one is missing. */
   #isEmptied = false;
-  /** What is read meanwhile. */
+  /** Read while the data are lost. */
   readonly #nothing: PartitionStore = new KvPartitionStore(new MemoryKeyValue());
 
   constructor(world: SimulatedWorld, store: PartitionStore, pace: LeasePace, events: MediumEvents) {
@@ -202,7 +202,7 @@ export class Medium {
   }
 }
 
-/** What the lease of a partition without the expected mark says. */
+/** The outcome for the lease of a partition without the expected mark. */
 function foreign(partition: number): LeaseOutcome {
   return { kind: "foreign", partition, mark: undefined };
 }

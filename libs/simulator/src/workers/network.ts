@@ -1,7 +1,7 @@
 /**
  * The network between processes, as gRPC shows it to the real links and exchanges: streams whose bytes keep their order, come late, and
- * break with what is under way. Between streams there is no order. A cut holds bytes back; when it lasts, each end gives the stream up
- * by itself, knowing nothing of the other. A process that does not listen, or is no more, refuses.
+ * break with what is under way. Between streams there is no order. A cut holds bytes back; when it lasts, each end closes the stream
+ * independently of the other. A process that does not listen, or has ended, refuses connections.
  */
 import type { Client } from "@grpc/grpc-js";
 import { partitionsDefinition, partitionsHandlers, type ServedPartitions } from "@perdure/driver-grpc";
@@ -14,7 +14,7 @@ const KEEPALIVE_MS = 4_000;
 
 type StreamEventListener = (item?: unknown) => void;
 
-/** What a gRPC stream is to those who use it: events, and a way to write. */
+/** One end of a gRPC stream for its users: events, and a way to write. */
 class StreamEnd {
   readonly #listeners = new Map<string, StreamEventListener>();
   readonly #write: (message: unknown) => boolean;
@@ -59,7 +59,7 @@ export class SimulatedNetwork {
     this.#world = world;
   }
 
-  /** Others reach the process at this address while it lives. */
+  /** Accepts connections at this address while the process runs. */
   listen(address: string, body: SimulatedProcess, served: ServedPartitions): void {
     const exchange = partitionsHandlers(served)["exchange"] as unknown as (call: unknown) => void;
     const host: NetworkHost = { body, exchange };
@@ -129,7 +129,7 @@ const { requestSerialize, requestDeserialize, responseSerialize, responseDeseria
 /** The end of what the client's side sends. */
 const GOODBYE = new Uint8Array();
 
-/** One stream. Each of its ends may know that it is over when the other does not yet. */
+/** One stream. Each of its ends may have closed when the other has not yet. */
 class NetworkConnection {
   readonly client: StreamEnd;
   readonly #world: SimulatedWorld;
@@ -221,7 +221,7 @@ class NetworkConnection {
     if (bytes === GOODBYE) return this.#breakServer();
     const { scheduler, weather } = this.#world;
     if (scheduler.random.chance(weather.messageLoss)) return this.#bothGiveUp("connection reset");
-    // What is in its buffers is read, also when the other side has given up meanwhile.
+    // The data in its buffers are read, also when the other end has closed meanwhile.
     this.#host?.body.enter(() => {
       if (this.#serverOpen) this.#server.emit("data", requestDeserialize(Buffer.from(bytes)));
     });
@@ -247,7 +247,7 @@ class NetworkConnection {
     });
   }
 
-  /** Each end closes its socket; what is in its buffers the kernel goes on sending, and it may arrive when the cut is healed. */
+  /** Each end closes its socket; the kernel still sends what is in its buffers, which may arrive when the cut is healed. */
   #silentForTooLong(): void {
     if (this.#world.scheduler.random.chance(0.5)) return this.#bothGiveUp("keepalive watchdog");
     this.#breakClient("keepalive watchdog");
@@ -297,7 +297,7 @@ class NetworkConnection {
     this.#there.push(GOODBYE);
   }
 
-  /** The kernel says goodbye for a dead process; for a dead machine nobody does. */
+  /** The kernel closes connections of a killed process; those of a failed machine stay open. */
   #serverDied(): void {
     const { scheduler, settings } = this.#world;
     this.#serverOpen = false;

@@ -8,24 +8,24 @@ export interface ClusterWeather {
   readonly crashEveryMs: number | undefined;
   /** A worker is stopped and woken, often after its leases have ended. */
   readonly pauseEveryMs: number | undefined;
-  /** A worker is told to go, hands over, and is started again; or one more joins. */
+  /** A worker is drained, hands over, and is started again; or one more joins. */
   readonly drainEveryMs: number | undefined;
   readonly gatewayCrashEveryMs: number | undefined;
-  /** The store answers nobody, or one worker does not reach it. */
+  /** The store responds to no worker, or one worker does not reach it. */
   readonly storeOutageEveryMs: number | undefined;
   readonly storeCutEveryMs: number | undefined;
   /** The store comes back empty: none of its partitions carries the mark of the data set, until the data are brought back. */
   readonly storeEmptiedEveryMs: number | undefined;
   /** Two processes do not reach each other, in one direction or both. */
   readonly linkCutEveryMs: number | undefined;
-  /** Chance that news of leaders come seconds late. */
+  /** Chance that changes of leaders come seconds late. */
   readonly staleChanges: number;
 }
 
 export interface SimulatedClusterSettings {
   readonly workers: number;
   readonly gateways: number;
-  /** How often a worker looks; all other times of leases follow from it. */
+  /** Interval of a worker's polls; all other times of leases follow from it. */
   readonly pollMs: number;
   readonly weather: ClusterWeather;
 }
@@ -80,7 +80,7 @@ export function drawClusterSettings(random: SeededRandom, settings: SimulationSe
     cluster,
     partitionCount,
     groups: Array.from({ length: partitionCount }, (_, partition) => [partition]),
-    // What is slower than the lease allows is an outage, which is drawn apart.
+    // Anything slower than the lease allows is an outage, which is drawn separately.
     commitMs: random.pick([0.3, 2, 10]),
     readMs: random.pick([0.1, 1, 5]),
     networkMs: random.pick([0.5, 5, 20]),
@@ -93,7 +93,7 @@ export function drawClusterSettings(random: SeededRandom, settings: SimulationSe
       ? FAIR_WEATHER
       : { ...settings.weather, crashEveryMs: undefined, takeOverEveryMs: undefined, clockJumpEveryMs: undefined },
   };
-  // Drawn last: what is drawn before stays what it was in worlds of earlier versions.
+  // Drawn last, so that earlier draws stay the same in worlds of earlier versions.
   if (isFair || !random.chance(0.3)) return drawn;
   const storeEmptiedEveryMs = random.pick([200, 2_000, 5_000]);
   return { ...drawn, cluster: { ...cluster, weather: { ...cluster.weather, storeEmptiedEveryMs } } };

@@ -1,6 +1,6 @@
 /**
- * The medium as one worker reaches it. Requests and answers get lost, come late or twice; like the real driver this asks again until
- * patience ends, so a commit may have landed when its sender hears of failure, or that it was fenced.
+ * The medium as one worker reaches it. Requests and responses get lost, come late or twice. Like the real driver, this repeats requests
+ * until the timeout, so a commit may have landed when its sender gets a failure, or an outcome that it was fenced.
  */
 import { PerdureError, type TimerHandle } from "@perdure/base";
 import {
@@ -20,9 +20,9 @@ import type { SimulatedProcess } from "./body.js";
 import { MARK, type Medium } from "./medium.js";
 import type { LeasePace } from "./settings.js";
 
-/** How long rows are asked for before the store counts as failed. */
+/** Timeout of reading rows, after which the store counts as failed. */
 const TIMEOUT_MS = 5_000;
-/** An answer that is not here by then is asked for again. */
+/** A request without response is repeated after this time. */
 const SILENCE_MS = 300;
 const AGAIN_MS_MAX = 250;
 /** How late a request may still arrive that was given up. */
@@ -144,7 +144,9 @@ export class WayToMedium {
     });
   }
 
-  /** Until there is an answer, or patience ends: then rejects with STO0001. Never ends for a process that has. */
+  /**
+   * Repeats the request until there is a response, or rejects with STO0001 at the timeout. Never settles for a process that has ended.
+   */
   #request<T>(carryOut: () => Promise<T>, timeoutMs = TIMEOUT_MS, canBeDelayed = true): Promise<T> {
     const { clock } = this.#body;
     const deadlineMs = clock.monotonicMs() + timeoutMs;
@@ -202,7 +204,7 @@ export class WayToMedium {
 
   async #runDelayed<T>(carryOut: () => Promise<T>): Promise<void> {
     if (this.#medium.isDown) return;
-    // Nobody hears the answer, and an error least of all.
+    // The response is dropped, and so is an error.
     await carryOut().catch(() => undefined);
   }
 

@@ -32,7 +32,7 @@ export interface WorkerPorts {
   readonly outside: Outside;
   /** Its partition is about to be claimed for this term. */
   readonly claiming: (term: Term) => void;
-  /** Whether nobody has claimed the partition since. */
+  /** Whether no other worker has claimed the partition since. */
   readonly isLatest: (partition: number, term: Term) => boolean;
   /** A message that arrived may come once more, wherever its partition is led by then. */
   readonly arrived: (again: (worker: SimulatedWorker) => void, id: InvocationId) => void;
@@ -66,7 +66,7 @@ export class SimulatedWorker {
   readonly directory = new LeaderDirectory();
   readonly way: WayToMedium;
   readonly served: ServedPartitions;
-  /** Told to go; must come to an end. */
+  /** The worker is draining and must end. */
   isLeaving = false;
   readonly #ports: WorkerPorts;
   readonly #links = new Map<string, WorkerLink>();
@@ -189,7 +189,7 @@ export class SimulatedWorker {
     );
   }
 
-  /** Endpoints as this process reaches them: what they say waits while it is stopped, and only who holds the lease calls them. */
+  /** Endpoints as this process reaches them: responses wait while it is stopped, and only the holder of the lease may call them. */
   #reaching(partition: number, transport: SimulatedTransport): EndpointTransport {
     const { world, medium } = this.#ports;
     const { body } = this;
@@ -198,7 +198,7 @@ export class SimulatedWorker {
       open: (request, listener) => {
         world.findings.require(
           body.isDrowsy || medium.isHeldBy(body.name, partition),
-          "only who holds the lease leads",
+          "only the holder of the lease leads",
           () => `${body.name} opened a stream for p${partition}`,
         );
         const awake: StreamListener = {
@@ -241,7 +241,7 @@ export class SimulatedWorker {
         const isDeposed = partition !== undefined && (term === undefined || !isLatest(partition, term));
         const isExpected = message.startsWith("storage failed") || message.startsWith("journal or state could not be read");
         if (!isDeposed && !isExpected)
-          world.findings.report("nothing breaks inside", `${this.body.name}: ${message} ${JSON.stringify(more)}`);
+          world.findings.report("no process reports an internal error", `${this.body.name}: ${message} ${JSON.stringify(more)}`);
       },
       child: (more) => this.#logger({ ...fields, ...more }),
     };
