@@ -55,7 +55,7 @@ describe("a bucket", () => {
     expect(nowMs - START_MS).toBeLessThanOrEqual(10_000 + 100);
   });
 
-  test("is full when nothing is booked ahead, and says what it has", () => {
+  test("is full when nothing is booked ahead, and returns its fill", () => {
     const rate = { limit: 10, periodMs: 1_000, burst: 3 };
     expect(availableOf(0, rate, START_MS)).toBe(3);
     const once = book(0, rate, START_MS);

@@ -48,7 +48,7 @@ describe("whether an invocation is limited", () => {
     [[aRule("s1/*", limited)], "s1", undefined, false],
     [[aRule("s1/*", limited)], "s1", "a", true],
     [[aRule("s1/*", limited)], "s1", "a/b", true],
-    [[aRule("s1/*", limited), aRule("s1/a")], "s1", "a", false], // The most specific one says: without limit.
+    [[aRule("s1/*", limited), aRule("s1/a")], "s1", "a", false], // The most specific rule wins: it has no limit.
     [[aRule("*/*/b", limited)], "s1", "a", false],
     [[aRule("*/*/b", limited)], "s1", "a/b", true],
     [[aRule("*/*/b", limited)], "s1", "a/c", false],

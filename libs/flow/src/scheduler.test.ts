@@ -85,7 +85,7 @@ describe("slots", () => {
     expect(world.admit().sort()).toEqual(["s1x", "s2x", "s3x"]);
   });
 
-  test("that were taken without asking count, and so does what runs when a rule comes", () => {
+  test("that were taken without a request count, and so do running invocations when a rule is added", () => {
     const world = new World();
     for (const name of ["a", "b", "c"]) world.scheduler.started(world.subject(name));
     world.scheduler.setRules(new RuleBook([aRule("s1", { concurrency: 2 })]), NOW);
@@ -97,7 +97,7 @@ describe("slots", () => {
     expect(world.admit()).toEqual(["d"]);
   });
 
-  test("are for all who wait when the rule goes", () => {
+  test("are for all waiting invocations when the rule is removed", () => {
     const world = new World(aRule("s1", { concurrency: 1 }));
     for (const name of ["a", "b", "c"]) world.request(name);
     expect(world.admit()).toEqual(["a"]);
@@ -124,11 +124,11 @@ describe("an admission", () => {
     expect(world.admit("unsettled")).toEqual(["a"]);
     world.scheduler.unused("a" as InvocationId);
     expect(world.admit()).toEqual(["a"]);
-    world.scheduler.unused("a" as InvocationId); // Said of what was settled already: nothing.
+    world.scheduler.unused("a" as InvocationId); // The admission ended already: this changes nothing.
     expect(world.admit()).toEqual([]);
   });
 
-  test("of who left meanwhile keeps the slot until it is settled", () => {
+  test("of an invocation that left meanwhile keeps the slot until it is started or unused", () => {
     const world = new World(aRule("s1", { concurrency: 1 }));
     world.request("a");
     world.request("b");
@@ -140,7 +140,7 @@ describe("an admission", () => {
     expect(world.scheduler.entry("a" as InvocationId)).toBeUndefined();
   });
 
-  test("of who left and came again is used by the latter, or queues it", () => {
+  test("of an invocation that left and returned is used by the new entry, or queues it", () => {
     for (const isUsed of [true, false]) {
       const world = new World(aRule("s1", { concurrency: 1 }));
       world.request("a");
@@ -156,7 +156,7 @@ describe("an admission", () => {
 });
 
 describe("under one limit key", () => {
-  test("those who go on come before those who begin, and a step of priority is a head start of a minute", () => {
+  test("woken entries come before new ones, and a step of priority is a head start of a minute", () => {
     const world = new World(aRule("s1", { concurrency: 1 }));
     world.request("late and urgent", undefined, { sinceMs: NOW + 119_999, priority: 1 });
     world.request("first", undefined, { sinceMs: NOW });
@@ -171,7 +171,7 @@ describe("under one limit key", () => {
     expect(order).toEqual(["woken", "no hurry", "late and urgent", "first", "too late"]);
   });
 
-  test("a rule's priority is for those who name none, the deepest one's first", () => {
+  test("the default priority of a rule is for entries without one, and the deepest rule wins", () => {
     const world = new World(aRule("s1", { concurrency: 1, priority: 5 }), aRule("s1/a", { priority: 1 }));
     world.request("runs");
     world.admit();
@@ -188,7 +188,7 @@ describe("under one limit key", () => {
 });
 
 describe("buckets", () => {
-  test("let a burst go and then one an interval, and say when", () => {
+  test("admit a burst and then one start per interval, and report when the next is due", () => {
     const world = new World(aRule("s1", { rate: RATE }));
     for (const name of ["a", "b", "c", "d"]) world.request(name);
     const [first, second] = world.scheduler.admit(NOW);
@@ -228,7 +228,7 @@ describe("buckets", () => {
     expect(world.scheduler.nextAtMs).toBe(NOW + 60_000);
   });
 
-  test("that were stored go on where they were, and full ones are forgotten", () => {
+  test("that were stored continue from their fill, and full ones are deleted", () => {
     const world = new World(aRule("s1", { rate: RATE }));
     world.scheduler.restoreBucket({ name: "s1", bookedUntilMicros: (NOW + 2_000) * 1_000 }, NOW);
     world.scheduler.restoreBucket({ name: "s1/gone", bookedUntilMicros: (NOW + 2_000) * 1_000 }, NOW);
@@ -242,7 +242,7 @@ describe("buckets", () => {
     expect(world.admit()).toEqual(["a"]);
   });
 
-  test("that were full and are drawn on again at once are not forgotten", () => {
+  test("that were full and are drawn on again at once are not deleted", () => {
     const world = new World(aRule("s1", { rate: RATE }));
     world.scheduler.restoreBucket({ name: "s1", bookedUntilMicros: NOW * 1_000 }, NOW);
     world.request("a");
@@ -250,7 +250,7 @@ describe("buckets", () => {
     expect(world.scheduler.takeUnusedBuckets()).toEqual([]);
   });
 
-  test("are forgotten when they are full again and when their rule goes, and nothing is left", () => {
+  test("are deleted when they are full again and when their rule is removed, and nothing is left", () => {
     const world = new World(aRule("s1", { rate: RATE }));
     world.request("a");
     world.admit();
@@ -321,8 +321,8 @@ describe("queues", () => {
   });
 });
 
-describe("who waits", () => {
-  test("is told what for, level by level, and at which place", () => {
+describe("a waiting entry", () => {
+  test("has the limit that blocks it, level by level, and its place in the queue", () => {
     const world = new World(aRule("*", { concurrency: 1 }), aRule("s1/*", { rate: RATE, concurrency: 9 }));
     for (const name of ["a", "b", "c"]) world.request(name, "k");
     world.request("other", "l");
@@ -358,7 +358,7 @@ describe("who waits", () => {
     });
   });
 
-  test("for a bucket is told until when", () => {
+  test("that a bucket blocks has the time at which the bucket opens", () => {
     const world = new World(aRule("s1/*", { rate: { limit: 1, periodMs: 5_000, burst: 1 } }));
     world.request("a", "k");
     world.request("b", "k");

@@ -254,7 +254,7 @@ export class FlowScheduler {
     this.#dropIfIdle(node);
   }
 
-  // ── giving out ─────────────────────────────────────────────────────────────────────────────────
+  // ── admission ──────────────────────────────────────────────────────────────────────────────────
 
   #admitNext(nowMs: number): SlotAdmission {
     let node = this.#root;
@@ -271,7 +271,7 @@ export class FlowScheduler {
 
   #give(leaf: LimitLeaf, onlyWoken: boolean, nowMs: number): SlotAdmission {
     const entry = leaf.woken.peek() ?? (onlyWoken ? undefined : leaf.fresh.peek());
-    invariant(entry !== undefined, "a leaf that can start something has somebody to start");
+    invariant(entry !== undefined, "a leaf that can start has a waiting entry");
     this.#dequeue(entry);
     entry.state = "admitting";
     entry.needsSlot = true;

@@ -1,6 +1,6 @@
 /**
- * What holds of the scheduler whatever it is told, against a model that knows the rules of flow control and nothing of how the
- * scheduler keeps them: never above a limit; whoever waits is kept back by something; rates hold in every window; shares by weight.
+ * Properties of the scheduler under any input, checked against a model of the rules that is independent of the scheduler's
+ * implementation: never above a limit; every waiting entry is blocked by something; rates hold in every window; shares by weight.
  */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, vqueueId } from "@perdure/base";
@@ -37,7 +37,7 @@ class Model {
   rules: readonly FlowRule[];
   book: RuleBook;
   nowMs = NOW;
-  /** Of the rules. Buckets keep what was drawn before, which is no longer in `draws`; three intervals at most. */
+  /** Time of the last change of rules. Buckets keep what was drawn before, which is no longer in `draws`; three intervals at most. */
   changedAtMs = 0;
   #count = 0;
 
@@ -190,7 +190,7 @@ class Model {
     this.ratesHold();
   }
 
-  /** Each who waits is held by a pause, a full level, or (new ones) a bucket whose next start is not due. */
+  /** Each waiting entry is blocked by a pause, a full level, or (new ones) a bucket whose next start is not due. */
   noneCouldStart(): void {
     for (const { subject, state, isWoken } of this.entries.values()) {
       if (state !== "waiting" || this.isPaused(subject)) continue;
@@ -245,7 +245,7 @@ test("never above a limit or a rate, and work is conserved, whatever happens", (
 });
 
 describe("between limit keys", () => {
-  /** One slot, keys with work without end; who is served how often. */
+  /** One slot, keys with work without end; returns how often each key was served. */
   function serve(scheduler: FlowScheduler, keys: readonly string[], rounds: number, load: (key: string) => number): string[] {
     let count = 0;
     const refill = (key: string): void =>
@@ -276,7 +276,7 @@ describe("between limit keys", () => {
     for (let at = 0; at + 3 <= served.length; at += 3) expect(new Set(served.slice(at, at + 3)).size).toBe(3);
   });
 
-  test("who comes late is not behind all that others have piled up", () => {
+  test("a late key is not behind the backlog of the others", () => {
     const scheduler = new FlowScheduler(new RuleBook([aRule("s1", { concurrency: 1 })]));
     serve(scheduler, ["heavy"], 500, () => 10_000);
     scheduler.request({ id: "late" as InvocationId, service: "S", scope: "s1", limitKey: "late", priority: 5 }, NOW, false);

@@ -56,7 +56,7 @@ export interface SignalInvocation {
   readonly result: ResultValue;
 }
 
-// ── what an attempt reports; `run` fences late words ─────────────────────────────────────────────
+// ── reports of attempts; `run` fences late ones ──────────────────────────────────────────────────
 
 /** The attempt's deployment and protocol version. Precedes everything that the attempt does; one that fails before has none. */
 export interface Pin {

@@ -115,7 +115,7 @@ function checkInvocation(check: Check, invocation: Invocation): void {
   checkJournal(check, invocation);
   check.that(
     invocation.status !== "completed" || invocation.sinks.length === 0,
-    () => `${id} is completed, but owes its outcome`,
+    () => `${id} is completed, but has callers that were not notified`,
   );
   check.that(!isInFlight(invocation) || invocation.run > 0, () => `${id} is ${invocation.status} without ever having run`);
   if (isInFlight(invocation)) {
@@ -158,17 +158,17 @@ function checkSlotted(check: Check, { facts: { id, target } }: Invocation): void
 
 function checkScheduled(check: Check, { facts }: Scheduled): void {
   const timer: TimerKey = { dueAtMs: facts.executionTimeMs ?? 0, kind: "start", id: facts.id, sequence: 0 };
-  check.that(check.hasTimer(timer), () => `${facts.id} is scheduled, but nothing will start it`);
+  check.that(check.hasTimer(timer), () => `${facts.id} is scheduled, but has no timer that starts it`);
 }
 
 function checkCompleted(check: Check, { facts, milestones, journal }: Completed): void {
   const { id, completionRetentionMs, journalRetentionMs } = facts;
   const at = milestones.completedAtMs ?? 0;
   const purged = check.hasTimer({ dueAtMs: at + completionRetentionMs, kind: "purge", id, sequence: 0 });
-  check.that(purged, () => `${id} is completed, but nothing will forget it`);
+  check.that(purged, () => `${id} is completed, but has no timer that deletes it`);
   if (journal.length === 0 || journalRetentionMs >= completionRetentionMs) return;
   const dropped = check.hasTimer({ dueAtMs: at + journalRetentionMs, kind: "purgeJournal", id, sequence: 0 });
-  check.that(dropped, () => `${id} keeps a journal that nothing will drop`);
+  check.that(dropped, () => `${id} keeps a journal, but has no timer that deletes it`);
 }
 
 /** Dense from index 0, which is the Input, and counted right. */
@@ -202,7 +202,7 @@ function checkSuspended(check: Check, invocation: Invocation & { status: "suspen
   }
   check.that(!isEmptyFuture(invocation.awaiting), () => `${id} waits for nothing`);
   const evaluated = evaluateFuture(invocation.awaiting, (leaf) => outcomes.get(idText(leaf)));
-  check.that(evaluated.kind === "pending", () => `${id} sleeps on although what it waits for has come`);
+  check.that(evaluated.kind === "pending", () => `${id} stays suspended although its notification is stored`);
 }
 
 /** What its own commands wait for in this partition is on its way: the timer of a sleep, the listener of a promise. */
@@ -226,7 +226,7 @@ function checkPendingCompletions(check: Check, invocation: Invocation): void {
     if (completed.has(completionId)) continue;
     if (command.kind === "sleep") {
       const timer: TimerKey = { dueAtMs: command.wakeUpTimeMs, kind: "sleep", id, sequence: completionId };
-      check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but nothing will wake it`);
+      check.that(check.hasTimer(timer), () => `${id} sleeps under ${completionId}, but has no timer`);
     } else {
       const promise = check.promise(keyspaceOf(target), target.key ?? "", command.key);
       // The notification of a completed promise is a message: it may be in transit, and arrive after the promise was deleted.
@@ -234,7 +234,7 @@ function checkPendingCompletions(check: Check, invocation: Invocation): void {
         promise?.kind === "completed" ||
         promise?.listeners.some((each) => each.id === id && each.completionId === completionId) === true ||
         check.isOnItsWay(id, completionId);
-      check.that(listed, () => `${id} waits for promise ${command.key}, which does not know`);
+      check.that(listed, () => `${id} waits for promise ${command.key}, which does not list it`);
     }
   }
 }
@@ -256,7 +256,7 @@ function checkLock(check: Check, service: string, key: string, lock: ObjectLock)
 function checkInboxEntry(check: Check, service: string, key: string, seq: number, entry: InboxEntry): void {
   const lock = check.lock(service, key);
   const name = `entry ${seq} of the inbox of ${service}/${key}`;
-  check.that(lock !== undefined && seq >= lock.head && seq < lock.tail, () => `${name} is outside of what the lock will look at`);
+  check.that(lock !== undefined && seq >= lock.head && seq < lock.tail, () => `${name} is outside of the range of the lock`);
   if (entry.kind !== "invocation") return;
   const waiting = check.invocations.get(entry.id);
   check.that(

@@ -59,7 +59,7 @@ const TARGETS: readonly Target[] = [
   workflowTarget("w", "shared"),
 ];
 
-/** The same, and some in a scope whose rules come and go. */
+/** The same, and some in a scope whose rules change. */
 const SCOPED_TARGETS: readonly Target[] = [
   scopedTarget("s1"),
   objectTarget("a"),
@@ -75,7 +75,7 @@ const QUEUES = [
   queueOfLock("O", "a"),
 ];
 
-/** What a scheduler that hears the effects knows of slots. */
+/** The slots of a scheduler, computed from its effects. */
 class SlotBook {
   readonly waiting = new Set<InvocationId>();
   readonly slotHolders = new Set<InvocationId>();
@@ -97,7 +97,7 @@ class SlotBook {
     }
   }
 
-  /** Where it differs from what is stored. */
+  /** Where it differs from the stored invocations. */
   wrong(invocations: Iterable<Invocation>): string[] {
     const waiting = new Set<InvocationId>();
     const slotHolders = new Set<InvocationId>();
@@ -270,7 +270,7 @@ class Storm {
     return this.#random.pick(actions)();
   }
 
-  /** A wait for something that the attempt, which knows the whole journal, has not seen yet. */
+  /** A wait for a notification that the attempt, which has the whole journal, has not received yet. */
   #fresh(id: InvocationId, awaited: number): ReturnType<typeof tree> {
     const notificationIds = new Set<number>();
     const { length = 0 } = this.partition.invocation(id)?.journal ?? {};
@@ -307,7 +307,7 @@ describe("any interleaving of commands", () => {
     }
   });
 
-  test("holds where a promise is forgotten while its answer is on its way to a handler that waits for it", () => {
+  test("holds where a promise is deleted while its completion is on its way to a handler that waits for it", () => {
     for (const targets of [TARGETS, SCOPED_TARGETS]) {
       const storm = new Storm(228, targets);
       for (let n = 0; n < 2 * COMMANDS; n++) {
@@ -317,7 +317,7 @@ describe("any interleaving of commands", () => {
     }
   });
 
-  test("tells whoever gives out slots exactly who waits and who runs in a scope", () => {
+  test("gives the scheduler exactly the waiting and running invocations of a scope", () => {
     let gated = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
       const storm = new Storm(seed, SCOPED_TARGETS);

@@ -60,7 +60,7 @@ function rowOf({ reads }: KvPartitionStore, key: RowKey): FetchedRow["value"] {
     case "inbox":
       return reads.inbox(0, key.service, key.key, key.seq);
     default:
-      throw new Error(`nobody here reads rows of the kind ${key.kind}`);
+      throw new Error(`the benchmark does not read rows of the kind ${key.kind}`);
   }
 }
 
@@ -92,7 +92,7 @@ const KINDS: readonly Kind[] = [
   { name: "… that counts", store: (kv) => kv, more: {}, isKeyed: false, isMetered: true },
   { name: "store behind a network", store: (kv) => behindNetwork(kv), more: {}, isKeyed: false },
   { name: "… with an archive", store: (kv) => behindNetwork(kv), more: { archive: new MemoryArchive() }, isKeyed: false },
-  { name: "… that is asked", store: (kv) => behindNetwork(kv), more: { archive: new MemoryArchive() }, isKeyed: true },
+  { name: "… that is queried", store: (kv) => behindNetwork(kv), more: { archive: new MemoryArchive() }, isKeyed: true },
 ];
 
 async function start({

@@ -234,7 +234,7 @@ export class ArchiveCoordinator {
     } catch (cause) {
       if (isClosed()) return;
       const reason = PerdureError.from(cause).detail;
-      logger.warn({ partition, reason }, "what was archived is not known yet: calls with keys wait for the archive");
+      logger.warn({ partition, reason }, "archived ids could not be read; calls with keys wait for the archive");
       clock.setTimer(backoffMs(0, LEARN_AGAIN_BOUNDS, random), () => void (isClosed() || this.#learn(partition)));
     }
   }

@@ -1,7 +1,7 @@
 /**
- * A partition whose completed invocations go to an archive behaves like one that keeps them: every command gets the same answer,
- * every caller the same completion, and in the end the same rows are found. While the archive is away, a command may be refused, and
- * then it has done nothing; it is never answered otherwise.
+ * A partition whose completed invocations go to an archive behaves like one that keeps them: every command gets the same reply, every
+ * caller the same completion, and in the end the same rows can be read. While the archive is unavailable, a command may be refused, and
+ * then it has changed nothing; it never gets a different reply.
  */
 import { expect, test } from "@jest/globals";
 import type { InvocationFacts } from "@perdure/partition";
@@ -22,7 +22,7 @@ import { newPopulation, type Population } from "@perdure/store";
 import fc from "fast-check";
 import { type ArchivingWorld, archivingWorld, flushTasks } from "./testing/archiving-world.js";
 
-/** Time passes in steps of 500 ms, and cleaning comes 100 ms into each: what is due before that is due in both worlds. */
+/** Time passes in steps of 500 ms, and cleaning comes 100 ms into each: timers due before that are due in both worlds. */
 const TARGETS: readonly Partial<InvocationFacts>[] = [
   { idempotencyKey: "k", completionRetentionMs: 5_050, journalRetentionMs: 5_050 },
   { idempotencyKey: "k", completionRetentionMs: 6_050, journalRetentionMs: 2_050 },
@@ -36,7 +36,7 @@ type Step =
   /** `live` is to invoke, to finish, and to age. */
   | { readonly kind: "live" | "invoke" | "finish" | "describe"; readonly n: number }
   | { readonly kind: "purge" | "purgeJournal" | "cancel" | "kill" | "pause" | "resume" | "restartAsNew"; readonly n: number }
-  /** An invocation of its own that calls, attaches to, or asks for the output of another. */
+  /** A separate invocation that calls, attaches to, or reads the output of another. */
   | { readonly kind: "call" | "attach" | "getOutput"; readonly n: number }
   | { readonly kind: "advance"; readonly ms: number };
 type Planned = { readonly step: Step; readonly away: boolean };
@@ -144,7 +144,7 @@ function populationOf({ processor }: ArchivingWorld): Population {
   return population;
 }
 
-/** What is there. */
+/** Counts of the stored invocations and timers. */
 async function countedPopulation({ reading }: ArchivingWorld): Promise<Population> {
   const counted = newPopulation();
   for await (const _ of reading.recoverable(0, counted));

@@ -62,7 +62,7 @@ export class ArchiveResolver<L extends object> {
     this.#ports = ports;
   }
 
-  // ── questions ──────────────────────────────────────────────────────────────────────────────────
+  // ── look-ups ───────────────────────────────────────────────────────────────────────────────────
 
   /** Whether it is already established if the invocation is in the archive, so that no look-up is necessary. */
   isChecked(message: L): boolean {

@@ -50,7 +50,7 @@ async function storedIds(world: ArchivingWorld): Promise<InvocationId[]> {
   return ids;
 }
 
-test("an archive that hangs delays those who need it and nobody else", async () => {
+test("an archive that hangs delays only commands that need it", async () => {
   await using world = await archivingWorld("archived");
   const id = await complete(world, 1, "one");
   await world.advance(1_000);
@@ -84,14 +84,14 @@ test("messages of one producer keep their order while one of them waits for the 
   gate.resolve();
   await flushTasks();
   expect(delivered).toEqual([81, 1, 2]);
-  deliver(1, 11, { idempotencyKey: "k" }); // Again: it was seen.
+  deliver(1, 11, { idempotencyKey: "k" }); // Again: it is a duplicate.
   await flushTasks();
   expect(delivered).toEqual([81, 1, 2, 1]);
   for (const n of [12, 13]) expect(await statusOf(world, anId(n))).toBe("invoked");
   expect(await statusOf(world, anId(11))).toBe("completed");
 });
 
-test("a message waits for an archive that is away, and is taken when that is back", async () => {
+test("a message waits while the archive is unavailable, and is accepted when it is available again", async () => {
   await using world = await archivingWorld("archived");
   await complete(world, 11, "one");
   await world.advance(1_000);
@@ -106,7 +106,7 @@ test("a message waits for an archive that is away, and is taken when that is bac
   expect(delivered).toEqual([1]);
 });
 
-test("what was never archived is taken while the archive is away, by the next leader too", async () => {
+test("an id that was never archived is accepted while the archive is unavailable, by the next leader too", async () => {
   const first = await archivingWorld("archived");
   const id = await complete(first, 1, "one");
   await first.advance(1_000);
@@ -125,7 +125,7 @@ test("what was never archived is taken while the archive is away, by the next le
   await first[Symbol.asyncDispose]();
 });
 
-test("a partition whose archive is older than its fingerprints reads it once; until then everything is asked for", async () => {
+test("a partition whose archive is older than its fingerprints reads it once; until then the archive is queried for every id", async () => {
   const first = await archivingWorld("archived");
   const id = await complete(first, 1, "one");
   await first.advance(1_000);
@@ -162,7 +162,7 @@ test("a leader that died between put and eviction is followed by one that archiv
   await first[Symbol.asyncDispose]();
 });
 
-test("what was purged stays purged for the next leader, though the archive never heard of it", async () => {
+test("a purged invocation stays purged for the next leader, though the purge never reached the archive", async () => {
   const first = await archivingWorld("archived");
   const id = await complete(first, 1, "one");
   await first.advance(1_000);

@@ -20,7 +20,7 @@ class Stored {
   }
 }
 
-test("whoever reads what was kept knows the same ids, and no others", () => {
+test("the stored fingerprints give the next leader the same ids, and no others", () => {
   const stored = new Stored();
   const ids = new ArchivedIds(stored.entries);
   const added = idsUpTo(3 * FINGERPRINTS_IN_CHUNK + 7);
@@ -36,7 +36,7 @@ test("whoever reads what was kept knows the same ids, and no others", () => {
   }
 });
 
-test("the same ids again cost nothing, in whichever chunk they are, and for whoever reads what was kept", () => {
+test("the same ids again add no rows, in whichever chunk they are, also after the fingerprints were read back", () => {
   const stored = new Stored();
   const ids = new ArchivedIds(stored.entries);
   const all = idsUpTo(2 * FINGERPRINTS_IN_CHUNK + 10);
@@ -50,7 +50,7 @@ test("the same ids again cost nothing, in whichever chunk they are, and for whoe
   expect(stored.written).toBe(3);
 });
 
-test("one key that lives again and again does not keep its neighbours", () => {
+test("one key that is used again and again does not keep its neighbours", () => {
   const ids = new ArchivedIds(new Map([[COMPLETE, NOTHING]]));
   for (const id of idsUpTo(FINGERPRINTS_IN_CHUNK)) ids.add(id, 1_000);
   ids.add(anId(0), 9_000);
@@ -58,7 +58,7 @@ test("one key that lives again and again does not keep its neighbours", () => {
   expect([ids.mayHave(anId(0)), ids.mayHave(anId(1))]).toEqual([true, false]);
 });
 
-test("a life that is kept for longer is remembered for longer", () => {
+test("a generation that is retained for longer keeps its fingerprint for longer", () => {
   const ids = new ArchivedIds(new Map([[COMPLETE, NOTHING]]));
   ids.add(anId(1), 1_000);
   ids.add(anId(1), 5_000);
@@ -86,7 +86,7 @@ test("chunks go when the retention of all in them is over, and their names are n
   }
 });
 
-test("until it knows all, it excludes nothing", () => {
+test("until it is complete, it excludes no id", () => {
   const ids = new ArchivedIds(new Map());
   expect([ids.isComplete, ids.mayHave(anId(1))]).toEqual([false, true]);
   ids.complete();

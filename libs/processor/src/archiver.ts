@@ -131,7 +131,7 @@ export class Archiver implements AsyncDisposable {
 
   #isFenced(partition: number, outcome: ArchiveOutcome): boolean {
     if (outcome.kind === "done") return false;
-    this.#ports.logger.warn({ partition, by: outcome.by }, "the archive knows a newer leader; archiving stops");
+    this.#ports.logger.warn({ partition, by: outcome.by }, "the archive has a newer leader; archiving stops");
     return true;
   }
 

@@ -1,4 +1,4 @@
-/** Scopes with rules on a real processor: what starts when, what a new leader finds, and what introspection says of it. */
+/** Scopes with rules on a real processor: when invocations start, what a new leader recovers, and the rows of introspection. */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, silentLogger, utf8, vqueueId } from "@perdure/base";
 import type { FlowRows, FlowRule } from "@perdure/flow";
@@ -49,7 +49,7 @@ class Rules implements RuleSource {
   }
 }
 
-/** One leader; `running` is what its invoker was told to run and not to stop. */
+/** One leader; `running` are the invocations that its invoker was asked to run and not to stop. */
 class World {
   readonly running = new Map<InvocationId, number>();
   readonly #random: SeededRandom;
@@ -164,7 +164,7 @@ const flushTasks = async (): Promise<void> => {
 const runningOf = (world: World, ids: readonly InvocationId[]): boolean[] => ids.map((id) => world.running.has(id));
 
 describe("a concurrency limit", () => {
-  test("holds, lets the next start when one ends, suspends or is killed, and whoever wakes comes before who is new", async () => {
+  test("holds, starts the next when one ends, suspends or is killed, and woken invocations come before new ones", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 2 }))).start();
     const ids = [1, 2, 3, 4, 5, 6].map(() => world.invoke());
     await flushTasks();
@@ -187,7 +187,7 @@ describe("a concurrency limit", () => {
     expect(world.rules.listenerCount).toBe(0);
   });
 
-  test("a suspended leader answers and starts nobody, neither who waited nor who ran; the next one starts both", async () => {
+  test("a suspended leader replies and starts no invocation, neither waiting nor running ones; the next one starts both", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
     const ids = [world.invoke(), world.invoke()] as const;
     await flushTasks();
@@ -204,7 +204,7 @@ describe("a concurrency limit", () => {
     await next.processor[Symbol.asyncDispose]();
   });
 
-  test("holds for a new leader: who ran counts, who waited waits", async () => {
+  test("holds for a new leader: running invocations count, waiting ones wait", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 2 }))).start();
     const ids = [1, 2, 3, 4].map(() => world.invoke());
     await flushTasks();
@@ -250,7 +250,7 @@ describe("a concurrency limit", () => {
 });
 
 describe("a rate", () => {
-  test("lets a burst start and then one an interval, also across leaders, and is forgotten when its bucket is full", async () => {
+  test("admits a burst and then one start per interval, also across leaders, and is deleted when its bucket is full", async () => {
     const world = await new World(new Rules(rule("s1", { rate: RATE }))).start();
     const ids = [1, 2, 3, 4, 5].map(() => world.invoke());
     await flushTasks();
@@ -274,7 +274,7 @@ describe("a rate", () => {
 });
 
 describe("a paused queue", () => {
-  test("of a scope starts nobody until it is resumed, by whichever leader", async () => {
+  test("of a scope starts no invocation until it is resumed, by whichever leader", async () => {
     const world = await new World(new Rules()).start();
     const queue = vqueueId({ service: "S", scope: "s1", limitKey: "a", lockKey: undefined });
     expect(await world.submit({ kind: "pauseQueue", id: routeOfQueue(queue), queue })).toEqual({ kind: "done" });

@@ -30,7 +30,7 @@ function filledBy(work: () => void): Set<Rows> {
   }
 }
 
-/** A partition whose batches become durable when the test says so. */
+/** A partition whose batches become durable when the test calls for it. */
 async function aLeaderPartition() {
   const store = new KvPartitionStore(new MemoryKeyValue());
   const epoch = await store.claim(0);
@@ -70,7 +70,7 @@ async function aLeaderPartition() {
   };
 }
 
-// Decision 0037: a map that grew old keeps all rows alive that pass through its later tables.
+// Decision 0037: a map in the old generation of the garbage collector retains all rows that pass through its later tables.
 test("no map or set that a batch has filled and left empty is ever filled again", async () => {
   const partition = await aLeaderPartition();
   const { view, filled } = partition;
@@ -87,7 +87,7 @@ test("no map or set that a batch has filled and left empty is ever filled again"
     await commitFirst();
     await partition.seal()();
     expect(view.appliedInvocation(waiter)?.status).toBe("invoked");
-    // Of one that is completed, only the store knows.
+    // A completed invocation is only in the store.
     partition.play({ kind: "kill", id }, outputOf(waiter, 1, "done"), endOf(waiter, 1));
     await partition.seal()();
     expect([view.isDurable, view.appliedInvocation(waiter)]).toEqual([true, undefined]);

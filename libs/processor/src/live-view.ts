@@ -333,7 +333,7 @@ export class LiveView implements PartitionView, Transition {
     }
   }
 
-  // ── the processor's side ───────────────────────────────────────────────────────────────────────
+  // ── calls of the processor ─────────────────────────────────────────────────────────────────────
 
   /** The present command stands: hands out its effects and messages. */
   accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {

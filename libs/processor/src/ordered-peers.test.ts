@@ -38,7 +38,7 @@ class BadRoad implements Courier {
   }
 }
 
-describe("what is owed to a leader elsewhere", () => {
+describe("messages to a leader elsewhere", () => {
   test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))("arrives once and in order over a bad road (seed %i)", (seed) => {
     const clock = new VirtualClock();
     const random = new SeededRandom(seed);

@@ -76,7 +76,7 @@ describe("a processor in a cluster", () => {
   });
 
   describe("that hands its partition over", () => {
-    /** One whose invocation runs, and whose attempts end when the test ends them. */
+    /** A leader with a running invocation, whose attempts end when the test ends them. */
     async function handingOver(attemptsMs: number) {
       const kv = new MemoryKeyValue();
       const attempts = Promise.withResolvers<void>();
@@ -99,7 +99,7 @@ describe("a processor in a cluster", () => {
       return { kv, leader, clock, host: host(), attempts, isOver: () => isOver, isAborted: () => isAborted };
     }
 
-    test("stores what attempts say that end meanwhile, serves callers, and is over when the last has ended", async () => {
+    test("stores the commands of attempts that end meanwhile, serves callers, and stops when the last attempt has ended", async () => {
       const { kv, leader, host, attempts, isOver, isAborted } = await handingOver(1_000);
       expect([isOver(), isAborted()]).toEqual([false, false]);
       const answers: CommandAnswer["kind"][] = [];
@@ -140,7 +140,7 @@ describe("a processor in a cluster", () => {
     });
   });
 
-  test("runs nobody's handlers when the lead is lost while it is taken, whatever it is reading then", async () => {
+  test("runs no handlers when leadership is lost during the start, whatever it is reading then", async () => {
     const store = behindNetwork(new KvPartitionStore(new MemoryKeyValue()));
     const before = await starting(store).processor;
     before.submit(INVOKE, undefined);

@@ -21,7 +21,7 @@ import { LoopbackPeers } from "./loopback-peers.js";
 import { Processor } from "./processor.js";
 import { idleInvoker } from "./testing/idle-invoker.js";
 
-/** Commits wait until they are let through, once `slow` is set; `fate` decides what becomes of them. */
+/** Commits wait until they are released, once `slow` is set; `fate` decides their result. */
 class GatedStore extends KvPartitionStore {
   slow = false;
   fate: "written" | "fenced" | "broken" = "written";
@@ -111,7 +111,7 @@ const setState = (host: InvokerHost, id: InvocationId, key: string, value: strin
 const clearAll = (host: InvokerHost, id: InvocationId): void =>
   host.submit(commandOf(id, 1, { kind: "clearAllState", name: "" }));
 
-/** A caller that notes everything it is told. */
+/** A caller that records every response. */
 function listen() {
   const events: string[] = [];
   return {
@@ -180,7 +180,7 @@ describe("Processor under stress", () => {
     expect(store.reads.state(own, "O", "k", "b")).toEqual(utf8("2"));
   });
 
-  test("submitting again after the outcome was missed tells it", async () => {
+  test("a repeated submission gets an outcome that was missed", async () => {
     const { partitions, host, invoke } = await running(plainTarget);
     host.submit(outputOf(invoke.id, 1, "out"));
     host.submit(endOf(invoke.id, 1));
@@ -191,7 +191,7 @@ describe("Processor under stress", () => {
     expect(again.events).toEqual(["accepted", "success"]);
   });
 
-  test.each(["fenced", "broken"] as const)("everybody who asked is told when the commit is %s", async (fate) => {
+  test.each(["fenced", "broken"] as const)("every caller gets a response when the commit is %s", async (fate) => {
     const { store, partitions, invocation, invoke, stopped } = await running(plainTarget);
     store.slow = true;
     const waiting = listen();
@@ -235,7 +235,7 @@ describe("Processor under stress", () => {
       expect(deliver(1)).toBe(true);
       await flushTasks();
       expect(store.waiting).toBe(1);
-      deliver(2); // Waits behind what is being written.
+      deliver(2); // Waits behind the write under way.
       if (fate === "closed") processor.abandon("handed over");
       else store.fate = fate;
       await store.release();

@@ -31,7 +31,7 @@ import { Processor } from "./processor.js";
 
 const PARTITIONS = 4;
 
-/** An invoker that only remembers what it was told. */
+/** An invoker that only records its calls. */
 class ScriptedInvoker implements Invoker {
   readonly effects: Effect[] = [];
   readonly host: InvokerHost;
@@ -151,7 +151,7 @@ describe.each([
     storeOf = open;
   });
 
-  test("an invocation is accepted, run and its result told to the waiting caller", async () => {
+  test("an invocation is accepted and run, and the waiting caller gets its result", async () => {
     const { partitions, invoker, invocation } = await world();
     const caller = listen();
     const invoke = invocation(plainTarget);
@@ -260,7 +260,7 @@ describe.each([
     });
   });
 
-  test("a new leader on the same store runs what was running and remembers what was queued", async () => {
+  test("a new leader on the same store runs what was running and keeps what was queued", async () => {
     const kv = new MemoryKeyValue();
     const before = await world(kv);
     const [first, second] = [before.invocation(objectTarget("k")), before.invocation(objectTarget("k"))];
@@ -335,7 +335,7 @@ describe.each([
     expect(garbage.map((bytes) => bytes >= large && bytes < large + around)).toEqual([true, true, true]);
   });
 
-  test("purging by retention forgets the record and its journal", async () => {
+  test("purging by retention deletes the record and its journal", async () => {
     const { partitions, invoker, invocation, clock, kv } = await world();
     const invoke = invocation(plainTarget);
     partitions.invoke(invoke, false, listen());
@@ -350,7 +350,7 @@ describe.each([
     expect([...kv.snapshot().keys()].filter((key) => key[2] !== "e")).toEqual([]);
   });
 
-  test("purging a workflow forgets its state and its promises, which are read one after the other", async () => {
+  test("purging a workflow deletes its state and its promises, which are read one after the other", async () => {
     const { partitions, invoker, invocation, clock, kv } = await world();
     const run = invocation(workflowTarget("w"));
     partitions.invoke(run, false, listen());

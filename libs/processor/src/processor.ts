@@ -139,7 +139,7 @@ export class Processor implements AsyncDisposable {
    */
   static async start(ports: ProcessorPorts, options: ProcessorOptions, signal?: AbortSignal): Promise<Processor> {
     const processor = new Processor(ports, options);
-    const abandon = (): void => processor.abandon("the lead was lost while it was taken");
+    const abandon = (): void => processor.abandon("leadership was lost during its start");
     signal?.addEventListener("abort", abandon);
     try {
       await processor.#lead();
@@ -190,10 +190,10 @@ export class Processor implements AsyncDisposable {
   }
 
   #stillLeads(): void {
-    if (this.#closed) throw new PerdureError("STO0002", "the lead was lost while it was taken");
+    if (this.#closed) throw new PerdureError("STO0002", "leadership was lost during its start");
   }
 
-  // ── submitting ─────────────────────────────────────────────────────────────────────────────────
+  // ── submission ─────────────────────────────────────────────────────────────────────────────────
 
   /** Whether new work should be refused for now. */
   get isOverloaded(): boolean {
@@ -334,7 +334,7 @@ export class Processor implements AsyncDisposable {
     this.#mailbox.post({ kind: "barrier", passed });
   }
 
-  // ── the end ────────────────────────────────────────────────────────────────────────────────────
+  // ── shutdown ───────────────────────────────────────────────────────────────────────────────────
 
   #fenced(partition: number): void {
     this.#ports.logger.warn({ partition }, "another leader took over; stopping");

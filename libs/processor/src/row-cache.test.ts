@@ -10,7 +10,7 @@ const invocation = (status: "scheduled" | "paused") => anInvocation(status as "p
 const put = (status: "scheduled" | "paused"): Mutation => ({ kind: "putInvocation", invocation: invocation(status) });
 const KEY: RowKey = { kind: "invocation", id: ID };
 
-/** A store that answers when it is told to, with what it held when it was asked. */
+/** A store that responds when the test lets it, with the rows at the time of the request. */
 class SlowStore implements BatchedReads {
   stored: unknown = invocation("scheduled");
   readonly #pendingFetches: (() => void)[] = [];
@@ -29,7 +29,7 @@ function aCache() {
 }
 
 describe("rows of a store behind a network", () => {
-  test("are missing until they are fetched, and absent ones are known to be absent", async () => {
+  test("are missing until they are fetched, and absent rows are cached as absent", async () => {
     const { cache, store } = aCache();
     expect(() => cache.invocation(0, ID)).toThrow(MissingRow);
     store.stored = undefined;

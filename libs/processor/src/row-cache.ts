@@ -119,7 +119,7 @@ export class RowCache implements SyncReads {
     return old.value as RowValues[K];
   }
 
-  // ── keeping ────────────────────────────────────────────────────────────────────────────────────
+  // ── cached rows ────────────────────────────────────────────────────────────────────────────────
 
   /** Collections are kept as the rows they are made of. */
   #take(row: FetchedRow, written: ReadonlySet<string>): void {

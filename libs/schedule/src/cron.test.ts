@@ -56,7 +56,7 @@ test.each<[expression: string, times: string[]]>([
   expect(fires(expression, "2026-11-21T12:00:00Z", times.length)).toEqual(times);
 });
 
-describe("what is no expression says why", () => {
+describe("an invalid expression is rejected with a reason", () => {
   test.each([
     ["", "it has 0 fields"],
     ["* * * *", "it has 4 fields"],

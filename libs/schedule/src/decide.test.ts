@@ -41,7 +41,7 @@ describe("a time that has come", () => {
     expect(decide(minutely(), at(1) - 1, "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(1) });
     expect(actions(minutely(), at(1))).toEqual(["fire 1 due"]);
   });
-  test("fires once: what is decided stays decided, also when the clock goes back", () => {
+  test("fires once: a decision stays, also when the clock goes back", () => {
     const schedule = minutely({}, { decidedThroughMs: at(5) });
     expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(6) });
     expect(decide(schedule, at(-100), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(6) });
@@ -68,7 +68,7 @@ describe("while the previous run goes on", () => {
     expect(actions(minutely({}, { active }), at(1), "running")).toEqual(["skip 1"]);
     expect(actions(minutely({}, { active }), at(1), "ended")).toEqual(["endRun", "fire 1 due"]);
   });
-  test("allow does not mind", () => {
+  test("allow starts another run", () => {
     expect(actions(minutely({ overlap: { kind: "allow" } }, { active }), at(1), "running")).toEqual(["fire 1 due"]);
   });
   test("queue keeps as many as it may, and skips the rest", () => {

@@ -91,7 +91,7 @@ class Engine implements ScheduleEngine {
     this.#watches.clear();
   }
 
-  // ── when ───────────────────────────────────────────────────────────────────────────────────────
+  // ── deadlines ──────────────────────────────────────────────────────────────────────────────────
 
   #enqueue(id: ScheduleId): void {
     if (this.#isClosed) return;
@@ -153,7 +153,7 @@ class Engine implements ScheduleEngine {
     }
   }
 
-  // ── what ───────────────────────────────────────────────────────────────────────────────────────
+  // ── decisions ──────────────────────────────────────────────────────────────────────────────────
 
   /** Carries out and records a decision; returns when to decide again. What was done before a failure is recorded as well. */
   async #act(id: ScheduleId): Promise<number | undefined> {

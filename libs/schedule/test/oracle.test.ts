@@ -1,6 +1,6 @@
 /**
- * Why: the timetable against an oracle too simple to be wrong: it walks through a week minute by minute, asks Intl what the clock on the wall
- * shows, and applies the written rule. Weeks are chosen around changes of clocks, where everything that can go wrong does.
+ * Checks the timetable against an oracle too simple to be wrong: it walks through a week minute by minute, reads the wall clock from
+ * Intl, and applies the written rule. Weeks are chosen around changes of clocks, where most errors occur.
  */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";

@@ -18,7 +18,7 @@ const ENTRIES: readonly JournalEntry[] = [0, 1, 2].map((n) => ({
   appendedAtMs: n,
 }));
 
-/** Counts what it is asked, and can be away. */
+/** Counts its calls, and can be unavailable. */
 class CountingArchive extends MemoryArchive {
   finds = 0;
   isAway = false;
@@ -73,7 +73,7 @@ async function idsOf(pages: AsyncIterable<readonly Uint8Array[]>): Promise<Invoc
 const ids = (...numbers: number[]): InvocationId[] => numbers.map((n) => anId(n)).sort();
 
 describe("partitions and their archive, read as one", () => {
-  test("tell every invocation once, wherever it is, also when it moves while a statement reads", async () => {
+  test("return every invocation once, wherever it is, also when it moves while a statement reads", async () => {
     const { leader, archived, snapshot } = await world();
     await leader.put({ kind: "putInvocation", invocation: anInvocation("invoked", { facts: someFacts({ id: anId(1) }) }) });
     await leader.put(put(completed(2)));
@@ -82,16 +82,16 @@ describe("partitions and their archive, read as one", () => {
     await leader.put(put(completed(1)));
     await leader.put({ kind: "deleteInvocation", id: anId(1) });
     await archived(completed(1));
-    expect(await idsOf(snapshot.invocationRows(0, "completed"))).toEqual(ids(2, 3)); // 1 has been told.
+    expect(await idsOf(snapshot.invocationRows(0, "completed"))).toEqual(ids(2, 3)); // 1 was returned before.
   });
 
-  test("may leave out services nobody asked for", async () => {
+  test("may leave out services that were not requested", async () => {
     const { archived, snapshot } = await world();
     await archived(completed(1, "A"), completed(2, "B"), completed(3, "C"));
     expect(await idsOf(snapshot.invocationRows(0, "completed", new Set(["A", "C", "none"])))).toEqual(ids(1, 3));
   });
 
-  test("tell nothing of lives that are over", async () => {
+  test("return no generations that are over", async () => {
     const { leader, archived, snapshot } = await world();
     const short = completed(1);
     const expired: Completed = { ...short, facts: { ...short.facts, completionRetentionMs: 1, journalRetentionMs: 1 } };
@@ -108,10 +108,10 @@ describe("partitions and their archive, read as one", () => {
     expect(await snapshot.readJournal(0, anId(2), 3)).toEqual([]);
     const state: unknown[] = [];
     for await (const row of snapshot.scanState(0, undefined)) state.push(row);
-    expect(state).toEqual([]); // The note is nobody's state.
+    expect(state).toEqual([]); // The note is not returned as state.
   });
 
-  test("give the journal from where it is; of an id that lives again, that of its later life", async () => {
+  test("return the journal from where it is; of an id that is used again, that of its later generation", async () => {
     const { leader, archived, snapshot } = await world();
     await archived(completed(1), completed(2));
     expect(await snapshot.readJournal(0, anId(1), 3)).toEqual(ENTRIES);
@@ -122,7 +122,7 @@ describe("partitions and their archive, read as one", () => {
     expect(await snapshot.readJournal(0, anId(2), 3)).toEqual(ENTRIES.slice(2));
   });
 
-  test("ask the archive in few questions for many ids", async () => {
+  test("query the archive in few requests for many ids", async () => {
     const { archive, archived, snapshot } = await world();
     const some = Array.from({ length: 50 }, (_, n) => completed(n + 1));
     await archived(...some);
@@ -131,7 +131,7 @@ describe("partitions and their archive, read as one", () => {
     expect(archive.finds).toBeLessThan(4);
   });
 
-  test("say that they cannot tell while the archive is away; what lives is told all the same", async () => {
+  test("reject while the archive is unavailable; unfinished invocations are returned all the same", async () => {
     const { leader, archive, snapshot } = await world();
     await leader.put(put(completed(2)));
     await leader.put({ kind: "putInvocation", invocation: anInvocation("invoked", { facts: someFacts({ id: anId(1) }) }) });

@@ -61,7 +61,7 @@ describe("the rows a command will read", () => {
     expect(rowsFor(append({ kind: "sleep", wakeUpAtMs: 1, completionId: 1 }), invocation)).toEqual([itself]);
   });
 
-  test("a suspension needs the entries its attempt has not seen", () => {
+  test("a suspension needs the entries that its attempt has not received", () => {
     const awaiting = { completions: [], signalIndexes: [], signalNames: [], nested: [], combinator: "unknown" } as const;
     const suspend: PartitionCommand = { kind: "suspend", id, run: 1, awaiting, receivedNotificationCount: 1, satisfied: false };
     expect(rowsFor(suspend, running(plainTarget)).slice(1)).toEqual([
@@ -71,7 +71,7 @@ describe("the rows a command will read", () => {
     expect(rowsFor({ ...suspend, satisfied: true }, running(plainTarget))).toEqual([itself]);
   });
 
-  test("killing needs the whole journal of what is in flight, and of nothing else", () => {
+  test("killing needs the whole journal of an in-flight invocation, and no other journal", () => {
     expect(rowsFor({ kind: "kill", id }, running(plainTarget))).toEqual([itself, { kind: "journal", id }]);
     expect(rowsFor({ kind: "kill", id }, anInvocation("completed"))).toEqual([itself]);
   });

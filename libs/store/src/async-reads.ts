@@ -104,7 +104,7 @@ export function rowName(key: RowKey): string {
   }
 }
 
-// ── what a command will read ─────────────────────────────────────────────────────────────────────
+// ── rows that a command will read ────────────────────────────────────────────────────────────────
 
 type RowsOf<C extends PartitionCommand> = (command: C, invocation: Invocation | undefined) => readonly RowKey[];
 

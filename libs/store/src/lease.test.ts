@@ -31,7 +31,7 @@ describe("the balanced assignment of partitions", () => {
     expect(balancedAssignment(members, ["a", "a", "b", "c"])).toEqual(["b", "c", "b", "c"]);
   });
 
-  test("assigns nothing when there is nobody, or nobody who does not drain", () => {
+  test("assigns nothing when there is no worker, or only draining ones", () => {
     expect(balancedAssignment([], ["a", undefined])).toEqual([undefined, undefined]);
     expect(balancedAssignment([{ id: "a", draining: true }], ["a"])).toEqual([undefined]);
   });
@@ -49,7 +49,7 @@ describe("the balanced assignment of partitions", () => {
           expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
           expect(balancedAssignment(workers(...ids), after)).toEqual(after);
           expect(balancedAssignment(workers(...[...ids].reverse()), before)).toEqual(after);
-          // At best everybody keeps what it has up to its share, and as many as possible have the larger share.
+          // At best every worker keeps what it has up to its share, and as many as possible have the larger share.
           const least = Math.floor(before.length / ids.length);
           let larger = before.length % ids.length;
           let kept = 0;

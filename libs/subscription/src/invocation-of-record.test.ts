@@ -8,7 +8,7 @@ import type { SourceRecord } from "./ports.js";
 const HANDLER_TYPES = { service: "shared", virtualObject: "exclusive", workflow: "workflow" } as const;
 
 function registryWith(serviceType: ServiceType): RegistrySnapshot {
-  // What it retains and who it is: all that becomes of a record needs no more of a handler.
+  // Retention and identity of a handler: the conversion of a record reads no other fields.
   const handler = { serviceType, handlerType: HANDLER_TYPES[serviceType] } as HandlerView;
   const service = { name: "Svc", serviceType, revision: 1, handlers: new Map([["take", handler]]) };
   return { services: new Map([["Svc", service]]), deployments: new Map(), rules: [] } as unknown as RegistrySnapshot;
@@ -36,7 +36,7 @@ function invocationOf(record: Partial<SourceRecord>, serviceType: ServiceType = 
 }
 
 describe("headers of a record", () => {
-  test("set scope and limit key, and the scope is part of who the invocation is", () => {
+  test("set scope and limit key, and the scope is part of the invocation's id", () => {
     const plain = invocationOf({});
     const scoped = invocationOf({ scope: "acme", limitKey: "tenant1/ann" });
     expect(scoped.facts).toMatchObject({ target: { scope: "acme" }, limitKey: "tenant1/ann" });

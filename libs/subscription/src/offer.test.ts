@@ -33,7 +33,7 @@ const target = {
 const idOf = (offset: number): InvocationId => idempotentInvocationId(target, `t/${offset}`);
 const placeOf = (offset: number): number => partitionOf(idOf(offset), PARTITIONS);
 
-/** An offering whose answers the test gives. */
+/** An offering whose responses the test gives. */
 function offering(all: readonly SourceRecord[], special: (offset: number) => "poison" | "skipped" | undefined = () => undefined) {
   const clock = new VirtualClock();
   const offers: Offer[] = [];
@@ -96,7 +96,7 @@ describe("records of a topic partition", () => {
   test("wait in the topic while as many are under way as may be", () => {
     const { offers } = offering(records(RECORDS_UNDER_WAY_MAX + 5));
     expect(offers).toHaveLength(RECORDS_UNDER_WAY_MAX);
-    offers[1]?.delivered(); // The oldest one is still under way: nothing behind it may be forgotten.
+    offers[1]?.delivered(); // The oldest one is still under way: nothing behind it may be released.
     expect(offers).toHaveLength(RECORDS_UNDER_WAY_MAX);
     offers[0]?.delivered();
     expect(offers).toHaveLength(RECORDS_UNDER_WAY_MAX + 2);
@@ -129,14 +129,14 @@ describe("records of a topic partition", () => {
     expect(offers[4]?.after).toBeUndefined();
     offers[1]?.delivered(); // It had arrived after all.
     offers[4]?.delivered();
-    offers[3]?.undelivered(); // News of yesterday.
+    offers[3]?.undelivered(); // The response belongs to an older round.
     offers[5]?.delivered();
     expect([handled, await ending()]).toEqual([[10, 11, 12, 13], "all"]);
     clock.advanceBy(10 * OFFER_AGAIN_MS);
     expect(offers).toHaveLength(6);
   });
 
-  test("behind one that nobody can handle are not offered; those before it are handled first", async () => {
+  test("behind one that cannot be handled are not offered; those before it are handled first", async () => {
     const { offers, handled, ending } = offering(records(4), (offset) => (offset === 12 ? "poison" : undefined));
     expect(seqs(offers)).toEqual([10, 11]);
     offers[1]?.delivered();
@@ -152,7 +152,7 @@ describe("records of a topic partition", () => {
     expect([handled, await ending()]).toEqual([[10, 11, 12], "all"]);
   });
 
-  test("are given up at once when they may be somebody else's", async () => {
+  test("are abandoned at once when another consumer may own them", async () => {
     const { clock, offers, handled, leaving, ending } = offering(records(2));
     offers[0]?.undelivered();
     leaving.abort(new Error("the group has handed its partitions around"));

@@ -59,7 +59,7 @@ function waiting(status: Waiting, change: Partial<InvocationFacts> = {}): Memory
 const kinds = (effects: readonly Effect[]): string[] => effects.map(({ kind }) => kind);
 
 describe("a scoped invocation", () => {
-  test("starts at once where no rule limits it, and says so", () => {
+  test("starts at once where no rule limits it, and reports the slot", () => {
     const partition = new MemoryPartition();
     const { effects } = partition.play(invokeOf(someFacts({ id: ID, target })));
     expect(kinds(effects)).toEqual(["takeSlot", "startRun", "reply"]);
@@ -67,7 +67,7 @@ describe("a scoped invocation", () => {
     expect(partition.invocation(ID)?.status).toBe("suspended");
   });
 
-  test("without a scope says nothing of slots", () => {
+  test("without a scope has no effects on slots", () => {
     const partition = new MemoryPartition();
     const { effects } = partition.play(invokeOf(someFacts({ id: ID })));
     expect(kinds(effects)).toEqual(["startRun", "reply"]);
@@ -121,7 +121,7 @@ describe("an admission", () => {
     expect(kinds(partition.play(admit).effects)).toEqual(["slotUnused"]);
   });
 
-  test("of who is gone, paused, suspended or done gives the slot back and stores nothing", () => {
+  test("of an invocation that is deleted, paused, suspended or completed returns the slot and stores nothing", () => {
     const states: ((partition: MemoryPartition) => void)[] = [
       (partition) => partition.play({ kind: "kill", id: ID }),
       (partition) => partition.play({ kind: "pause", id: ID }),
@@ -176,7 +176,7 @@ describe("verbs", () => {
   };
   const cells = Object.keys(table).flatMap((verb) => (["inboxed", "ready"] as const).map((status) => [verb, status] as const));
 
-  test.each(cells)("%s of who is %s", (verb, status) => {
+  test.each(cells)("%s of an invocation that is %s", (verb, status) => {
     const [answer, after, withdraw] = (table[verb] as (typeof table)[string])[status];
     const partition = waiting(status);
     const { effects } = partition.play(commands[verb] as PartitionCommand);
@@ -187,7 +187,7 @@ describe("verbs", () => {
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
   });
 
-  test("signals for who is ready wait in its journal; moving it changes where it will run", () => {
+  test("signals for a ready invocation wait in its journal; moving it changes where it will run", () => {
     const partition = waiting("ready");
     const { length = 0 } = partition.invocation(ID)?.journal ?? {};
     partition.play({ kind: "signal", id: ID, signal: { kind: "signalName", name: "n" }, result: voidResult });
@@ -240,7 +240,7 @@ describe("a scoped workflow", () => {
     expect(partition.state("W", "w", "k")).toEqual(utf8("outside"));
   });
 
-  test("has a keyspace that tells service and scope", () => {
+  test("has a keyspace that depends on service and scope", () => {
     for (const scope of [undefined, "s1"]) {
       expect(parseKeyspace(keyspaceOf(workflowTarget("w", "workflow", scope)))).toEqual({ service: "W", scope });
     }
@@ -261,7 +261,7 @@ describe("a paused queue", () => {
   const statuses = (partition: MemoryPartition, ...ns: number[]): (string | undefined)[] =>
     ns.map((n) => partition.invocation(object(n))?.status);
 
-  test("of an object lets the holder go on and nobody after it, until it is resumed", () => {
+  test("of an object lets the holder go on and starts no other until it is resumed", () => {
     const partition = new MemoryPartition();
     partition.play(call(1));
     partition.play(call(2));
@@ -279,7 +279,7 @@ describe("a paused queue", () => {
     expect(partition.locks.size + partition.pauses.size).toBe(0);
   });
 
-  test("of an object that nobody holds keeps calls and edits of its state waiting", () => {
+  test("of an object without holder keeps calls and edits of its state waiting", () => {
     const partition = new MemoryPartition();
     expect(partition.play(pause).effects).toMatchObject([{ kind: "queueSwitched", paused: true }, { answer: { kind: "done" } }]);
     expect(kinds(partition.play(pause).effects)).toEqual(["reply"]);
@@ -306,7 +306,7 @@ describe("a paused queue", () => {
     expect(kinds(partition.play(resume).effects)).toEqual(["reply"]);
   });
 
-  test("of an object whose waiters all went away leaves nothing behind when it is resumed", () => {
+  test("of an object whose waiting entries all left leaves no rows when it is resumed", () => {
     const partition = new MemoryPartition();
     partition.play(pause);
     partition.play(call(1));

@@ -77,7 +77,7 @@ describe("a word of a run that is over", () => {
 });
 
 describe("a pin", () => {
-  test("is kept for life: a second one is not taken", () => {
+  test("is permanent: a second one is ignored", () => {
     const partition = started();
     partition.play(pinOf(ID, 1, 6));
     expect(partition.play(pinOf(ID, 1, 7)).mutations).toEqual([]);
@@ -113,14 +113,14 @@ describe("a run's result", () => {
 });
 
 describe("a suspension", () => {
-  test("that the attempt knows to be satisfied runs again at once", () => {
+  test("with a condition that the attempt found satisfied runs again at once", () => {
     const partition = started();
     const { effects } = partition.play(suspendOf(ID, 1, [1], { satisfied: true }));
     expect(effects.map((effect) => effect.kind)).toEqual(["stopRun", "startRun"]);
     expect(partition.invocation(ID)?.run).toBe(2);
   });
 
-  test("meets what was stored while it was on its way", () => {
+  test("is resolved by notifications that were stored while it was on its way", () => {
     const partition = started();
     partition.play(sleepOf(ID, 1, 1, 1_000));
     partition.play({ kind: "timerFired", id: ID, timer: { dueAtMs: 1_000, kind: "sleep", id: ID, sequence: 1 } });
@@ -128,7 +128,7 @@ describe("a suspension", () => {
     expect(partition.invocation(ID)).toMatchObject({ status: "invoked", run: 2 });
   });
 
-  test("is left with what is still awaited", () => {
+  test("keeps only the part of the future that is still awaited", () => {
     const partition = started();
     for (const id of [1, 2, 3]) partition.play(sleepOf(ID, 1, id, 1_000 * id));
     partition.play({ kind: "timerFired", id: ID, timer: { dueAtMs: 1_000, kind: "sleep", id: ID, sequence: 1 } });
@@ -259,8 +259,8 @@ describe("a suspension", () => {
           }
           return partition.invocation(ID)?.run === 2 ? 5 : 6;
         };
-        // Whoever suspends first sees each arrival; whoever suspends later finds them stored. A race whose runners disagree does
-        // not tell who was first, so the late one may be woken to look for himself; never is he left to sleep.
+        // A runner that suspends first receives each arrival; one that suspends later reads them from the store. A race whose runners
+        // disagree has no winner that both agree on, so the late one may be resumed to check for itself; it never stays suspended.
         expect(wokenAfter(at)).toBeLessThanOrEqual(Math.max(wokenAfter(0), at));
       }),
       { numRuns: 300 },
@@ -286,7 +286,7 @@ describe("a failure", () => {
     expect(partition.events.size).toBe(0);
   });
 
-  test("that a pause by hand repeats keeps its time, and is what the pause says", () => {
+  test("that a manual pause repeats keeps its time, and is the reason of the pause", () => {
     const partition = started();
     partition.nowMs = 1_000;
     partition.play(failOf(ID, 1, "retry"));
@@ -300,7 +300,7 @@ describe("a failure", () => {
     ]);
   });
 
-  test("pauses when it must, or when somebody asked for it meanwhile; the error is kept beside the journal", () => {
+  test("pauses when the policy requires it, or when a pause was requested meanwhile; the error is kept beside the journal", () => {
     for (const [then, pauseRequested] of [
       ["pause", false],
       ["retry", true],

@@ -1,4 +1,4 @@
-/** Each verb meets each status; what is answered is what the admin API turns into 200, 202, 404, 409 and 425. */
+/** Each verb meets each status; the replies are those that the admin API maps to 200, 202, 404, 409 and 425. */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, utf8 } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
@@ -155,7 +155,7 @@ describe("verbs", () => {
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
   });
 
-  test.each(CELLS)("%s of one that is %s can be asked twice", (verb, status) => {
+  test.each(CELLS)("%s of one that is %s can be repeated", (verb, status) => {
     const partition = inStatus(status);
     partition.play(verbs[verb] as PartitionCommand);
     partition.play(verbs[verb] as PartitionCommand);
@@ -170,7 +170,7 @@ function callerNotifications(partition: MemoryPartition, command: PartitionComma
 }
 
 describe("cancel", () => {
-  test.each(["scheduled", "inboxed"] as const)("of one that is %s removes every trace and tells its callers", (status) => {
+  test.each(["scheduled", "inboxed"] as const)("of one that is %s deletes every row and notifies its callers", (status) => {
     const partition = inStatus(status);
     const failure = { code: 409, message: "canceled", metadata: [] };
     expect(callerNotifications(partition, { kind: "cancel", id: ID })).toMatchObject([
@@ -227,7 +227,7 @@ describe("signals", () => {
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
   });
 
-  test.each(["completed", "absent"] as const)("to one that is %s are nobody's business", (status) => {
+  test.each(["completed", "absent"] as const)("to one that is %s are ignored", (status) => {
     const partition = inStatus(status);
     expect(partition.play(command).mutations).toEqual([]);
   });
@@ -241,7 +241,7 @@ describe("signals", () => {
 });
 
 describe("kill", () => {
-  test("tells callers and whoever waits in memory, stops the run and lets the next one in", () => {
+  test("notifies callers and waiters in memory, stops the run and gives the lock to the next one", () => {
     const partition = inStatus("invoked");
     const next = anId(3);
     partition.play(invokeOf(someFacts({ id: next, target: objectTarget("k") })));
@@ -252,7 +252,7 @@ describe("kill", () => {
     expect(partition.lock("O", "k")?.holder).toBe(next);
   });
 
-  test("goes on to everything it called or sent, finished or not, and to nobody else", () => {
+  test("reaches every invocation that it called or sent, finished or not, and no other", () => {
     const partition = inStatus("invoked");
     const children: InvocationId[] = [anId(10), anId(11), anId(12)];
     partition.play(callOf(ID, 1, someFacts({ id: anId(10) }), 1, 2));
@@ -275,7 +275,7 @@ describe("kill", () => {
 });
 
 describe("pause", () => {
-  test("asks the invoker again each time, and takes effect with the attempt's next word", () => {
+  test("notifies the invoker again each time, and takes effect with the next command of the attempt", () => {
     const partition = inStatus("invoked");
     const kinds = () => partition.play({ kind: "pause", id: ID }).effects.map((effect) => effect.kind);
     expect(kinds()).toEqual(["requestPause", "reply"]);
@@ -324,7 +324,7 @@ describe("resume", () => {
     },
   );
 
-  test("is done again when it is asked twice and the first one moved the invocation", () => {
+  test("is done again when it is repeated and the first one moved the invocation", () => {
     const partition = inStatus("paused");
     for (let i = 0; i < 2; i++) expect(answer(partition, { kind: "resume", id: ID, moveTo: elsewhere })).toBe("done");
     expect(partition.invocation(ID)).toMatchObject({ status: "invoked", pinned: { deploymentId: elsewhere } });

@@ -88,7 +88,7 @@ describe("a new invocation", () => {
     },
   );
 
-  test("remembers who called", () => {
+  test("keeps its caller", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID }), sink(2)));
     expect(partition.invocation(ID)?.sinks).toEqual([sink(2)]);
@@ -107,7 +107,7 @@ describe("the same id again", () => {
     expect(again.effects).toEqual([{ kind: "reply", answer: { kind: "accepted" } }]);
   });
 
-  test("from the same sender, after the end, tells the outcome that was missed", () => {
+  test("from the same sender, after the end, gets the outcome that was missed", () => {
     const partition = finished({ requestId: 7 });
     const { effects } = partition.play({ ...invokeOf(someFacts({ id: ID, requestId: 7 })), resubmission: true });
     expect(effects).toMatchObject([
@@ -116,7 +116,7 @@ describe("the same id again", () => {
     ]);
   });
 
-  test("with the same idempotency key from somebody else finds the first", () => {
+  test("with the same idempotency key from another caller attaches to the first", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID, ...keyed })));
     expect(replies(partition, invokeOf(someFacts({ id: ID, ...keyed, requestId: 8 })))).toEqual(["previouslyAccepted"]);
@@ -147,7 +147,7 @@ describe("the same id again", () => {
     });
   });
 
-  test("lives again once it was forgotten", () => {
+  test("creates an invocation again after its record was deleted", () => {
     const partition = finished(keyed);
     partition.play({ kind: "purge", id: ID });
     expect(replies(partition, invokeOf(someFacts({ id: ID, ...keyed })))).toEqual(["accepted"]);
@@ -155,7 +155,7 @@ describe("the same id again", () => {
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
   });
 
-  test("a random id that was never submitted before is not looked up", () => {
+  test("a random id that is submitted for the first time is not looked up", () => {
     const partition = new MemoryPartition();
     partition.mutate({ kind: "putInvocation", invocation: anInvocation("completed", { facts: someFacts({ id: ID }) }) });
     expect(replies(partition, invokeOf(someFacts({ id: ID })))).toEqual(["accepted"]);

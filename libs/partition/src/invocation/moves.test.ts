@@ -42,7 +42,7 @@ test("a wait for a slot of the worker is no resumption; one for a slot of the sc
   expect(states("running", "paused", "running")).toBe(2);
 });
 
-test("a clock that goes back moves nothing before what was noted", () => {
+test("a clock that goes back creates no move before the previous one", () => {
   expect(after({ state: "suspended", atMs: 500 }, { state: "running", atMs: 400 })).toEqual([
     { state: "suspended", atMs: 500 },
     { state: "running", atMs: 500 },

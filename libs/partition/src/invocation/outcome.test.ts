@@ -56,7 +56,7 @@ describe("retention", () => {
     expect(timersOf(partition)).toEqual(timers);
   });
 
-  test("a stored outcome says when it will be forgotten", () => {
+  test("a stored outcome has the time of its deletion", () => {
     const invocation = end({ completionRetentionMs: 5_000 }).invocation(ID);
     expect(invocation?.status === "completed" && expiresAtMs(invocation)).toBe(7_000);
   });
@@ -71,7 +71,7 @@ describe("retention", () => {
 });
 
 describe("an outcome", () => {
-  test("is the last Output, and everybody hears it: callers by notification, waiters by announcement", () => {
+  test("is the last Output, and reaches callers by notification, waiters by announcement", () => {
     const partition = new MemoryPartition();
     const sink = { callerId: CALLER, callerGeneration: 5, completionId: 2 };
     partition.play(invokeOf(someFacts({ id: ID }), { kind: "call", ...sink }));
@@ -100,7 +100,7 @@ describe("an outcome", () => {
   });
 });
 
-describe("asking for the outcome of another", () => {
+describe("reading the outcome of another invocation", () => {
   const answers = (partition: MemoryPartition, kind: "attach" | "getOutput", to = ID) => {
     partition.play(invokeOf(someFacts({ id: CALLER })));
     const { sent } = partition.play(attachOf(CALLER, 1, to, 4, kind));

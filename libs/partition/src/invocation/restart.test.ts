@@ -116,7 +116,7 @@ describe("restarting as new", () => {
     expect(source().play(restart({ from: 6 })).sent).toEqual([]);
   });
 
-  test("makes an invocation of its own: nobody waits for it, its id is no key, its history is its own", () => {
+  test("makes a separate invocation: without callers, with an id that is no key, and with its own history", () => {
     const partition = source();
     partition.nowMs = 9_000;
     partition.play(restart());
@@ -131,7 +131,7 @@ describe("restarting as new", () => {
     expect([sinks, run]).toEqual([[], 1]);
   });
 
-  test("keeps the random seed only where it keeps what was drawn from it", () => {
+  test("keeps the random seed only where it keeps entries that were drawn from it", () => {
     const partition = source();
     partition.play(restart());
     expect(partition.invocation(NEW)?.facts.randomSeed).toBeUndefined();
@@ -155,7 +155,7 @@ describe("restarting as new", () => {
     expect(pinned({ keepDeployment: false, moveTo: undefined })).toBeUndefined();
   });
 
-  test("asked for twice happens once", () => {
+  test("requested twice happens once", () => {
     const partition = source();
     partition.play(restart());
     const { mutations, effects } = partition.play(restart());
@@ -163,14 +163,14 @@ describe("restarting as new", () => {
     expect(effects).toEqual([{ kind: "reply", answer: { kind: "accepted" } }]);
   });
 
-  test("asked for twice is accepted twice, also when the first one's source is purged meanwhile", () => {
+  test("requested twice is accepted twice, also when the source is purged meanwhile", () => {
     const partition = source();
     partition.play(restart());
     partition.play({ kind: "purge", id: ID });
     expect(partition.play(restart()).effects).toEqual([{ kind: "reply", answer: { kind: "accepted" } }]);
   });
 
-  test("waits for the object like everybody else", () => {
+  test("waits for the object like any other call", () => {
     const partition = source({ target: objectTarget("k") });
     const holder = anId(7);
     partition.play(invokeOf(someFacts({ id: holder, target: objectTarget("k") })));

@@ -33,7 +33,7 @@ const stateOf = (partition: MemoryPartition) =>
   [...partition.stateOf("O", "k")].map(([key, value]) => `${key}=${Buffer.from(value)}`);
 
 describe("an object's lock", () => {
-  test("goes from one to the next in order of arrival, and is gone when nobody is left", () => {
+  test("passes from one to the next in order of arrival, and is deleted when the queue is empty", () => {
     const partition = new MemoryPartition();
     arrive(partition, 1, 2, 3);
     for (const n of [1, 2, 3]) {
@@ -45,7 +45,7 @@ describe("an object's lock", () => {
     expect(partition.locks.size + partition.inboxes.size).toBe(0);
   });
 
-  test("steps over those who gave up waiting, in any pattern", () => {
+  test("skips entries that were cancelled, in any pattern", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 2, max: 8 })), fc.boolean(), (leaving, byKill) => {
         const partition = new MemoryPartition();
@@ -68,7 +68,7 @@ describe("an object's lock", () => {
 describe("editing the state of an object", () => {
   const entry = (key: string, text: string) => ({ key, value: utf8(text) });
 
-  test("happens at once when nobody holds it, and replaces everything", () => {
+  test("happens at once when the lock is free, and replaces everything", () => {
     const partition = new MemoryPartition();
     expect(answer(partition, edit([entry("a", "1"), entry("b", "2")]))).toEqual(["done"]);
     expect(answer(partition, edit([entry("b", "3")]))).toEqual(["done"]);
@@ -77,7 +77,7 @@ describe("editing the state of an object", () => {
     expect(stateOf(partition)).toEqual([]);
   });
 
-  test("waits its turn in the inbox: after those who came before, before those who came after", () => {
+  test("waits in the inbox: after earlier entries, before later ones", () => {
     const partition = new MemoryPartition();
     arrive(partition, 1, 2);
     expect(answer(partition, edit([entry("a", "edited")]))).toEqual(["pending"]);

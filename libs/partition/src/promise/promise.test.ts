@@ -55,7 +55,7 @@ describe("a workflow's promise", () => {
     ]);
   });
 
-  test("that is awaited wakes everybody who listens, each under his own completion id", () => {
+  test("that is awaited resumes every listener, each under its own completion id", () => {
     const partition = workflow();
     partition.play(getPromiseOf(RUN, 1, "p", 3));
     partition.play(suspendOf(RUN, 1, [3]));
@@ -71,7 +71,7 @@ describe("a workflow's promise", () => {
     expect(partition.promise("W", "w", "p")).toMatchObject({ kind: "completed" });
   });
 
-  test("is completed once: whoever comes later is told, and the first value stays", () => {
+  test("is completed once: later completions fail, and the first value stays", () => {
     const partition = workflow();
     partition.playAll(completePromiseOf(OTHER, 1, "p", 1, value("first")));
     partition.playAll(completePromiseOf(THIRD, 1, "p", 1, value("second")));
@@ -87,7 +87,7 @@ describe("a workflow's promise", () => {
     ).toBe("first");
   });
 
-  test("peeked at before it is completed is void, and nobody listens because of it", () => {
+  test("peeked at before it is completed is void, and adds no listener", () => {
     const partition = workflow();
     partition.play(peekPromiseOf(RUN, 1, "p", 1));
     expect(notificationsOf(partition, RUN)).toMatchObject([{ result: { kind: "void" } }]);
@@ -104,7 +104,7 @@ describe("a workflow's promise", () => {
     expect(notificationsOf(partition, RUN)).toEqual([]);
   });
 
-  test("outlives its workflow for those who still wait, so that a later run can answer them", () => {
+  test("outlives its workflow while invocations wait, so that a later run can complete it for them", () => {
     const partition = workflow();
     partition.play(getPromiseOf(RUN, 1, "p", 1));
     partition.play(getPromiseOf(OTHER, 1, "p", 1));
@@ -119,7 +119,7 @@ describe("a workflow's promise", () => {
     expect(notificationsOf(partition, OTHER).at(-1)).toMatchObject({ type: MessageType.GetPromiseCompletion, id: { id: 1 } });
   });
 
-  test("does not mind listeners that were killed meanwhile", () => {
+  test("ignores listeners that were killed meanwhile", () => {
     const partition = workflow();
     partition.play(getPromiseOf(THIRD, 1, "p", 1));
     partition.play({ kind: "kill", id: THIRD });

@@ -36,7 +36,7 @@ function sleeping(change: Partial<InvocationFacts> = {}): MemoryPartition {
 const fire = (partition: MemoryPartition, timer: TimerKey) => partition.play({ kind: "timerFired", id: timer.id, timer });
 
 describe("a timer that fires", () => {
-  test("wakes who sleeps, once: the second firing finds no timer and changes nothing", () => {
+  test("resumes the sleeping invocation once: the second firing has no timer and changes nothing", () => {
     const partition = sleeping();
     const { effects } = fire(partition, sleep(60_000));
     expect(effects.map((effect) => effect.kind)).toEqual(["startRun"]);
@@ -60,7 +60,7 @@ describe("a timer that fires", () => {
     expect(paused.invocation(ID)).toMatchObject({ status: "paused", journal: { length: 3 } });
   });
 
-  test("is nobody's business when its invocation has ended or gone", () => {
+  test("is ignored when its invocation has ended or was deleted", () => {
     for (const verbs of [["kill"], ["kill", "purge"]] as const) {
       const partition = sleeping();
       for (const kind of verbs) partition.play({ kind, id: ID });
@@ -84,7 +84,7 @@ describe("a timer that fires", () => {
     expect(brokenInvariants(partition.snapshot())).toEqual([]);
   });
 
-  test("forgets what retention has kept: first the journal, then the record", () => {
+  test("deletes the retained journal first, then the record", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID, journalRetentionMs: 10_000 })));
     partition.play(outputOf(ID, 1, "out"));
@@ -136,7 +136,7 @@ describe("many sleeps of one workflow", () => {
     }
   });
 
-  test("one after the other, which are numbered unlike their places, are found from the newest back", () => {
+  test("one after the other, whose numbers differ from their places, are found from the newest back", () => {
     const partition = new CountingPartition();
     partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w") })));
     for (let n = 1; n <= SLEEPS; n++) {
@@ -147,7 +147,7 @@ describe("many sleeps of one workflow", () => {
     }
   });
 
-  test("are found wherever they stand", () => {
+  test("are found at any place", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w") })));
     const odd = (n: number): number => (n * 37) % 101; // Every number below 101 but 0 once, and in no order.
@@ -157,10 +157,10 @@ describe("many sleeps of one workflow", () => {
   });
 });
 
-describe("an id that lives again", () => {
+describe("an id that is used again", () => {
   const first = { target: workflowTarget("w"), createdAtMs: 1_000 };
 
-  /** The sleep of a former life is still stored when the workflow runs a second time. */
+  /** The sleep of a former generation is still stored when the workflow runs a second time. */
   function secondGeneration(): MemoryPartition {
     const partition = sleeping(first);
     partition.play({ kind: "kill", id: ID });
@@ -170,7 +170,7 @@ describe("an id that lives again", () => {
     return partition;
   }
 
-  test("does not wake from what its former life slept", () => {
+  test("does not wake from the sleep of its former generation", () => {
     const partition = secondGeneration();
     partition.play(runOf(ID, 1, 1)); // The same completion id means something else now.
     expect(fire(partition, sleep(60_000)).mutations).toEqual([{ kind: "deleteTimer", timer: sleep(60_000) }]);
@@ -189,7 +189,7 @@ describe("an id that lives again", () => {
     expect(partition.invocation(ID)?.status).toBe("invoked");
   });
 
-  test("does not hear the callees of its former life", () => {
+  test("gets no completions from the callees of its former generation", () => {
     const partition = new MemoryPartition();
     const facts = someFacts({ id: ID, idempotencyKey: "once", createdAtMs: 1_000 });
     partition.play(invokeOf(facts));

@@ -90,7 +90,7 @@ export class LeaderPartitions implements Partitions {
     return this.#required(command.id).partitions.submit(command);
   }
 
-  // ── rest ───────────────────────────────────────────────────────────────────────────────────────
+  // ── other operations ───────────────────────────────────────────────────────────────────────────
 
   /** As `Processor.isQuiet`, of all. */
   get isQuiet(): boolean {

@@ -79,8 +79,8 @@ function world(lead: PartitionLeadershipPorts["lead"], others: () => readonly Me
 
 const LEADER: LeaderHandle = { yield: async () => undefined, abandon: () => undefined };
 
-describe("a worker that looks for partitions", () => {
-  test("takes one whose leader died as soon as its lease has ended, and says so at once", async () => {
+describe("a worker that polls for partitions", () => {
+  test("acquires the partition of a crashed leader as soon as its lease has ended, and publishes that at once", async () => {
     const { clock, medium, leadership, leaders, flushTasks, pass } = world(async () => LEADER);
     medium.take("dead");
     await leadership.start();
@@ -126,7 +126,7 @@ describe("a worker that looks for partitions", () => {
     );
     await leadership.start();
     expect(attempts).toHaveLength(1);
-    attempts[0]?.stopped(); // Fenced while it was being taken.
+    attempts[0]?.stopped(); // Fenced during its start.
     await pass(2 * LEASE_POLL_MS);
     expect(leadership.leading).toEqual([0]);
     attempts[0]?.fail(new Error("the store did not answer"));
@@ -137,7 +137,7 @@ describe("a worker that looks for partitions", () => {
     expect(attempts).toHaveLength(2);
   });
 
-  test("gives up what it is taking when the lease is lost meanwhile: nothing of it may happen any more", async () => {
+  test("aborts the start when the lease is lost meanwhile, and nothing of it has an effect any more", async () => {
     const signals: AbortSignal[] = [];
     const { medium, leadership, pass } = world((_partition, _stopped, signal) => {
       signals.push(signal);

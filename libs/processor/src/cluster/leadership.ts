@@ -163,7 +163,7 @@ export class PartitionLeadership implements AsyncDisposable {
     });
   }
 
-  // ── looking ────────────────────────────────────────────────────────────────────────────────────
+  // ── polling ────────────────────────────────────────────────────────────────────────────────────
 
   /** `sinceMs`: when the last poll began. On a busy machine polls take long, and leases end all the same. */
   #pollLater(sinceMs: number): void {
@@ -264,7 +264,7 @@ export class PartitionLeadership implements AsyncDisposable {
     });
   }
 
-  // ── moving ─────────────────────────────────────────────────────────────────────────────────────
+  // ── acquiring and releasing ────────────────────────────────────────────────────────────────────
 
   #take({ partition, epoch, endsAtMs }: HeldLease): void {
     const { lead, leases, logger } = this.#ports;

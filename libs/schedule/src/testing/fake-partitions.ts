@@ -32,7 +32,7 @@ export class FakePartitions implements Partitions {
   get times(): string[] {
     return [...this.runs.values()].map(({ command }) => {
       const [, time] = SCHEDULED_TIME.exec(Buffer.from(command.input).toString("latin1")) ?? [];
-      invariant(time !== undefined, "every firing says which time it is for");
+      invariant(time !== undefined, "every firing has a time");
       return time;
     });
   }

@@ -6,18 +6,18 @@ import { decodeInvocation, encodeInvocation, invocationRow, PART_BYTES_MIN, stat
 import { InvocationFields } from "./invocation-fields.js";
 
 describe("the stored form of an invocation", () => {
-  test("decoding gives back what was encoded, whatever it is", () => {
+  test("decoding returns the value that was encoded, for any invocation", () => {
     fc.assert(
       fc.property(arbitraryInvocation, (invocation) => {
         const row = encodeInvocation(invocation);
         expect(statusOf(row)).toBe(invocation.status);
-        expect(decodeInvocation(row)).toEqual(invocation); // The facts remember their bytes on both sides.
+        expect(decodeInvocation(row)).toEqual(invocation); // The facts cache their bytes on both sides.
       }),
       { numRuns: 500 },
     );
   });
 
-  test("encoding what was decoded gives the same bytes", () => {
+  test("encoding a decoded invocation returns the same bytes", () => {
     fc.assert(
       fc.property(arbitraryInvocation, (invocation) => {
         const row = encodeInvocation(invocation);

@@ -253,7 +253,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
     }
   }
   if (status === undefined)
-    throw new PerdureError("STO0003", `an invocation is stored with status ${row[0]}, which this version does not know`);
+    throw new PerdureError("STO0003", `an invocation is stored with status ${row[0]}, which this version does not support`);
   invariant(facts !== undefined, "a stored invocation has its facts");
   const pinned: Pinned | undefined = deploymentId === undefined ? undefined : { deploymentId, protocolVersion };
   const journal: JournalProgress = { length, commands, notifications, outputIndex, hasEvents };

@@ -17,7 +17,7 @@ const writer = new ProtoWriter();
 
 export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
   const kind = KINDS.indexOf(command.kind as OutboxCommand["kind"]);
-  invariant(kind >= 0, `partitions do not owe each other a ${command.kind}`);
+  invariant(kind >= 0, `a partition cannot send a ${command.kind} to another`);
   const outboxCommand = command as OutboxCommand;
   let signal: Uint8Array | undefined;
   if (outboxCommand.kind === "invoke") outboxCommand.facts.bytes ??= encodeFacts(outboxCommand.facts);
@@ -104,19 +104,19 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
   }
   switch (kind) {
     case "invoke":
-      invariant(facts !== undefined && input !== undefined, "an owed invoke has facts and input");
+      invariant(facts !== undefined && input !== undefined, "an invoke in an outbox has facts and input");
       return { kind, id, facts, input, sink };
     case "attach":
-      invariant(sink !== undefined, "an owed attach has a sink");
+      invariant(sink !== undefined, "an attach in an outbox has a sink");
       return { kind, id, sink };
     case "queryOutput":
-      invariant(sink !== undefined, "an owed query has a caller");
+      invariant(sink !== undefined, "a query in an outbox has a caller");
       return { kind, id, callerId: sink.callerId, callerGeneration: sink.callerGeneration, completionId: sink.completionId };
     case "notify":
       return { kind, id, generation, type, body };
     case "signal": {
       const decoded = decodeNotification(MessageType.Signal, body);
-      invariant(!isFault(decoded) && decoded.id.kind !== "completion", "an owed signal was encoded by us");
+      invariant(!isFault(decoded) && decoded.id.kind !== "completion", "a signal in an outbox was encoded by this program");
       const { result } = decoded;
       invariant(
         result.kind === "void" || result.kind === "value" || result.kind === "failure",
@@ -127,7 +127,7 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
     case "kill":
       return { kind, id };
     default:
-      throw new PerdureError("STO0003", "a message between partitions is of a kind that this version does not know");
+      throw new PerdureError("STO0003", "a message between partitions has a kind that this version does not support");
   }
 }
 
