@@ -10,14 +10,17 @@ export interface Delivery {
   readonly producer: string;
   /** Rises from delivery to delivery of a producer; the same number is the same command. */
   readonly seq: number;
-  /** What the same partition was sent just before: it takes this one only when it has that one. Undefined: begin here. */
+  /**
+   * The previous delivery to the same partition: the partition accepts this one only when it has that one. Undefined: this is the
+   * first.
+   */
   readonly after: number | undefined;
 }
 
 export interface Courier {
   /**
-   * Exactly one of the two is called: the command and its number are durable (now, or by an earlier delivery), or it may be
-   * offered again.
+   * Calls exactly one of the two: `delivered` when the command and its number are durable (now, or by an earlier delivery),
+   * `undelivered` when it may be offered again.
    */
   deliver(delivery: Delivery, delivered: () => void, undelivered: () => void): void;
 }

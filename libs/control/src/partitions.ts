@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand } from "@perdure/partition";
 
-/** The outcome of an invocation as a caller sees it. */
+/** The outcome of an invocation for its caller. */
 export interface Completion {
   readonly outcome: Outcome;
   /** Set when the response is served from a stored, already completed result: when that is deleted (ms since epoch). */
@@ -18,7 +18,7 @@ export interface InvokeObserver {
   submitted(previous: Invocation | undefined): void;
   /** Only when `wait` is true. */
   completed(completion: Completion): void;
-  /** The partition could not take the command; whether it was stored is unknown. */
+  /** The partition could not accept the command; it may or may not be stored. */
   unavailable(reason: string): void;
 }
 
@@ -32,15 +32,15 @@ export interface Partitions {
    * Detaching stops the reports, never the invocation.
    */
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach;
-  /** Wait for the outcome of `id`; `notFound` when no record of it exists. */
+  /** Waits for the outcome of `id`; `notFound` when no record of it exists. */
   attach(
     id: InvocationId,
     observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
   ): Detach;
-  /** The outcome if there is one. */
+  /** Returns the outcome if there is one. */
   output(id: InvocationId): Promise<{ kind: "completed"; completion: Completion } | { kind: "pending" } | { kind: "notFound" }>;
-  /** The invocation as applied now; undefined when no record of it exists. */
+  /** Returns the invocation as applied now; undefined when no record of it exists. */
   describe(id: InvocationId): Promise<Invocation | undefined>;
-  /** Any other command; resolves once it is durable. Throws PerdureError when the partition is unavailable. */
+  /** Submits any other command; resolves when it is durable. Throws PerdureError when the partition is unavailable. */
   submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer>;
 }

@@ -55,7 +55,7 @@ export interface ServiceView {
   readonly handlers: ReadonlyMap<string, HandlerView>;
 }
 
-/** Where a deployment answers. */
+/** The address of a deployment. */
 export type EndpointAddress =
   | { readonly kind: "http"; readonly uri: string; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" }
   | {
@@ -84,10 +84,10 @@ export interface RegistrySnapshot {
   readonly rules: readonly FlowRule[];
 }
 
-/** The data path's window on the registry. */
+/** Access of the data path to the registry. */
 export interface RegistryView {
   current(): RegistrySnapshot;
-  /** Calls `listener` after each change, when `current` gives it; returns how to stop. */
+  /** Calls `listener` after each change, when `current` returns it; returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 

@@ -83,7 +83,7 @@ export interface Callee {
   readonly input: Uint8Array;
 }
 
-/** What storing a journal command does besides storing it. State keys are binary strings. */
+/** The action of a journal command besides being stored. State keys are binary strings. */
 export type CommandAction =
   | { readonly kind: "none" }
   | { readonly kind: "output" }
@@ -132,7 +132,7 @@ export interface SlotWaited {
   readonly untilMs: number;
 }
 
-/** The handler waits and let go of its stream. `knownNotifications` of the journal were already considered by the attempt. */
+/** The handler waits and has released its stream. The attempt has considered `knownNotifications` notifications of the journal. */
 export interface Suspend {
   readonly kind: "suspend";
   readonly id: InvocationId;
@@ -148,11 +148,11 @@ export interface End {
   readonly kind: "end";
   readonly id: InvocationId;
   readonly run: number;
-  /** Body of that Output, when this attempt sent it: it may be large and need not be read again. The journal has it too. */
+  /** Body of that Output, when this attempt sent it: it may be large and need not be read again. It is in the journal too. */
   readonly output?: Uint8Array | undefined;
 }
 
-/** An attempt failed. `retry` keeps the invocation with the invoker; `pause` and `kill` take it away. */
+/** An attempt failed. `retry` leaves the invocation to the invoker; `pause` and `kill` end its run. */
 export interface AttemptFailed {
   readonly kind: "attemptFailed";
   readonly id: InvocationId;
@@ -170,7 +170,7 @@ export interface AttemptFailed {
 
 // ── timers, operators, other partitions ─────────────────────────────────────────────────────────
 
-/** A timer is due. Fires at least once; a timer that is gone was already handled. */
+/** A timer is due. Fires at least once; a firing without stored timer was already handled. */
 export interface TimerFired {
   readonly kind: "timerFired";
   readonly id: InvocationId;
@@ -239,13 +239,13 @@ export interface UserStateEntry {
 
 // ── flow control ─────────────────────────────────────────────────────────────────────────────────
 
-/** The scheduler gives a waiting invocation its slot; `buckets` are what its start leaves of the buckets it draws from. */
+/** The scheduler gives a waiting invocation its slot; `buckets` are the new fills of the buckets that its start draws from. */
 export interface Admit {
   readonly kind: "admit";
   readonly id: InvocationId;
   readonly buckets: readonly BucketValue[];
 }
-/** The buckets are full again, or no rule has them any more. `id` routes, as in `MutateState`. */
+/** The buckets are full again, or their rules were removed. `id` routes, as in `MutateState`. */
 export interface DeleteBuckets {
   readonly kind: "deleteBuckets";
   readonly id: InvocationId;

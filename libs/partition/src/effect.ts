@@ -7,7 +7,7 @@ import type { TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
 import type { Inboxed, Invocation, Invoked, Outcome, Ready } from "./invocation.js";
 
-/** Hand the invocation to the invoker. `firstEntries` saves reading back a journal that was written this turn. */
+/** Hands the invocation to the invoker. `firstEntries` saves reading back a journal that was written in this turn. */
 export interface StartRun {
   readonly kind: "startRun";
   readonly invocation: Invoked;
@@ -43,7 +43,7 @@ export interface StopRun {
   readonly reason: "ended" | "suspended" | "paused" | "killed";
 }
 
-/** Stop at the next opportunity: half-close, wait for the SDK, then report `attemptFailed`/`suspend` as usual. */
+/** Stops the run at the next opportunity: half-close, wait for the SDK, then report `attemptFailed`/`suspend` as usual. */
 export interface RequestPause {
   readonly kind: "requestPause";
   readonly id: InvocationId;
@@ -74,7 +74,7 @@ export interface TakeSlot {
   readonly invocation: Invoked;
 }
 
-/** An admission came to nothing: its invocation went away meanwhile, or its queue was paused. */
+/** An admission was not used: its invocation left meanwhile, or its queue was paused. */
 export interface SlotUnused {
   readonly kind: "slotUnused";
   readonly id: InvocationId;
@@ -92,7 +92,7 @@ export interface Withdraw {
   readonly id: InvocationId;
 }
 
-/** A queue was paused or resumed. `id` routes. */
+/** A queue was paused or resumed. `id` is for routing. */
 export interface QueueSwitched {
   readonly kind: "queueSwitched";
   readonly id: InvocationId;
@@ -107,13 +107,13 @@ export interface Announce {
   readonly outcome: Outcome;
 }
 
-/** Answer to the sender of the command now applied (see `Answer`). */
+/** Reply to the sender of the present command (see `CommandAnswer`). */
 export interface Reply {
   readonly kind: "reply";
   readonly answer: CommandAnswer;
 }
 
-/** Answers to submitters; the admin API and ingress turn them into statuses. */
+/** Replies to submitters; the admin API and ingress convert them to statuses. */
 export type CommandAnswer =
   | { readonly kind: "accepted" }
   | { readonly kind: "previouslyAccepted"; readonly invocation: Invocation }

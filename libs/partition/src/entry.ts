@@ -17,7 +17,7 @@ export interface JournalEvent {
   readonly error: AttemptError | undefined;
 }
 
-/** Why an attempt failed. `code` is the number callers see when it becomes the outcome; `errorCode` our catalogue's. */
+/** Why an attempt failed. `code` is the number that callers get when it becomes the outcome; `errorCode` that of our catalogue. */
 export interface AttemptError {
   readonly errorCode: string;
   readonly code: number;

@@ -42,13 +42,13 @@ export interface PartitionSnapshot {
     readonly promise: WorkflowPromise;
   }[];
   readonly timers: readonly TimerKey[];
-  /** Of paused queues. */
+  /** The stored pauses of queues. */
   readonly pauses: readonly QueuePause[];
-  /** Messages of the partition to itself that are still on their way; none when left out. */
+  /** Messages of the partition to itself that are still in transit; none by default. */
   readonly pendingCommands?: readonly PartitionCommand[];
 }
 
-/** One sentence for each rule that does not hold, naming what breaks it; empty when all is well. */
+/** Returns one sentence for each violated rule, with the row that violates it; empty when all rules hold. */
 export function brokenInvariants(snapshot: PartitionSnapshot): readonly string[] {
   const check = new Check(snapshot);
   for (const invocation of snapshot.invocations) checkInvocation(check, invocation);
@@ -151,7 +151,7 @@ function checkInvocation(check: Check, invocation: Invocation): void {
   }
 }
 
-/** Only invocations of a scope wait for slots, and none of them has a lock to keep from others meanwhile. */
+/** Only invocations of a scope wait for slots, and none of them holds a lock meanwhile. */
 function checkSlotted(check: Check, { facts: { id, target } }: Invocation): void {
   check.that(isSlotted(target), () => `${id} waits for a slot, which ${targetText(target)} does not need`);
 }
@@ -171,7 +171,7 @@ function checkCompleted(check: Check, { facts, milestones, journal }: Completed)
   check.that(dropped, () => `${id} keeps a journal, but has no timer that deletes it`);
 }
 
-/** Dense from index 0, which is the Input, and counted right. */
+/** A journal is dense from index 0, which is the Input, and its counters are right. */
 function checkJournal(check: Check, { facts: { id }, journal, status }: Invocation): void {
   const entries = check.journal(id);
   let commands = 0;
@@ -191,7 +191,7 @@ function checkJournal(check: Check, { facts: { id }, journal, status }: Invocati
   check.that(counted, () => `${id} counts ${commands} commands and Output ${outputIndex} as ${JSON.stringify(journal)}`);
 }
 
-/** Nothing it waits for has come: else it would run. */
+/** Nothing that it awaits is stored: otherwise it would run. */
 function checkSuspended(check: Check, invocation: Invocation & { status: "suspended" }): void {
   const { id } = invocation.facts;
   const outcomes = new Map<string, LeafOutcome>();
@@ -205,7 +205,7 @@ function checkSuspended(check: Check, invocation: Invocation & { status: "suspen
   check.that(evaluated.kind === "pending", () => `${id} stays suspended although its notification is stored`);
 }
 
-/** What its own commands wait for in this partition is on its way: the timer of a sleep, the listener of a promise. */
+/** Whatever its own commands wait for in this partition is pending: the timer of a sleep, the listener of a promise. */
 function checkPendingCompletions(check: Check, invocation: Invocation): void {
   const { id, target } = invocation.facts;
   const entries = check.journal(id);
@@ -266,7 +266,7 @@ function checkInboxEntry(check: Check, service: string, key: string, seq: number
 }
 
 function checkTimer(check: Check, timer: TimerKey): void {
-  if (timer.kind === "sleep") return; // A sleep outlives the handler that did not wait for it.
+  if (timer.kind === "sleep") return; // A sleep may outlive a handler that did not wait for it.
   const status = check.invocations.get(timer.id)?.status;
   const requiredStatus = timer.kind === "start" ? "scheduled" : "completed";
   check.that(status === requiredStatus, () => `a ${timer.kind} timer is for ${timer.id}, which is ${status ?? "not there"}`);

@@ -1,6 +1,6 @@
 /**
- * An invocation as the partition keeps it: what never changes after submit (`facts`), how far its journal
- * has come, and the data its present status owns. Values are immutable; a transition puts a new one.
+ * An invocation as the partition stores it: what never changes after submit (`facts`), the progress of its journal, and the data of its
+ * present status. Values are immutable; a transition puts a new one.
  */
 import type { DeploymentId, InvocationId, SubscriptionId } from "@perdure/base";
 import type { Failure, Future } from "@perdure/service-protocol";
@@ -86,7 +86,10 @@ export interface Milestones {
   readonly inboxedAtMs: number | undefined;
   readonly runningAtMs: number | undefined;
   readonly completedAtMs: number | undefined;
-  /** When it stopped and went on after its first run, as `withMove` notes it; undefined while it never did. Rows of before had none. */
+  /**
+   * When it stopped and went on after its first run, in the form of `withMove`; undefined while it never did, and in rows of earlier
+   * versions.
+   */
   readonly moves?: Uint8Array | undefined;
 }
 
@@ -109,7 +112,7 @@ interface Common {
 export interface Scheduled extends Common {
   readonly status: "scheduled";
 }
-/** Waits to begin: for the lock of its object, or for a slot in its scope. */
+/** Waits for its first start: for the lock of its object, or for a slot in its scope. */
 export interface Inboxed extends Common {
   readonly status: "inboxed";
   readonly waitsFor: "lock" | "slot";
@@ -126,7 +129,7 @@ export interface Suspended extends Common {
   /** What is still awaited: leaves that are already resolved are pruned. */
   readonly awaiting: Future;
 }
-/** It could go on, and waits for a slot in its scope to do so. */
+/** It could go on, and waits for a slot in its scope. */
 export interface Ready extends Common {
   readonly status: "ready";
   readonly readyAtMs: number;

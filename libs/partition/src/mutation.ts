@@ -27,7 +27,7 @@ export interface QueuePause {
   readonly lock: { readonly service: string; readonly key: string } | undefined;
 }
 
-/** What waits for an object's lock. */
+/** An entry that waits for an object's lock. */
 export type InboxEntry =
   | { readonly kind: "invocation"; readonly id: InvocationId }
   | { readonly kind: "stateMutation"; readonly expectedVersion: string | undefined; readonly entries: readonly UserStateEntry[] };

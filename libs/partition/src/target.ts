@@ -1,7 +1,6 @@
 /**
- * What an invocation is aimed at: a handler of a service, and for keyed services the key.
- * The types of service and handler are fixed when the invocation is created, so that a later
- * revision cannot change how a running one is locked or routed.
+ * The target of an invocation: a handler of a service, and for keyed services the key. The types of service and handler are fixed when
+ * the invocation is created, so that a later revision cannot change how a running one is locked or routed.
  */
 export type ServiceType = "service" | "virtualObject" | "workflow";
 
@@ -9,7 +8,7 @@ export type ServiceType = "service" | "virtualObject" | "workflow";
 export type HandlerType = "exclusive" | "shared" | "workflow";
 
 export interface Target {
-  /** Part of the identity: the same workflow key in two scopes is two workflows. All of a scope share one partition. */
+  /** Part of the identity: the same workflow key in two scopes is two workflows. All invocations of a scope share one partition. */
   readonly scope: string | undefined;
   readonly service: string;
   /** Present exactly for virtual objects and workflows; the empty string is a legal key. */
@@ -19,7 +18,7 @@ export interface Target {
   readonly handlerType: HandlerType;
 }
 
-/** `Service/handler` or `Object/key/handler`, as introspection prints it. */
+/** Returns `Service/handler` or `Object/key/handler`, as introspection prints it. */
 export function targetText(target: Target): string {
   return target.key === undefined ? `${target.service}/${target.handler}` : `${target.service}/${target.key}/${target.handler}`;
 }
@@ -35,25 +34,25 @@ export function isWorkflowRun(target: Target): target is Target & { readonly key
 }
 
 /**
- * The first half of the name under which state, promises and locks are kept, the key being the other: the service, and the
- * scope with it. No service and no scope has an `@`.
+ * Returns the first half of the name under which state, promises and locks are stored (the second half is the key): the service, and
+ * the scope with it. No service and no scope has an `@`.
  */
 export function keyspaceOf(target: Target): string {
   return target.scope === undefined ? target.service : `${target.service}@${target.scope}`;
 }
 
-/** What `keyspaceOf` put together. */
+/** Splits the result of `keyspaceOf`. */
 export function parseKeyspace(keyspace: string): { readonly service: string; readonly scope: string | undefined } {
   const at = keyspace.indexOf("@");
   return at < 0 ? { service: keyspace, scope: undefined } : { service: keyspace.slice(0, at), scope: keyspace.slice(at + 1) };
 }
 
-/** Whether it needs a slot of its scope to run. What holds an object's lock is limited by that. */
+/** Whether the target needs a slot of its scope to run. Targets that take an object's lock are limited by the lock instead. */
 export function isSlotted(target: Target): target is Target & { readonly scope: string } {
   return target.scope !== undefined && !isExclusive(target);
 }
 
-/** Keyed services have state; plain ones have none. */
+/** Whether the service has state: keyed services have, plain ones have none. */
 export function hasState(target: Target): target is Target & { readonly key: string } {
   return target.key !== undefined;
 }

@@ -7,10 +7,10 @@ import type { Effect } from "./effect.js";
 import type { Mutation } from "./mutation.js";
 
 export interface Transition {
-  /** Wall-clock time of the command, milliseconds; the only clock there is. */
+  /** Wall-clock time of the command, in milliseconds since 1970; transitions have no other clock. */
   readonly nowMs: number;
   mutate(mutation: Mutation): void;
   effect(effect: Effect): void;
-  /** To whichever partition owns `command.id`, this one included; applied after the present command. */
+  /** Sends to the partition that owns `command.id`, this one included; applied after the present command. */
   send(command: PartitionCommand): void;
 }

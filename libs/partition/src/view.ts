@@ -1,7 +1,7 @@
 /**
- * What a transition may read: the partition as it stands after every command applied so far, durable or not.
- * Reads are synchronous. Where the store cannot answer at once, a read throws `NeedsLoad`; the processor then loads
- * the rows and applies the command again from the start. Applying is pure, so running it twice is running it once.
+ * Read access of a transition: the partition as it is after every command applied so far, durable or not. Reads are synchronous. Where
+ * the store cannot respond at once, a read throws `NeedsLoad`; the processor then loads the rows and applies the command again from the
+ * start. Applying is pure, so applying twice has the effect of once.
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { TimerKey } from "./command.js";
@@ -13,7 +13,7 @@ import type { Target } from "./target.js";
 export interface PartitionView {
   invocation(id: InvocationId): Invocation | undefined;
   entry(id: InvocationId, index: number): JournalEntry | undefined;
-  /** The whole journal, which has `length` entries. */
+  /** Returns the whole journal, which has `length` entries. */
   journalOf(id: InvocationId, length: number): readonly (JournalEntry | undefined)[];
   lock(service: string, key: string): ObjectLock | undefined;
   inbox(service: string, key: string, seq: number): InboxEntry | undefined;
@@ -33,13 +33,15 @@ export interface PartitionView {
   dedup(producer: string): number;
 }
 
-/** Rows that a read needs and the store cannot give synchronously. */
+/** Rows that a read needs and the store cannot return synchronously. */
 export type LoadRequest =
   | { readonly kind: "stateOf"; readonly service: string; readonly key: string }
   | { readonly kind: "promisesOf"; readonly service: string; readonly key: string }
   | { readonly kind: "journalOf"; readonly id: InvocationId; readonly length: number };
 
-/** Journals from this length on are loaded when a command needs the whole of them: to read one row after the other would take some 5 ms. */
+/**
+ * Journals from this length on are loaded when a command needs the whole of them: reading one row after the other would take some 5 ms.
+ */
 export const LONG_JOURNAL_ENTRIES = 1_024;
 
 export class NeedsLoad extends Error {

@@ -21,7 +21,7 @@ export interface CommandApplierPorts {
   readonly store: PartitionStore | AsyncPartitionStore;
   readonly leaderPartitions: LeaderPartitionTable;
   readonly commits: GroupCommit;
-  /** Undefined: what the store does not have is nowhere. */
+  /** Undefined: without an archive, an invocation that the store does not have does not exist. */
   readonly archive: ArchiveCoordinator | undefined;
   readonly deliveries: PendingDeliveries;
   readonly waiters: Waiters;
@@ -140,7 +140,7 @@ export class CommandApplier {
     if (needs !== undefined) this.#block(leader, needs, message);
   }
 
-  /** One command and, in the same batch, the messages it sends to partitions that are led here too. */
+  /** Applies one command and, in the same batch, the messages that it sends to partitions that are led here too. */
   #tryApply(
     leader: LeaderPartition,
     command: PartitionCommand,
@@ -175,7 +175,7 @@ export class CommandApplier {
   #route(from: LeaderPartition, command: PartitionCommand): void {
     const partition = this.#leaderPartitions.partitionOf(command.id);
     const to = this.#leaderPartitions.get(partition);
-    // What may have to wait for the archive takes the way on which that is possible.
+    // A command that may have to wait for the archive goes through the outbox, where it can wait.
     const mayWait = (this.#archive !== undefined && needsArchive(command, false)) || this.#sentAtOnce >= SENT_AT_ONCE_MAX;
     if (
       to !== undefined &&
@@ -195,7 +195,7 @@ export class CommandApplier {
 
   // ── waiting for rows ───────────────────────────────────────────────────────────────────────────
 
-  /** Rows are missing: read them, then go on where it stopped. */
+  /** Loads the missing rows, then continues with the message that needs them. */
   #block(leader: LeaderPartition, needs: NeedsLoad | MissingRow, message: MailboxMessage): void {
     const blocked = new Ring<MailboxMessage>();
     blocked.push(message);
@@ -205,14 +205,14 @@ export class CommandApplier {
       else await this.#loadWhole(leader, needs);
       leader.blocked = undefined;
       if (this.#ports.isClosed()) return;
-      // Opening the first one may block again; the others keep their place behind it.
+      // Applying the first one may block again; the others keep their place behind it.
       for (let next = blocked.shift(); next !== undefined; next = blocked.shift()) this.open(next);
       this.#commits.write();
     };
     read().catch(this.#ports.failed);
   }
 
-  /** All rows of a kind, as they are when everything applied is durable. */
+  /** Loads all rows of a kind, as they are when everything applied is durable. */
   async #loadWhole({ view }: LeaderPartition, { request }: NeedsLoad): Promise<void> {
     while (!view.isDurable) {
       if (this.#ports.isClosed()) return;
@@ -235,7 +235,7 @@ export class CommandApplier {
     }
   }
 
-  /** A broken invariant stops its partition and no other. */
+  /** Stops the partition, and no other, because an invariant was violated. */
   #stop(leader: LeaderPartition, cause: unknown): void {
     const { partition } = leader.view;
     const error =

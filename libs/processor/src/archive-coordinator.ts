@@ -40,9 +40,9 @@ export interface ArchiveCoordinatorPorts {
   readonly commits: GroupCommit;
   readonly waiters: Waiters;
   readonly isClosed: () => boolean;
-  /** Into the mailbox. */
+  /** Adds a message to the mailbox. */
   readonly post: (message: MailboxMessage) => void;
-  /** At once. */
+  /** Applies a message at once. */
   readonly open: (message: MailboxMessage) => void;
   /** As `Applier.read`. */
   readonly read: <T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T) => T | undefined;
@@ -54,7 +54,7 @@ export class ArchiveCoordinator {
   readonly #ports: ArchiveCoordinatorPorts;
   readonly #resolver: ArchiveResolver<MailboxMessage>;
   readonly #ids = new Map<number, ArchivedIds>();
-  /** Archivers that wait for an eviction. */
+  /** Callbacks of archivers that wait for an eviction. */
   readonly #evicting = new Set<(count: number) => void>();
   /** Callbacks of reads of the archive that collect its ids and wait for space in the mailbox. */
   readonly #learning = new Set<() => void>();
@@ -77,7 +77,7 @@ export class ArchiveCoordinator {
     });
   }
 
-  /** What leaders before us have noted, as it is stored under `FORGOTTEN` and `ARCHIVED_IDS`. */
+  /** Takes over the notes of former leaders, as they are stored under `DELETED_GENERATIONS` and `ARCHIVED_IDS`. */
   recover(partition: number, notes: { readonly deletions: Entries; readonly ids: Entries }): void {
     this.#resolver.recover(partition, notes.deletions.keys());
     const ids = new ArchivedIds(notes.ids);
@@ -113,7 +113,7 @@ export class ArchiveCoordinator {
     return true;
   }
 
-  /** The same for a question about what the store does not have. */
+  /** The same for `inspect` of an invocation that the store does not have. */
   inspectionGoesAside(message: MailboxMessageOf<"inspect">): boolean {
     const partition = this.#ports.leaderPartitions.of(message.id)?.view.partition;
     if (this.#resolver.isChecked(message) || (partition !== undefined && !this.#mayBeArchived(partition, message.id)))
@@ -127,12 +127,12 @@ export class ArchiveCoordinator {
     return !changesCompleted(command) && !this.#mayBeArchived(partition, command.id);
   }
 
-  /** Behind a question about it there is an order to be kept. */
+  /** While a look-up of the invocation is under way, later messages wait behind it to keep their order. */
   #mayBeArchived(partition: number, id: InvocationId): boolean {
     return this.#resolver.isRequested(id) || this.#ids.get(partition)?.mayHave(id) !== false;
   }
 
-  /** True: the message waits behind an earlier one of its producer, which is aside. */
+  /** True: the message waits behind an earlier one of its producer, which was set aside. */
   waitsBehind(message: MailboxMessageOf<"delivery">): boolean {
     return !this.#resolver.isChecked(message) && this.#resolver.waitsBehind(message.producer, message);
   }
@@ -169,7 +169,7 @@ export class ArchiveCoordinator {
     const after = view.invocation(before.facts.id);
     if (after === before) return;
     if (after?.status === "completed") {
-      // It is kept here again, and archived again in time; the timer went when it was archived.
+      // The invocation is kept here again, and archived again later; its timer was deleted when it was archived.
       const timer = purgeTimer(after);
       view.mutate({ kind: "putTimer", timer });
       view.effect({ kind: "armTimer", timer });
@@ -180,7 +180,7 @@ export class ArchiveCoordinator {
     }
   }
 
-  /** Resolves with how many are gone when that is durable; with −1 when the processor stopped before. */
+  /** Resolves with the number of removed invocations when that is durable; with −1 when the processor stopped before. */
   evictLater(partition: number, records: readonly ArchiveRecord[]): Promise<number> {
     return new Promise((resolve) => {
       this.#evicting.add(resolve);
@@ -214,7 +214,7 @@ export class ArchiveCoordinator {
     commits.afterCommit(() => message.evicted(evicted.length));
   }
 
-  /** With the batch under way. */
+  /** Writes new fingerprints with the batch under way. */
   #keepIds(view: LiveView): void {
     const ids = this.#ids.get(view.partition);
     if (ids === undefined) return;
@@ -228,7 +228,7 @@ export class ArchiveCoordinator {
     try {
       for await (const generations of archive.scan({ partition })) {
         if (isClosed()) return;
-        await this.#learnt(partition, generations, false); // One page at a time, however long the turns take.
+        await this.#learnt(partition, generations, false); // One page at a time, however long the turns are.
       }
       if (!isClosed()) await this.#learnt(partition, [], true);
     } catch (cause) {

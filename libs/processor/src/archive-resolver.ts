@@ -79,7 +79,7 @@ export class ArchiveResolver<L extends object> {
       existing.messages.push(message);
       if (needsJournal && !existing.needsJournal) {
         existing.needsJournal = true;
-        existing.isStale = true; // The answer under way comes without.
+        existing.isStale = true; // The look-up under way does not read the journal.
       }
       return;
     }
@@ -93,7 +93,7 @@ export class ArchiveResolver<L extends object> {
     return this.#lookups.has(id);
   }
 
-  /** These left the store for the archive. */
+  /** These invocations left the store for the archive. */
   moved(ids: Iterable<InvocationId>): void {
     if (this.#lookups.size === 0) return;
     for (const id of ids) {
@@ -194,7 +194,7 @@ export class ArchiveResolver<L extends object> {
     return true;
   }
 
-  /** What came after a message that goes on now. */
+  /** Returns the messages that came after a message that continues now. */
   release(producer: string): readonly L[] {
     const waiting = this.#held.get(producer) ?? [];
     this.#held.delete(producer);
@@ -203,7 +203,7 @@ export class ArchiveResolver<L extends object> {
 
   // ── deleted generations ────────────────────────────────────────────────────────────────────────
 
-  /** Names of a leader before us, see `FORGOTTEN`. */
+  /** Takes over the names noted by a former leader, see `DELETED_GENERATIONS`. */
   recover(partition: number, names: Iterable<string>): void {
     for (const name of names) {
       this.#deletedOf(partition).set(name, parseDeletionNoteName(name));
@@ -211,7 +211,7 @@ export class ArchiveResolver<L extends object> {
     }
   }
 
-  /** Name under which the store must note it. */
+  /** Returns the name under which the store must note the deletion. */
   markDeleted(partition: number, invocation: Completed): string {
     const generation = { id: invocation.facts.id, retainedUntilMs: retainedUntilMs(invocation) };
     const name = deletionNoteName(generation.id, generation.retainedUntilMs);
@@ -259,8 +259,8 @@ export class ArchiveResolver<L extends object> {
 }
 
 /**
- * Whether it makes a difference to a command that its invocation is archived instead of gone. Of most it does not: what comes for a
- * completed invocation is dropped like what comes for none.
+ * Whether the command has a different result for an archived invocation than for a missing one. Most have not: commands to a completed
+ * invocation are dropped, and so are those to a missing one.
  */
 export function needsArchive(command: PartitionCommand, isAnswered: boolean): boolean {
   switch (command.kind) {

@@ -10,7 +10,7 @@
 import { hashString, type InvocationId } from "@perdure/base";
 import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "./limits.js";
 
-/** Where chunks are kept; state keys are their numbers, and `COMPLETE`. */
+/** Where chunks are stored; state keys are their numbers, and `COMPLETE`. */
 export const ARCHIVED_IDS = Object.freeze({ service: ":archive", key: "ids" });
 /** State key whose presence means that the fingerprints of all archived invocations are stored. */
 export const COMPLETE = "complete";
@@ -21,24 +21,24 @@ const SLOTS_MIN = 1024;
 
 interface Chunk {
   readonly name: string;
-  /** End of the longest retention among them. */
+  /** End of the longest retention of the ids in the chunk. */
   retainedUntilMs: number;
   readonly fingerprints: number[];
   isChanged: boolean;
 }
 
-/** Those of one partition. */
+/** The fingerprints of one partition. */
 export class ArchivedIds {
   #chunks: Chunk[] = [];
   #nextName = 0;
-  /** Open addressing; 0 is free. */
+  /** Hash table with open addressing; 0 marks a free slot. */
   #slots = new Float64Array(SLOTS_MIN);
-  /** By slot: which chunk keeps it for longest. */
+  /** By slot: the chunk that keeps the fingerprint for longest. */
   #owners = new Uint32Array(SLOTS_MIN);
   #count = 0;
   #isComplete: boolean;
 
-  /** `entries` as they are stored. */
+  /** `entries` are the chunks as they are stored. */
   constructor(entries: ReadonlyMap<string, Uint8Array>) {
     this.#isComplete = entries.has(COMPLETE);
     for (const [name, value] of entries) {
@@ -54,12 +54,12 @@ export class ArchivedIds {
     this.#index();
   }
 
-  /** Whether `false` of `mayHave` means anything. */
+  /** Whether `mayHave` can exclude ids. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
 
-  /** All that were archived before are added. */
+  /** All ids that were archived before have been added. */
   complete(): void {
     this.#isComplete = true;
   }
@@ -129,11 +129,11 @@ export class ArchivedIds {
     if (this.#slots[slot] === 0) this.#count++;
     this.#slots[slot] = fingerprint;
     this.#owners[slot] = owner;
-    // Half of the slots stay free, so that runs stay short.
+    // Half of the slots stay free, so that probe sequences stay short.
     if (this.#count * 2 > this.#slots.length) this.#index();
   }
 
-  /** Where it is, or would be. */
+  /** Returns the slot of the fingerprint, or the free slot where it would be. */
   #slotOf(fingerprint: number): number {
     const last = this.#slots.length - 1;
     for (let slot = fingerprint % (last + 1); ; slot = slot === last ? 0 : slot + 1) {

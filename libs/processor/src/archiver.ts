@@ -12,16 +12,16 @@ import type { Processor } from "./processor.js";
 export interface ArchiverPorts {
   readonly store: ArchivableStore;
   readonly archive: Archive;
-  /** Leads the partitions that are archived, with the same archive. */
+  /** Leads the partitions that are archived, and uses the same archive. */
   readonly processor: Processor;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** So many have left the store for the archive, durably. */
+  /** Called with the number of invocations that have moved to the archive durably. */
   readonly onArchived?: (count: number) => void;
 }
 
 export interface ArchiverOptions {
-  /** Completed invocations are moved when they have been complete for so long. At least 1. */
+  /** Completed invocations are moved this long after their completion. At least 1. */
   readonly ageMs: number;
   /** Interval between two runs. */
   readonly intervalMs: number;
@@ -54,7 +54,7 @@ export class Archiver implements AsyncDisposable {
     this.#closed.reject(new Error("archiving stops"));
   }
 
-  /** Ends after the step under way, without waiting for an archive that does not answer. */
+  /** Ends after the step under way, without waiting for an archive that does not respond. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
     await this.#working;
@@ -95,7 +95,7 @@ export class Archiver implements AsyncDisposable {
       // Deletions come first: a deletion must not follow the archiving of a later generation of its id.
       if (!(await this.#deleteGenerations(leadership))) return;
       const tooLarge = this.#tooLarge.get(partition) ?? NONE;
-      if (tooLarge.size >= TOO_LARGE_MAX) this.#tooLarge.delete(partition); // Some may be gone by now.
+      if (tooLarge.size >= TOO_LARGE_MAX) this.#tooLarge.delete(partition); // Some of them may have been deleted by now.
       const candidates = await store.completedBefore(partition, beforeMs, ARCHIVE_PAGE + tooLarge.size);
       const ids = candidates.filter((id) => !tooLarge.has(id));
       if (ids.length === 0) return;
@@ -112,7 +112,7 @@ export class Archiver implements AsyncDisposable {
     }
   }
 
-  /** False: we lead no more. */
+  /** Returns false when the leadership was lost. */
   async #deleteGenerations(leadership: { readonly partition: number; readonly epoch: number }): Promise<boolean> {
     const { archive, processor } = this.#ports;
     const { partition } = leadership;
@@ -124,7 +124,7 @@ export class Archiver implements AsyncDisposable {
     }
   }
 
-  /** What the archive answers; rejects when we stop before. */
+  /** Settles as the request does; rejects when the archiver stops before. */
   #unlessStopped<T>(answer: Promise<T>): Promise<T> {
     return Promise.race([answer, this.#closed.promise]);
   }
@@ -135,7 +135,7 @@ export class Archiver implements AsyncDisposable {
     return true;
   }
 
-  /** Those that are whole; one that changes while it is read comes next time. */
+  /** Returns complete records; an invocation that changes while it is read is left to the next run. */
   async #records(partition: number, ids: readonly InvocationId[]): Promise<readonly ArchiveRecord[]> {
     const { store } = this.#ports;
     const rows = await store.fetch(

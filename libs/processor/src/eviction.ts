@@ -1,4 +1,4 @@
-/** What leaves the store with an invocation that is in the archive. */
+/** The mutations that remove an archived invocation from the store. */
 import type { Completed, Mutation } from "@perdure/partition";
 import { expiresInArchive, purgeTimer } from "@perdure/store";
 

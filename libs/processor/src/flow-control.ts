@@ -26,14 +26,14 @@ export interface RuleSource {
   onChange(listener: () => void): () => void;
 }
 
-/** Where nothing is limited. */
+/** The source of rules where nothing is limited. */
 export const NO_RULES: RuleSource = Object.freeze({ rules: () => EMPTY, onChange: () => () => undefined });
 const EMPTY: readonly FlowRule[] = Object.freeze([]);
 
 export interface FlowPorts {
   readonly rules: RuleSource;
   readonly clock: Clock;
-  /** To the mailbox. */
+  /** Adds a command to the mailbox. */
   readonly submit: (command: PartitionCommand) => void;
   /** Calls back when everything applied so far is durable and its effects are performed. */
   readonly whenDurable: (callback: () => void) => void;
@@ -51,7 +51,7 @@ interface Flow {
   readonly scheduler: FlowScheduler;
   /** The scheduler received facts since `admit()` was last called. */
   isStale: boolean;
-  /** It gave out as much as it may at once; the rest waits until that is durable. */
+  /** The scheduler admitted as many as it may at once; the rest waits until these are durable. */
   isBusy: boolean;
 }
 
@@ -92,7 +92,7 @@ export class FlowControl {
     if (buckets.length > 0) this.#isStale = true;
   }
 
-  /** An invocation as it is stored. */
+  /** Passes a stored invocation to the scheduler. */
   recover(partition: number, invocation: Invocation): void {
     if (!isSlotted(invocation.facts.target)) return;
     const flow = this.#stale(partition);
@@ -160,7 +160,7 @@ export class FlowControl {
     });
   }
 
-  /** All names are of scopes of one partition, so any of them leads there. */
+  /** All names are of scopes of one partition, so any of them routes there. */
   #deleteBuckets(names: readonly string[]): void {
     const [first] = names;
     if (first === undefined) return;
@@ -203,7 +203,7 @@ export class FlowControl {
     this.#book = book;
     for (const { view } of this.#flows.values()) view.rules = book;
     this.#ports.whenDurable(() => {
-      if (this.#stopped || this.#book !== book) return; // Changed again meanwhile.
+      if (this.#stopped || this.#book !== book) return; // The rules changed again meanwhile.
       for (const flow of this.#flows.values()) {
         flow.scheduler.setRules(book, this.#ports.clock.nowMs());
         flow.isStale = true;

@@ -38,7 +38,7 @@ export interface FlowSource {
   readonly nowMs: number;
 }
 
-/** Rows as of about now: reads are of different moments. */
+/** The rows of about now: the reads happen at different moments. */
 export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
   const { store, partition, scheduler, nowMs } = source;
   if (scheduler === undefined) return NO_ROWS;
@@ -57,7 +57,7 @@ export async function flowRowsOf(source: FlowSource): Promise<FlowRows> {
   };
 }
 
-/** Reads no store. */
+/** Returns limits and buckets without reading the store. */
 export function flowLimitsOf(scheduler: FlowScheduler | undefined, nowMs: number): FlowLimits {
   return scheduler === undefined
     ? NO_ROWS
@@ -176,7 +176,7 @@ function entryRow(queueId: VqueueId, invocation: Invocation, hasLock: boolean): 
   };
 }
 
-/** It has no time of its own; `nowMs` stands for it. */
+/** A state edit has no stored time; `nowMs` is used instead. */
 function addStateEdit(queue: QueueUnderway, seq: number, _entry: InboxEntry, nowMs: number): void {
   queue.entries.push({
     partitionKey: partitionKeyOfVqueue(queue.id),
@@ -231,7 +231,7 @@ function scopeHead(head: QueueHead): FlowQueueRow["head"] {
   return head && { entryId: head.id, blockedOn: head.blockedOn, sinceMs: head.sinceMs };
 }
 
-/** The first in the queue of an object. */
+/** Returns the first entry in the queue of an object. */
 function lockHead({ entries, lock, pause }: QueueUnderway, lockName: string): FlowQueueRow["head"] {
   let first: FlowEntryRow | undefined;
   for (const entry of entries) {

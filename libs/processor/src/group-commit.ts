@@ -20,7 +20,7 @@ export interface GroupCommitPorts {
   readonly isClosed: () => boolean;
   /** Performs the actions of a batch, now that it is durable. */
   readonly perform: (actions: readonly PostCommitAction[]) => void;
-  /** A batch was written, and the next is on its way if there is one. */
+  /** A batch was written, and the write of the next has begun if there is one. */
   readonly written: () => void;
   /** A caller waits for a commit, and none is under way. */
   readonly requested: () => void;
@@ -63,7 +63,7 @@ export class GroupCommit {
     while (this.#isWriting) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Nothing more is written, and nothing performed. */
+  /** From now on nothing is written or performed. */
   drop(): void {
     this.#actions = [];
   }
@@ -89,7 +89,7 @@ export class GroupCommit {
       for (const each of mutations) {
         if (each.kind !== "appendEntry") continue;
         metrics?.appended(each.entry);
-        // Outcomes and states are views of the entries they came with.
+        // Outcomes and states are views of the bytes of their journal entries.
         if (each.entry.body.length >= LARGE_PAYLOAD_BYTES) largeBytes += each.entry.body.length;
       }
       batches.push({ partition: leader.view.partition, epoch: leader.epoch, mutations });
@@ -120,7 +120,7 @@ export class GroupCommit {
         }
         perform(actions);
         if (largeBytes > 0) this.#ports.largeGarbage?.(largeBytes);
-        this.becameIdle(); // Other partitions may never leave a pause between two commits.
+        this.becameIdle(); // With writes of other partitions there may never be a moment between two commits.
         this.write();
         this.#ports.written();
       },

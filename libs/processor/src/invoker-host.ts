@@ -18,7 +18,7 @@ export interface HostPorts {
 
 export function hostOf({ store, leaderPartitions, mailbox, largeGarbage, lost }: HostPorts): InvokerHost {
   const { staging } = store;
-  /** What an attempt reads. One that reads from a partition that is not ours must not begin, and no other either. */
+  /** Passes on a read of an attempt. If the read shows that the partition is led elsewhere, no attempt of it may begin. */
   const reading = async <T>(read: Promise<T>): Promise<T> => {
     try {
       return await read;

@@ -7,7 +7,7 @@ import type { RowCache } from "./row-cache.js";
 
 export interface LeaderPartition {
   readonly view: LiveView;
-  /** Rows of a store behind a network. */
+  /** Cached rows of a store behind a network. */
   readonly cache: RowCache | undefined;
   readonly epoch: number;
   readonly outbox: Outbox;

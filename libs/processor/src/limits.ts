@@ -1,15 +1,19 @@
 /** Bounds of a processor, each with the reason for its value. */
 
-/** Commands applied before the event loop gets a turn: about 20 ms of work, so that sockets and timers stay lively. */
+/** Commands applied before the event loop gets a turn: about 20 ms of work, so that sockets and timers are served. */
 export const TURN_COMMANDS_MAX = 1_000;
 /** On a slow or busy machine a turn ends after this long, and the rest waits for the next one … */
 export const TURN_MS_MAX = 15;
-/** … which is checked after so many commands, those that others sent included, because reading the clock costs a few percent of a command. */
+/**
+ * … which is checked after so many commands, including those sent by others, because reading the clock costs a few percent of a
+ * command.
+ */
 export const TURN_CLOCK_COMMANDS = 32;
 
 /**
- * Messages that one command may have applied at once in partitions led here, with all that follows from them: some 10 ms. The others go through the
- * outbox, each a command of its own in a later turn. One `kill` may be about ten thousand children, or about a chain of calls that is as deep.
+ * Messages of one command that are applied in the same batch in partitions led here, with their consequences: some 10 ms. The others go
+ * through the outbox, each as one command of a later turn. One `kill` may reach ten thousand children, or a chain of calls that is as
+ * deep.
  */
 export const SENT_AT_ONCE_MAX = 256;
 
@@ -41,12 +45,12 @@ export const CACHED_STATE_BYTES_MAX = 32 * 1024 * 1024;
 export const CACHED_OBJECT_BYTES_MAX = 64 * 1024;
 
 /**
- * Rows that the leader of a partition keeps of a store behind a network: those of the invocations and keys that something happens to. With
- * all partitions of an environment in one worker some 50,000, about a KiB each; what sleeps is fetched again when it wakes.
+ * Rows of a store behind a network that the leader of a partition caches: those of active invocations and keys. With all partitions of
+ * an environment in one worker some 50,000, about a KiB each; rows of suspended invocations are fetched again when they wake.
  */
 export const CACHED_ROWS_MAX = 2_048;
 
-/** A message that no leader took is offered again after this long, for as long as it takes. */
+/** A message that no leader accepted is offered again after this time, without limit. */
 export const OFFER_AGAIN_MS = 50;
 
 /** Maximum number of commands that wait for the archive; callers of further ones get an error that they can retry. Some 10 MB. */
@@ -55,9 +59,9 @@ export const ARCHIVE_REQUESTS_MAX = 10_000;
 export const ARCHIVE_PAGE = 200;
 /** A journal larger than this stays in the store until its retention is over: it would make a statement of some hundred megabytes. */
 export const ARCHIVED_BYTES_MAX = 32 * 1024 * 1024;
-/** Bytes of one statement, unless a single invocation has more. */
+/** Maximum bytes of one statement, unless a single invocation has more. */
 export const ARCHIVE_PUT_BYTES = 4 * 1024 * 1024;
-/** Invocations of a partition that are too large; beyond, its archiving waits until some of them expire. */
+/** Maximum number of invocations of a partition that are too large to archive; beyond, its archiving waits until some of them expire. */
 export const TOO_LARGE_MAX = 1_000;
 /** Fingerprints of archived ids that are stored together: 12 KiB, written again with each page that is evicted until it is full. */
 export const FINGERPRINTS_IN_CHUNK = 2_048;
@@ -68,7 +72,7 @@ export const FINGERPRINTS_IN_CHUNK = 2_048;
 export const FINGERPRINTS_KEPT_MS = 86_400_000;
 /** Bounds of the random pause before a partition whose archived ids are not complete reads the archive again. */
 export const LEARN_AGAIN_BOUNDS = { firstMs: 20_000, longestMs: 20_000 } as const;
-/** Bounds of the random pause until a message that needs the archive, which is away, requests it again. */
+/** Bounds of the random pause before a message looks up the archive again after it was unavailable. */
 export const ARCHIVE_RETRY_BOUNDS = { firstMs: 2_000, longestMs: 2_000 } as const;
 
 /** Bodies from this size are counted as garbage once they are durable; smaller ones are collected soon enough with everything else. */

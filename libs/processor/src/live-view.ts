@@ -28,7 +28,7 @@ import { Overlay, UndoLog } from "./overlay.js";
 import { PopulationCounters } from "./population-counters.js";
 import { StateCache } from "./state-cache.js";
 
-/** Cost of a mutation in memory beside its payload, roughly. */
+/** Approximate bytes of a mutation in memory beside its payload. */
 const MUTATION_BYTES = 256;
 
 type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
@@ -100,7 +100,7 @@ export class LiveView implements PartitionView, Transition {
   #mutationBytes = 0;
   #effects: Effect[] = [];
   #sent: PartitionCommand[] = [];
-  /** Lengths at the last command boundary, to take a command back. */
+  /** Lengths at the last command boundary, to undo a command. */
   #mutationMark = 0;
 
   constructor(partition: number, reads: SyncReads) {
@@ -300,12 +300,12 @@ export class LiveView implements PartitionView, Transition {
 
   // ── reads without the store ────────────────────────────────────────────────────────────────────
 
-  /** An invocation that was applied since the last commit or runs. */
+  /** Returns an invocation that was applied since the last commit, or that runs. */
   appliedInvocation(id: InvocationId): Invocation | undefined {
     return this.#invocations.get(id) ?? this.#running.get(id);
   }
 
-  /** Whether this row would be answered without the store. */
+  /** Whether this row can be read without the store. */
   hasApplied(key: RowKey): boolean {
     switch (key.kind) {
       case "invocation":
@@ -335,7 +335,7 @@ export class LiveView implements PartitionView, Transition {
 
   // ── calls of the processor ─────────────────────────────────────────────────────────────────────
 
-  /** The present command stands: hands out its effects and messages. */
+  /** Keeps the present command: returns its effects and messages through the callbacks. */
   accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
     this.#undo.clear();
     this.populationCounters.accept();
@@ -354,7 +354,7 @@ export class LiveView implements PartitionView, Transition {
     }
   }
 
-  /** The present command never happened. */
+  /** Undoes the present command. */
   takeBack(): void {
     this.#undo.rollBack();
     this.populationCounters.takeBack();
@@ -373,7 +373,7 @@ export class LiveView implements PartitionView, Transition {
     return this.#mutationBytes;
   }
 
-  /** The mutations since the last seal, to be written now. */
+  /** Returns the mutations since the last seal, to be written now. */
   seal(): readonly Mutation[] {
     const mutations = this.#mutations;
     for (const mutation of mutations) {
@@ -394,7 +394,8 @@ export class LiveView implements PartitionView, Transition {
       if (invocation?.status === "invoked") this.#running.set(id, invocation);
       else this.#running.delete(id);
     }
-    if (this.#running.size === 0) this.#running = new Map(); // As `Overlay.settle`: its tables grow old.
+    // As in `Overlay.markDurable`: the tables of a map that is kept would retain rows.
+    if (this.#running.size === 0) this.#running = new Map();
     for (const write of this.#sealedState) {
       const value = write.kind === "putState" ? write.value : undefined;
       this.#states.written(objectName(write.service, write.key), write.stateKey, value);
@@ -418,12 +419,12 @@ export class LiveView implements PartitionView, Transition {
     this.#loaded.set(loaded.request.kind, loaded);
   }
 
-  /** A recovered invocation that runs. */
+  /** Adds a recovered invocation that runs. */
   remember(invocation: Invocation): void {
     this.#running.set(invocation.facts.id, invocation);
   }
 
-  /** A stored pause, at leadership. */
+  /** Adds a stored pause, when leadership starts. */
   rememberPause(queue: VqueueId, pause: QueuePause): void {
     this.#durablePauses.set(queue, pause);
     this.pausedQueueCount = this.#durablePauses.size;
@@ -434,7 +435,7 @@ export class LiveView implements PartitionView, Transition {
     return this.#durablePauses;
   }
 
-  /** Whole durable state of a key if it is in memory and nothing newer is on its way. */
+  /** Returns the whole durable state of a key if it is in memory and no newer write is pending. */
   durableState(service: string, key: string): ReadonlyMap<string, Uint8Array> | undefined {
     if (this.hasUnsettledState(service, key)) return undefined;
     return this.#states.get(objectName(service, key));
@@ -451,7 +452,7 @@ export class LiveView implements PartitionView, Transition {
     return this.#writtenObjects[0].has(object) || this.#writtenObjects[1].has(object);
   }
 
-  /** A whole state read from the store while nothing newer was on its way. */
+  /** Caches a whole state that was read from the store while no newer write was pending. */
   rememberState(service: string, key: string, state: ReadonlyMap<string, Uint8Array>): void {
     this.#states.put(objectName(service, key), state);
   }
@@ -487,7 +488,7 @@ function objectName(service: string, key: string): string {
   return `${service}/${key}`;
 }
 
-/** Of a state key or promise: the key's length keeps `a/b` + `c` apart from `a` + `b/c`. */
+/** Name of a state key or promise: the key's length distinguishes `a/b` + `c` from `a` + `b/c`. */
 function stateName(service: string, key: string, name: string): string {
   return `${service}/${key.length}:${key}/${name}`;
 }

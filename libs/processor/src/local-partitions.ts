@@ -1,4 +1,4 @@
-/** The `Partitions` port for partitions that are led in this process. */
+/** Implements `Partitions` for the partitions that are led in this process. */
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import {
@@ -78,7 +78,7 @@ export class LocalPartitions implements Partitions {
     return this.#request(command.id, (answer) => this.#processor.submit(command, answer));
   }
 
-  /** The answer, or STO0002 when there will be none from here. */
+  /** Resolves with the reply, or rejects with STO0002 when this process cannot give one any more. */
   #request<T>(id: InvocationId, request: (answer: (value: T) => void) => boolean): Promise<T> {
     const { waiters } = this.#processor;
     return new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ function bind(observer: { completed(completion: Completion): void; unavailable(r
   };
 }
 
-/** One caller and its invocation. */
+/** A caller that waits for the outcome of its invocation. */
 class WaitingCaller implements OutcomeWaiter, Detach {
   readonly #processor: Processor;
   readonly #id: InvocationId;

@@ -1,4 +1,4 @@
-/** Outbox delivery where every partition is led by the same processor: straight back into its mailbox. */
+/** Delivers outbox messages back into the mailbox where every partition is led by the same processor. */
 import type { PartitionCommand } from "@perdure/partition";
 import type { OutboxPeers } from "./outbox.js";
 import type { Processor } from "./processor.js";

@@ -3,7 +3,7 @@ import type { InvocationId } from "@perdure/base";
 import type { CommandAnswer, Completed, Effect, Invocation, PartitionCommand } from "@perdure/partition";
 import type { ArchivedGeneration, ArchiveRecord } from "@perdure/store";
 
-/** What waits in the mailbox. */
+/** A message in the mailbox. */
 export type MailboxMessage =
   | {
       readonly kind: "command";
@@ -49,7 +49,7 @@ export type MailboxMessage =
 
 export type MailboxMessageOf<K extends MailboxMessage["kind"]> = MailboxMessage & { readonly kind: K };
 
-/** Something to do once the batch is durable. */
+/** An action that runs when the batch is durable. */
 export type PostCommitAction =
   | { readonly effect: Effect; readonly reply: ((answer: CommandAnswer) => void) | undefined }
   | (() => void);

@@ -38,7 +38,7 @@ export class Mailbox {
   readonly #messages = new Ring<MailboxMessage>();
   #bytes = 0;
   #isScheduled = false;
-  /** Rows for the next turn are on their way. */
+  /** Rows for the next turn are being fetched. */
   #isFetching = false;
   /** Keys of rows that were fetched for the next turn, so that none is fetched twice. */
   readonly #fetched = new Set<string>();
@@ -67,7 +67,7 @@ export class Mailbox {
     this.#messages.clear();
   }
 
-  /** A turn comes soon. */
+  /** Schedules a turn unless one is scheduled. */
   schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -109,7 +109,7 @@ export class Mailbox {
     if (!this.isEmpty && !(commits.isWriting && mustWait)) this.schedule();
   }
 
-  /** As much is applied as one batch should hold. */
+  /** Whether as much is applied as one batch should hold. */
   #isBatchFull(): boolean {
     let count = 0;
     for (const { view } of this.#ports.leaderPartitions.values()) count += view.mutationCount;
@@ -147,7 +147,7 @@ export class Mailbox {
     const all = this.#ports.leaderPartitions;
     const missing: RowKey[] = [];
     const addMissing = (key: RowKey): void => {
-      // Whole states and promises have a way of their own: `NeedsLoad`.
+      // Whole states and promises are loaded by `NeedsLoad` instead.
       if (key.kind === "stateOf" || key.kind === "promisesOf" || leader.view.hasApplied(key) || cache.has(key)) return;
       const name = rowName(key);
       if (this.#fetched.has(name)) return;

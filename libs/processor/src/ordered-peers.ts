@@ -19,7 +19,7 @@ export class OrderedPeers implements OutboxPeers {
   readonly #courier: Courier;
   readonly #clock: Clock;
   readonly #partitionOf: (command: PartitionCommand) => number;
-  /** By producer and receiving partition. */
+  /** Pending messages by producer and receiving partition. */
   readonly #lanes = new Map<string, Lane>();
   #closed = false;
 
@@ -105,7 +105,7 @@ class Lane {
       this.#pause = undefined;
       this.#after = undefined;
       for (const message of [...this.#pending.values()]) {
-        if (this.#pause !== undefined) return; // Refused at once: all over again, later.
+        if (this.#pause !== undefined) return; // Refused at once: everything is offered again later.
         this.#offer(message);
       }
     });

@@ -9,9 +9,9 @@ import type { AnyPartitionStore } from "@perdure/store";
 import { OUTBOX_PAGE } from "./limits.js";
 
 /**
- * Brings a command to the leader of the partition that owns it. Messages of one producer to one partition keep their order, also
- * when the partition changes its leader: the receiver takes a higher sequence for proof that it has the lower ones, so a new
- * leader must be given the oldest unacknowledged message first.
+ * Delivers a command to the leader of the partition that owns it. Messages of one producer to one partition keep their order, also when
+ * the partition changes its leader: a receiver that accepts a sequence counts all lower ones as received, so a new leader must be sent
+ * the oldest unacknowledged message first.
  */
 export interface OutboxPeers {
   /** `delivered` is called once the receiver has stored it; the peer retries until then. */
@@ -42,7 +42,7 @@ export class Outbox {
     return this.#next++;
   }
 
-  /** Whether anything is not delivered. */
+  /** Whether any message is undelivered. */
   get isOwing(): boolean {
     return this.#pendingByPartition.size > 0;
   }
@@ -51,7 +51,7 @@ export class Outbox {
     return this.#pendingByPartition.size > 0 && this.#pendingByPartition.has(partition);
   }
 
-  /** The message is durable here: it may travel. */
+  /** Sends a message, which must be durable here. */
   send(message: OutboxMessage, to: number): void {
     let isReported = false;
     this.#peers.send(this.#producer, message.seq, message.command, () => {
@@ -64,7 +64,7 @@ export class Outbox {
     });
   }
 
-  /** Sends again what an earlier leader may not have delivered. */
+  /** Sends again the messages that a former leader may not have delivered. */
   async recover(store: AnyPartitionStore, partitionOf: (id: InvocationId) => number): Promise<void> {
     let after = -1;
     for (;;) {

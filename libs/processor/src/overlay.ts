@@ -4,7 +4,7 @@
  */
 const ABSENT = Symbol("absent");
 
-/** Takes back what the present command wrote when it has to be applied again. */
+/** Undoes the writes of the present command when it has to be applied again. */
 export class UndoLog {
   readonly #steps: unknown[] = [];
 
@@ -13,7 +13,7 @@ export class UndoLog {
     this.#steps.push(rows, key, before === undefined ? ABSENT : before);
   }
 
-  /** The command stands. */
+  /** Keeps the writes of the command. */
   clear(): void {
     if (this.#steps.length > 0) this.#steps.length = 0;
   }
@@ -51,7 +51,7 @@ export class Overlay<V> {
     this.#pending.set(key, value);
   }
 
-  /** Pending rows are being written from now on. */
+  /** From now on the pending rows are those being written. */
   seal(): void {
     const drained = this.#inFlight;
     this.#inFlight = this.#pending;
@@ -75,7 +75,7 @@ export class Overlay<V> {
     return this.#pending.size === 0 && this.#inFlight.size === 0;
   }
 
-  /** Rows of both layers, newest value of each. */
+  /** Yields the rows of both layers, with the newest value of each. */
   *rows(): Iterable<[string, V | null]> {
     for (const row of this.#inFlight) if (!this.#pending.has(row[0])) yield row;
     yield* this.#pending;

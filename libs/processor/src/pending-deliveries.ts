@@ -5,7 +5,7 @@
 import type { MailboxMessageOf } from "./mailbox-message.js";
 
 export class PendingDeliveries {
-  /** Neither durable nor refused. */
+  /** Messages that are neither durable nor refused. */
   readonly #messages = new Set<MailboxMessageOf<"delivery">>();
 
   add(message: MailboxMessageOf<"delivery">): void {

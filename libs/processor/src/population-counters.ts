@@ -36,7 +36,7 @@ function placeOf(status: CountedStatus): number {
 
 export class PopulationCounters {
   readonly #counts = new Int32Array(NAMES.length);
-  /** By the present command. */
+  /** Changes by the present command. */
   readonly #moved = new Int32Array(NAMES.length);
   #isMoved = false;
 

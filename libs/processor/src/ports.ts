@@ -7,7 +7,7 @@ import type { RuleSource } from "./flow-control.js";
 import type { OutboxPeers } from "./outbox.js";
 
 export interface ProcessorPorts {
-  /** Counted into; a worker with many processors shows their sum. Fresh ones when left out. */
+  /** Counters to add to; processors of one worker share them. New ones by default. */
   readonly counters?: ProcessorCounters;
   readonly metrics?: ProcessorMetrics | undefined;
   readonly store: PartitionStore | AsyncPartitionStore;
@@ -20,24 +20,24 @@ export interface ProcessorPorts {
   /** Rules of flow control. */
   readonly rules: RuleSource;
   /**
-   * Called when a batch with large payloads is durable, and when large states or entries were read for an attempt, with their bytes: they and their
-   * copies have become garbage, or will soon.
+   * Called when a batch with large payloads is durable, and when large states or entries were read for an attempt, with their bytes:
+   * these and their copies are garbage now or soon.
    */
   readonly largeGarbage?: ((bytes: number) => void) | undefined;
-  /** Where completed invocations went that the store has no more; only beside a store behind a network. */
+  /** The archive of completed invocations; only with a store behind a network. */
   readonly archive?: Archive;
-  /** Leaders of partitions that are led elsewhere. */
+  /** Delivers messages to partitions that are led elsewhere. */
   readonly peers: OutboxPeers;
   /** Leadership of a partition was lost: the processor has stopped. */
   readonly onFenced: (partition: number) => void;
-  /** The store failed: nothing can be promised any more. The processor has stopped. */
+  /** The store failed, so durability is no longer guaranteed. The processor has stopped. */
   readonly onFatal: (error: PerdureError) => void;
 }
 
 export interface ProcessorOptions {
   /** Partitions to lead; more than one only on a store with `sharedBatch`. */
   readonly partitions: readonly number[];
-  /** How many partitions the environment has. */
+  /** Number of partitions of the environment. */
   readonly partitionCount: number;
   /** Interval between checks of the retention timers. */
   readonly cleanupIntervalMs: number;
@@ -51,7 +51,7 @@ export interface ProcessorOptions {
 export interface ProcessorMetrics {
   /** A batch is durable, was refused because another worker leads, or failed with an unknown result. */
   committed(result: "written" | "fenced" | "failed", durationMs: number): void;
-  /** Of a batch that is about to be written. */
+  /** An entry of a batch that is about to be written. */
   appended(entry: JournalEntry): void;
   timerFired(latenessMs: number): void;
   completed(outcome: Outcome): void;

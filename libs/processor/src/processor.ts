@@ -153,7 +153,7 @@ export class Processor implements AsyncDisposable {
     const { store, logger, peers } = this.#ports;
     const { isSuspended, isHandedOver = false } = this.#options;
     const running: Invocation[] = [];
-    // All at once: an embedded store makes one synced write of them.
+    // All at once: an embedded store combines them into one synced write.
     const epochs = await Promise.all(this.#options.partitions.map((partition) => store.claim(partition)));
     for (const [index, partition] of this.#options.partitions.entries()) {
       const epoch = epochs[index] as number;
@@ -223,7 +223,7 @@ export class Processor implements AsyncDisposable {
     return first;
   }
 
-  /** Under which the invocation's partition is led here; undefined when it is not. */
+  /** The epoch under which the invocation's partition is led here; undefined when it is not. */
   epochOf(id: InvocationId): number | undefined {
     return this.#closed ? undefined : this.#leaderPartitions.of(id)?.epoch;
   }
@@ -268,7 +268,7 @@ export class Processor implements AsyncDisposable {
     return true;
   }
 
-  /** What flow control sees of a partition led here; undefined: it is led elsewhere. */
+  /** Rows of flow control of a partition led here; undefined: it is led elsewhere. */
   async flowRows(partition: number): Promise<FlowRows | undefined> {
     const leader = this.#leaderPartitions.get(partition);
     if (leader === undefined || this.#closed) return undefined;
@@ -277,18 +277,18 @@ export class Processor implements AsyncDisposable {
     return flowRowsOf({ store, partition, scheduler, pauses: leader.view.pauses(), nowMs: clock.nowMs() });
   }
 
-  /** Its limits and buckets alone, which are at hand. */
+  /** The limits and buckets of a partition, which are in memory. */
   flowLimits(partition: number): FlowLimits | undefined {
     if (this.#leaderPartitions.get(partition) === undefined || this.#closed) return undefined;
     return flowLimitsOf(this.#flow.scheduler(partition), this.#ports.clock.nowMs());
   }
 
-  /** Adds what the partitions led here have. */
+  /** Adds the counts of the partitions led here to `all`. */
   addPopulation(all: Population): void {
     if (!this.#closed) for (const { view } of this.#leaderPartitions.values()) view.populationCounters.addTo(all);
   }
 
-  /** What holds back an invocation that waits for a slot; undefined when it does not wait for one here. */
+  /** What blocks an invocation that waits for a slot; undefined when it does not wait for one here. */
   flowWait(id: InvocationId): FlowWait | undefined {
     const scheduler = this.#flow.scheduler(this.#leaderPartitions.partitionOf(id));
     return scheduler === undefined || this.#closed ? undefined : waitOf(scheduler, id);
@@ -377,7 +377,7 @@ export class Processor implements AsyncDisposable {
     this.#abortAttempts();
   }
 
-  /** In the background. Without it, what backs off would call endpoints again and again beside the next leader. */
+  /** Runs in the background. Without it, attempts in back-off would call endpoints again and again beside the next leader. */
   #abortAttempts(): void {
     this.#invoker[Symbol.asyncDispose]().then(undefined, (cause: unknown) => {
       this.#ports.logger.warn({ error: cause instanceof Error ? cause.message : String(cause) }, "stopping attempts failed");
@@ -385,8 +385,8 @@ export class Processor implements AsyncDisposable {
   }
 
   /**
-   * Hands over: attempts that run may suspend or end for `attemptsMs` at most and no others begin, then stops as by disposal. Callers are
-   * served meanwhile, and what they begin is run by the next leader.
+   * Hands over: running attempts may suspend or end for `attemptsMs` at most and no others begin, then it stops as by disposal. Callers
+   * are served meanwhile, and the next leader runs the invocations that they submit.
    */
   async yield(attemptsMs: number): Promise<void> {
     if (!this.#closed) {
@@ -421,7 +421,7 @@ export class Processor implements AsyncDisposable {
   }
 }
 
-/** All zero. */
+/** Returns counters that are all zero. */
 export function newCounters(): ProcessorCounters {
   return { commands: 0, commits: 0, mutations: 0, completed: 0 };
 }

@@ -8,7 +8,7 @@ import type { InboxEntry, Invocation, JournalEntry, Mutation, ObjectLock, TimerK
 import { type BatchedReads, type FetchedRow, type RowKey, type RowValues, rowName, type SyncReads } from "@perdure/store";
 import { CACHED_ROWS_MAX } from "./limits.js";
 
-/** A read that only the store can answer. */
+/** A read of a row that is not cached. */
 export class MissingRow extends Error {
   readonly key: RowKey;
   constructor(key: RowKey) {
@@ -25,12 +25,15 @@ interface Kept {
 export class RowCache implements SyncReads {
   readonly #partition: number;
   readonly #store: BatchedReads;
-  /** Rows that were used since the last change of generation; when they are many they become the old ones, and those before go. */
+  /**
+   * Rows that were used since the last change of generation; when they are many they become the old ones, and the former old ones are
+   * dropped.
+   */
   #young = new Map<string, Kept>();
   #old: ReadonlyMap<string, Kept> = new Map();
   /** Rows of archived invocations, for the commands that are being applied to them. */
   readonly #shown = new Map<string, Kept>();
-  /** Fetches under way, each with the rows that were written meanwhile: what it brings of those is old. */
+  /** Fetches under way, each with the rows that were written meanwhile: their fetched values are outdated. */
   readonly #fetches = new Set<Set<string>>();
 
   constructor(partition: number, store: BatchedReads) {
@@ -49,7 +52,7 @@ export class RowCache implements SyncReads {
     return (this.#shown.get(name) ?? this.#young.get(name) ?? this.#old.get(name))?.value as Invocation | undefined;
   }
 
-  /** From now on the invocation is here as if the store had it, until it is hidden or something is written of it. */
+  /** From now on the invocation can be read as if the store had it, until it is hidden or a row of it is written. */
   show(invocation: Invocation, entries: readonly JournalEntry[]): void {
     const { id } = invocation.facts;
     this.#shown.set(rowName({ kind: "invocation", id }), { value: invocation });
@@ -61,7 +64,7 @@ export class RowCache implements SyncReads {
     for (let index = 0; index < entryCount; index++) this.#shown.delete(rowName({ kind: "entry", id, index }));
   }
 
-  /** Resolves when the rows are here. Rejects with STO0001. */
+  /** Resolves when the rows are cached. Rejects with STO0001. */
   async fetch(keys: readonly RowKey[]): Promise<void> {
     const written = new Set<string>();
     this.#fetches.add(written);
@@ -72,7 +75,7 @@ export class RowCache implements SyncReads {
     }
   }
 
-  /** These mutations are durable. Between two commits nothing is dropped: a command may need more rows than are kept. */
+  /** These mutations are durable. Between two commits no row is dropped: a command may need more rows than are kept. */
   applyDurable(mutations: readonly Mutation[]): void {
     for (const mutation of mutations) this.#write(mutation);
     if (this.#young.size <= CACHED_ROWS_MAX / 2) return;
@@ -121,7 +124,7 @@ export class RowCache implements SyncReads {
 
   // ── cached rows ────────────────────────────────────────────────────────────────────────────────
 
-  /** Collections are kept as the rows they are made of. */
+  /** Collections are cached as their single rows. */
   #take(row: FetchedRow, written: ReadonlySet<string>): void {
     const keep = (key: RowKey, value: unknown): void => {
       const name = rowName(key);
@@ -194,5 +197,8 @@ export class RowCache implements SyncReads {
   }
 }
 
-/** Rows that the next command about the same thing reads first. A journal's entries and state have their own ways to the handler. */
+/**
+ * Rows that the next command for the same key or invocation reads first. Entries and state of a journal are read by the invoker
+ * instead.
+ */
 const READ_AGAIN: ReadonlySet<RowKey["kind"]> = new Set(["invocation", "lock", "inbox", "promise", "hasTimer", "dedup"]);

@@ -35,7 +35,7 @@ export class StateCache {
     }
   }
 
-  /** A durable write; `undefined` deletes. A new key would not be in storage order, so the object is read again then. */
+  /** Applies a durable write; `undefined` deletes. A new key would not be in storage order, so the object is dropped and read again. */
   written(object: string, stateKey: string, value: Uint8Array | undefined): void {
     const cached = this.#objects.get(object);
     if (cached === undefined) return;

@@ -13,7 +13,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 export interface TimerPorts {
   readonly store: AnyPartitionStore;
   readonly clock: Clock;
-  /** Submit the firing; `done` is called when it is durable (the timer is gone from the store). */
+  /** Submits the firing; `done` is called when it is durable (the timer is deleted from the store). */
   readonly fire: (timer: TimerKey, done: () => void) => void;
   readonly onError: (cause: unknown) => void;
   /** Not called for retention timers, since no caller waits for them. */
@@ -38,7 +38,7 @@ export class Timers {
     this.#cleanupIntervalMs = cleanupIntervalMs;
   }
 
-  /** Finds the earliest stored timers. */
+  /** Reads the earliest stored timers. */
   async start(): Promise<void> {
     for (const group of ["precise", "retention"] as const) {
       for (const partition of this.#partitions) {
@@ -50,7 +50,7 @@ export class Timers {
     this.#scheduleCleanup();
   }
 
-  /** A timer is stored. */
+  /** Registers a timer that was stored. */
   arm(partition: number, timer: TimerKey): void {
     const group = timerGroupOf(timer);
     this.#lower(group, partition, timer.dueAtMs);
@@ -134,7 +134,7 @@ export class Timers {
     for (let i = 0; i < due; i++) metrics.timerFired(nowMs - (page[i] as TimerKey).dueAtMs);
   }
 
-  /** Resolves when all are durable, so that the next read does not find them again. */
+  /** Resolves when all are durable, so that the next read does not return them again. */
   #fireAll(timers: readonly TimerKey[]): Promise<void> {
     return new Promise((resolve) => {
       for (const [index, timer] of timers.entries()) {

@@ -47,7 +47,7 @@ export class Waiters {
     for (const waiter of this.#take(id)) waiter.completed(outcome);
   }
 
-  /** Neither answer nor outcome will come from here for the ids that `concerns`. */
+  /** Notifies the callers of the ids that `concerns` selects that neither a reply nor an outcome will come. */
   abandon(concerns: (id: InvocationId) => boolean, reason: string): void {
     for (const [pendingReply, id] of [...this.#pendingReplies]) {
       if (!concerns(id)) continue;

@@ -48,7 +48,7 @@ export interface RecordContext {
   readonly scopesEnabled: boolean;
 }
 
-/** Throws `PoisonRecord`. */
+/** Returns the invocation of a record. Throws `PoisonRecord`. */
 export function invocationOfRecord(
   subscription: SubscriptionRecord,
   record: SourceRecord,
@@ -88,7 +88,7 @@ export function invocationOfRecord(
   };
 }
 
-/** Of the latest revision. */
+/** Uses the latest revision. */
 function targetOf({ sink }: SubscriptionRecord, record: SourceRecord, registry: RegistrySnapshot): Target {
   const [service = "", handlerName = ""] = sink.slice("service://".length).split("/");
   const handler = registry.services.get(service)?.handlers.get(handlerName);
@@ -104,7 +104,7 @@ interface RecordScope {
 }
 const NO_SCOPE: RecordScope = { scope: undefined, limitKey: undefined };
 
-/** The empty scope, and the empty limit key, are none, as at the ingress. */
+/** An empty scope or limit key counts as none, as at the ingress. */
 function scopeOf(record: SourceRecord, { serviceType }: Target): RecordScope {
   const scope = record.scope || undefined;
   const limitKey = record.limitKey || undefined;
@@ -118,7 +118,7 @@ function scopeOf(record: SourceRecord, { serviceType }: Target): RecordScope {
   return { scope, limitKey };
 }
 
-/** A record without key is for the empty key. */
+/** A record without key has the empty key. */
 function keyText(record: SourceRecord): string {
   if (record.key === undefined) return "";
   const text = fromUtf8(record.key);

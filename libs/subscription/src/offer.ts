@@ -11,7 +11,7 @@ import type { Deliveries, SourceRecord } from "./ports.js";
 export interface OfferPorts {
   readonly deliveries: Deliveries;
   readonly clock: Clock;
-  /** Throws what makes the record poison; undefined skips it. */
+  /** Throws the error of a record that cannot become an invocation; undefined skips the record. */
   readonly invocationOf: (record: SourceRecord) => Invoke | undefined;
   readonly producer: string;
 }
@@ -22,7 +22,10 @@ interface OfferedRecord {
   state: "waiting" | "offered" | "handled";
 }
 
-/** Resolves when all are handled; rejects with the first that is poison, after all before it are handled, or at once when aborted. */
+/**
+ * Resolves when all are handled; rejects with the error of the first poison record, after all before it are handled, or at once when
+ * aborted.
+ */
 export function offerInOrder(
   ports: OfferPorts,
   records: readonly SourceRecord[],
@@ -41,9 +44,9 @@ class Offering {
   readonly #signal: AbortSignal;
   readonly #resolve: () => void;
   readonly #reject: (cause: unknown) => void;
-  /** Everything before it is handled. */
+  /** Index of the first record that is not handled. */
   #first = 0;
-  /** The next to be offered. */
+  /** Index of the next record to offer. */
   #next = 0;
   #bytes = 0;
   /** Rises with every new round of offers; of responses to older rounds only acceptances count. */
@@ -121,7 +124,7 @@ class Offering {
     this.go();
   }
 
-  /** Everything that is not handled is offered again from the oldest on. */
+  /** Offers every unhandled record again from the oldest on. */
   #refused(place: OfferedRecord, round: number): void {
     if (this.#isOver || round !== this.#round || place.state !== "offered") return;
     this.#round++;

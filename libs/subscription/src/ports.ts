@@ -18,7 +18,7 @@ export interface SourceRecord {
   readonly limitKey?: string | undefined;
 }
 
-/** How far a consumer is in one topic partition. */
+/** Position of a consumer in one topic partition. */
 export interface ConsumerPosition {
   readonly partition: number;
   /** The next offset to be handled. */
@@ -34,16 +34,16 @@ export interface TopicPartitionPause {
 
 export interface RecordReceiver {
   /**
-   * Records of one topic partition, ascending. Resolves with undefined when all are handled for good, with a rest when one cannot be
-   * handled now; `handled` is called in order as they become so. Rejects soon with the signal's reason when it is aborted: the
-   * partition may be another consumer's from then on.
+   * Takes records of one topic partition, ascending. Resolves with undefined when all are handled for good, with a pause when one
+   * cannot be handled now; `handled` is called in order as records are handled. Rejects soon with the signal's reason when it is
+   * aborted: another consumer may own the partition from then on.
    */
   take(
     records: readonly SourceRecord[],
     handled: (offset: number) => void,
     signal: AbortSignal,
   ): Promise<TopicPartitionPause | undefined>;
-  /** Of a partition that is assigned; others are dropped. */
+  /** Reports the position in an assigned partition; others are dropped. */
   position(position: ConsumerPosition): void;
   /** Partitions that this consumer reads now. */
   assigned(partitions: readonly number[]): void;
@@ -65,8 +65,8 @@ export interface RecordSource {
   open(options: ConsumerOptions, receiver: RecordReceiver): Promise<RecordConsumer>;
 }
 
-/** Takes records into their partitions. */
+/** Delivers records to their partitions. */
 export interface Deliveries extends Courier {
-  /** How many partitions the environment has. */
+  /** Number of partitions of the environment. */
   readonly partitionCount: number;
 }

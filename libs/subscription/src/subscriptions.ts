@@ -33,7 +33,7 @@ export interface SubscriptionsPorts {
   readonly source: RecordSource;
   readonly deliveries: Deliveries;
   readonly clock: Clock;
-  /** For the pauses between tries. */
+  /** Source of the random pauses between tries. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
   /** Whether headers of records set scope and limit key; false by default. */
@@ -45,12 +45,12 @@ export interface SubscriptionsPorts {
 /** A record became an invocation of this id and target. */
 export type TraceRecord = (record: SourceRecord, id: InvocationId, target: Target) => TraceContext | undefined;
 
-/** What became of records since this process started, whatever subscription they were of. */
+/** Counts of records since this process started, over all subscriptions. */
 export interface RecordCounts {
   readonly invoked: number;
   /** Number of records that an operator skipped. */
   readonly skipped: number;
-  /** How often a record was met that cannot become an invocation. */
+  /** How often a record could not become an invocation. */
   readonly stuck: number;
 }
 
@@ -67,9 +67,9 @@ export interface SubscriptionStatus {
   readonly state: "starting" | "consuming" | "backingOff" | "paused" | "noCluster";
   readonly assigned: readonly number[];
   readonly positions: readonly ConsumerPosition[];
-  /** The one of the lowest partition, if several partitions have one. */
+  /** The record that blocks the lowest partition, if several are blocked. */
   readonly stuck: StuckRecord | undefined;
-  /** Why it is backing off, wholly or in one partition. */
+  /** The error after which the subscription backs off, in all partitions or in one. */
   readonly lastFailure: string | undefined;
   readonly nextRetryAtMs: number | undefined;
   /** Records that became invocations since this process started. */
@@ -118,10 +118,10 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
 
 type Counting = { -readonly [K in keyof RecordCounts]: RecordCounts[K] };
 
-/** A topic partition that is left alone because of a record. */
+/** A topic partition that pauses because of a record. */
 interface Resting {
   readonly record: StuckRecord;
-  /** Ends the rest early. */
+  /** Ends the pause early. */
   readonly wake: () => void;
   readonly failures: number;
   readonly nextRetryAtMs: number;
@@ -140,7 +140,7 @@ class Runner implements RecordReceiver {
   #state: SubscriptionStatus["state"] = "starting";
   #assigned: readonly number[] = [];
   #positions = new Map<number, ConsumerPosition>();
-  /** By partition; an entry stays until its record is behind us. */
+  /** By partition; an entry stays until its record is handled or skipped. */
   readonly #resting = new Map<number, Resting>();
   #lastFailure: string | undefined;
   #nextRetryAtMs: number | undefined;
@@ -313,7 +313,7 @@ class Runner implements RecordReceiver {
     const consumer = this.#consumer;
     this.#consumer = undefined;
     if (consumer === undefined) return;
-    const opened = await consumer.catch(() => undefined); // What could not be opened has been reported.
+    const opened = await consumer.catch(() => undefined); // A failure to open was reported already.
     await opened?.[Symbol.asyncDispose]();
   }
 
@@ -329,7 +329,7 @@ class Runner implements RecordReceiver {
   }
 }
 
-/** The cluster's properties with the subscription's own over them; undefined when the cluster is gone. */
+/** The cluster's properties, overridden by the subscription's; undefined when the cluster was removed. */
 function propertiesOf({ registry }: SubscriptionsPorts, { source, options }: SubscriptionRecord) {
   const cluster = registry.kafkaCluster(source.slice("kafka://".length).split("/", 1)[0] as string);
   return cluster === undefined ? undefined : { ...cluster.properties, ...options };

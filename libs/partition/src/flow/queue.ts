@@ -11,11 +11,11 @@ import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { PAUSED_QUEUES_MAX } from "./limits.js";
 
-/** Prefix of the text forms; both have the partition key first and the same body. */
+/** Prefix of the text form of queue ids; it has the partition key first and the same body as an invocation id. */
 const QUEUE_PREFIX = "vq_1";
 const INVOCATION_PREFIX = "inv_1";
 
-/** What brings a command about a queue to its partition: no invocation, but in the form of one. */
+/** Returns an id in the form of an invocation id that routes a command about a queue to its partition. */
 export function routeOfQueue(queue: VqueueId): InvocationId {
   return (INVOCATION_PREFIX + queue.slice(QUEUE_PREFIX.length)) as InvocationId;
 }

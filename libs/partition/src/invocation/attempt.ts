@@ -1,6 +1,6 @@
 /**
- * What attempts report. A word from a run that is no longer the present one is late and changes nothing: kill, pause and
- * loss of leadership end a run before its state is touched.
+ * Handles reports of attempts. A report of a run that is no longer the present one is late and changes nothing: kill, pause and loss of
+ * leadership end a run before its state is changed.
  */
 
 import { invariant } from "@perdure/base";
@@ -16,7 +16,7 @@ import { withMove } from "./moves.js";
 import { complete } from "./outcome.js";
 import { letGoOfSlot, startRun } from "./start.js";
 
-/** The invocation if `run` is still its present one. */
+/** Returns the invocation if `run` is still its present run. */
 export function present(
   view: PartitionView,
   command: { readonly id: Invoked["facts"]["id"]; readonly run: number },
@@ -46,7 +46,7 @@ export function proposeRun(view: PartitionView, command: ProposeRun, out: Transi
   appendNotification(view, out, invocation, MessageType.RunCompletion, command.body, delivery);
 }
 
-/** Suspended, unless something it waits for was stored while the suspension was on its way. */
+/** Suspends the invocation, unless a notification that it awaits was stored while the suspension was in transit. */
 export function suspend(view: PartitionView, command: Suspend, out: Transition): void {
   const invocation = present(view, command);
   if (invocation === undefined) return;
@@ -80,7 +80,7 @@ export function suspend(view: PartitionView, command: Suspend, out: Transition):
   letGoOfSlot(out, invocation);
 }
 
-/** The last Output is the outcome. The attempt made sure that there is one. */
+/** Completes the invocation with its last Output. The attempt has verified that there is one. */
 export function end(view: PartitionView, command: End, out: Transition): void {
   const invocation = present(view, command);
   if (invocation === undefined) return;

@@ -28,7 +28,7 @@ function reply(out: Transition, kind: Exclude<CommandAnswer["kind"], "previously
   out.effect({ kind: "reply", answer: { kind } });
 }
 
-/** Before it began, cancelling is removing; afterwards it is a signal that the handler may heed. */
+/** Cancels an invocation: before its start it is removed, afterwards it gets a signal that the handler may handle. */
 export function cancel(view: PartitionView, command: Cancel, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
@@ -63,7 +63,7 @@ export function signalInvocation(view: PartitionView, command: SignalInvocation,
   reply(out, "done");
 }
 
-/** No user code runs any more; every invocation it called or sent is killed as well. */
+/** Kills an invocation: no user code runs any more, and every invocation that it called or sent is killed as well. */
 export function kill(view: PartitionView, command: Kill, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
@@ -109,7 +109,7 @@ function removeUnstarted(view: PartitionView, invocation: Scheduled | Inboxed, o
   free(view, invocation, out);
 }
 
-/** Takes effect when the running attempt stops; a suspended invocation is as good as paused and stays what it is. */
+/** Pauses an invocation when its running attempt stops; a suspended invocation runs nothing and stays suspended. */
 export function pause(view: PartitionView, command: Pause, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");

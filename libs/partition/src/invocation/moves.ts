@@ -4,7 +4,7 @@
  */
 import type { Milestones } from "../invocation.js";
 
-/** What an invocation does after a move. `slot`: it could go on, and waits for a slot in its scope or of its worker. */
+/** State after a move. `slot`: the invocation could go on, and waits for a slot in its scope or of its worker. */
 export type MoveState = "running" | "suspended" | "slot" | "paused";
 
 export interface Move {
@@ -12,7 +12,7 @@ export interface Move {
   readonly atMs: number;
 }
 
-/** The newest moves that are kept: eight suspensions with what ended them. Rows of long-lived loops must not grow. */
+/** Number of newest moves that are kept: eight suspensions with their ends. Rows of long-lived loops must not grow. */
 export const MOVES_KEPT_MAX = 16;
 
 /** A move is stored as `atMs * 4 + state`, most significant byte first. The order of states is part of the stored form. */
@@ -35,7 +35,7 @@ export function withMove(milestones: Milestones, state: MoveState, atMs: number)
   return { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves: kept };
 }
 
-/** The oldest that is kept first. */
+/** Returns the moves that are kept, oldest first. */
 export function movesOf({ moves }: Milestones): readonly Move[] {
   const result: Move[] = [];
   for (let at = 0; moves !== undefined && at + MOVE_BYTES <= moves.length; at += MOVE_BYTES) {
@@ -45,7 +45,7 @@ export function movesOf({ moves }: Milestones): readonly Move[] {
   return result;
 }
 
-/** When the invocation began to run, or went on last; undefined when it never did. */
+/** Returns when the invocation began to run, or went on last; undefined when it never did. */
 export function runningSinceMs({ runningAtMs, moves }: Milestones): number | undefined {
   if (moves === undefined || moves.length < MOVE_BYTES) return runningAtMs;
   const last = read(moves, moves.length - MOVE_BYTES);

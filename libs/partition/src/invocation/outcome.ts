@@ -36,21 +36,21 @@ export function notifySink(out: Transition, sink: Sink, outcome: Outcome): void 
   });
 }
 
-/** An outcome in the words of the protocol. */
+/** Converts an outcome to the result of a notification. */
 export function resultOf(outcome: Outcome) {
   return outcome.kind === "success"
     ? ({ kind: "value", value: outcome.value } as const)
     : ({ kind: "failure", failure: outcome.failure } as const);
 }
 
-/** The outcome goes to `sink` now if there is one, else when there is. */
+/** Sends the outcome to `sink` now if there is one, otherwise when there is. */
 export function addSink(invocation: Invocation, sink: Sink, out: Transition): void {
   if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);
   const isAttached = invocation.sinks.some((each) => each.callerId === sink.callerId && each.completionId === sink.completionId);
   if (!isAttached) out.mutate({ kind: "putInvocation", invocation: { ...invocation, sinks: [...invocation.sinks, sink] } });
 }
 
-/** A caller elsewhere attaches (AttachInvocation). */
+/** Attaches a caller elsewhere (AttachInvocation). */
 export function attach(view: PartitionView, id: Invocation["facts"]["id"], sink: Sink, out: Transition): void {
   const invocation = view.invocation(id);
   if (invocation === undefined) return notifySink(out, sink, NOT_FOUND);
@@ -121,7 +121,7 @@ function purgeLater(out: Transition, completed: Completed, kind: "purge" | "purg
   out.effect({ kind: "armTimer", timer });
 }
 
-/** The retention timers of a completed invocation, so that none outlives it. */
+/** Deletes the retention timers of a completed invocation, so that none outlives it. */
 export function deleteRetentionTimers(invocation: Completed, out: Transition): void {
   const { id, completionRetentionMs, journalRetentionMs } = invocation.facts;
   const at = invocation.milestones.completedAtMs ?? 0;
@@ -156,7 +156,7 @@ export function free(view: PartitionView, invocation: Invocation, out: Transitio
   deletePromises(view, service, target.key, out);
 }
 
-/** Promises go with the workflow's run, but not from under a shared handler that still waits: it would wait for ever. */
+/** Deletes the promises of a workflow with its run, except those for which a shared handler still waits: it would wait for ever. */
 function deletePromises(view: PartitionView, service: string, key: string, out: Transition): void {
   for (const name of view.promisesOf(service, key)) {
     const promise = view.promise(service, key, name);

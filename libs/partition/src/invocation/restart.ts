@@ -1,6 +1,6 @@
 /**
- * A completed invocation again, as a new one: its journal up to an entry is copied, with the completions that the copied
- * commands got later, so that the new run goes on from there.
+ * Restarts a completed invocation as a new one: its journal up to an entry is copied, with the completions that the copied commands got
+ * later, so that the new run goes on from there.
  */
 import { invariant } from "@perdure/base";
 import { MessageType, type NotificationId } from "@perdure/service-protocol";
@@ -49,7 +49,7 @@ export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Tr
   out.effect({ kind: "reply", answer: { kind: "accepted" } });
 }
 
-/** Entries 0 … from, then the later completions of the commands among them; undefined if one lacks its completion. */
+/** Returns entries 0 … from, then the later completions of the commands among them; undefined if one lacks its completion. */
 function copyPrefix(view: PartitionView, source: Completed, from: number): JournalEntry[] | undefined {
   const { length } = source.journal;
   if (from < 0 || from >= length) return undefined;

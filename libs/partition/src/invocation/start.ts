@@ -1,4 +1,4 @@
-/** From waiting to running: the lock for exclusive handlers, a slot in scopes with rules, then a run handed to the invoker. */
+/** Starts invocations: the lock for exclusive handlers, a slot in scopes with rules, then a run handed to the invoker. */
 import type { JournalEntry } from "../entry.js";
 import type { Inboxed, InFlight, Invocation, Invoked, Paused, Ready, Scheduled, Suspended } from "../invocation.js";
 import { takeLockOrQueue } from "../lock/lock.js";
@@ -7,7 +7,7 @@ import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { withMove } from "./moves.js";
 
-/** Hand an invocation to the invoker under a new run number; commands of earlier runs are late from now on. */
+/** Hands an invocation to the invoker under a new run number; commands of earlier runs are late from now on. */
 export function startRun(
   out: Transition,
   from: Scheduled | Inboxed | InFlight,
@@ -31,7 +31,7 @@ export function startRun(
   return invocation;
 }
 
-/** Its time has come: run, or queue behind the holder of the object's lock, or for a slot. */
+/** Starts an invocation that is due: it runs, or queues for the object's lock or for a slot. */
 export function begin(
   view: PartitionView,
   from: Scheduled,

@@ -1,6 +1,6 @@
 /**
- * The two ways a journal grows: a command the handler made, and a notification from us. Entries are stored as they
- * travel, indexes are dense, and nothing stored is ever changed.
+ * Appends to journals: commands of handlers, and notifications of the partition. Entries are stored in their wire form, indexes are
+ * dense, and nothing stored is ever changed.
  */
 
 import { invariant } from "@perdure/base";
@@ -26,7 +26,7 @@ import type { PartitionView } from "../view.js";
 const NO_DELIVERY: EntryStored["delivery"] = Object.freeze({ kind: "nothing" });
 const PUSH: EntryStored["delivery"] = Object.freeze({ kind: "push", thenAck: undefined });
 
-/** Store a journal command of a running invocation; returns the invocation with its counters moved on. */
+/** Stores a journal command of a running invocation; returns the invocation with its new counters. */
 export function appendJournalCommand(
   out: Transition,
   invocation: Invoked,
@@ -90,7 +90,7 @@ export function appendNotification(
   return next;
 }
 
-/** A completion of one of the invocation's own commands, stored in the turn of the command itself. */
+/** Stores a completion of one of the invocation's own commands in the turn of the command itself. */
 export function completeAtOnce(
   view: PartitionView,
   out: Transition,
@@ -143,7 +143,7 @@ function idText(id: NotificationId): string {
   }
 }
 
-/** A completion that was computed elsewhere has arrived. */
+/** Stores a completion that was computed elsewhere. */
 export function notify(view: PartitionView, command: Notify, out: Transition): void {
   const invocation = view.invocation(command.id);
   if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: no invocation waits.
@@ -153,8 +153,9 @@ export function notify(view: PartitionView, command: Notify, out: Transition): v
 }
 
 /**
- * Signals may arrive before the handler starts; they wait in the journal. A paused invocation keeps them too, but a request to cancel
- * moves it on, with a fresh retry budget: what it has to undo is undone now (service-protocol.md §7.1; so does the reference).
+ * Stores a signal. Signals may arrive before the handler starts; they wait in the journal. A paused invocation keeps them too, but a
+ * cancellation resumes it with a fresh retry budget, so that its compensations run now (service-protocol.md §7.1; so does the
+ * reference).
  */
 export function storeSignal(
   view: PartitionView,

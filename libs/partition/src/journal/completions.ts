@@ -4,7 +4,7 @@ import { decodeCommand, isFault } from "@perdure/service-protocol";
 import type { JournalEntry } from "../entry.js";
 import type { InvocationFacts } from "../invocation.js";
 
-/** Completion ids that a command waits for; empty for commands that complete by being stored. */
+/** Returns the completion ids that a command waits for; empty for commands that complete by being stored. */
 export function awaitedCompletionIds(entry: JournalEntry): readonly number[] {
   const command = decodeCommand(entry.type, entry.body);
   if (isFault(command)) return [];

@@ -44,7 +44,7 @@ export function heldBack(view: PartitionView, service: string, key: string, out:
   return { holder: undefined, head: 0, tail: 0 };
 }
 
-/** Appends to the queue of a lock that cannot be had. */
+/** Appends to the queue of a lock that is not available. */
 export function queue(service: string, key: string, lock: ObjectLock, entry: InboxEntry, out: Transition): number {
   const seq = lock.tail;
   out.mutate({ kind: "putInbox", service, key, seq, entry });
@@ -72,7 +72,7 @@ export function handOver(view: PartitionView, service: string, key: string, out:
 function passOn(view: PartitionView, service: string, key: string, lock: ObjectLock, out: Transition): void {
   for (let seq = lock.head; seq < lock.tail; seq++) {
     const entry = view.inbox(service, key, seq);
-    if (entry === undefined) continue; // Cancelled while it waited.
+    if (entry === undefined) continue; // The entry was cancelled while it waited.
     out.mutate({ kind: "deleteInbox", service, key, seq });
     if (entry.kind === "stateMutation") {
       replaceState(view, service, key, entry.expectedVersion, entry.entries, out);

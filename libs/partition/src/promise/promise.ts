@@ -12,7 +12,7 @@ const ALREADY_COMPLETED = {
   failure: { code: 409, message: "promise was already completed", metadata: [] },
 } as const;
 
-/** Completes now, or when the promise does; `thenAck` as in `completeAtOnce`. True when completed now. */
+/** Completes the command now, or when the promise is completed; `thenAck` as in `completeAtOnce`. True when completed now. */
 export function getPromise(
   view: PartitionView,
   invocation: Invoked,

@@ -46,7 +46,10 @@ export function replaceState(
   return true;
 }
 
-/** Waits behind running and queued exclusive handlers of the key, and while its queue is paused; an edit that waits cannot report a stale version. */
+/**
+ * Replaces the state when the lock is free. An edit waits behind running and queued exclusive handlers of the key, and while its queue
+ * is paused; an edit that waits cannot report a stale version.
+ */
 export function mutateState(view: PartitionView, command: MutateState, out: Transition): void {
   const { service, key } = command;
   const lock = command.exclusive ? (view.lock(service, key) ?? heldBack(view, service, key, out)) : undefined;

@@ -51,7 +51,7 @@ export function scopedTarget(scope: string, service = "S"): Target {
   return { scope, service, key: undefined, handler: "h", serviceType: "service", handlerType: "shared" };
 }
 
-/** Facts of a call through ingress to a plain service; kept for a minute. */
+/** Facts of a call through ingress to a plain service, retained for a minute. */
 export function someFacts(change: Partial<InvocationFacts> = {}): InvocationFacts {
   return {
     id: anId(1),
@@ -78,7 +78,7 @@ export const SUCCESS: Outcome = Object.freeze({ kind: "success", value: new Uint
 
 type Change = { facts?: InvocationFacts } & Partial<Omit<Scheduled, "status" | "facts">>;
 
-/** An invocation in a status; the status' own data has a sensible default. */
+/** An invocation in a status; the data of the status have sensible defaults. */
 export function anInvocation(status: "scheduled", change?: Change): Scheduled;
 export function anInvocation(status: "inboxed", change?: Change & Partial<Pick<Inboxed, "waitsFor" | "inboxSeq">>): Inboxed;
 export function anInvocation(status: "invoked", change?: Change & Partial<Pick<Invoked, "pauseRequested">>): Invoked;

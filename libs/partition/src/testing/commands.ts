@@ -162,7 +162,7 @@ export const outputOf = (id: InvocationId, run: number, text: string): AppendCom
 
 export const endOf = (id: InvocationId, run: number): End => ({ kind: "end", id, run });
 
-/** Waits for any of the completions, or for the request to cancel, knowing `knownNotifications` of the journal. */
+/** Waits for any of the completions, or for a cancellation; the attempt has `knownNotifications` of the journal. */
 export function suspendOf(id: InvocationId, run: number, completions: readonly number[], change: Partial<Suspend> = {}): Suspend {
   return {
     kind: "suspend",

@@ -15,7 +15,7 @@ import type { Target } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
-/** What one command did. */
+/** The results of one command. */
 export interface Played {
   readonly mutations: readonly Mutation[];
   readonly effects: readonly Effect[];
@@ -41,14 +41,14 @@ export class MemoryPartition implements PartitionView, Transition {
   readonly buckets = new Map<string, number>();
   #played: { mutations: Mutation[]; effects: Effect[]; sent: PartitionCommand[] } = { mutations: [], effects: [], sent: [] };
 
-  /** Applies one command; what it sends stays with the test. */
+  /** Applies one command; its messages are only recorded. */
   play(command: PartitionCommand): Played {
     this.#played = { mutations: [], effects: [], sent: [] };
     apply(this, command, this);
     return this.#played;
   }
 
-  /** Applies a command and everything that is sent because of it, breadth first, as if all ids were ours. */
+  /** Applies a command and all messages that follow from it, breadth first, as if this partition owned all ids. */
   playAll(command: PartitionCommand): Played {
     const all: { mutations: Mutation[]; effects: Effect[]; sent: PartitionCommand[] } = { mutations: [], effects: [], sent: [] };
     const waiting: PartitionCommand[] = [command];

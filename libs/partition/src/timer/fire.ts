@@ -1,6 +1,6 @@
 /**
- * A timer is due. Timers fire at least once (a new leader finds them stored and arms them again), so a timer that is
- * gone from the store is a duplicate firing and changes nothing.
+ * Handles a timer that is due. Timers fire at least once (a new leader arms every stored timer again), so a timer that is no longer
+ * stored is a duplicate firing and changes nothing.
  */
 
 import { invariant, unreachable } from "@perdure/base";

@@ -14,9 +14,9 @@ export interface ArchivingPorts {
 /** The part of the archiver that leadership uses. */
 export interface Archiving {
   readonly archive: Archive;
-  /** Archives what the processor leads, from now until it is disposed of, which comes before the processor. */
+  /** Archives the partitions of the processor, from now until the result is disposed, which must happen before the processor is. */
   begin(processor: Processor): Archiver;
-  /** Invocations moved to the archive by this process; rises only. */
+  /** Number of invocations that this process moved to the archive; rises only. */
   archivedCount(): number;
 }
 

@@ -1,4 +1,4 @@
-/** The `Partitions` of those partitions that are led in this process, each by a processor of its own. */
+/** Implements `Partitions` for the partitions that are led in this process, each by its own processor. */
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
@@ -45,7 +45,7 @@ export class LeaderPartitions implements Partitions {
     return this.#of(id)?.processor.epochOf(id);
   }
 
-  /** As `Processor.deliver`; false also when the partition has too much waiting. */
+  /** As `Processor.deliver`; returns false also when too many messages of the partition wait. */
   deliver(
     command: PartitionCommand,
     producer: string,
@@ -92,20 +92,20 @@ export class LeaderPartitions implements Partitions {
 
   // ── other operations ───────────────────────────────────────────────────────────────────────────
 
-  /** As `Processor.isQuiet`, of all. */
+  /** As `Processor.isQuiet`, of all processors. */
   get isQuiet(): boolean {
     for (const { processor } of this.#leaders.values()) if (!processor.isQuiet) return false;
     return true;
   }
 
-  /** As `Processor.nextDueAtMs`, of all. */
+  /** As `Processor.nextDueAtMs`, the earliest of all processors. */
   async nextDueAtMs(): Promise<number | undefined> {
     const all = await Promise.all([...this.#leaders.values()].map(({ processor }) => processor.nextDueAtMs()));
     const dueTimes = all.filter((dueAtMs) => dueAtMs !== undefined);
     return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
-  /** As `Processor.population`, of all together. */
+  /** As `Processor.population`, summed over all processors. */
   population(): Population {
     const all = newPopulation();
     for (const { processor } of this.#leaders.values()) processor.addPopulation(all);

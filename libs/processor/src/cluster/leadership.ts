@@ -31,7 +31,7 @@ import {
 export interface LeaderHandle {
   /** Stops in an orderly way: commands that were applied are written. */
   yield(): Promise<void>;
-  /** Stops now: nothing that it would write counts any more. */
+  /** Stops at once: later writes are fenced. */
   abandon(reason: string): void;
 }
 
@@ -80,7 +80,7 @@ export class PartitionLeadership implements AsyncDisposable {
   #watch: TimerHandle | undefined;
   #polling: Promise<void> = Promise.resolve();
   #isDraining = false;
-  /** Draining for good. */
+  /** The worker drains for good. */
   #isLeaving = false;
   #isBarred = false;
   #isClosed = false;
@@ -126,22 +126,22 @@ export class PartitionLeadership implements AsyncDisposable {
     return this.#isDraining;
   }
 
-  /** From now on gives everything away and takes nothing, until it may stay after all. */
+  /** From now on hands all partitions over and acquires none, until `stay` is called. */
   standDown(): void {
     this.#isDraining = true;
   }
 
-  /** Takes its share again; changes nothing once `drain` was called. */
+  /** Acquires its share again; changes nothing once `drain` was called. */
   stay(): void {
     this.#isDraining = this.#isLeaving;
   }
 
-  /** While barred it leads nothing, whether or not it drains: the data are not those it should lead. */
+  /** A barred worker leads nothing, whether or not it drains, because the data are not those of its environment. */
   setBarred(isBarred: boolean): void {
     this.#isBarred = isBarred;
   }
 
-  /** Gives everything away and takes nothing any more; resolves when nothing is held. */
+  /** Hands all partitions over and acquires none any more; resolves when it holds none. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#isLeaving = true;
@@ -240,7 +240,7 @@ export class PartitionLeadership implements AsyncDisposable {
     this.#isSilent = false;
   }
 
-  /** Nothing to do but go on trying: what we hold ends by our own clock. */
+  /** The medium does not respond: the worker goes on polling, and its leases end by its own clock. */
   #silence(cause: unknown): void {
     if (!this.#isSilent && !this.#isClosed) {
       this.#ports.logger.warn({ reason: reasonOf(cause) }, "leases cannot be renewed; partitions are given up when theirs ends");
@@ -331,7 +331,7 @@ export class PartitionLeadership implements AsyncDisposable {
       const outcome = await Promise.race([leader.yield(), timeout]);
       timer?.cancel();
       if (outcome === "late") leader.abandon("it took too long to hand over");
-      if (!this.#vacate(leased)) return; // Lost on the way.
+      if (!this.#vacate(leased)) return; // The leadership was lost during the start.
       await leases.release([partition]);
       logger.info({ partition }, "handed over");
     });

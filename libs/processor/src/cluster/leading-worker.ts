@@ -17,12 +17,12 @@ import { type HandoverCause, type LeaderHandle, PartitionLeadership, type Partit
 import { YIELD_ATTEMPTS_MS } from "./limits.js";
 
 export interface LeadingWorkerPorts {
-  /** Of all processors together. */
+  /** Shared by all processors. */
   readonly counters?: ProcessorCounters;
   readonly metrics?: LeadingWorkerMetrics | undefined;
   /** As `ProcessorPorts.largeGarbage`. */
   readonly largeGarbage?: ((bytes: number) => void) | undefined;
-  /** Claims under this worker's leases. */
+  /** Claims partitions under this worker's leases. */
   readonly store: AsyncPartitionStore;
   readonly leases: Leases;
   readonly membership: Membership;
@@ -33,7 +33,7 @@ export interface LeadingWorkerPorts {
   /** The invoker of one partition. */
   readonly invoker: (partition: number, host: InvokerHost) => Invoker;
   readonly rules: RuleSource;
-  /** To leaders elsewhere. */
+  /** Delivers to leaders elsewhere. */
   readonly remote: Courier;
   /** Publishes the members and leaders of the last poll. */
   readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
@@ -59,7 +59,7 @@ export interface LeadingWorker {
   readonly courier: Courier;
 }
 
-/** Leads nothing until its leadership is started, and until that is closed whatever is its share. */
+/** Creates a worker that leads nothing until its leadership is started, and its share from then until that is closed. */
 export function createLeadingWorker(ports: LeadingWorkerPorts, options: LeadingWorkerOptions): LeadingWorker {
   const { clock, logger } = ports;
   const { partitionCount, cleanupIntervalMs } = options;

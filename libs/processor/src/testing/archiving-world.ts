@@ -25,7 +25,7 @@ export const flushTasks = async (rounds = 30): Promise<void> => {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** An archive that takes its time, and can be away. */
+/** An archive that responds slowly, and can be unavailable. */
 export class AbsentArchive extends MemoryArchive {
   isAway = false;
   /** Look-ups, and the responses of completed puts, wait for these. */
