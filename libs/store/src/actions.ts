@@ -8,13 +8,13 @@ import { MessageType } from "@perdure/service-protocol";
 /** Notifications complete steps that were counted when their command was appended. */
 const FIRST_NOTIFICATION = 0x8000;
 
-/** Starts of invocations and steps of journals among the mutations. */
+/** Counts the starts of invocations and the steps of journals among the mutations. */
 export function actionsOf(mutations: readonly Mutation[]): number {
   let actions = 0;
   for (const mutation of mutations) {
     if (mutation.kind !== "appendEntry") continue;
     const { type } = mutation.entry;
-    // The input stands for the start; what a handler returns is not one step more.
+    // The Input counts as the start; the Output of a handler is not a step of its own.
     if (type < FIRST_NOTIFICATION && type !== MessageType.Output) actions++;
   }
   return actions;

@@ -1,4 +1,4 @@
-/** The archive of tests and simulations. */
+/** An archive in memory, for tests and simulations. */
 import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
 import type {

@@ -58,7 +58,7 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
     async readJournal(partition, id, length) {
       const stored = await store.readJournal(partition, id, length);
       if (stored.length >= length) return stored;
-      // Archived, also just now while it was read.
+      // The invocation may have been archived during the read.
       const entries = await archivedEntries(partition, id);
       return entries.length > 0 ? entries.slice(0, length) : stored;
     },

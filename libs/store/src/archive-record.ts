@@ -1,4 +1,4 @@
-/** What of an invocation is archived, and how its journal and events are packed: rows one after the other, each with its length. */
+/** Converts an invocation to an archive record, and packs its journal and events: rows one after the other, each with its length. */
 import { EMPTY_BYTES, invariant, ProtoReader, ProtoWriter } from "@perdure/base";
 import {
   type Completed,
@@ -35,12 +35,15 @@ export function archiveRecord(
   };
 }
 
-/** When its retention is over: due time of its `purge` timer. */
+/** Returns when the retention is over: the due time of the `purge` timer. */
 export function retainedUntilMs(invocation: Completed): number {
   return expiresAtMs(invocation) ?? 0;
 }
 
-/** Whether forgetting the record is all that there is to do about it in time. Of others the timers stay with the partition. */
+/**
+ * Whether deleting the record is all that remains to be done for the invocation. The timers of other invocations stay with the
+ * partition.
+ */
 export function expiresInArchive({ facts, journal }: Completed): boolean {
   if (isWorkflowRun(facts.target)) return false;
   return journal.length === 0 || facts.journalRetentionMs >= facts.completionRetentionMs;
@@ -58,7 +61,7 @@ export function packRows(rows: readonly Uint8Array[]): Uint8Array {
   return w.finish();
 }
 
-/** Views of `packed`. */
+/** Splits `packed` into rows, which are views of it. */
 export function unpackRows(packed: Uint8Array): Uint8Array[] {
   const r = new ProtoReader(packed);
   const rows: Uint8Array[] = [];

@@ -23,15 +23,15 @@ export interface ArchiveRecord {
    * it (the state and promises of a workflow), or because its journal is deleted earlier.
    */
   readonly expires: boolean;
-  /** As `encodeInvocation` made it. */
+  /** In the form of `encodeInvocation`. */
   readonly row: Uint8Array;
-  /** As `packRows` made it of entries; empty for none. */
+  /** Entries in the form of `packRows`; empty for none. */
   readonly journal: Uint8Array;
-  /** As `packRows` made it of events, in their order; empty for none. */
+  /** Events in the form of `packRows`, in their order; empty for none. */
   readonly events: Uint8Array;
 }
 
-/** A record without what a question about its result does not need. */
+/** A record without journal and events. */
 export type ArchivedRow = Pick<ArchiveRecord, "id" | "retainedUntilMs" | "expires" | "row">;
 
 /** Identifies one generation of an id. */
@@ -61,9 +61,9 @@ export interface Archive extends AsyncDisposable {
   put(leader: ArchivingLeader, records: readonly ArchiveRecord[]): Promise<ArchiveOutcome>;
   /** Deletes these generations, and no other generation of the same ids. Missing records are no error. */
   delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome>;
-  /** Those that are there, in no order. */
+  /** Returns the existing rows of these ids, in no order. */
   find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]>;
-  /** Entries in their order; none when the record has none or is not there. */
+  /** Returns the entries in their order; none when the record has none or does not exist. */
   journal(id: InvocationId): Promise<readonly JournalEntry[]>;
   events(id: InvocationId): Promise<readonly JournalEvent[]>;
   /** Deletes at most `limit` of the records with `expires` whose retention ended at or before `nowMs`; returns how many. */

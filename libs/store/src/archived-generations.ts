@@ -21,18 +21,18 @@ export function parseDeletionNoteName(name: string): { readonly id: InvocationId
   return { id: name.slice(0, slash) as InvocationId, retainedUntilMs: Number(name.slice(slash + 1)) };
 }
 
-/** What both snapshots and stores have. */
+/** Reads that both snapshots and stores have. */
 export interface DeletionNotes {
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
 }
 
-/** Archived invocations that live. Everything rejects with STO0001 when store or archive fails. */
+/** Reads archived invocations that are not over. Every method rejects with STO0001 when store or archive fails. */
 export class ArchivedGenerations {
   readonly #notes: DeletionNotes;
   readonly #archive: Archive;
   readonly #nowMs: () => number;
 
-  /** `nowMs` is the present. */
+  /** `nowMs` returns the current time in milliseconds since 1970. */
   constructor(notes: DeletionNotes, archive: Archive, nowMs: () => number) {
     this.#notes = notes;
     this.#archive = archive;

@@ -9,7 +9,7 @@ import { ArchivedGenerations, DELETED_GENERATIONS } from "./archived-generations
 import { InvocationFields } from "./codec/invocation-fields.js";
 import type { InboxRow, LockRow, PromiseRow, StateRange, StateRow } from "./partition-store.js";
 
-/** What one statement sees of the partitions. */
+/** The partitions as one statement reads them. */
 export interface StatementSnapshot extends AsyncDisposable {
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
@@ -88,7 +88,7 @@ export class ArchivedSnapshot implements StatementSnapshot {
     return stored.length === 0 && (await this.#isArchived(partition, id)) ? this.#archive.events(id) : stored;
   }
 
-  /** Without what leaders note for themselves. */
+  /** Leaves out the notes of leaders. */
   async *scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow> {
     for await (const row of this.#store.scanState(partition, service, where))
       if (row.service !== DELETED_GENERATIONS.service) yield row;
@@ -132,7 +132,7 @@ export class ArchivedSnapshot implements StatementSnapshot {
     return row.promise;
   }
 
-  /** Never rejects. */
+  /** Sends the waiting look-ups of a partition. Never rejects. */
   async #request(partition: number): Promise<void> {
     this.#requestingPartitions.add(partition);
     for (let some = this.#take(partition); some !== undefined; some = this.#take(partition)) {

@@ -59,13 +59,16 @@ export type FetchedRow = {
   [K in RowKey["kind"]]: Extract<RowKey, { kind: K }> & { readonly value: RowValues[K] };
 }[RowKey["kind"]];
 
-/** One fetch sees one state of the partition or several that follow each other, never half a commit within one row. */
+/** One fetch reads one state of the partition or several that follow each other, never half a commit within one row. */
 export interface BatchedReads {
-  /** The rows in the order of their keys, in one round trip unless payloads are large. Rejects with STO0001 when the medium fails. */
+  /**
+   * Returns the rows in the order of their keys, in one round trip unless payloads are large. Rejects with STO0001 when the medium
+   * fails.
+   */
   fetch(partition: number, keys: readonly RowKey[]): Promise<readonly FetchedRow[]>;
 }
 
-/** What every partition store does, however it is read while commands are applied. */
+/** The operations of every partition store, however its rows are read while commands are applied. */
 export type AnyPartitionStore = Omit<PartitionStore, "reads" | "capabilities">;
 
 /** A partition store without `SyncReads`. */
@@ -73,13 +76,13 @@ export interface AsyncPartitionStore extends AnyPartitionStore, BatchedReads {
   readonly capabilities: StoreCapabilities & { readonly syncReads: false };
 }
 
-/** What an archive takes its records from. */
+/** The store from which an archive takes its records. */
 export interface ArchivableStore extends AsyncPartitionStore {
-  /** Ids of those that completed before a time, oldest first. */
+  /** Returns ids of invocations that completed before a time, oldest first. */
   completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]>;
 }
 
-/** A text that two keys share exactly when they name the same rows. */
+/** Returns a text that two keys share exactly when they name the same rows. */
 export function rowName(key: RowKey): string {
   switch (key.kind) {
     case "invocation":
@@ -140,7 +143,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   resume: itself,
   purgeJournal: itself,
   admit: itself,
-  // Buckets and paused queues are few: a leader has them all in memory.
+  // Buckets and paused queues are few: a leader has all of them in memory.
   deleteBuckets: () => [],
   pauseQueue: () => [],
   resumeQueue: () => [],
@@ -157,7 +160,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   end: (command, invocation) => {
     const rows = [...itself(command, invocation)];
     if (invocation === undefined) return rows;
-    // Not there yet: the Output is on its way in front of the end, and will be applied by then.
+    // Without Output yet: it is in a command before the end, and will be applied by then.
     if (command.output === undefined && invocation.journal.outputIndex >= 0)
       rows.push({ kind: "entry", id: command.id, index: invocation.journal.outputIndex });
     return rows.concat(rowsOfCompletion(invocation));
@@ -169,7 +172,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   kill: (command, invocation) => {
     const rows = [...itself(command, invocation)];
     if (!isInFlight(invocation)) return rows;
-    // Its children are killed with it. A long journal is loaded when it is needed.
+    // The invocations that it called are killed with it. A long journal is loaded when it is needed.
     if (invocation.journal.length < LONG_JOURNAL_ENTRIES) rows.push({ kind: "journal", id: command.id });
     return rows.concat(rowsOfCompletion(invocation));
   },
@@ -199,7 +202,7 @@ function lockOf(target: Target): readonly RowKey[] {
   return isExclusive(target) ? [{ kind: "lock", service: keyspaceOf(target), key: target.key }] : [];
 }
 
-/** The lock goes to the next in line; with nothing retained, a workflow goes whole. */
+/** The lock passes to the next entry; without retention, the rows of a workflow are deleted too. */
 function rowsOfCompletion(invocation: Invocation): readonly RowKey[] {
   const { target, completionRetentionMs } = invocation.facts;
   return completionRetentionMs > 0 ? lockOf(target) : [...lockOf(target), ...rowsOfForgetting(invocation)];
@@ -230,6 +233,6 @@ function rowsOfAction({ action }: AppendCommand, invocation: Invocation | undefi
     case "completePromise":
       return [{ kind: "promise", service, key, name: action.key }];
     default:
-      return []; // Everything else reads nothing but its invocation.
+      return []; // Every other command reads only its invocation.
   }
 }

@@ -1,14 +1,14 @@
-/** Rows of `sys_node` and `sys_partition`, which workers report and SQL shows. */
+/** Rows of `sys_node` and `sys_partition`, which workers report and SQL returns. */
 
 /** `unreachable`: the node is on the list of workers and did not respond; columns that only the node can fill are undefined. */
 export interface NodeRow {
   readonly id: string | undefined;
-  /** `host:port` of its gRPC; undefined for the one process, to which no other connects. */
+  /** `host:port` of the node's gRPC server; undefined for a single process, to which no other connects. */
   readonly address: string | undefined;
   readonly version: string | undefined;
   readonly status: "alive" | "draining" | "unreachable";
   readonly startedAtMs: number | undefined;
-  /** Partitions that work there. */
+  /** Number of partitions that work there. */
   readonly leadingCount: number | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface PartitionRow {
   readonly leader: string | undefined;
   readonly leaderAddress: string | undefined;
   readonly epoch: number | undefined;
-  /** Since when its leader has the lease. */
+  /** Since when the leader has the lease. */
   readonly leaderSinceMs: number | undefined;
   /** When another worker may take the partition unless the lease is renewed; undefined where there are no leases. */
   readonly leaseExpiresAtMs: number | undefined;

@@ -5,14 +5,14 @@
  */
 import { PerdureError } from "@perdure/base";
 
-/** Under what a leader reads and writes. */
+/** The mark and epoch under which a leader reads and writes. */
 export interface LeadToken {
   /** Mark of the data set that the partition was claimed in; '' for any. */
   readonly mark: string;
   readonly epoch: number;
 }
 
-/** What the partition carries when it is read; undefined: nothing. */
+/** The mark and epoch of the partition at the time of the read; undefined: there is none. */
 export interface StoredLead {
   readonly mark: string | undefined;
   readonly epoch: number | undefined;

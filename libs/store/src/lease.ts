@@ -10,7 +10,7 @@ export type WorkerId = string;
 /** A lease that this worker holds. No other worker can acquire it before `endsAtMs`. */
 export interface HeldLease {
   readonly partition: number;
-  /** Of the change of hands. `PartitionStore.claim` makes a higher one. */
+  /** The epoch of the change of hands. `PartitionStore.claim` makes a higher one. */
   readonly epoch: number;
   /** On the holder's own monotonic clock: from then on the holder no longer leads, whatever the medium responds. */
   readonly endsAtMs: number;
@@ -25,7 +25,9 @@ export type LeaseOutcome =
    */
   | { readonly kind: "foreign"; readonly partition: number; readonly mark: string | undefined };
 
-/** Leases of one worker. All methods take many partitions in one round trip and reject with STO0001 when the medium does not answer. */
+/**
+ * Leases of one worker. All methods handle many partitions in one round trip and reject with STO0001 when the medium does not respond.
+ */
 export interface Leases {
   /**
    * Acquires the leases that are free or already ours. From then on commits of former leaders are fenced. Outcomes in the order of
@@ -34,7 +36,10 @@ export interface Leases {
   acquire(partitions: readonly number[]): Promise<readonly LeaseOutcome[]>;
   /** Extends the leases that are still ours; `taken` and `foreign` mean that one is lost. Outcomes in the order of `partitions`. */
   renew(partitions: readonly number[]): Promise<readonly LeaseOutcome[]>;
-  /** Gives them back at once, and fences ourselves: what we have not committed by then never will be. Those not ours stay as they are. */
+  /**
+   * Releases the leases at once, and fences this worker: what it has not committed by then never will be. Leases of others stay as they
+   * are.
+   */
   release(partitions: readonly number[]): Promise<void>;
   /** Returns the holder of each partition in the order of `partitions`; undefined when it is free. */
   holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]>;
@@ -42,7 +47,7 @@ export interface Leases {
 
 export interface LeaseHolder {
   readonly worker: WorkerId;
-  /** Of its leadership: of two claims to a partition the one with the higher epoch is newer. */
+  /** The epoch of the leadership: of two claims to a partition the one with the higher epoch is newer. */
   readonly epoch: number;
   /** Remaining time of the lease, after which it is free unless renewed; undefined when the medium does not report it. */
   readonly leftMs?: number;
@@ -51,9 +56,9 @@ export interface LeaseHolder {
 /** What a worker publishes about itself to the other workers. */
 export interface Member {
   readonly id: WorkerId;
-  /** Where its peers and gateways reach it. */
+  /** Where other workers and gateways reach it. */
   readonly address: string;
-  /** It gives its partitions away and takes none. */
+  /** The worker hands its partitions over and acquires none. */
   readonly draining: boolean;
 }
 
@@ -64,7 +69,7 @@ export interface Membership {
    * with STO0001.
    */
   beat(self: Member): Promise<readonly Member[]>;
-  /** Takes ourselves off the list. */
+  /** Removes this worker from the list. */
   leave(id: WorkerId): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Port: where partitions live. A commit is atomic, durable when it resolves, and fenced: the batch of a deposed leader
- * leaves no trace. Reads see committed batches only; what a leader has applied since is the processor's business.
+ * Port of the store of partitions. A commit is atomic, durable when it resolves, and fenced: the batch of a deposed leader leaves no
+ * trace. Reads return committed rows only; the processor keeps what its leader has applied since.
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow";
@@ -19,7 +19,7 @@ import type {
 import type { Staging } from "./kv/key-value.js";
 import type { Population } from "./population.js";
 
-/** What one partition contributes to a commit. `mutations` are applied in order. */
+/** The part of one partition in a commit. `mutations` are applied in order. */
 export interface PartitionBatch {
   readonly partition: number;
   readonly epoch: number;
@@ -30,7 +30,7 @@ export type CommitOutcome =
   | { readonly kind: "committed" }
   | { readonly kind: "fenced"; readonly partition: number; readonly by: number };
 
-/** Point reads that answer at once. Returned bytes may be shared: never change them. */
+/** Point reads that return at once. Returned bytes may be shared: never change them. */
 export interface SyncReads {
   invocation(partition: number, id: InvocationId): Invocation | undefined;
   entry(partition: number, id: InvocationId, index: number): JournalEntry | undefined;
@@ -57,9 +57,9 @@ export interface StoreCapabilities {
 export interface PartitionStore extends AsyncDisposable {
   readonly capabilities: StoreCapabilities;
   readonly reads: SyncReads;
-  /** How large bytes of mutations may be written before their commit; undefined: only with it. */
+  /** Writes large bytes of mutations before their commit; undefined: they can be written only with it. */
   readonly staging?: Staging | undefined;
-  /** Become the leader: a higher epoch than any before, durable. Commits of lower epochs are fenced from now on. */
+  /** Becomes the leader: returns an epoch higher than any before, durable. Commits of lower epochs are fenced from now on. */
   claim(partition: number): Promise<number>;
   /**
    * Rejects with PerdureError STO0001 when the medium fails; it is then unknown whether the batch is durable, and the store is
@@ -71,10 +71,10 @@ export interface PartitionStore extends AsyncDisposable {
    * Returns the first `length` entries, or all that exist: a reader that does not lead may find that the journal was deleted meanwhile.
    */
   readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]>;
-  /** All state of a key in storage order (service protocol §3.4); keys are binary strings. */
+  /** Returns all state of a key in storage order (service protocol §3.4); keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
   promisesOf(partition: number, service: string, key: string): Promise<readonly string[]>;
-  /** The earliest timers of a group that are due at or after `fromMs`, ascending, at most `limit`. */
+  /** Returns the earliest timers of a group that are due at or after `fromMs`, ascending, at most `limit`. */
   timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]>;
   outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]>;
 
@@ -83,10 +83,10 @@ export interface PartitionStore extends AsyncDisposable {
    * ends, the counts of the partition have been added to `counted`; they are valid only if no commit happens meanwhile.
    */
   recoverable(partition: number, counted?: Population): AsyncIterable<Invocation>;
-  /** Buckets and paused queues of flow control; few. */
+  /** Returns the buckets and paused queues of flow control, which are few. */
   flow(partition: number): Promise<StoredFlow>;
 
-  /** Every unfinished invocation with this status, or all unfinished ones. */
+  /** Yields every unfinished invocation with this status, or all unfinished ones. */
   unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation>;
   completed(partition: number): AsyncIterable<Invocation>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;

@@ -7,7 +7,7 @@ import type { Invocation } from "@perdure/partition";
 /** Counts of one partition, or sums over several. Completed invocations and retention timers are not counted. */
 export type Population = Record<Exclude<Invocation["status"], "completed"> | "timers", number>;
 
-/** All zero. */
+/** Returns counts that are all zero. */
 export function newPopulation(): Population {
   return { scheduled: 0, inboxed: 0, invoked: 0, suspended: 0, ready: 0, paused: 0, timers: 0 };
 }

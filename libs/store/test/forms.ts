@@ -65,7 +65,7 @@ function form<T>(parts: Form<T>): Form<unknown> {
   return parts as unknown as Form<unknown>;
 }
 
-/** All of them. */
+/** All stored forms. */
 export const FORMS: readonly Form<unknown>[] = [
   form<Invocation>({
     name: "invocation",

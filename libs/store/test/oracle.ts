@@ -27,7 +27,7 @@ import * as rows from "./gen/v1/rows_pb.js";
 /** A message of the other codec with the functions that read and write it. */
 export interface OracleMessage {
   readonly bytes: Uint8Array;
-  /** What the other codec reads in `body`. */
+  /** Returns `body` as the other codec decodes it. */
   reads(body: Uint8Array): unknown;
   readonly message: unknown;
 }
@@ -126,7 +126,7 @@ function facts(value: InvocationFacts): MessageInitShape<typeof schemas.Invocati
 
 export const oracleFacts = (value: InvocationFacts): OracleMessage => oracle(schemas.InvocationFactsSchema, facts(value));
 
-/** Without the status byte. */
+/** Encodes without the status byte. */
 export function oracleInvocation(value: Invocation): OracleMessage {
   const { journal, milestones, pinned } = value;
   return oracle(

@@ -5,7 +5,7 @@ import { all } from "../src/testing/rows.js";
 
 const ROWS = 1_000;
 
-/** Everything, as objects. */
+/** Returns all rows as objects. */
 export async function partitionReads(store: PartitionStore, partition: number): Promise<unknown> {
   const state = await all(store.scanState(partition, undefined));
   const promises = await all(store.scanPromises(partition));

@@ -8,7 +8,7 @@ import { fromUtf8, fromUtf8Strict, type InvocationId } from "@perdure/base";
 import type { Invocation, ServiceType, Source } from "@perdure/partition";
 import { decodeInvocation, statusOf, withoutCutResult } from "./invocation.js";
 
-/** A text of the row: its bytes stand at `start`…`end`. Not there: `start` is −1. */
+/** A text of the row: its bytes are at `start`…`end`. Missing: `start` is −1. */
 export interface TextField {
   start: number;
   end: number;
@@ -16,7 +16,7 @@ export interface TextField {
 
 const SERVICE_TYPES: readonly ServiceType[] = ["service", "virtualObject", "workflow"];
 
-/** Different names remembered at a time. Services, handlers and deployments are few; others take turns in a slot. A power of two. */
+/** Number of cached names. Services, handlers and deployments are few; names with the same hash replace each other. A power of two. */
 const NAMES = 256;
 
 /** Reads one row at a time; values read from a row are valid until the next `load`. */
@@ -29,7 +29,7 @@ export class InvocationFields {
   #hasFacts = false;
   #hasProgress = false;
 
-  /** `row` is one that `encodeInvocation` made, or the first part of one with a large result; bytes beyond the end count as zero. */
+  /** `row` is a row of `encodeInvocation`, or the first part of one with a large result; bytes beyond the end count as zero. */
   load(row: Uint8Array): void {
     this.row = row;
     this.#decoded = undefined;
@@ -45,7 +45,7 @@ export class InvocationFields {
     return this.text(this.facts.id) as InvocationId;
   }
 
-  /** What never changes of an invocation. */
+  /** Returns the fields that never change. */
   get facts(): FactFields {
     if (!this.#hasFacts) {
       this.#hasFacts = true;
@@ -54,7 +54,7 @@ export class InvocationFields {
     return this.#facts;
   }
 
-  /** How far it has come. */
+  /** Returns the fields of its progress. */
   get progress(): ProgressFields {
     if (!this.#hasProgress) {
       this.#hasProgress = true;
@@ -67,7 +67,7 @@ export class InvocationFields {
     return start < 0 ? "" : (fromUtf8Strict(this.row, start, end) ?? fromUtf8(this.row.subarray(start, end)));
   }
 
-  /** The same for one of few texts, which costs a comparison of bytes when a row before had it. */
+  /** Decodes a text that has few different values, which costs a comparison of bytes when an earlier row had the same. */
   name(field: TextField): string {
     const { start, end } = field;
     if (start < 0) return "";
@@ -93,7 +93,7 @@ function stands(bytes: Uint8Array, row: Uint8Array, start: number, end: number):
   return true;
 }
 
-/** A place in a row that moves over it. */
+/** A cursor over the bytes of a row. */
 class RowCursor {
   protected row: Uint8Array = new Uint8Array(0);
   protected at = 0;
@@ -105,7 +105,7 @@ class RowCursor {
     into.end = this.at;
   }
 
-  /** A varint; values above 2⁵³−1 become that. */
+  /** Reads a varint; values above 2⁵³−1 become that. */
   protected number(): number {
     const { row } = this;
     let byte = row[this.at++] as number;
@@ -143,7 +143,7 @@ export class FactFields extends RowCursor {
   createdAtMs = 0;
   completionRetentionMs = 0;
   journalRetentionMs = 0;
-  /** −1: it has none. */
+  /** −1 when the row has none. */
   executionTimeMs = -1;
 
   read(row: Uint8Array): void {
@@ -300,7 +300,7 @@ export class ProgressFields extends RowCursor {
           break;
         case 18: {
           const size = this.number();
-          this.isFailure = size === 0 || (row[this.at] as number) >>> 3 !== 1; // A value comes first and alone.
+          this.isFailure = size === 0 || (row[this.at] as number) >>> 3 !== 1; // The value is the first field, and the only one.
           this.at += size;
           break;
         }

@@ -54,18 +54,18 @@ const writer = new ProtoWriter();
 const factsWriter = new ProtoWriter();
 const partWriter = new ProtoWriter();
 
-/** Payloads from this size are parts of their rows. Copying less costs next to nothing. */
+/** Payloads from this size are separate parts of their rows. For smaller ones a copy costs next to nothing. */
 export const PART_BYTES_MIN = 64 * 1024;
-/** Field of a completed invocation. */
+/** Field number of the outcome of a completed invocation. */
 const OUTCOME = 18;
 const EMPTY_RESULT = new ProtoWriter().fork(OUTCOME).bytes(1, EMPTY_BYTES).join().finish();
 
-/** Status of a stored row without decoding it. */
+/** Returns the status of a stored row without decoding it. */
 export function statusOf(row: Uint8Array): Invocation["status"] | undefined {
   return STATUSES[row[0] as number];
 }
 
-/** Whether a new leader must take the stored invocation up: it runs, or waits for a slot. */
+/** Whether a new leader must resume the stored invocation: it runs, or waits for a slot. */
 export function isRecoverable(row: Uint8Array): boolean {
   const byte = row[0];
   return byte === INVOKED || byte === READY || byte === INBOXED_FOR_SLOT;
@@ -83,7 +83,7 @@ export function encodeInvocation(invocation: Invocation): Uint8Array {
   return w.finish();
 }
 
-/** Like `encodeInvocation`, with a large result as a part of its own. */
+/** Like `encodeInvocation`, with a large result as a separate part. */
 export function invocationRow(invocation: Invocation): RowBytes {
   if (invocation.status !== "completed" || invocation.outcome.kind !== "success") return encodeInvocation(invocation);
   const { value } = invocation.outcome;
@@ -96,7 +96,7 @@ export function invocationRow(invocation: Invocation): RowBytes {
   return [head, value];
 }
 
-/** The first part of a row with a large result as a row with an empty one; any other row as it is. */
+/** Returns the first part of a row with a large result as a row with an empty result; any other row as it is. */
 export function withoutCutResult(row: Uint8Array): Uint8Array {
   const r = new ProtoReader(row, 1);
   while (r.hasMore()) {
@@ -108,7 +108,7 @@ export function withoutCutResult(row: Uint8Array): Uint8Array {
   return row;
 }
 
-/** All but the outcome, which comes last. */
+/** Writes all fields but the outcome, which comes last. */
 function writeInvocation(invocation: Invocation): ProtoWriter {
   const { facts, journal, milestones, pinned } = invocation;
   facts.bytes ??= encodeFacts(facts);

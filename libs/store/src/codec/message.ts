@@ -63,7 +63,7 @@ function writeSink(w: ProtoWriter, sink: Sink): void {
 
 export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
   const r = new ProtoReader(row);
-  let kind: OutboxCommand["kind"] | undefined = KINDS[0]; // Default of the field.
+  let kind: OutboxCommand["kind"] | undefined = KINDS[0]; // The default of the field.
   let id = "" as InvocationId;
   let facts: InvocationFacts | undefined;
   let input: Uint8Array | undefined;

@@ -1,4 +1,4 @@
-/** The stored form of everything but invocations. Protobuf wire, so that later versions can add fields. */
+/** The stored form of all rows but invocations, in protobuf wire format, so that later versions can add fields. */
 import { fromBinaryString, type InvocationId, invariant, ProtoReader, ProtoWriter, toBinaryString } from "@perdure/base";
 import type {
   AttemptError,
@@ -27,7 +27,7 @@ export function encodeEntry(entry: JournalEntry): Uint8Array {
   return row;
 }
 
-/** Like `encodeEntry`, with a large body as a part of its own. */
+/** Like `encodeEntry`, with a large body as a separate part. */
 export function entryRow(entry: JournalEntry): RowBytes {
   if (entry.body.length < PART_BYTES_MIN) return encodeEntry(entry);
   const header = new Uint8Array(ENTRY_HEADER_BYTES);

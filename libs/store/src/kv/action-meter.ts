@@ -14,9 +14,9 @@ import type { KeyValue, RowBytes } from "./key-value.js";
 export const SOURCE_KEY = "!s";
 const ACTIONS_KEY = "!a";
 
-/** Counts the starts of invocations and the steps of journals; commits of its store follow each other. */
+/** Counts the starts of invocations and the steps of journals. Commits of its store must follow each other. */
 export class ActionMeter {
-  /** Of the data: another source begins at zero. */
+  /** Identifies the data: another source begins at zero. */
   readonly source: string;
   #counted: number;
   #durable: number;
@@ -27,7 +27,7 @@ export class ActionMeter {
     this.#durable = actions;
   }
 
-  /** `newSource` names data that has no name yet; that it has one is durable when this resolves. */
+  /** `newSource` returns a name for data that have none yet; the name is durable when this resolves. */
   static async open(kv: KeyValue, newSource: () => string): Promise<ActionMeter> {
     const stored = kv.get(SOURCE_KEY);
     const actions = kv.get(ACTIONS_KEY);
@@ -42,7 +42,7 @@ export class ActionMeter {
     return this.#durable;
   }
 
-  /** Counts what a batch does, which `seal` and `settle` follow. */
+  /** Counts the actions of a batch; call `seal` and `settle` afterwards. */
   count(mutations: readonly Mutation[]): void {
     this.#counted += actionsOf(mutations);
   }

@@ -1,11 +1,11 @@
 /**
- * The little that a partition store needs of an ordered key-value engine. Keys are strings of chars 0–255, ordered by
- * char, so that UTF-8 engines and JavaScript agree on the order.
+ * The operations that a partition store needs of an ordered key-value engine. Keys are strings of chars 0–255, ordered by char, so that
+ * UTF-8 engines and JavaScript agree on the order.
  */
 import { concatBytes } from "@perdure/base";
 
 export interface KeyValue extends AsyncDisposable {
-  /** How large bytes of rows may be written before the batch that stores the rows; undefined: only with it. */
+  /** Writes large bytes of rows before the batch that stores the rows; undefined: they can be written only with it. */
   readonly staging?: Staging | undefined;
   get(key: string): Uint8Array | undefined;
   getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]>;
@@ -14,7 +14,7 @@ export interface KeyValue extends AsyncDisposable {
    * durable in any order.
    */
   write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void>;
-  /** Pairs with from ≤ key < to, ascending, as of the moment of the call. */
+  /** Yields pairs with from ≤ key < to, ascending, as of the moment of the call. */
   scan(
     from: string,
     to: string,
@@ -30,14 +30,14 @@ export interface KeyValue extends AsyncDisposable {
 /** One row: its bytes, or its parts in order. Parts avoid copies of large values; an engine may store them separately. */
 export type RowBytes = Uint8Array | readonly Uint8Array[];
 
-/** The row in one piece; a copy when it is in several. */
+/** Returns the row in one piece; a copy when it has several parts. */
 export function rowOf(row: RowBytes): Uint8Array {
   if (row instanceof Uint8Array) return row;
   return row.length === 1 ? (row[0] as Uint8Array) : concatBytes(...row);
 }
 
 export interface Staging {
-  /** Smaller ones are not worth a write of their own. */
+  /** Bytes from which staging is worth a separate write. */
   readonly bytesMin: number;
   /**
    * Writes the bytes, durable when it resolves, without blocking commits. Rows of later writes that contain these bytes, or a subarray
@@ -47,13 +47,13 @@ export interface Staging {
   stage(bytes: Uint8Array): Promise<Disposable>;
 }
 
-/** Keys of a batch beyond which sorting all anew is cheaper than putting each in its place. */
+/** Number of keys of a batch beyond which sorting all keys is cheaper than inserting each in its place. */
 const KEPT_IN_ORDER_KEYS_MAX = 256;
 
 /** Keeps rows in memory, for tests and simulation, as the same bytes that an engine would store. */
 export class MemoryKeyValue implements KeyValue {
   readonly #rows = new Map<string, Uint8Array>();
-  /** The keys in order, made when they are scanned for the first time; small batches keep it in order. */
+  /** The keys in order, created by the first scan; small batches keep them in order. */
   #sorted: string[] | undefined;
 
   get(key: string): Uint8Array | undefined {
@@ -97,7 +97,7 @@ export class MemoryKeyValue implements KeyValue {
     if (page.length > 0) yield page;
   }
 
-  /** Everything held, for checkers. */
+  /** Returns all rows, for checkers. */
   snapshot(): ReadonlyMap<string, Uint8Array> {
     return this.#rows;
   }

@@ -32,7 +32,7 @@ export function partitionPrefix(partition: number): string {
 }
 
 const ASCII = /^[\x00-\x7f]*$/;
-/** Any text as a string of chars 0–255. */
+/** Converts any text to a string of chars 0–255. */
 function narrow(text: string): string {
   return ASCII.test(text) ? text : toBinaryString(utf8(text));
 }
@@ -82,7 +82,7 @@ export const promiseKey = (partition: number, service: string, key: string, name
 export const stateKeyOf = (partition: number, service: string, key: string, stateKey: string): string =>
   statePrefix(partition, service, key) + lengthPrefix(stateKey.length) + stateKey;
 
-/** Protobuf varint of a length as chars: what makes the protocol's order of state keys. */
+/** Protobuf varint of a length as chars: it gives state keys the order of the protocol. */
 function lengthPrefix(length: number): string {
   let text = "";
   while (length > 127) {
@@ -95,7 +95,7 @@ function lengthPrefix(length: number): string {
 export const bucketKey = (partition: number, name: string): string => `${partitionPrefix(partition)}fb${name}`;
 export const pauseKey = (partition: number, queue: VqueueId): string => `${partitionPrefix(partition)}fz${queue}`;
 
-/** Which of the two a row of the `f` table is, and its name. */
+/** Returns the kind of a row of the `f` table, and its name. */
 export function parseFlowKey(key: string): { readonly kind: "bucket" | "pause"; readonly name: string } {
   return { kind: key[3] === "b" ? "bucket" : "pause", name: key.slice(4) };
 }
@@ -108,7 +108,7 @@ export function timerKeyOf(partition: number, timer: TimerKey): string {
   return `${partitionPrefix(partition)}${table}${dueKey(timer.dueAtMs)}${TIMER_LETTER[timer.kind]}${idPart(timer.id)}${fixed(timer.sequence, SEQ_CHARS)}`;
 }
 
-/** Lower end of the timers of a group that are due at or after a time. */
+/** Returns the lower end of the timers of a group that are due at or after a time. */
 export function timersFrom(partition: number, group: "precise" | "retention", dueAtMs: number): string {
   return `${partitionPrefix(partition)}${group === "precise" ? "t" : "r"}${dueKey(dueAtMs)}`;
 }
@@ -124,12 +124,12 @@ export function parseTimerKey(key: string): TimerKey {
   };
 }
 
-/** Start of a whole table of a partition; its end is `after(table)`. */
+/** Returns the start of a whole table of a partition; its end is `after(table)`. */
 export function table(partition: number, letter: string): string {
   return partitionPrefix(partition) + letter;
 }
 
-/** The least key greater than every key that begins with `prefix`. */
+/** Returns the least key greater than every key that begins with `prefix`. */
 export function after(prefix: string): string {
   const last = prefix.charCodeAt(prefix.length - 1);
   return prefix.slice(0, -1) + String.fromCharCode(last + 1);

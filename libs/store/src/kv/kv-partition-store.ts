@@ -54,11 +54,11 @@ import type { ActionMeter } from "./action-meter.js";
 import type { KeyValue, RowBytes, Staging } from "./key-value.js";
 import * as keys from "./keys.js";
 
-/** Rows read at a time when a long journal is read back. */
+/** Number of rows read at a time when a long journal is read back. */
 const JOURNAL_READ_ROWS = 512;
 const NO_BYTES = new Uint8Array(0);
 
-/** Where an invocation is stored: under the one key while it is unfinished, under the other when it is completed. */
+/** Returns the two keys of an invocation: it is stored under the first while it is unfinished, under the second when it is completed. */
 export function invocationRowKeys(partition: number, id: InvocationId): readonly [unfinished: string, completed: string] {
   return [keys.unfinishedKey(partition, id), keys.completedKey(partition, id)];
 }
@@ -197,13 +197,16 @@ export class KvPartitionStore implements PartitionStore {
     for await (const [, row] of this.#kv.scan(start, keys.after(start))) yield decodeInvocation(row);
   }
 
-  /** Invocations as they are stored, many at a time, for `InvocationFields`, which needs no results: those in large rows may be cut off. */
+  /**
+   * Yields invocations in their stored form, many at a time, for `InvocationFields`, which needs no results: those in large rows may be
+   * cut off.
+   */
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]> {
     const start = keys.table(partition, group === "unfinished" ? "i" : "c");
     return this.#kv.values(start, keys.after(start), { firstParts: true });
   }
 
-  /** One of them; undefined when it is not there. */
+  /** Returns one stored invocation; undefined when it does not exist. */
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined {
     return this.#kv.get(keys.unfinishedKey(partition, id)) ?? this.#kv.get(keys.completedKey(partition, id));
   }
@@ -216,7 +219,7 @@ export class KvPartitionStore implements PartitionStore {
   }
 
   async *scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
-    // A service has a keyspace of its own, and one for each scope it is used in.
+    // A service has one keyspace, and one more for each scope in which it is used.
     const starts = service === undefined ? [""] : where === "inScopes" ? [`${service}@`] : [`${service}\0`, `${service}@`];
     for (const keyspace of starts) {
       const start = keys.table(partition, "s") + keyspace;
@@ -291,7 +294,7 @@ function syncReads(kv: KeyValue): SyncReads {
   };
 }
 
-/** Turns mutations into rows; of several writes to one row the last one counts. */
+/** Converts mutations to rows; of several writes to one row the last one counts. */
 function collect(partition: number, mutations: readonly Mutation[], write: Map<string, RowBytes | null>): void {
   // Encoding waits until the end of the batch: an invocation that changed five times is encoded once.
   const invocations = new Map<InvocationId, Invocation | undefined>();

@@ -6,15 +6,15 @@ import type { KeyValue } from "./key-value.js";
 import { epochKey } from "./keys.js";
 
 export interface StoredPartitions {
-  /** Name of the data, made with them (`ActionMeter.source`); undefined in data of versions that gave them none. */
+  /** Name of the data, created with them (`ActionMeter.source`); undefined in data of versions that had none. */
   readonly mark: string | undefined;
-  /** Partitions that were ever led, which are all once a first start has finished; 0: nothing is stored. */
+  /** Number of partitions that were ever led, which are all once a first start has finished; 0: nothing is stored. */
   readonly partitionCount: number;
   /** How often an operator accepted that the metadata of these partitions were lost. */
   readonly acceptedLossCount: number;
 }
 
-/** Before all partitions, like the keys of `ActionMeter`. */
+/** Sorts before all partitions, like the keys of `ActionMeter`. */
 const ACCEPTED_LOSSES_KEY = "!l";
 
 export function storedPartitions(kv: Pick<KeyValue, "get">): StoredPartitions {

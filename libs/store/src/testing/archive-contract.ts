@@ -23,7 +23,7 @@ interface RecordSpec {
   readonly isFailure?: boolean;
 }
 
-/** A plain service's, without journal. */
+/** A completed invocation of a plain service, without journal. */
 function completed(n: number, spec: RecordSpec = {}): Completed {
   const { service = "S", createdAtMs = 1_000, completedAtMs = 2_000, retentionMs = 60_000 } = spec;
   const target = { ...plainTarget, service };
@@ -45,7 +45,7 @@ async function scanned(archive: Archive, filter: ArchiveFilter): Promise<Invocat
   return rows.map(({ id }) => id);
 }
 
-/** `open` gives an archive without data, other than any opened before. */
+/** `open` returns an archive without data, separate from any opened before. */
 export function describeArchive(driver: string, open: () => Promise<Archive>): void {
   describe(`Archive on ${driver}`, () => {
     test("returns the records byte by byte as they were put, however often they were put", async () => {

@@ -9,11 +9,11 @@ import { largePayloads } from "./large-payloads.js";
 import { reopening } from "./reopening.js";
 import { timersAndQueues } from "./timers-and-queues.js";
 
-/** How a driver's tests reach it. */
+/** How the tests of a driver open the store. */
 export interface StoreUnderTest {
-  /** A store without data, other than any opened before. The caller disposes it. */
+  /** Opens a store without data, separate from any opened before. The caller disposes it. */
   readonly open: () => Promise<PartitionStore>;
-  /** The data of the store opened last, which was disposed: what a restart finds. */
+  /** Opens the data of the store opened last, which was disposed, as after a restart. */
   readonly reopen: () => Promise<PartitionStore>;
 }
 

@@ -1,4 +1,4 @@
-/** The contract of `PartitionStore` and what its tests are made of. */
+/** The contract of `PartitionStore` and the parts of its tests. */
 export * from "./arbitraries.js";
 export { describeArchive } from "./archive-contract.js";
 export { behindNetwork } from "./behind-network.js";

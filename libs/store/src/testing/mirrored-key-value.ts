@@ -39,7 +39,7 @@ class Rows {
     };
   }
 
-  /** The row that is stored under the key now. */
+  /** Stores the present row of the key. */
   take(key: string, row: Uint8Array | undefined): void {
     this.isChanged = true;
     switch (key[2]) {
@@ -106,8 +106,8 @@ export class MirroredKeyValue extends MemoryKeyValue {
   }
 
   /**
-   * All rows of the partition that the invariants are about, completed invocations after the others; undefined when none was written since the
-   * last call. Journals have every row that is stored, and are shared with later snapshots.
+   * Returns all rows of the partition that the invariants cover, completed invocations after the others; undefined when none was
+   * written since the last call. Journals have every row that is stored, and are shared with later snapshots.
    */
   changed(partition: number): PartitionSnapshot | undefined {
     for (const key of this.#written) this.#rowsOf(key.slice(0, 2)).take(key, this.get(key));

@@ -2,7 +2,7 @@
 import type { Mutation } from "@perdure/partition";
 import type { CommitOutcome, PartitionStore } from "../partition-store.js";
 
-/** Writes to one partition under the epoch it was claimed with. */
+/** Writes to one partition under the epoch of its claim. */
 export interface Leader {
   readonly partition: number;
   readonly epoch: number;
@@ -21,7 +21,7 @@ export async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-/** Every row a scan can see, for "leaves no trace" and "untouched". */
+/** Returns every row that a scan yields, for "leaves no trace" and "untouched". */
 export async function everything(store: PartitionStore, partition: number): Promise<unknown> {
   const flow = await store.flow(partition);
   return {

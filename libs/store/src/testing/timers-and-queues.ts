@@ -1,4 +1,4 @@
-/** Contract: timers come by due time in pages, the outbox by sequence, and the highest delivery of each producer is remembered. */
+/** Contract: timers are read by due time in pages, the outbox by sequence, and the highest delivery of each producer is kept. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import type { Mutation, PartitionCommand, TimerKey } from "@perdure/partition";

@@ -1,10 +1,10 @@
 /**
- * How `testdata/rows.v1.json` and `testdata/partition.v1.json` were made, once, from the last commit before version 0.1.0 (ba929c1):
+ * Recorded `testdata/rows.v1.json` and `testdata/partition.v1.json`, once, from the last commit before version 0.1.0 (ba929c1):
  *
  *     node deploy/run-ts.mjs libs/store/test/recorder/record-rows.ts libs/store/testdata
  *
- * Never run it again over those files: they stand for what released versions have stored. A new version of the stored forms gets
- * files of its own.
+ * Never run it again over those files: they stand for what released versions have stored. A new version of the stored forms gets files
+ * of its own.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ import { ROW_CODECS } from "../row-codecs.js";
 
 const [directory = "."] = process.argv.slice(2);
 
-/** The same values whenever it runs. */
+/** Draws the same values at every run. */
 const samples = <T>(arbitrary: fc.Arbitrary<T>, count: number): T[] => fc.sample(arbitrary, { seed: 14, numRuns: count });
 
 const rows = [
