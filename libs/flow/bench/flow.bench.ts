@@ -1,6 +1,7 @@
 /**
- * Measures the scheduler, which works between two commits of a partition, with a hundred thousand waiting invocations. Run with `node
- * deploy/run-ts.mjs libs/flow/bench/flow.bench.ts`.
+ * Measures the scheduler, which works between two commits of a partition, with a hundred thousand waiting invocations.
+ *
+ * Run: `node deploy/run-ts.mjs libs/flow/bench/flow.bench.ts`.
  */
 import type { InvocationId } from "@perdure/base";
 import { type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "../src/index.js";

@@ -12,7 +12,7 @@ export interface BucketValue {
 }
 
 const MICROS_PER_MS = 1_000;
-/** With the present time and the longest interval on top still a safe integer. */
+/** With the present time and the longest interval added it is still a safe integer. */
 const AHEAD_MICROS_MAX = 4e15;
 
 /** Microseconds between two starts, rounded up: never faster than the rule allows. */
@@ -21,8 +21,8 @@ export function intervalMicros(rate: FlowRate): number {
 }
 
 /**
- * Of a burst, what fits into the number: a bucket is never booked more than some 120 years ahead. Only rules that allow thousands of
- * starts at once and then one a month feel it.
+ * The part of a burst that fits into the number: a bucket is never booked more than some 120 years ahead. This limits only rules that
+ * allow thousands of starts at once and then one a month.
  */
 function burstOf(rate: FlowRate): number {
   return Math.min(rate.burst, Math.floor(AHEAD_MICROS_MAX / intervalMicros(rate)));
@@ -36,25 +36,25 @@ function booked(bookedUntilMicros: number, rate: FlowRate, nowMicros: number): n
   return Math.min(Math.max(bookedUntilMicros, nowMicros), nowMicros + burstOf(rate) * intervalMicros(rate));
 }
 
-/** Earliest time (ms, rounded up) at which the bucket lets one go; now or earlier when it does so now. */
+/** Returns the earliest time (ms, rounded up) at which the bucket allows a start; now or earlier when it does so now. */
 export function opensAtMs(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
   const ahead = booked(bookedUntilMicros, rate, Math.ceil(nowMs * MICROS_PER_MS));
   return Math.ceil((ahead - (burstOf(rate) - 1) * intervalMicros(rate)) / MICROS_PER_MS);
 }
 
-/** The bucket after one start. */
+/** Returns the bucket after one start. */
 export function book(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
   return booked(bookedUntilMicros, rate, Math.ceil(nowMs * MICROS_PER_MS)) + intervalMicros(rate);
 }
 
-/** How many it would let go at once. */
+/** Returns how many starts the bucket allows at once. */
 export function availableOf(bookedUntilMicros: number, rate: FlowRate, nowMs: number): number {
   const nowMicros = nowMs * MICROS_PER_MS;
   const free = burstOf(rate) * intervalMicros(rate) - (booked(bookedUntilMicros, rate, nowMicros) - nowMicros);
   return Math.max(0, Math.floor(free / intervalMicros(rate)));
 }
 
-/** A bucket that is full again is like one that never was. */
+/** Whether the bucket is full; a full bucket need not be stored. */
 export function isFull(bookedUntilMicros: number, nowMs: number): boolean {
   return bookedUntilMicros <= nowMs * MICROS_PER_MS;
 }

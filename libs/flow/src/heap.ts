@@ -4,7 +4,7 @@
  */
 export type Placed<Place extends string> = { [P in Place]: number };
 
-/** The place of an item that stands in no heap. */
+/** The index of an item that is in no heap. */
 export const NOWHERE = -1;
 
 export class Heap<Place extends string, T extends Placed<Place>> {
@@ -25,7 +25,7 @@ export class Heap<Place extends string, T extends Placed<Place>> {
     return this.#items[0];
   }
 
-  /** In no particular order. */
+  /** Returns the items in no particular order. */
   items(): readonly T[] {
     return this.#items;
   }
@@ -48,13 +48,13 @@ export class Heap<Place extends string, T extends Placed<Place>> {
     this.moved(last);
   }
 
-  /** The item's order has changed. */
+  /** Restores the order after the item's own order has changed. */
   moved(item: T): void {
     this.#up(item);
     this.#down(item);
   }
 
-  /** The order of any items has changed. */
+  /** Restores the order after the order of any items has changed. */
   reorder(): void {
     for (let at = (this.#items.length >> 1) - 1; at >= 0; at--) this.#down(this.#items[at] as T);
   }

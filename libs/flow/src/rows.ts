@@ -11,9 +11,9 @@ export type FlowLevel = "Scope" | "Level1" | "Level2";
 export type FlowBlock =
   /** The queue was paused by an operator. */
   | { readonly kind: "paused" }
-  /** As many run as the rule allows at this level. */
+  /** As many invocations run as the rule allows at this level. */
   | { readonly kind: "concurrency"; readonly level: FlowLevel; readonly rule: string; readonly limit: number }
-  /** The bucket of this level is empty; `untilMs`: when it lets the next one go. */
+  /** The bucket of this level is empty; `untilMs`: when it allows the next start. */
   | { readonly kind: "rate"; readonly level: FlowLevel; readonly rule: string; readonly untilMs: number }
   /** The object's lock is held. */
   | { readonly kind: "lock"; readonly lockName: string; readonly holder: InvocationId | undefined };
@@ -37,13 +37,13 @@ export interface FlowQueueRow {
   readonly suspendedCount: number;
   /** Entries that are paused themselves. */
   readonly pausedCount: number;
-  /** The first that waits. */
+  /** The first entry that waits. */
   readonly head: FlowHead | undefined;
 }
 
 export interface FlowHead {
   readonly entryId: string;
-  /** Undefined: nothing, it is about to start. */
+  /** Undefined: nothing blocks it, it is about to start. */
   readonly blockedOn: FlowBlock | undefined;
   /** Since when it waits. */
   readonly sinceMs: number;
@@ -62,7 +62,7 @@ export interface FlowEntryRow {
   /** `new`: never ran; `scheduled`: begins later; `started`: runs or ran. */
   readonly status: "new" | "scheduled" | "started";
   readonly hasLock: boolean;
-  /** Earliest start of a delayed one. */
+  /** Earliest start of a delayed invocation. */
   readonly runAtMs: number | undefined;
   /** Order of arrival of the entries, as far as it is stored. */
   readonly sequence: number;
@@ -70,7 +70,7 @@ export interface FlowEntryRow {
   readonly createdAtMs: number;
   readonly transitionedAtMs: number;
   readonly firstStartAtMs: number | undefined;
-  /** Times it was handed to the invoker. */
+  /** How often it was handed to the invoker. */
   readonly runCount: number;
   readonly deploymentId: string | undefined;
 }
@@ -87,7 +87,7 @@ export interface FlowLimitRow {
   readonly limit: number | undefined;
   /** Pattern of the rule that applies. */
   readonly rule: string | undefined;
-  /** Queues that wait under it. */
+  /** Number of queues that wait under it. */
   readonly waiterCount: number;
 }
 
@@ -99,19 +99,19 @@ export interface FlowBucketRow {
   readonly l2: string | undefined;
   readonly rule: string;
   readonly rate: FlowRate;
-  /** Starts that it would let go at once. */
+  /** Number of starts that it would allow at once. */
   readonly available: number;
 }
 
-/** What holds back one invocation that waits for a slot. */
+/** What blocks one invocation that waits for a slot. */
 export interface FlowWait {
   readonly scope: string;
   readonly limitKey: string | undefined;
   readonly sinceMs: number;
-  /** From the scope down; levels without rule left out. */
+  /** From the scope down; levels without rule are left out. */
   readonly levels: readonly FlowWaitLevel[];
   readonly isQueuePaused: boolean;
-  /** Place among those that wait in its own queue, 1 = next. */
+  /** Place among the waiting entries of its own queue, 1 = next. */
   readonly place: number;
 }
 export interface FlowWaitLevel {
@@ -120,11 +120,11 @@ export interface FlowWaitLevel {
   readonly rule: string;
   readonly used: number;
   readonly limit: number | undefined;
-  /** Invocations that wait at this level and below. */
+  /** Number of invocations that wait at this level and below. */
   readonly waiting: number;
-  /** When the rate of the rule lets the next one start; undefined when it does so now or does not matter. */
+  /** When the rate of the rule allows the next start; undefined when it allows it now or does not matter. */
   readonly nextAtMs: number | undefined;
-  /** Whether this level is what holds it. */
+  /** Whether this level blocks it. */
   readonly isFull: boolean;
 }
 

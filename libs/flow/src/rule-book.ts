@@ -7,14 +7,14 @@
  */
 import type { FlowRule } from "./rule.js";
 
-/** Scope, and up to two components of limit keys. */
+/** A scope, and up to two components of limit keys. */
 const LEVELS_MAX = 3;
 const WILD = "*";
 
 export class RuleBook {
   static readonly EMPTY = new RuleBook([]);
 
-  /** By number of components - 1; undefined where there is none. */
+  /** Rules by number of components - 1; undefined where there is none. */
   readonly #levels: (Map<string, FlowRule> | undefined)[] = [undefined, undefined, undefined];
   /** Whether a rule of that many components limits anything. */
   readonly #limiting: boolean[] = [false, false, false];
@@ -35,7 +35,7 @@ export class RuleBook {
     return this.#levels.every((patterns) => patterns === undefined);
   }
 
-  /** The rule of a scope (no components), of its limit key's first component, or of both. */
+  /** Returns the rule of a scope (no components), of its limit key's first component, or of both. */
   ruleFor(scope: string, l1: string | undefined, l2: string | undefined): FlowRule | undefined {
     if (l1 === undefined) {
       const patterns = this.#levels[0];
@@ -73,7 +73,7 @@ function isLimiting(rule: FlowRule | undefined): boolean {
   return rule !== undefined && (rule.concurrency !== undefined || rule.rate !== undefined);
 }
 
-/** `a` or `a/b`. */
+/** Splits `a` or `a/b`. */
 export function splitLimitKey(limitKey: string): { readonly l1: string; readonly l2: string | undefined } {
   const slash = limitKey.indexOf("/");
   return slash < 0 ? { l1: limitKey, l2: undefined } : { l1: limitKey.slice(0, slash), l2: limitKey.slice(slash + 1) };

@@ -13,7 +13,7 @@ export interface FlowRate {
 export interface FlowRule {
   /** One to three components separated by `/`, each `*` or a name. */
   readonly pattern: string;
-  /** At most this many run at once; `undefined` = without limit. */
+  /** Maximum number of running invocations; `undefined` = without limit. */
   readonly concurrency: number | undefined;
   /** `undefined` = without limit. */
   readonly rate: FlowRate | undefined;
@@ -21,7 +21,7 @@ export interface FlowRule {
   readonly weight: number;
   /** 1 (first) to 5 (last), for invocations that name none. */
   readonly priority: number | undefined;
-  /** As if it were not there. */
+  /** A disabled rule has no effect. */
   readonly disabled: boolean;
 }
 

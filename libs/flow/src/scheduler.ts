@@ -21,7 +21,7 @@ import { PRIORITY_DEFAULT, PRIORITY_STEP_MS } from "./rule.js";
 import { type RuleBook, splitLimitKey } from "./rule-book.js";
 import { type Branch, LimitLeaf, LimitNode, type SchedulerEntry, type ServiceQueue } from "./tree.js";
 
-/** An invocation of a scope, as far as it matters here. */
+/** The facts of an invocation of a scope that the scheduler needs. */
 export interface FlowSubject {
   readonly id: InvocationId;
   readonly service: string;
@@ -30,10 +30,10 @@ export interface FlowSubject {
   readonly priority: number;
 }
 
-/** A slot that was given out. */
+/** A slot that was given to an invocation. */
 export interface SlotAdmission {
   readonly id: InvocationId;
-  /** What the start leaves of the buckets it draws on, to be stored with it. */
+  /** The new fill of the buckets that the start draws on, to be stored with it. */
   readonly buckets: readonly BucketValue[];
 }
 
@@ -50,7 +50,7 @@ export class FlowScheduler {
   readonly #openings = new Heap<"openingAt", LimitNode>("openingAt", (a, b) => a.opensAtMs < b.opensAtMs);
   /** Nodes with a bucket that was drawn on. */
   readonly #drawn = new Set<LimitNode>();
-  /** Names of stored buckets that need not be any more. */
+  /** Names of stored buckets that can be deleted. */
   #unusedBuckets = new Set<string>();
   #sweepAtMs = 0;
   #nowMs = 0;
@@ -85,7 +85,7 @@ export class FlowScheduler {
     }
   }
 
-  /** Runs: as admitted, or because no rule kept it. */
+  /** The invocation runs: it was admitted, or no rule limited it. */
   started(subject: FlowSubject): void {
     const existing = this.#entries.get(subject.id);
     if (existing === undefined) {
@@ -100,7 +100,7 @@ export class FlowScheduler {
     existing.state = "running";
   }
 
-  /** Its admission came to nothing. */
+  /** The admission of the invocation was not used. */
   unused(id: InvocationId): void {
     const entry = this.#entries.get(id);
     if (entry?.state !== "admitting") return;
@@ -128,7 +128,7 @@ export class FlowScheduler {
     }
   }
 
-  /** A bucket as stored, at the beginning. */
+  /** Adds a stored bucket, when leadership starts. */
   restoreBucket({ name, bookedUntilMicros }: BucketValue, nowMs: number): void {
     const [scope = "", l1, l2] = name.split("/");
     if (isBucketFull(bookedUntilMicros, nowMs) || this.#book.ruleFor(scope, l1, l2)?.rate === undefined) {
@@ -154,7 +154,7 @@ export class FlowScheduler {
     }
   }
 
-  /** All rules, instead of those before. What runs counts by the new ones. */
+  /** Replaces all rules. Running invocations count by the new ones. */
   setRules(book: RuleBook, nowMs: number): void {
     this.#book = book;
     this.#nowMs = nowMs;
@@ -166,14 +166,14 @@ export class FlowScheduler {
       node.leaf?.fresh.reorder();
       node.leaf?.woken.reorder();
     }
-    // From the leaves up: what a node can do depends on what its branches can.
+    // From the leaves up, because the state of a node depends on that of its branches.
     for (const node of nodes.reverse()) this.#refresh(node);
     for (const node of nodes) this.#dropIfIdle(node);
   }
 
   // ── output ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Slots for all that may start, the next first; when there are more than a bound, the rest on the next call. */
+  /** Returns slots for all invocations that may start, the next first; beyond a bound, the rest on the next call. */
   admit(nowMs: number): readonly SlotAdmission[] {
     this.#advance(nowMs);
     const admissions: SlotAdmission[] = [];
@@ -181,18 +181,18 @@ export class FlowScheduler {
     return admissions;
   }
 
-  /** Whether `admit` would give out a slot at once. */
+  /** Whether `admit` would return a slot at once. */
   get hasMore(): boolean {
     return this.#root.canAny;
   }
 
-  /** When to call `admit` again although nothing happened; undefined: not before something does. */
+  /** When to call `admit` again without a new event; undefined: not before one. */
   get nextAtMs(): number | undefined {
     const at = Math.min(this.#openings.peek()?.opensAtMs ?? NEVER, this.#drawn.size === 0 ? NEVER : this.#sweepAtMs);
     return at === NEVER ? undefined : at;
   }
 
-  /** Stored buckets that can be deleted, each named once. */
+  /** Returns stored buckets that can be deleted, each once. */
   takeUnusedBuckets(): readonly string[] {
     if (this.#unusedBuckets.size === 0) return NO_NAMES;
     const names = [...this.#unusedBuckets];
@@ -280,7 +280,7 @@ export class FlowScheduler {
     return { id: entry.id, buckets };
   }
 
-  /** One start out of each bucket above. */
+  /** Draws one start from each bucket above. */
   #draw(from: LimitNode, nowMs: number): readonly BucketValue[] {
     let buckets: BucketValue[] | undefined;
     for (let node: LimitNode | undefined = from; node !== undefined; node = node.parent) {
@@ -349,7 +349,7 @@ export class FlowScheduler {
     this.#refreshLeaf(entry.leaf);
   }
 
-  /** Its queue was paused or resumed. */
+  /** Moves the entries of a queue that was paused or resumed. */
   #moveEntries(queue: ServiceQueue): void {
     for (const entry of this.#entries.values()) {
       if (entry.queue !== queue || (entry.state !== "waiting" && entry.state !== "held")) continue;
@@ -392,7 +392,7 @@ export class FlowScheduler {
     this.#refresh(leaf.node);
   }
 
-  /** What a node and those above it can do may have changed. */
+  /** Updates a node and those above it after a change. */
   #refresh(from: LimitNode): void {
     for (let node = from; node.parent !== undefined; node = node.parent) {
       node.isClosed = node.rule?.rate !== undefined && node.opensAtMs > this.#nowMs;

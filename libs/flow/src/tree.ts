@@ -30,7 +30,7 @@ export interface SchedulerEntry {
   state: EntryState;
   /** While admitting: the invocation still needs the slot if its start is not used. */
   needsSlot: boolean;
-  /** Has run before. */
+  /** Whether the invocation has run before. */
   isWoken: boolean;
   /** The priority of the invocation. */
   priority: number;
@@ -42,7 +42,7 @@ export interface SchedulerEntry {
   at: number;
 }
 
-/** A service's calls under one limit key. */
+/** The calls of a service under one limit key. */
 export interface ServiceQueue {
   readonly service: string;
   readonly scope: string;
@@ -54,11 +54,11 @@ export interface ServiceQueue {
   waitingCount: number;
 }
 
-/** What stands among the branches of a node. */
+/** A branch of a node. */
 abstract class Branch {
   readonly parent: LimitNode | undefined;
   weight = 1;
-  /** Where it is in the order of the parent. */
+  /** Its place in the order of the parent. */
   startTag = 0;
   anyAt = NOWHERE;
   wokenAt = NOWHERE;
@@ -67,13 +67,13 @@ abstract class Branch {
     this.parent = parent;
   }
 
-  /** Whether it could start something now. */
+  /** Whether it could start any invocation now. */
   abstract get canAny(): boolean;
   /** Whether a woken invocation could go on now. */
   abstract get canWoken(): boolean;
 }
 
-/** Those with the same limit key. */
+/** Entries with the same limit key. */
 export class LimitLeaf extends Branch {
   readonly node: LimitNode;
   readonly fresh = new Heap<"at", SchedulerEntry>("at", entryBefore);
@@ -98,18 +98,18 @@ export class LimitNode extends Branch {
   readonly scope: string;
   readonly l1: string | undefined;
   readonly l2: string | undefined;
-  /** Of its counter and bucket: `scope`, `scope/l1`, `scope/l1/l2`; the root has none. */
+  /** Name of its counter and bucket: `scope`, `scope/l1`, `scope/l1/l2`; the root has none. */
   readonly name: string;
   rule: FlowRule | undefined;
   /** Number of slots used at this level and below. */
   usage = 0;
-  /** Entries in any state at this level and below. */
+  /** Number of entries in any state at this level and below. */
   entryCount = 0;
   /** The bucket (`bucket.ts`); 0 while full. */
   bookedUntilMicros = 0;
   opensAtMs = 0;
   isClosed = false;
-  /** In the scheduler's heap of buckets to open. */
+  /** Index in the scheduler's heap of buckets to open. */
   openingAt = NOWHERE;
   virtualTime = 0;
   readonly any = new Heap<"anyAt", Branch>("anyAt", branchBefore);
@@ -140,7 +140,7 @@ export class LimitNode extends Branch {
     this.weight = this.rule?.weight ?? 1;
   }
 
-  /** The bucket has changed, or time has gone back. */
+  /** Updates the state after the bucket has changed, or time has gone back. */
   updateBucket(nowMs: number): void {
     const rate = this.rule?.rate;
     this.opensAtMs = rate === undefined ? 0 : opensAtMs(this.bookedUntilMicros, rate, nowMs);
@@ -158,7 +158,7 @@ export class LimitNode extends Branch {
     if (this.woken.has(branch)) this.woken.moved(branch);
   }
 
-  /** Puts a branch where it belongs now. */
+  /** Puts a branch in its present place. */
   place(branch: Branch): void {
     const { canAny, canWoken } = branch;
     if (canAny && !this.any.has(branch)) {

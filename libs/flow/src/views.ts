@@ -38,7 +38,7 @@ export function liveQueues(scheduler: FlowScheduler): LiveQueue[] {
   }));
 }
 
-/** Counters of scopes and keys in use. */
+/** Rows of the counters of scopes and keys in use. */
 export function limitRows(scheduler: FlowScheduler, partitionKeyOf: (scope: string) => bigint): FlowLimitRow[] {
   const waiters = new Map<LimitNode, Set<ServiceQueue>>();
   for (const entry of scheduler.entries())
@@ -73,7 +73,7 @@ export function bucketRows(scheduler: FlowScheduler, nowMs: number, partitionKey
   return rows;
 }
 
-/** What holds back an invocation; undefined when it does not wait here. */
+/** Returns what blocks an invocation; undefined when it does not wait here. */
 export function waitOf(scheduler: FlowScheduler, id: InvocationId): FlowWait | undefined {
   const entry = scheduler.entry(id);
   if (entry === undefined || !waits(entry)) return undefined;
