@@ -3,7 +3,7 @@ import { invariant } from "@perdure/base";
 import { DOCUMENT_CHARS_MAX, KEY_CHARS_MAX, WRITES_MAX } from "./limits.js";
 import type { DocumentWrite } from "./store.js";
 
-/** Bounds and shape of a write; throws `InvariantError`. */
+/** Checks bounds and shape of a write; throws `InvariantError`. */
 export function checkWrites(writes: readonly DocumentWrite[]): void {
   invariant(writes.length <= WRITES_MAX, "a metadata write touches a bounded number of documents");
   const keys = new Set<string>();
@@ -18,7 +18,7 @@ export function checkKey(key: string): void {
   invariant(key.length > 0 && key.length <= KEY_CHARS_MAX, "a metadata key is neither empty nor longer than its bound");
 }
 
-/** The JSON text of a document, within its bound. */
+/** Returns the JSON text of a document; throws `InvariantError` above its bound. */
 export function documentText(value: unknown): string {
   const text = JSON.stringify(value);
   invariant(text !== undefined && text.length <= DOCUMENT_CHARS_MAX, "a metadata document is JSON within its bound");

@@ -15,9 +15,9 @@ const KEY = "cluster/data-set";
 const STATES = ["creating", "replacing", "established"] as const;
 const MARK_BYTES = 16;
 
-/** An operator's decision to go on with other data than before. Kept for audits. */
+/** An operator's decision to continue with other data than before. Kept for audits. */
 export interface AcceptedLoss {
-  /** Mark of the data set that was given up; undefined: the metadata knew none. */
+  /** Mark of the data set that was given up; undefined: the metadata had none. */
   readonly lostId: string | undefined;
   /** `incarnation <name>` or `accept-data-loss`. */
   readonly reason: string;
@@ -30,26 +30,26 @@ export interface DataSet {
   /** `creating`: partitions without a mark get it. `replacing`: all partitions get it. */
   readonly state: (typeof STATES)[number];
   readonly partitionCount: number;
-  /** No leader of a data set before began with a higher epoch. */
+  /** Epochs start above this number, which is above every epoch of former data sets. */
   readonly epochBase: number;
   /** Values of `worker.incarnation` for which other data were accepted already, newest last. */
   readonly incarnations: readonly string[];
   readonly accepted: readonly AcceptedLoss[];
 }
 
-/** As it is stored; `version` is what a write expects, 0 for a first one. */
+/** The stored data set; `version` is the version that a write expects, 0 for a first one. */
 export interface StoredDataSet extends DataSet {
   readonly version: number;
 }
 
-/** A mark that no other data set has: 128 random bits as 32 hexadecimal digits. */
+/** Returns a unique mark: 128 random bits as 32 hexadecimal digits. */
 export function newDataSetId(random: Random): string {
   const bytes = new Uint8Array(MARK_BYTES);
   random.bytes(bytes);
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Undefined when there is none. Rejects with STO0003 when it cannot be understood, STO0001 when the store does not answer. */
+/** Undefined when there is none. Rejects with STO0003 when it cannot be parsed, STO0001 when the store does not respond. */
 export async function readDataSet(store: Pick<MetadataStore, "get">): Promise<StoredDataSet | undefined> {
   const document = await store.get(KEY);
   if (document === undefined) return undefined;
@@ -68,7 +68,10 @@ export async function readDataSet(store: Pick<MetadataStore, "get">): Promise<St
   return { id, state: state as DataSet["state"], partitionCount, epochBase, incarnations, accepted, version };
 }
 
-/** Writes it over the version that was read, or as the first one with version 0. False: another process was faster; read again. */
+/**
+ * Writes the data set over the version that was read, or as the first one with version 0. False: another process wrote first; read
+ * again.
+ */
 export async function writeDataSet(store: Pick<MetadataStore, "write">, dataSet: StoredDataSet): Promise<boolean> {
   const { id, state, partitionCount, epochBase, version } = dataSet;
   const incarnations = dataSet.incarnations.slice(-INCARNATIONS_KEPT);

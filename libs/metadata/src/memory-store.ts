@@ -8,7 +8,7 @@ import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from 
 
 type StoredText = { readonly version: number; readonly text: string };
 
-/** What several stores opened one after the other can share, to play a restart. */
+/** Data that several stores opened one after the other can share, to simulate a restart. */
 export interface MemoryMetadata {
   readonly documents: Map<string, StoredText>;
   version: number;
@@ -18,7 +18,7 @@ export function emptyMemoryMetadata(): MemoryMetadata {
   return { documents: new Map(), version: 0 };
 }
 
-/** A store in `memory`; documents are copied on the way in and out, as if they had been on disk. */
+/** Opens a store in `memory`; documents are copied on the way in and out, as if they had been on disk. */
 export function createMemoryMetadataStore(memory: MemoryMetadata = emptyMemoryMetadata()): MetadataStore {
   let open = true;
   return {

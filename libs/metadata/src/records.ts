@@ -6,7 +6,7 @@ import type { DeploymentId, SubscriptionId } from "@perdure/base";
 import type { ServiceDefinition } from "@perdure/manifest";
 import type { Verification } from "./verification.js";
 
-/** Where a deployment answers. `uri` is absolute and normalised: lower-case host, `/` as the shortest path, no fragment. */
+/** The address of a deployment. `uri` is absolute and normalised: lower-case host, `/` as the shortest path, no fragment. */
 export type DeploymentAddress =
   | { readonly kind: "http"; readonly uri: string; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" }
   | {
@@ -45,7 +45,7 @@ export interface DeploymentRecord {
   readonly protocolType: "bidiStream" | "requestResponse";
   readonly minProtocolVersion: number;
   readonly maxProtocolVersion: number;
-  /** What the endpoint called itself at discovery. */
+  /** SDK name and version that the endpoint reported at discovery. */
   readonly sdkVersion: string | undefined;
   /** In the order of the manifest. */
   readonly services: readonly ServiceRevision[];
@@ -94,7 +94,7 @@ export const RULE_WEIGHT_DEFAULT = 1;
 export interface RuleRecord {
   /** One to three components separated by `/`, each `*` or a name. */
   readonly pattern: string;
-  /** At most this many run at once; `undefined` = without limit. */
+  /** Maximum number of running invocations; `undefined` = without limit. */
   readonly concurrency: number | undefined;
   /** `undefined` = without limit. */
   readonly rate: RuleRate | undefined;

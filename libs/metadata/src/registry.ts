@@ -24,11 +24,11 @@ export interface RegisterRequest {
   readonly address: RequestedAddress;
   readonly additionalHeaders: Readonly<Record<string, string>>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Replace the one deployment at this destination; allows what `breaking` allows. */
+  /** Replaces the one deployment at this destination; allows what `breaking` allows. */
   readonly force: boolean;
-  /** Allow a new revision to change a service's type and to drop handlers. */
+  /** Allows a new revision to change a service's type and to drop handlers. */
   readonly breaking: boolean;
-  /** Discover and validate, store nothing. */
+  /** Discovers and validates, but stores nothing. */
   readonly dryRun: boolean;
   /** Without force: an existing address that still serves what is stored is returned instead of refused. */
   readonly acceptUnchanged: boolean;
@@ -39,9 +39,9 @@ export interface RegisterRequest {
 export interface UpdateRequest {
   /** `undefined` keeps the address; an http update may change the HTTP version along with the uri only. */
   readonly address: RequestedAddress | undefined;
-  /** Full replacement; `undefined` keeps them. */
+  /** Replaces all headers; `undefined` keeps them. */
   readonly additionalHeaders: Readonly<Record<string, string>> | undefined;
-  /** Take over the discovered services as well. */
+  /** Replaces the services by the discovered ones as well. */
   readonly overwrite: boolean;
   readonly dryRun: boolean;
 }
@@ -71,11 +71,11 @@ export type RuleChange = {
     | { readonly kind: "doesNotExist" };
 };
 
-/** Unfinished work that a deployment or its services have. */
+/** Unfinished invocations of a deployment and its services. */
 export interface DeploymentUsage {
-  /** Unfinished invocations pinned to the deployment. */
+  /** Number of unfinished invocations pinned to the deployment. */
   readonly pinned: number;
-  /** Unfinished invocations by service, pinned or not; services without any may be missing. */
+  /** Number of unfinished invocations by service, pinned or not; services without any may be missing. */
   readonly unfinishedByService: ReadonlyMap<string, number>;
 }
 
@@ -123,10 +123,10 @@ export interface Registry {
    * `RegistryRefusal` wherever `register` would.
    */
   checkRegistration(request: RegisterRequest, options: CheckOptions, signal: AbortSignal): Promise<Verification>;
-  /** Replays what could be resumed on the deployment (suspended, paused), and keeps the outcome with it. */
+  /** Replays the invocations that could be resumed on the deployment (suspended, paused), and stores the result with it. */
   checkDeployment(id: DeploymentId, options: CheckOptions, signal: AbortSignal): Promise<Verification>;
   update(id: DeploymentId, request: UpdateRequest, signal: AbortSignal): Promise<DeploymentRecord>;
-  /** With `force` it always goes; without, only when nothing needs it (409 otherwise). */
+  /** Removes the deployment: with `force` always; without, only when no invocation or service needs it (409 otherwise). */
   remove(id: DeploymentId, force: boolean): Promise<void>;
   deployment(id: DeploymentId): DeploymentRecord | undefined;
   /** Oldest first. */
@@ -135,7 +135,7 @@ export interface Registry {
   service(name: string): LocatedRevision | undefined;
   /** Latest revisions, by name. */
   services(): readonly LocatedRevision[];
-  /** What a revision gets, its own settings and the server's considered. */
+  /** Returns the options of a revision, from its own settings and the server's. */
   effective(located: LocatedRevision): EffectiveOptions;
   /** Changes the latest revision; fields that are `undefined` stay. */
   modifyService(name: string, changes: ServiceOverrides): Promise<LocatedRevision>;
@@ -144,7 +144,7 @@ export interface Registry {
   kafkaClusters(): readonly KafkaClusterRecord[];
   createKafkaCluster(name: string, properties: Readonly<Record<string, string>>): Promise<KafkaClusterRecord>;
   updateKafkaCluster(name: string, properties: Readonly<Record<string, string>>): Promise<KafkaClusterRecord>;
-  /** Without `force` refused while subscriptions read from it. */
+  /** Without `force` rejects while subscriptions read from the cluster. */
   removeKafkaCluster(name: string, force: boolean): Promise<void>;
 
   subscription(id: SubscriptionId): SubscriptionRecord | undefined;
@@ -152,22 +152,22 @@ export interface Registry {
   createSubscription(source: string, sink: string, options: Readonly<Record<string, string>>): Promise<SubscriptionRecord>;
   removeSubscription(id: SubscriptionId): Promise<void>;
   pauseSubscription(id: SubscriptionId, paused: boolean): Promise<SubscriptionRecord>;
-  /** The record is left out when a consumer comes to it. */
+  /** Skips the record when a consumer reaches it. */
   skipRecord(id: SubscriptionId, place: RecordPlace): Promise<SubscriptionRecord>;
 
   rules(): readonly RuleRecord[];
-  /** All or nothing; answers the rules in the order of the changes. */
+  /** Changes all rules or none; returns them in the order of the changes. */
   putRules(changes: readonly RuleChange[]): Promise<readonly RuleRecord[]>;
-  /** All or nothing; answers the patterns that were there. */
+  /** Deletes all rules or none; returns the patterns that existed. */
   deleteRules(
     deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],
   ): Promise<readonly string[]>;
 
-  /** Calls back after every change, once reads show it. Returns how to stop listening. */
+  /** Calls `listener` after every change, when reads show it. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** Why a change was not granted: `status` is what the management API answers, `code` is missing where the catalogue has none. */
+/** Why a change was not granted: `status` is the HTTP status of the management API, `code` is missing where the catalogue has none. */
 export class RegistryRefusal extends Error {
   override readonly name = "RegistryRefusal";
   readonly status: 400 | 403 | 404 | 409 | 422 | 429 | 500;

@@ -3,7 +3,7 @@
  * Deployments, subscriptions, accounts and keys change rarely, are small, and must never be half written.
  */
 
-/** What JSON can hold. Fields that are `undefined` are dropped, as `JSON.stringify` does. */
+/** Values that JSON can hold. Fields that are `undefined` are dropped, as by `JSON.stringify`. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json | undefined };
 
 /**
@@ -16,12 +16,12 @@ export interface Document {
   readonly value: Json;
 }
 
-/** `expectedVersion`: 0 = the key must not exist, `undefined` = whatever is there. */
+/** `expectedVersion`: 0 = the key must not exist, `undefined` = any version. */
 export type DocumentWrite =
   | { readonly kind: "put"; readonly key: string; readonly value: Json; readonly expectedVersion: number | undefined }
   | { readonly kind: "delete"; readonly key: string; readonly expectedVersion: number | undefined };
 
-/** `actualVersion` is 0 when the key does not exist. The first expectation that failed, in the order of the writes, is named. */
+/** `actualVersion` is 0 when the key does not exist. The outcome has the first expectation that failed, in the order of the writes. */
 export type WriteOutcome =
   | { readonly kind: "written"; readonly version: number }
   | { readonly kind: "conflict"; readonly key: string; readonly actualVersion: number };
@@ -35,6 +35,9 @@ export interface MetadataStore extends AsyncDisposable {
   get(key: string): Promise<Document | undefined>;
   /** Returns all documents whose key starts with `prefix`, ascending by UTF-8 bytes of the key. One consistent view. */
   list(prefix: string): Promise<readonly Document[]>;
-  /** All or nothing; durable once it resolves with `written`. An empty list changes nothing and resolves with the present version. */
+  /**
+   * Writes all or nothing; durable when it resolves with `written`. An empty list changes nothing and resolves with the present
+   * version.
+   */
   write(writes: readonly DocumentWrite[]): Promise<WriteOutcome>;
 }

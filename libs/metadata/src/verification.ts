@@ -4,25 +4,25 @@
  */
 import type { ErrorCode } from "@perdure/base";
 
-/** What one check may take. `limits.ts` has the defaults and how far a request may go. */
+/** Bounds of one check. `limits.ts` has the defaults and the upper bounds of requests. */
 export interface CheckBounds {
-  /** Invocations in flight that are replayed, of each handler; those pinned to the code that would be replaced come first. */
+  /** Number of invocations in flight to replay of each handler; those pinned to the code that would be replaced come first. */
   readonly inFlightPerHandler: number;
-  /** Completed ones, of each handler, the latest first. */
+  /** Number of completed invocations of each handler, the latest first. */
   readonly completedPerHandler: number;
-  /** Of all handlers together. */
+  /** Number of invocations over all handlers. */
   readonly invocations: number;
-  /** For the whole check, looking for journals included. */
+  /** Timeout of the whole check, the search for journals included. */
   readonly timeoutMs: number;
   /** Timeout of the whole replay of one journal. */
   readonly replayTimeoutMs: number;
-  /** Journals and state, of all that is replayed. */
+  /** Bytes of journals and state over all replays. */
   readonly bytes: number;
-  /** Replays at the same time. */
+  /** Number of concurrent replays. */
   readonly concurrency: number;
 }
 
-/** What a request changes of the default bounds. */
+/** The bounds that a request changes. */
 export type CheckOptions = { readonly [K in keyof CheckBounds]?: CheckBounds[K] | undefined };
 
 /** A command of a journal as users name it: its type, and the label that user code gave it. */
@@ -49,16 +49,16 @@ export interface VerificationFinding {
   readonly kind: FindingKind;
   readonly service: string;
   readonly handler: string;
-  /** How many invocations this is about; `invocationId`, `status` and `deploymentId` are those of the first. */
+  /** Number of affected invocations; `invocationId`, `status` and `deploymentId` are those of the first. */
   readonly invocations: number;
   readonly invocationId: string;
   readonly status: string;
-  /** Where the invocation belongs now. */
+  /** The deployment to which the invocation is pinned now. */
   readonly deploymentId: string;
   readonly code: ErrorCode | undefined;
   /** Counts commands, Input being 0; undefined when the endpoint does not report it. */
   readonly commandIndex: number | undefined;
-  /** What the journal has there. */
+  /** The command in the journal at this index. */
   readonly expected: CheckedCommand | undefined;
   /** The command that the code made instead. */
   readonly actual: CheckedCommand | undefined;
@@ -66,23 +66,23 @@ export interface VerificationFinding {
   readonly stacktrace: string | undefined;
 }
 
-/** Counts are of invocations. */
+/** The result of a check. Counts are of invocations. */
 export interface Verification {
   readonly checkedAtMs: number;
   readonly durationMs: number;
   /** Invocations with a journal, of the checked handlers; what was replayed is a sample of these when `isComplete` is false. */
   readonly found: number;
-  /** Replayed. */
+  /** Number of replayed invocations. */
   readonly checked: number;
   readonly compatible: number;
-  /** Would fail: replayed with a mismatch, or without a handler or a protocol version to go on with. */
+  /** Number of invocations that would fail: with a mismatch, or without a handler or protocol version to continue with. */
   readonly incompatible: number;
   readonly failed: number;
-  /** Chosen and not replayed. */
+  /** Number of invocations that were selected but not replayed. */
   readonly skipped: number;
   /** Whether every invocation in flight was checked. */
   readonly isComplete: boolean;
-  /** Those that would fail first. */
+  /** Findings, those that would fail first. */
   readonly findings: readonly VerificationFinding[];
   readonly findingsLeftOut: number;
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from "@jest/globals";
 import type { DocumentWrite, Json, MetadataStore } from "../store.js";
 
 /**
- * `open` gives a store over the same data each time it is called within one test, so that closing and opening again is a
- * restart; `reset` empties that data between tests.
+ * `open` returns a store over the same data each time it is called within one test, so that closing and opening again is a restart;
+ * `reset` empties that data between tests.
  */
 export function describeMetadataStore(driver: string, reset: () => Promise<void>, open: () => Promise<MetadataStore>): void {
   describe(`MetadataStore on ${driver}`, () => {
