@@ -15,16 +15,16 @@ export interface CronFields {
   readonly months: readonly number[];
   readonly days: DaysOfMonth | undefined;
   readonly weekdays: DaysOfWeek | undefined;
-  /** Every hour of the day matches: the expression is about elapsed time, not about times of day. */
+  /** Every hour of the day matches: the expression follows elapsed time, not times of day. */
   readonly isHourly: boolean;
 }
 
 export interface DaysOfMonth {
   /** 1…31. */
   readonly days: ReadonlySet<number>;
-  /** Days before the last one, 0 is the last itself. */
+  /** Days before the last day of the month; 0 is the last day itself. */
   readonly fromLast: readonly number[];
-  /** The working day nearest to each. */
+  /** Days, each of which stands for the nearest working day. */
   readonly nearest: readonly number[];
   readonly isLastWorkingDay: boolean;
 }
@@ -34,7 +34,7 @@ export interface DaysOfWeek {
   readonly days: ReadonlySet<number>;
   /** `weekday · 8 + n`: the n-th of the month, from 1. */
   readonly nth: ReadonlySet<number>;
-  /** Weekdays of which the month's last is meant. */
+  /** Weekdays whose last occurrence in the month matches. */
   readonly last: ReadonlySet<number>;
 }
 
@@ -78,7 +78,7 @@ const WEEKDAY_NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 /** 7 is Sunday as well; the sets fold it to 0. */
 const WEEKDAY: CronField = { name: "day of week", min: 0, max: 7, names: WEEKDAY_NAMES, firstName: 0 };
 
-/** Thrown and caught in this file only. */
+/** A syntax error; thrown and caught in this file only. */
 class Mistake extends Error {}
 
 /** Parses an expression. The reason completes "the expression is not usable: …". Does not check whether a date ever matches. */
@@ -146,7 +146,7 @@ function addRange(kind: CronField, part: string, into: Set<number>): void {
 }
 
 function bounds(kind: CronField, range: string, hasStep: boolean): readonly [number, number] {
-  // Sunday counts once in `*`, else steps over the week would land on it twice.
+  // Sunday counts once in `*`, otherwise steps over the week would match it twice.
   if (range === "*" || range === "?") return [kind.min, kind === WEEKDAY ? 6 : kind.max];
   const [first = "", last, ...more] = range.split("-");
   if (more.length > 0) throw new Mistake(`'${range}' is not a range of the ${kind.name}`);
@@ -225,7 +225,7 @@ function matchesDayOfWeek({ days, nth, last }: DaysOfWeek, day: number, weekday:
   return days.has(weekday) || nth.has(weekday * 8 + Math.ceil(day / 7)) || (last.has(weekday) && day > length - 7);
 }
 
-/** Monday to Friday, never leaving the month. */
+/** Monday to Friday, within the month. */
 function nearestWorkingDay(year: number, month: number, day: number, length: number): number {
   switch (weekdayOf(year, month, day)) {
     case 6:

@@ -5,7 +5,7 @@ interface DeadlineEntry<Id> {
   readonly id: Id;
 }
 
-/** One deadline per id. Replaced ones stay in the heap until they surface or there are too many of them. */
+/** One deadline per id. Replaced deadlines stay in the heap until they reach the top or there are too many of them. */
 export class Deadlines<Id> {
   readonly #heap: DeadlineEntry<Id>[] = [];
   readonly #current = new Map<Id, DeadlineEntry<Id>>();
@@ -21,7 +21,7 @@ export class Deadlines<Id> {
     else this.#insert(entry);
   }
 
-  /** As `set`, unless an earlier one is there. */
+  /** As `set`, unless the id has an earlier deadline. */
   setEarlier(id: Id, atMs: number): void {
     const existing = this.#current.get(id);
     if (existing === undefined || existing.atMs > atMs) this.set(id, atMs);
@@ -37,7 +37,7 @@ export class Deadlines<Id> {
     return this.#heap[0]?.atMs;
   }
 
-  /** Takes one that is due. */
+  /** Removes and returns an id whose deadline is due. */
   takeDue(nowMs: number): Id | undefined {
     this.#dropStale();
     const first = this.#heap[0];

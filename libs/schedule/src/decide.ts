@@ -11,10 +11,10 @@ import { dueAt, firingsLeft, nominalAfter } from "./upcoming.js";
 export type PreviousRun = "running" | "ended";
 
 export type ScheduleAction =
-  /** Submit the invocation of this time. */
+  /** Submits the invocation of this time. */
   | { readonly kind: "fire"; readonly nominalMs: number; readonly cause: Exclude<FiringCause, "manual"> }
   | { readonly kind: "skip"; readonly nominalMs: number }
-  /** Keep for when the previous run has ended. */
+  /** Keeps the time until the previous run has ended. */
   | { readonly kind: "queue"; readonly nominalMs: number }
   | { readonly kind: "cancel"; readonly invocationId: InvocationId }
   | { readonly kind: "miss"; readonly count: number; readonly throughMs: number }
@@ -49,7 +49,7 @@ export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun,
   return { actions: turn.actions, nextCheckAtMs: takeTimes(turn) };
 }
 
-/** Collects the actions; the numbers are those after what it has collected. */
+/** Collects the actions; the fields are the state after these actions. */
 class Turn {
   readonly schedule: Schedule;
   readonly nowMs: number;
@@ -82,7 +82,7 @@ class Turn {
     this.decidedThroughMs = Math.max(this.decidedThroughMs, throughMs);
   }
 
-  /** A time has come. */
+  /** Decides a time that is due. */
   take(nominalMs: number, cause: "due" | "caughtUp"): void {
     this.decidedThroughMs = nominalMs;
     const { overlap } = this.schedule.record;
@@ -115,7 +115,7 @@ class Turn {
     this.left--;
   }
 
-  /** The next undecided time. */
+  /** Returns the next undecided time. */
   next(): number | undefined {
     return this.left > 0 ? nominalAfter(this.schedule, this.decidedThroughMs) : undefined;
   }
@@ -154,7 +154,7 @@ function passOverMissed(turn: Turn, overdueBeforeMs: number): void {
   }
 }
 
-/** The oldest of the last `most` times before `beforeMs`, none of them before `floorMs`; `beforeMs` itself when there is none. */
+/** Returns the oldest of the last `most` times before `beforeMs`, none of them before `floorMs`; `beforeMs` itself when there is none. */
 function oldestOf({ schedule, decidedThroughMs }: Turn, beforeMs: number, most: number, floorMs: number): number {
   const { record, times } = schedule;
   const floor = Math.max(decidedThroughMs, floorMs, (record.startAtMs ?? Number.NEGATIVE_INFINITY) - 1);
@@ -167,7 +167,7 @@ function oldestOf({ schedule, decidedThroughMs }: Turn, beforeMs: number, most: 
   return oldest;
 }
 
-/** Everything undecided before `boundMs` was missed. Counting stops at a bound, deciding does not. */
+/** Marks every undecided time before `boundMs` as missed. The count is limited, the decision is not. */
 function missBefore(turn: Turn, boundMs: number): void {
   let count = 0;
   let at = nominalAfter(turn.schedule, turn.decidedThroughMs);

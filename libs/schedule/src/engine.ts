@@ -25,7 +25,7 @@ export interface SchedulePorts {
   readonly partitions: Partitions;
   readonly registry: RegistryView;
   readonly clock: Clock;
-  /** For the pauses between tries. */
+  /** Source of the random pauses between tries. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
 }
@@ -44,7 +44,7 @@ interface RunWatch {
   detach: Detach | undefined;
 }
 
-/** What became of one action; `again`: it could not be done, nothing after it was tried. */
+/** The result of one action; `again`: it failed, and nothing after it was tried. */
 type Done =
   | { readonly kind: "event"; readonly event: ScheduleEvent }
   | { readonly kind: "nothing" }
@@ -59,11 +59,11 @@ class Engine implements ScheduleEngine {
   readonly #inFlight = new Map<ScheduleId, Promise<void>>();
   readonly #watches = new Map<ScheduleId, RunWatch>();
   readonly #failures = new Map<ScheduleId, number>();
-  /** Times that were submitted without an answer. */
+  /** Times that were submitted without a response. */
   readonly #tried = new Map<ScheduleId, number>();
   /** Schedules for which no earlier engine left a submission unrecorded. */
   readonly #checkedIds = new Set<ScheduleId>();
-  /** What happened and could not be written down yet. */
+  /** Events that happened and could not be recorded yet. */
   readonly #unrecorded = new Map<ScheduleId, readonly ScheduleEvent[]>();
   readonly #stopListening: () => void;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
@@ -108,7 +108,7 @@ class Engine implements ScheduleEngine {
       if (this.#inFlight.size >= TURNS_IN_FLIGHT_MAX) break;
       if (this.#inFlight.has(id)) continue; // Checked again when the work under way is done.
       this.#ready.delete(id);
-      // Not at once: what a turn calls may call back here, and must find it in flight.
+      // Not at once: the calls of a turn may call back here, and must find it in flight.
       this.#inFlight.set(
         id,
         Promise.resolve().then(() => this.#turn(id)),
@@ -131,7 +131,7 @@ class Engine implements ScheduleEngine {
     this.#timer = { atMs, cancel: () => handle.cancel() };
   }
 
-  /** One round of one schedule. Never rejects. */
+  /** Runs one round of one schedule. Never rejects. */
   async #turn(id: ScheduleId): Promise<void> {
     const { clock, random, logger } = this.#ports;
     try {
@@ -180,7 +180,7 @@ class Engine implements ScheduleEngine {
     return nextCheckAtMs;
   }
 
-  /** Nothing more is decided of the schedule until this is written: the next decision depends on it. */
+  /** No further decision is made for the schedule until this is written, because the next decision depends on it. */
   async #record(id: ScheduleId, events: readonly ScheduleEvent[]): Promise<void> {
     this.#unrecorded.set(id, events);
     await this.#recorder.record({ id, events });
@@ -188,8 +188,8 @@ class Engine implements ScheduleEngine {
   }
 
   /**
-   * Before a crash the first undecided time may have been submitted and not recorded. If so it fired and was not missed, and the
-   * time after it may have, too.
+   * Before a crash the first undecided time may have been submitted and not recorded. If so it fired and was not missed, and the same
+   * may hold for the time after it.
    */
   async #triedBeforeRestart(schedule: Schedule): Promise<number | undefined> {
     const { registry, partitions, clock } = this.#ports;
@@ -223,7 +223,7 @@ class Engine implements ScheduleEngine {
         return { kind: "event", event: { kind: "runEnded", invocationId: action.invocationId } };
       case "cancel":
         return partitions.submit({ kind: "cancel", id: action.invocationId }).then(
-          () => ({ kind: "nothing" }), // One that has ended needs none: any answer will do.
+          () => ({ kind: "nothing" }), // A run that has ended needs no watch: any response will do.
           (cause: unknown) => ({ kind: "again", reason: PerdureError.from(cause).detail }),
         );
       default:

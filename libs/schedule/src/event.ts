@@ -7,7 +7,7 @@ import { RECENT_MAX } from "./limits.js";
 import type { FiringCause, PastFiring, ScheduleRecord, ScheduleState } from "./schedule.js";
 
 export type ScheduleEvent =
-  /** Its invocation is durable. */
+  /** The invocation of the time is durable. */
   | {
       readonly kind: "fired";
       readonly cause: FiringCause;
@@ -15,7 +15,7 @@ export type ScheduleEvent =
       readonly atMs: number;
       readonly invocationId: InvocationId;
     }
-  /** It could not become an invocation, and trying again would not help. */
+  /** The time could not become an invocation, and a retry would not help. */
   | {
       readonly kind: "failed";
       readonly cause: FiringCause;
@@ -90,7 +90,7 @@ export function applyEvent(record: ScheduleRecord, state: ScheduleState, event: 
   }
 }
 
-/** The time is decided and waits no more. */
+/** Marks the time as decided and removes it from the queue. */
 function decided(state: ScheduleState, nominalMs: number): ScheduleState {
   return {
     ...state,

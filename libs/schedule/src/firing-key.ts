@@ -19,7 +19,7 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   id: ({ id }) => id,
 };
 
-/** Undefined when the template can be filled in. */
+/** Returns what is wrong with the template; undefined when it can be filled in. */
 export function keyTemplateProblem(template: string): string | undefined {
   for (const [piece, name] of template.matchAll(PIECE)) {
     if (piece === "{" || piece === "}") return `a single '${piece}' is written '${piece}${piece}'`;
@@ -31,7 +31,7 @@ export function keyTemplateProblem(template: string): string | undefined {
   return undefined;
 }
 
-/** The key of the firing meant for `nominalMs`. The template was checked when the schedule was made. */
+/** Returns the key of the firing for `nominalMs`. The template was checked when the schedule was created. */
 export function firingKey(template: string, record: Pick<ScheduleRecord, "id" | "name" | "zone">, nominalMs: number): string {
   return template.replace(PIECE, (piece, name: string | undefined) => {
     if (name === undefined) return piece.charAt(0);
@@ -39,7 +39,7 @@ export function firingKey(template: string, record: Pick<ScheduleRecord, "id" | 
   });
 }
 
-/** In UTC, `2026-11-21T06:05:00Z`; milliseconds only where there are some. */
+/** In UTC, `2026-11-21T06:05:00Z`; with milliseconds only where they are not zero. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(".000Z", "Z");
 }

@@ -23,10 +23,10 @@ export interface Firing {
 
 export type FiringCommand =
   | { readonly kind: "command"; readonly command: Invoke }
-  /** The handler is not there (any more), or is of another kind than when the schedule was made. */
+  /** The handler is not registered (any more), or has another kind than when the schedule was created. */
   | { readonly kind: "impossible"; readonly reason: string };
 
-/** The firing of a time of the timetable. */
+/** A firing of a time of the timetable. */
 export function scheduledFiring(nominalMs: number): Firing {
   return { nominalMs, mark: timeText(nominalMs) };
 }
@@ -72,7 +72,7 @@ export function firingCommand(record: ScheduleRecord, firing: Firing, registry: 
   return { kind: "command", command };
 }
 
-/** The target as it is registered now, or why there is none. */
+/** Returns the target as it is registered now, or the reason why there is none. */
 function targetOf(record: ScheduleRecord, firing: Firing, registry: RegistryView): Target | string {
   const { scope, service, handler, key: template } = record.target;
   const view = registry.current().services.get(service)?.handlers.get(handler);

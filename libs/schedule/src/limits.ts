@@ -18,35 +18,35 @@ export const YEARS_AHEAD_MAX = 50;
 /** Maximum number of zones whose offsets are cached; IANA has some 600 names. */
 export const ZONES_MAX = 1024;
 
-/** Weeks of offsets remembered per zone: twenty years. When full, memory of the zone starts anew. */
+/** Number of weeks of offsets cached per zone: twenty years. When full, the cache of the zone is emptied. */
 export const ZONE_WEEKS_MAX = 1040;
 
 /** Largest jitter: more would be another time of day. */
 export const JITTER_MS_MAX = 3_600_000;
 
-/** Schedules of one environment; all of them are held in memory. */
+/** Maximum number of schedules of one environment; all of them are kept in memory. */
 export const SCHEDULES_MAX = 10_000;
 
 /** Maximum bytes of one payload. Definitions are kept in memory; larger payloads should be sent as a reference. */
 export const PAYLOAD_BYTES_MAX = 64 * 1024;
 
-/** Bytes of all payloads of one environment together. */
+/** Maximum bytes of all payloads of one environment together. */
 export const ALL_PAYLOADS_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Headers a schedule sends, and the characters of one name or value. */
+/** Maximum number of headers of a schedule, and of characters of one name or value. */
 export const HEADERS_MAX = 64;
 export const HEADER_CHARS_MAX = 4096;
 
-/** Characters of names, keys and descriptions. */
+/** Maximum number of characters of names, keys and descriptions. */
 export const NAME_CHARS_MAX = 128;
 export const KEY_CHARS_MAX = 1024;
 export const DESCRIPTION_CHARS_MAX = 1024;
 
-/** Times that may wait for the previous run under the policy `queue`; by default one. */
+/** Maximum number of times that may wait for the previous run under the policy `queue`; by default one. */
 export const QUEUED_MAX = 100;
 export const QUEUED_DEFAULT = 1;
 
-/** Missed times that catch-up `all` may fire; by default a hundred. */
+/** Maximum number of missed times that catch-up `all` may fire; by default a hundred. */
 export const CAUGHT_UP_MAX = 1000;
 export const CAUGHT_UP_DEFAULT = 100;
 
@@ -60,25 +60,30 @@ export const CATCH_UP_WINDOW_MS_DEFAULT = 86_400_000;
  */
 export const OVERDUE_AFTER_MS = 10_000;
 
-/** Missed times of one gap that are counted one by one; beyond it the counter is a lower bound. Keeps a restart short. */
+/**
+ * Maximum number of missed times of one gap that are counted one by one; beyond it the counter is a lower bound. Keeps a restart short.
+ */
 export const MISSED_COUNTED_MAX = 1000;
 
-/** Recent firings kept with a schedule: enough for a screen. */
+/** Number of recent firings kept with a schedule: enough for a screen. */
 export const RECENT_MAX = 20;
 
-/** Firings of one schedule decided at once; the rest comes with the next batch, so that one schedule does not hold up others. */
+/**
+ * Maximum number of firings of one schedule decided at once; the rest comes with the next batch, so that one schedule does not delay
+ * others.
+ */
 export const TURN_FIRINGS_MAX = 64;
 
-/** Schedules that are acted upon at the same time; the others wait for their turn. */
+/** Maximum number of schedules that are acted upon at the same time; the others wait. */
 export const TURNS_IN_FLIGHT_MAX = 256;
 
 /** Maximum number of schedules whose new states are written together: what one metadata write may contain. */
 export const RECORDED_TOGETHER_MAX = 1024;
 
-/** Longest sleep of the engine, so that a wall clock that was set, or a machine that slept, is noticed. */
+/** Longest sleep of the engine, so that it detects a wall clock that was set and a machine that was suspended. */
 export const SLEEP_MS_MAX = 60_000;
 
-/** First and longest pause before a firing that could not be submitted is tried again; it doubles in between. */
+/** First and longest pause before a firing that could not be submitted is retried; it doubles in between. */
 export const RETRY_FIRST_MS = 100;
 export const RETRY_MAX_MS = 10_000;
 

@@ -13,7 +13,7 @@ export interface ScheduleBook {
   get(id: ScheduleId): Schedule | undefined;
   /** Oldest first. */
   list(): readonly Schedule[];
-  /** Folds events into states, durably and all together. Those of schedules that are gone are dropped. At most `RECORDED_TOGETHER_MAX`. */
+  /** Folds events into states, durably and atomically. Events of removed schedules are dropped. At most `RECORDED_TOGETHER_MAX`. */
   record(changes: readonly RecordedEvents[]): Promise<void>;
   /** Calls the listener for schedules that users created, changed, paused, resumed or removed, when reads show it; not for `record`. */
   onChange(listener: (id: ScheduleId) => void): () => void;
@@ -24,13 +24,13 @@ export interface ScheduleManager {
   create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule>;
   replace(id: ScheduleId, spec: ScheduleSpec, expectedVersion: number | undefined): Promise<Schedule>;
   remove(id: ScheduleId, expectedVersion: number | undefined): Promise<void>;
-  /** Nothing fires any more until `resume`; both do nothing when it is so already. */
+  /** Stops all firings until `resume`; both change nothing when the schedule is in that state already. */
   pause(id: ScheduleId): Promise<Schedule>;
-  /** Times that passed meanwhile are not made up for. */
+  /** Times that passed meanwhile are not fired. */
   resume(id: ScheduleId): Promise<Schedule>;
 }
 
-/** `isNew` is false when the key was used before: the invocation is the one of then. */
+/** `isNew` is false when the key was used before: the invocation is the one created then. */
 export interface ManualFiring {
   readonly invocationId: InvocationId;
   readonly isNew: boolean;

@@ -8,7 +8,7 @@ interface PendingRecord {
   readonly reject: (cause: unknown) => void;
 }
 
-/** While one write is under way the next gathers. As many wait as there are schedules in flight and calls by hand. */
+/** While one write is under way the next gathers. At most as many changes wait as there are schedules in flight and calls by hand. */
 export class ScheduleRecorder {
   readonly #book: Pick<ScheduleBook, "record">;
   #waiting: PendingRecord[] = [];
@@ -18,7 +18,7 @@ export class ScheduleRecorder {
     this.#book = book;
   }
 
-  /** Resolves once it is durable. */
+  /** Resolves when the change is durable. */
   record(change: RecordedEvents): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });

@@ -3,7 +3,7 @@ import { formatTimestampNanos } from "@perdure/base";
 import type { OverlapPolicy, PastFiring, Schedule } from "./schedule.js";
 import { nextNominal, statusOf } from "./upcoming.js";
 
-/** Policies and causes in the words of the management API. */
+/** Policies and causes as the management API names them. */
 export const OVERLAP_TEXTS: { readonly [kind in OverlapPolicy["kind"]]: string } = {
   skip: "skip",
   queue: "queue",

@@ -15,7 +15,7 @@ export interface RunnerPorts {
   readonly logger: Logger;
 }
 
-/** `recorder`: shared with an engine, so that both write together. */
+/** `recorder` is shared with an engine, so that both write together. */
 export function createScheduleRunner(
   ports: RunnerPorts,
   recorder: ScheduleRecorder = new ScheduleRecorder(ports.book),

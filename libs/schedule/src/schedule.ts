@@ -11,20 +11,20 @@ import { zoneOf } from "./zone.js";
 export interface ScheduleTarget {
   readonly service: string;
   readonly handler: string;
-  /** A template (`firing-key.ts`); undefined for services, and for workflows that take the fire time as key. */
+  /** A template (`firing-key.ts`); undefined for services, and for workflows whose key is the fire time. */
   readonly key: string | undefined;
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
   readonly priority: number | undefined;
 }
 
-/** What a firing sends. */
+/** The payload of a firing. */
 export interface SchedulePayload {
   readonly contentType: string | undefined;
   readonly base64: string;
 }
 
-/** A time comes while the previous run still goes on. `cancelPrevious` fires as soon as the cancelled run has ended. */
+/** What happens to a time that comes while the previous run goes on. `cancelPrevious` fires as soon as the cancelled run has ended. */
 export type OverlapPolicy =
   | { readonly kind: "skip" }
   | { readonly kind: "queue"; readonly max: number }
@@ -35,7 +35,7 @@ export type OverlapPolicy =
 export type CatchUpPolicy =
   | { readonly kind: "none" }
   | { readonly kind: "last" }
-  /** The newest `max` of the last `windowMs`. */
+  /** Fires the newest `max` of the last `windowMs`. */
   | { readonly kind: "all"; readonly max: number; readonly windowMs: number };
 
 /** The part that users define. Times in milliseconds since 1970. */
@@ -44,13 +44,13 @@ export interface ScheduleSpec {
   readonly description: string | undefined;
   readonly cron: string;
   readonly zone: string;
-  /** Firings are spread over this long after their time. */
+  /** Firings are delayed by a random time up to this. */
   readonly jitterMs: number;
-  /** No time before it counts; intervals count from it. */
+  /** No time before it fires; intervals count from it. */
   readonly startAtMs: number | undefined;
-  /** No time after it counts. */
+  /** No time after it fires. */
   readonly endAtMs: number | undefined;
-  /** Ends after so many firings; those by hand do not count. */
+  /** The schedule ends after this many firings; those by hand do not count. */
   readonly firingsMax: number | undefined;
   readonly target: ScheduleTarget;
   readonly payload: SchedulePayload;
@@ -71,11 +71,11 @@ export interface ScheduleRecord extends ScheduleSpec {
 /** Why a firing happened. */
 export type FiringCause = "due" | "queued" | "caughtUp" | "manual";
 
-/** A line of the history. `count` is above 1 for missed times alone. */
+/** A line of the history. `count` is above 1 only for missed times. */
 export interface PastFiring {
   readonly outcome: "fired" | "failed" | "skipped" | "missed";
   readonly cause: FiringCause | undefined;
-  /** The time it was meant for; of missed ones the last. */
+  /** The time of the timetable; of missed ones the last. */
   readonly nominalMs: number;
   /** When it was decided. */
   readonly atMs: number;
@@ -92,7 +92,7 @@ export interface ActiveRun {
 
 export interface ScheduleState {
   readonly isPaused: boolean;
-  /** Everything up to here is decided. It never goes back, so no time is decided twice. */
+  /** All times up to here are decided. It never goes back, so no time is decided twice. */
   readonly decidedThroughMs: number;
   /** The latest run, until its end is recorded; always undefined under `allow`. */
   readonly active: ActiveRun | undefined;
@@ -104,7 +104,7 @@ export interface ScheduleState {
   readonly failedCount: number;
   /** A lower bound after very long down times (`MISSED_COUNTED_MAX`). */
   readonly missedCount: number;
-  /** The last that was submitted, by hand or not. */
+  /** The last submitted firing, by hand or not. */
   readonly lastFired: PastFiring | undefined;
   /** Newest first. */
   readonly recent: readonly PastFiring[];
@@ -137,7 +137,7 @@ export type TimetableOfSpec =
   | { readonly ok: true; readonly value: Timetable }
   | { readonly ok: false; readonly field: "cron" | "zone"; readonly reason: string };
 
-/** The timetable of a record, or why there is none. */
+/** Returns the timetable of a record, or the reason why there is none. */
 export function timetableOfSpec(spec: Pick<ScheduleSpec, "cron" | "zone" | "startAtMs">): TimetableOfSpec {
   const recurrence = parseRecurrence(spec.cron);
   if (!recurrence.ok) return { ok: false, field: "cron", reason: recurrence.reason };

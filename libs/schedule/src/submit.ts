@@ -9,7 +9,7 @@ export type Submission =
   | { readonly kind: "stored" }
   /** An invocation that this schedule did not create has this id. */
   | { readonly kind: "taken" }
-  /** Whether it was stored is unknown; the same command may be submitted again. */
+  /** It may or may not be stored; the same command may be submitted again. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Receives the end of the run, once. `lost`: no report will come; watch the run again. */
@@ -23,7 +23,7 @@ export interface SubmissionPorts {
   readonly clock: Clock;
 }
 
-/** With an observer the run is watched after it was stored; `detach` of the answer ends that. */
+/** Submits a command. With an observer the run is watched after it was stored; `detach` of the result ends that. */
 export function submit(
   { partitions, clock }: SubmissionPorts,
   command: Invoke,
@@ -56,7 +56,7 @@ export function submit(
   });
 }
 
-/** The observer may be called before `invoke` has returned what detaches it. */
+/** The observer may be called before `invoke` has returned the function that detaches it. */
 function queueDetach(detach: () => void): void {
   Promise.resolve().then(detach);
 }

@@ -13,13 +13,13 @@ const SECOND_MS = 1000;
 const DAY_MS = 86_400_000;
 
 export interface Timetable {
-  /** The first fire time strictly after the instant; undefined when none comes within `YEARS_AHEAD_MAX`. */
+  /** Returns the first fire time strictly after the instant; undefined when none comes within `YEARS_AHEAD_MAX`. */
   next(afterMs: number): number | undefined;
-  /** The last fire time before the instant and after `floorMs`. */
+  /** Returns the last fire time before the instant and after `floorMs`. */
   previous(beforeMs: number, floorMs: number): number | undefined;
 }
 
-/** Intervals count from `anchorMs`; the zone does not concern them. */
+/** Intervals count from `anchorMs`, independent of the zone. */
 export function timetableOf(recurrence: Recurrence, zone: Zone, anchorMs: number): Timetable {
   switch (recurrence.kind) {
     case "every":
@@ -43,7 +43,7 @@ function intervalTimes(everyMs: number, anchorMs: number): Timetable {
   };
 }
 
-/** Several local times may mean one instant (a gap), and one already fired may come again (an overlap): both are passed over. */
+/** Several local times may mean one instant (a gap), and one already fired may come again (an overlap): both are skipped. */
 function nextOfDay(fields: CronFields, zone: Zone, afterMs: number): number | undefined {
   let local: number | undefined = afterMs + zone.offsetAt(afterMs);
   for (;;) {
@@ -70,7 +70,7 @@ function nextElapsed(fields: CronFields, zone: Zone, afterMs: number): number | 
   return undefined;
 }
 
-/** The first matching local time after `localMs`, both as if UTC. Local times are whole seconds. */
+/** Returns the first matching local time after `localMs`, both as if UTC. Local times are whole seconds. */
 function nextLocal(fields: CronFields, localMs: number): number | undefined {
   const start = Math.floor(localMs / SECOND_MS) * SECOND_MS + SECOND_MS;
   const startDay = Math.floor(start / DAY_MS) * DAY_MS;
@@ -103,7 +103,7 @@ function nextLocal(fields: CronFields, localMs: number): number | undefined {
   }
 }
 
-/** The first matching second of the day at or after `from`. */
+/** Returns the first matching second of the day at or after `from`. */
 function nextTimeOfDay({ hours, minutes, seconds }: CronFields, from: number): number | undefined {
   const hour = Math.floor(from / 3600);
   const minute = Math.floor(from / 60) % 60;

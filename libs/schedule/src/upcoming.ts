@@ -8,26 +8,26 @@ import type { Schedule } from "./schedule.js";
 
 const TWO_64 = 2 ** 64;
 
-/** The first time after `afterMs`; undefined when the schedule is over by then. */
+/** Returns the first time after `afterMs`; undefined when the schedule is over by then. */
 export function nominalAfter({ record, times }: Schedule, afterMs: number): number | undefined {
   const from = record.startAtMs === undefined ? afterMs : Math.max(afterMs, record.startAtMs - 1);
   const next = times.next(from);
   return next === undefined || (record.endAtMs !== undefined && next > record.endAtMs) ? undefined : next;
 }
 
-/** Firings that are still allowed; those that wait in the queue are counted as if they had fired. */
+/** Returns the number of firings that are still allowed; queued ones count as fired. */
 export function firingsLeft({ record, state }: Schedule): number {
   return record.firingsMax === undefined
     ? Number.POSITIVE_INFINITY
     : Math.max(0, record.firingsMax - state.firedCount - state.queue.length);
 }
 
-/** The next time that is not decided yet, whether or not the schedule is paused; undefined when it is over. */
+/** Returns the next time that is not decided yet, whether or not the schedule is paused; undefined when it is over. */
 export function nextNominal(schedule: Schedule): number | undefined {
   return firingsLeft(schedule) === 0 ? undefined : nominalAfter(schedule, schedule.state.decidedThroughMs);
 }
 
-/** When a time is acted upon: chance decides, but the same for ever, and never so late that it would meet the following time. */
+/** Returns when a time is acted upon: its jitter is random but always the same for this time, and never reaches the following time. */
 export function dueAt(schedule: Schedule, nominalMs: number): number {
   const { id, jitterMs } = schedule.record;
   if (jitterMs === 0) return nominalMs;
@@ -36,7 +36,7 @@ export function dueAt(schedule: Schedule, nominalMs: number): number {
   return nominalMs + Math.floor(chanceOf(id, nominalMs) * (width + 1));
 }
 
-/** At most `count` times after `afterMs`, at most as many as may still fire. */
+/** Returns at most `count` times after `afterMs`, and at most as many as may still fire. */
 export function upcoming(schedule: Schedule, afterMs: number, count: number): number[] {
   const times: number[] = [];
   const most = Math.min(count, firingsLeft(schedule));
@@ -54,7 +54,7 @@ export function statusOf(schedule: Schedule): "active" | "paused" | "ended" {
   return schedule.state.isPaused ? "paused" : "active";
 }
 
-/** In 0…1, 1 excluded. */
+/** Returns a number in 0…1, 1 excluded, that depends only on id and time. */
 function chanceOf(id: ScheduleId, nominalMs: number): number {
   return Number(hashString(`${id}/${nominalMs}`) >> 11n) / (TWO_64 / 2048);
 }

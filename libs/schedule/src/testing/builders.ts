@@ -9,7 +9,7 @@ import {
   timetableOfSpec,
 } from "../schedule.js";
 
-/** Minutely, to `Greeter/greet`, skipping overlaps and catching up with nothing. */
+/** A schedule that fires `Greeter/greet` every minute, skips overlaps and does not catch up. */
 export function aSpec(parts: Partial<ScheduleSpec> = {}): ScheduleSpec {
   return {
     name: "a-schedule",

@@ -14,21 +14,21 @@ interface Run {
 
 const COMPLETION: Completion = { outcome: SUCCESS, expiresAtMs: undefined };
 
-/** What a firing's handler would see as the time it was meant for. */
+/** Matches the header with the scheduled time in the input of a firing. */
 const SCHEDULED_TIME = /x-perdure-scheduled-time.{1,3}(\d{4}-[0-9T:.-]+Z)/s;
 
 export class FakePartitions implements Partitions {
-  /** In the order in which they were first stored. */
+  /** Runs in the order in which they were first stored. */
   readonly runs = new Map<InvocationId, Run>();
   readonly cancelled: InvocationId[] = [];
   /** Called at each submission. */
   fault: () => InjectedFault = () => "none";
-  /** How long an ended run took is the test's business; with true each ends as soon as it is stored. */
+  /** With true each run ends as soon as it is stored; otherwise the test ends runs. */
   endsAtOnce = false;
   submissionCount = 0;
   readonly #waiting = new Map<InvocationId, Set<(completion: Completion) => void>>();
 
-  /** The times of all firings, as their handlers see them. */
+  /** The scheduled times of all firings, from their headers. */
   get times(): string[] {
     return [...this.runs.values()].map(({ command }) => {
       const [, time] = SCHEDULED_TIME.exec(Buffer.from(command.input).toString("latin1")) ?? [];

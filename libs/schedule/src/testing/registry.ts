@@ -4,7 +4,7 @@ import type { HandlerType, ServiceType } from "@perdure/partition";
 
 const DAY_MS = 86_400_000;
 
-/** `{ Greeter: ["service", "greet"] }`; handlers of workflows named `run` are their runs, those of objects are exclusive. */
+/** `{ Greeter: ["service", "greet"] }`; handlers of workflows named `run` are the workflow handlers, those of objects are exclusive. */
 export function aRegistry(services: Readonly<Record<string, readonly [ServiceType, ...string[]]>>): RegistryView {
   const views = new Map<string, ServiceView>();
   for (const [name, [serviceType, ...handlers]] of Object.entries(services)) {
