@@ -9,13 +9,13 @@ const DAY_MS = 86_400_000;
 
 export interface Zone {
   readonly name: string;
-  /** Local time minus UTC at the instant, in milliseconds. */
+  /** Returns local time minus UTC at the instant, in milliseconds. */
   offsetAt(ms: number): number;
-  /** The first change of the offset in `(afterMs, untilMs]`: the first instant with the new offset. */
+  /** Returns the first change of the offset in `(afterMs, untilMs]`: the first instant with the new offset. */
   nextChange(afterMs: number, untilMs: number): number | undefined;
 }
 
-/** One week: before `changeMs` one offset, from it on the other. No zone changes its offset twice within a week. */
+/** One week: before `changeMs` it has one offset, from it on the other. No zone changes its offset twice within a week. */
 interface Week {
   readonly before: number;
   readonly changeMs: number;
@@ -24,7 +24,7 @@ interface Week {
 
 const zones = new Map<string, Zone>();
 
-/** `undefined` when there is no such zone. Offsets (`+02:00`) are no zones. */
+/** Returns the zone, or `undefined` when there is none of that name. Offsets (`+02:00`) are no zones. */
 export function zoneOf(name: string): Zone | undefined {
   const cached = zones.get(name);
   if (cached !== undefined) return cached;
@@ -81,7 +81,7 @@ function makeZone(name: string): Zone | undefined {
   };
 }
 
-/** The instant that a local time means: itself, the first of two, or where the gap ends that it falls into. `localMs` as if UTC. */
+/** Returns the instant of a local time: the first of two, or the end of the gap that it falls into. `localMs` as if UTC. */
 export function instantOf(zone: Zone, localMs: number): number {
   // Local times are within a day of UTC, so the offsets around are those a day before and after.
   const early = zone.offsetAt(localMs - DAY_MS);

@@ -9,13 +9,13 @@ import { partitionFor, type SimulatedWorld } from "./world.js";
 
 /** Time until a crashed leader is detected and replaced. */
 const TAKE_OVER_MS = 300;
-/** How long a deposed leader may go on before it notices. */
+/** How long a deposed leader may go on before it is notified. */
 const UNAWARE_MS = 3_000;
 
 interface PartitionGroup {
   readonly name: string;
   readonly partitions: readonly number[];
-  /** Started last: routed to once it leads. */
+  /** The leader started last: requests are routed to it once it leads. */
   leader: Leader;
   leaderCount: number;
 }
@@ -54,14 +54,14 @@ export class Cluster implements Leaders {
     this.#startWeather();
   }
 
-  /** The weather is the world's. */
+  /** Does nothing, because the weather belongs to the world. */
   calm(): void {}
 
   check(): void {
     for (const leader of this.#leaders) leader.check();
   }
 
-  /** Leaders that have begun to close and not come to an end. */
+  /** Names of leaders that have begun to close and have not finished. */
   get closing(): readonly string[] {
     return this.#leaders.filter((leader) => leader.stopping && leader.alive).map((leader) => leader.name);
   }
@@ -107,7 +107,7 @@ export class Cluster implements Leaders {
     });
   }
 
-  /** A leader is gone: a successor comes, unless one has come already. */
+  /** Starts a successor of a leader that is gone, unless one has been started already. */
   #replace(gone: Leader): void {
     const group = this.#groups.find((each) => each.leader === gone);
     if (group === undefined) return;

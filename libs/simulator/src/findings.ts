@@ -1,6 +1,6 @@
 /** Collects findings of the checkers. A checker must not throw into the code under test, which would swallow the error. */
 export interface SimulationFinding {
-  /** The rule that was broken, always the same words, so that runs can be grouped by it. */
+  /** The name of the rule that was broken, a constant text, so that runs can be grouped by it. */
   readonly rule: string;
   readonly detail: string;
   readonly atMs: number;

@@ -1,4 +1,4 @@
-/** Many processors and invokers in one seeded, faulty world. */
+/** Simulates many processors and invokers in one seeded world with faults. */
 export type { SimulationFinding } from "./findings.js";
 export type { SimulationSettings, Weather } from "./settings.js";
 export { type SimulationOptions, type SimulationReport, simulate } from "./simulation.js";

@@ -2,7 +2,7 @@
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { Scheduler } from "./scheduler.js";
 
-/** How far a leader's clock may be off: wall clocks of one cluster are never this bad, which is the point. */
+/** Maximum error of a leader's clock, much worse than in any real cluster. */
 const SKEW_MS_MAX = 90_000;
 
 export class LeaderClock implements Clock {

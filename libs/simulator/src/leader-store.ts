@@ -72,7 +72,7 @@ export class LeaderStore implements PartitionStore {
     return new Promise((resolve, reject) => {
       const arrive = async (): Promise<void> => {
         if (crash === "before") return this.#user.crash("before its commit was durable");
-        if (!this.#user.alive && scheduler.random.chance(0.5)) return; // It died with the leader; else it arrives all the same.
+        if (!this.#user.alive && scheduler.random.chance(0.5)) return; // The commit is lost with its leader, or arrives all the same.
         const lost = fails && scheduler.random.chance(0.5);
         const outcome: CommitOutcome = lost ? { kind: "committed" } : await this.#store.commit(batches);
         if (!lost && outcome.kind === "committed") this.#events.applied(batches, this.#user);
@@ -129,10 +129,10 @@ export class LeaderStore implements PartitionStore {
     return this.#scan(() => this.#store.scanInboxes(partition));
   }
 
-  /** The world owns the data; a leader only borrows it. */
+  /** Does nothing, because the world owns the data. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Reads at some moment between the question and the answer. */
+  /** Reads at some moment between request and response. */
   async #read<T>(read: () => Promise<T>, mayFail = false): Promise<T> {
     await this.#way();
     const value = await read();
@@ -151,7 +151,7 @@ export class LeaderStore implements PartitionStore {
     yield* rows;
   }
 
-  /** One way to the store or back; never ends for a leader that died on it. */
+  /** One way to the store or back; never resolves for a leader that crashed meanwhile. */
   #way(): Promise<void> {
     const { scheduler, settings } = this.#world;
     return new Promise((resolve) => {

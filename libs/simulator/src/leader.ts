@@ -25,7 +25,7 @@ export interface LeaderPorts {
   readonly applied: (batches: readonly PartitionBatch[]) => void;
   /** It will not come back: another process has to lead. */
   readonly gone: (leader: Leader) => void;
-  /** Whether it is the last to have claimed the partition. */
+  /** Whether this leader is the last that claimed the partition. */
   readonly leads: (leader: Leader, partition: number) => boolean;
 }
 
@@ -36,7 +36,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
   readonly name: string;
   readonly clock: LeaderClock;
   alive = true;
-  /** Closing in order; must come to an end. */
+  /** The leader is closing in an orderly way, and must finish. */
   stopping = false;
   readonly #ports: LeaderPorts;
   readonly #group: readonly number[];
@@ -117,7 +117,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     world.trace.note("leads", () => `${this.name} leads ${this.#group.join()}`);
   }
 
-  /** Rules that hold at every moment. */
+  /** Checks rules that hold at every moment. */
   check(): void {
     if (this.alive && !this.stopping) this.#slotWatch?.check();
   }
@@ -145,7 +145,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     this.#ports.gone(this);
   }
 
-  /** It has noticed that its lease is over. */
+  /** The leader detects that its lease is over. */
   loseLease(): void {
     this.#stop("lost its lease");
   }
@@ -166,7 +166,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     });
   }
 
-  /** What a leader calls an error is one of ours, unless another leads by now and reads have moved under its feet. */
+  /** An error that a leader logs is a fault of ours, unless another leads by now and rows changed during its reads. */
   #logger(): Logger {
     const { world } = this.#ports;
     const note = (level: string, fields: object, message: string): void => {

@@ -1,12 +1,14 @@
 /** Bounds of a simulation, each with the reason for its value. */
 
-/** Steps after which a world that has not come to rest counts as one that never will. Usual worlds take a few thousand. */
+/** Maximum number of steps until a world must come to rest. Usual worlds take a few thousand. */
 export const STEPS_MAX = 150_000;
 
-/** Virtual time in which a world must come to rest once faults have stopped; longer than every sleep, delay and back-off together. */
+/**
+ * Maximum virtual time until a world must come to rest after faults have stopped; longer than every sleep, delay and back-off together.
+ */
 export const CALM_MS_MAX = 12 * 3_600_000;
 
-/** Virtual time without a commit after which whatever still waits is examined: longer than any single timer of a program. */
+/** Virtual time without a commit after which every wait is examined: longer than any single timer of a program. */
 export const QUIET_MS = 20 * 60_000;
 
 /**
@@ -32,8 +34,8 @@ export const BLOCKED_WITH_SLOT_MS_MAX = 4_000;
 /** Number of lines of trace that are kept: the last ones show the cause, and a world must not fill the memory. */
 export const TRACE_LINES_MAX = 20_000;
 
-/** Operations of one program with all its callees: enough to meet each other, few enough for thousands of seeds. */
+/** Maximum number of operations of one program with all its callees: enough for conflicts, few enough for thousands of seeds. */
 export const PROGRAM_OPERATIONS_MAX = 24;
 
-/** Levels of calls below a caller's program. */
+/** Maximum depth of calls below a caller's program. */
 export const PROGRAM_DEPTH_MAX = 3;

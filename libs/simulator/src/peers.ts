@@ -8,7 +8,7 @@ import type { OutboxPeers } from "@perdure/processor";
 import { decodeOutboxCommand, encodeOutboxCommand } from "@perdure/store";
 import { partitionFor, type SimulatedWorld } from "./world.js";
 
-/** A leader as others reach it. */
+/** A leader as other leaders reach it. */
 export interface Receiver {
   readonly alive: boolean;
   deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean;
@@ -21,9 +21,9 @@ interface InFlightMessage {
 }
 
 const RECONNECT_MS = 200;
-/** An unanswered message breaks its connection after this long. */
+/** A message without acknowledgement breaks its connection after this time. */
 const ACK_TIMEOUT_MS = 3_000;
-/** How late a repeated delivery may come. */
+/** Maximum delay of a repeated delivery. */
 const REPEATED_AFTER_MS = 2_000;
 
 export class SimulatedPeers implements OutboxPeers {
@@ -56,12 +56,12 @@ class PeerConnection {
   readonly #producer: string;
   readonly #alive: () => boolean;
   readonly #receiver: () => Receiver | undefined;
-  /** In order of sending; the first is the oldest without an answer. */
+  /** Messages in order of sending; the first is the oldest without acknowledgement. */
   #unanswered: InFlightMessage[] = [];
-  /** Rises with each break: arrivals of an earlier one never happen. */
+  /** Rises with each break: arrivals of an earlier connection are dropped. */
   #number = 0;
   #up = true;
-  /** A connection leads to one process: what follows must not reach another one before it has what went before. */
+  /** A connection belongs to one process: later messages must not reach another one before it has the earlier ones. */
   #to: Receiver | undefined;
   #lastArrivalMs = 0;
 

@@ -2,7 +2,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 
-/** A process that answers callers. */
+/** A process that serves callers. */
 export interface Reached {
   /** Undefined while it serves no requests. */
   readonly partitions: Partitions | undefined;
@@ -10,15 +10,15 @@ export interface Reached {
   connect(lost: () => void): () => void;
 }
 
-/** All that leads, and how it is reached. */
+/** All leaders, and how callers reach them. */
 export interface Leaders {
   start(): void;
   /** The process that a caller of this id reaches now; undefined while there is none. */
   leaderFor(id: InvocationId): Reached | undefined;
-  /** Processes that have begun to close and not come to an end. */
+  /** Names of processes that have begun to close and have not finished. */
   readonly closing: readonly string[];
-  /** Checks after each step what must hold inside the processes. */
+  /** Checks after each step the rules about the inside of the processes. */
   check(): void;
-  /** Nothing bad happens from now on. */
+  /** Stops all faults from now on. */
   calm(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * The one owner of time and order. Everything that could happen later, a reply, a write, a timer, a crash, is an event of
- * the virtual clock, and its delay is drawn from the seed. Events run one at a time; between two of them all promises that can go
- * on do so, in the one order JavaScript gives them. So a seed is a world.
+ * The owner of time and order. Everything that can happen later (a reply, a write, a timer, a crash) is an event of the virtual clock,
+ * and its delay is drawn from the seed. Events run one at a time; between two of them all promises that can continue do so, in the one
+ * order of JavaScript. So a seed determines a world.
  */
 import type { TimerHandle } from "@perdure/base";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
@@ -19,14 +19,14 @@ export class Scheduler {
     return this.clock.setTimer(delayMs, task);
   }
 
-  /** A delay with a long tail: mostly a small part of `typicalMs`, now and then many times it. */
+  /** Draws a delay with a long tail: mostly a small part of `typicalMs`, sometimes many times as long. */
   latency(typicalMs: number): number {
     const u = this.random.float();
     if (u < 0.02) return typicalMs * (5 + 45 * this.random.float());
     return typicalMs * 2 * this.random.float() * u;
   }
 
-  /** Runs the next event and whatever follows from it; false when nothing is left to happen. */
+  /** Runs the next event and whatever follows from it; false when no event is left. */
   async step(): Promise<boolean> {
     if (!this.clock.runNext()) return false;
     this.steps++;
@@ -45,7 +45,7 @@ export class Scheduler {
   readonly #soon: (() => void)[] = [];
 
   readonly #runSoonest = (): void => {
-    (this.#soon[0] as () => void)(); // In the queue until it has run: what it queues is not the first.
+    (this.#soon[0] as () => void)(); // The task stays in the queue until it has run: a task that it queues is not the first.
     this.#soon.shift();
     // Ticks run before microtasks when they are queued by a tick, and after them when they are queued by a microtask.
     if (this.#soon.length > 0) queueMicrotask(this.#tickLater);
@@ -54,7 +54,7 @@ export class Scheduler {
   readonly #tickLater = (): void => process.nextTick(this.#runSoonest);
 }
 
-/** One direction of a connection: items arrive in order, each after a delay of its own. */
+/** One direction of a connection: items arrive in order, each after its own delay. */
 export class Pipe<T> {
   readonly #scheduler: Scheduler;
   readonly #latencyMs: number;

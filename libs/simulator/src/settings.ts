@@ -1,4 +1,4 @@
-/** What kind of world a seed makes: how many leaders, how bad the weather, what the services are like. */
+/** The world of a seed: number of leaders, faults, and kinds of services. */
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
 import type { CrowdSettings } from "./crowd/settings.js";
@@ -19,7 +19,7 @@ export interface Weather {
   readonly storeFailure: number;
   readonly messageLoss: number;
   readonly messageRepeated: number;
-  /** Chance that an attempt meets a bad endpoint. */
+  /** Chance that an attempt meets a faulty endpoint. */
   readonly badAttempt: number;
 }
 
@@ -36,11 +36,11 @@ export interface SimulationSettings {
   readonly protocolVersionMax: ProtocolVersion;
   readonly concurrentInvocationsMax: number;
   readonly eagerStateBytesMax: number;
-  /** Keys of the object service: with one all meet. */
+  /** Number of keys of the object service; with one key all callers conflict. */
   readonly objects: number;
   readonly callers: number;
   readonly operatorActions: number;
-  /** When the last caller has come and the weather turns fair. */
+  /** When the last caller starts and faults stop. */
   readonly stormMs: number;
   readonly retentionMs: number;
   readonly cleanupIntervalMs: number;
@@ -48,7 +48,7 @@ export interface SimulationSettings {
   readonly flow: FlowSettings | undefined;
   /** Undefined: a world without crowds. */
   readonly crowd: CrowdSettings | undefined;
-  /** Undefined: leaders that are replaced when they are gone, over a store that answers reads at once. */
+  /** Undefined: leaders that are replaced when they are gone, over a store that returns reads at once. */
   readonly cluster: SimulatedClusterSettings | undefined;
 }
 
@@ -89,7 +89,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
   };
 }
 
-/** All in one process, each partition alone, or something between. */
+/** Draws groups: all partitions in one process, each alone, or a mix. */
 function drawGroups(random: SeededRandom, partitionCount: number): number[][] {
   const groupCount = random.pick([1, 1, partitionCount, Math.ceil(partitionCount / 2)]);
   const groups: number[][] = Array.from({ length: groupCount }, () => []);

@@ -1,6 +1,6 @@
 /**
- * One seed, one world: it storms while callers come, then the weather turns fair and everything must come to rest; then time passes
- * until nothing is remembered, and nothing must be left.
+ * Runs the world of one seed: faults happen while callers come, then faults stop and everything must come to rest; then time passes
+ * until all retention is over, and nothing may be left.
  */
 
 import type { FlowRule } from "@perdure/flow";
@@ -37,13 +37,13 @@ export interface SimulationOptions {
   readonly trace?: boolean;
   /** Chance of reading the whole store back after a step that wrote; default 0.02. */
   readonly invariantChance?: number;
-  /** A world of scopes, limits and rates: the seed's own, with random numbers of its own on top. */
+  /** Adds scopes, limits and rates to the seed's world, drawn from separate random numbers. */
   readonly flow?: boolean;
-  /** A world of worker processes with leases, links and a store behind a network; likewise. Not together with `flow`. */
+  /** Uses worker processes with leases, links and a store behind a network; drawn likewise. Not together with `flow`. */
   readonly cluster?: boolean;
-  /** A world with much at one moment, late messages and old timers; likewise. Not together with `flow` or `cluster`. */
+  /** Adds many events at one moment, late messages and old timers; drawn likewise. Not together with `flow` or `cluster`. */
   readonly crowd?: boolean;
-  /** Instead of what the seed would draw. */
+  /** Settings that replace those of the seed. */
   readonly settings?: Partial<SimulationSettings>;
 }
 
@@ -63,7 +63,7 @@ export interface SimulationReport {
 }
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
-  await new Promise((resolve) => setImmediate(resolve)); // A world leaves the event loop no turn.
+  await new Promise((resolve) => setImmediate(resolve)); // A running world never yields to the event loop.
   return new Simulation(options).run();
 }
 
@@ -196,7 +196,7 @@ class Simulation {
     }
   }
 
-  /** Rules change evenly over the storm, queues are paused at any time in it. */
+  /** Rules change evenly over the storm; queues are paused at any time in it. */
   #flowHappens(): void {
     const { scheduler, settings } = this.#world;
     const { flow, stormMs } = settings;
@@ -330,7 +330,7 @@ class Simulation {
   }
 }
 
-/** The program, without the frame around it. */
+/** Returns the program without the frame around it. */
 function inputText(input: Uint8Array): string {
   const text = Buffer.from(input).toString();
   return text.slice(text.indexOf("{"));

@@ -6,7 +6,7 @@ export class Trace {
   readonly #startMs: number;
   readonly #lines: string[] | undefined;
   #dropped = 0;
-  /** FNV-1a over the kinds and times of everything that happened: equal for equal runs. */
+  /** FNV-1a over the kinds and times of all events: equal for equal runs. */
   #fingerprint = 0x811c_9dc5;
 
   constructor(keepLines: boolean, nowMs: () => number) {

@@ -1,4 +1,4 @@
-/** What everything in a simulated world stands on. */
+/** The parts that everything in a simulated world shares. */
 import type { InvocationId } from "@perdure/base";
 import { partitionOf } from "@perdure/base";
 import type { SimulationFindings } from "./findings.js";
@@ -13,7 +13,7 @@ export interface SimulatedWorld {
   readonly findings: SimulationFindings;
   readonly ledger: Ledger;
   readonly trace: Trace;
-  /** The settings' weather while it storms, fair afterwards. */
+  /** The faults of the settings during the storm, none afterwards. */
   weather: Weather;
 }
 

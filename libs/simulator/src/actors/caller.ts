@@ -6,7 +6,7 @@ import { hasDeterministicId, outcomeText } from "../ledger/generation-record.js"
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 
-/** Until a caller without a leader, or cut off from it, tries again. */
+/** Pause before a caller without a leader, or cut off from it, tries again. */
 const TRY_AGAIN_MS = 150;
 
 export class SimulatedCaller {
@@ -56,7 +56,7 @@ export class SimulatedCaller {
         this.#state === "submitting"
           ? this.#submit(partitions, deliver, disconnect)
           : this.#attach(partitions, deliver, disconnect);
-      // A connection may break although both ends live.
+      // A connection may break although both ends are up.
       if (!scheduler.random.chance(weather.messageLoss)) return;
       scheduler.after(scheduler.random.float() * 500, () => {
         disconnect();
@@ -119,7 +119,7 @@ export class SimulatedCaller {
     );
   }
 
-  /** Right only when the record was deleted after its retention, or by an operator; the id may have begun again since. */
+  /** This is right only when the record was deleted after its retention, or by an operator; the id may have been used again since. */
   #notFound(): void {
     this.#state = "done";
     const generation = this.#world.ledger.latestGeneration(this.command.id);

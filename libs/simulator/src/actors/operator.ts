@@ -73,7 +73,7 @@ export class SimulatedOperator {
       case "resume":
         return { kind: "resume", id, moveTo: undefined };
       case "restartAsNew": {
-        // A copied read of a counter would be written back as if it were new, so objects start from the beginning.
+        // A copied read of a counter would be written back as if it were new, so objects restart from the beginning.
         const from = facts.target.serviceType === "service" ? random.below(4) : 0;
         return {
           kind: "restartAsNew",

@@ -20,7 +20,7 @@ export class RequestFactory {
     this.#registry = registry;
   }
 
-  /** Begins at `atMs`, in the partition, and has nothing to do. */
+  /** A delayed invocation of the partition that starts at `atMs` and does nothing. */
   scheduledInvocation(partition: number, atMs: number): Invoke {
     const { random, clock } = this.#world.scheduler;
     const { target, handler } = this.#called(SLEEPING, undefined);
@@ -39,7 +39,7 @@ export class RequestFactory {
         random.chance(0.4) ? random.pick(["w1", "w2"]) : `own${++this.#workflows}`,
       );
     let { to, program } = this.#world.settings.crowd !== undefined && random.chance(0.15) ? this.#reader() : next();
-    // What competes for slots are mostly plain services.
+    // Most competitors for slots are plain services.
     for (let n = 0; flow !== undefined && to.service !== "S" && n < 3; n++) ({ to, program } = next());
     const scope = flow !== undefined && to.service === "S" && random.chance(0.9) ? random.pick(flow.scopes) : undefined;
     const { target, handler } = this.#called(to, scope);

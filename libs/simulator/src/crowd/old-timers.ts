@@ -1,8 +1,8 @@
-/** Timers fire at least once: a page of timers may hold one that was read before, and has fired since. */
+/** Adds old timers to pages: timers fire at least once, so a page may hold one that was read before, and has fired since. */
 import type { TimerKey } from "@perdure/partition";
 import type { SimulatedWorld } from "../world.js";
 
-/** Of a partition and group, by the name that the caller gives it. */
+/** Maximum number of old timers kept per name that the caller gives to a partition and group. */
 const REMEMBERED_MAX = 50;
 
 export class OldTimers {

@@ -3,7 +3,7 @@ import type { InvokerHost } from "@perdure/invoker";
 import type { AttemptCommand } from "@perdure/partition";
 import type { SimulatedWorld } from "../world.js";
 
-/** How late at most: most runs are over by then, many of their invocations run again. */
+/** Maximum delay: most runs are over by then, and many of their invocations run again. */
 const DELAY_MS_MAX = 3_000;
 
 /** The host of the invoker of one process. `enter` runs a task in that process, if it still runs. */

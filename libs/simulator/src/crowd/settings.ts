@@ -1,17 +1,17 @@
-/** What kind of crowd a seed makes: much at one moment, and messages and timers that come once more when they are over. */
+/** The crowd of a seed: many events at one moment, and messages and timers that arrive once more when they are over. */
 import type { SeededRandom } from "@perdure/testkit";
 import type { SimulationSettings } from "../settings.js";
 
 export interface CrowdSettings {
-  /** Invocations that all are to begin at one moment after the storm, in one partition. */
+  /** Number of invocations that start at one moment after the storm, in one partition. */
   readonly scheduledInvocations: number;
   /** Chance that a command of an attempt arrives once more when its run is over. */
   readonly repeatedCommand: number;
-  /** Chance that a timer that was read before is among those that are read. */
+  /** Chance that a timer that was read before is in a page again. */
   readonly timerAgain: number;
 }
 
-/** Random numbers of its own: a seed without a crowd stays the world it was. */
+/** Separate random numbers, so that a seed without a crowd keeps its world. */
 const SEED_OFFSET = 2 ** 22;
 
 export function crowdSeed(seed: number): number {
@@ -21,7 +21,7 @@ export function crowdSeed(seed: number): number {
 /** More than one page of everything that is read in pages: timers (512), messages of the outbox (256), rows of a journal (512). */
 const PAGE_SCHEDULED = 530;
 
-/** Settings of a crowd over those that the seed drew. In one of six all pages are full. */
+/** Draws the settings of a crowd over those of the seed. In one of six all pages are full. */
 export function drawCrowdSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
   const isFull = random.chance(1 / 6);
   const crowd: CrowdSettings = {

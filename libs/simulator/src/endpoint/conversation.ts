@@ -44,7 +44,7 @@ export class Conversation {
   readonly #commands: { readonly type: number; readonly body: Uint8Array }[] = [];
   #replayed = 0;
   readonly #received: ReceivedNotification[] = [];
-  /** How many of `#heard` the handler has waited for. */
+  /** How many of `#received` the handler has waited for. */
   #consumed = 0;
   #consumedCancels = 0;
   #completionId = 0;
@@ -54,7 +54,7 @@ export class Conversation {
     this.#ports = ports;
   }
 
-  /** An entry of the journal, or a notification pushed later. */
+  /** Receives an entry of the journal, or a notification pushed later. */
   receive(type: number, body: Uint8Array): void {
     if (isCommand(type)) {
       this.#commands.push({ type, body });
@@ -65,7 +65,7 @@ export class Conversation {
     this.#received.push({ id: notification.id, outcome: notificationOutcomeOf(body), result: notification.result });
   }
 
-  /** An ack stands where the completion it is about would stand. */
+  /** Receives an ack, which stands for the completion that it is about. */
   receiveOwnResult(completionId: number, result: NotificationResult): void {
     this.#received.push({
       id: { kind: "completion", id: completionId },
@@ -82,7 +82,7 @@ export class Conversation {
     return ++this.#signalIndex;
   }
 
-  /** The Input, which opens every journal. */
+  /** Returns the Input, the first entry of every journal. */
   input(): Uint8Array {
     const first = this.#commands[this.#replayed++];
     const command = first === undefined ? undefined : decodeCommand(first.type, first.body);
@@ -93,7 +93,7 @@ export class Conversation {
     return command.value;
   }
 
-  /** Commands of the handler, replayed ones and the Input included. */
+  /** Number of commands of the handler, replayed ones and the Input included. */
   get commandCount(): number {
     return this.#commands.length;
   }
@@ -132,12 +132,12 @@ export class Conversation {
     return isFault(decoded) || decoded.kind !== command.kind ? command : (decoded as C);
   }
 
-  /** Whether an answer is here, waited for or not; only for deciding what need not be done again. */
+  /** Whether a completion has arrived, waited for or not; used only to decide what need not be done again. */
   has(completionId: number): boolean {
     return this.#received.some(({ id }) => id.kind === "completion" && id.id === completionId);
   }
 
-  /** The answer, if the handler has waited long enough to see it. */
+  /** Returns the notification, if the handler has waited long enough to read it. */
   consumedNotification(id: NotificationId): ReceivedNotification | undefined {
     for (let n = 0; n < this.#consumed; n++) {
       const notification = this.#received[n] as ReceivedNotification;
@@ -147,8 +147,8 @@ export class Conversation {
   }
 
   /**
-   * Whether the future is resolved by what came, in the order in which it came. Throws `Cancelled` when the request to cancel
-   * came first, unless `deaf`.
+   * Whether the future is resolved by the notifications in the order of their arrival. Throws `Cancelled` when the cancellation came
+   * first, unless `deaf`.
    */
   resolved(future: Future, deaf: boolean): boolean {
     let cancels = 0;
@@ -173,7 +173,7 @@ export class Conversation {
     return evaluation.kind === "pending" ? evaluation.remaining : future;
   }
 
-  /** Of several answers to one id the first counts. */
+  /** Of several notifications with one id the first counts. */
   #among(count: number, id: NotificationId): LeafOutcome | undefined {
     for (let n = 0; n < count; n++) {
       const notification = this.#received[n] as ReceivedNotification;

@@ -7,25 +7,25 @@ import type { SeededRandom } from "@perdure/testkit";
 import { PROGRAM_DEPTH_MAX, PROGRAM_OPERATIONS_MAX } from "../limits.js";
 import type { CalledHandler, HandlerProgram, ProgramOperation } from "./program.js";
 
-/** Numbered objects: `k0`, `k1`, … */
+/** Objects are numbered: `k0`, `k1`, … */
 const objectKey = (object: number): string => `k${object}`;
 const STATE_KEYS = ["a", "b", "longer-key"] as const;
 const COUNTERS = ["n", "m"] as const;
 const PROMISES = ["p", "q"] as const;
 
-/** What a program may do where it runs. */
+/** The operations that a program may contain, by its place. */
 interface Setting {
   readonly depth: number;
-  /** How many objects there are. */
+  /** Number of objects. */
   readonly objects: number;
   /** Lowest object whose lock it may wait for; undefined: none. */
   readonly lockFrom: number | undefined;
   readonly state: "none" | "read" | "write";
   readonly promises: boolean;
   readonly operationsLeft: { count: number };
-  /** Whether it may call what other programs call as well. */
+  /** Whether it may call handlers that other programs call as well. */
   readonly shares: boolean;
-  /** Begins by answering its caller. */
+  /** Whether it begins by notifying its caller. */
   readonly answersCaller: boolean;
 }
 
@@ -202,5 +202,5 @@ function drawSend(random: SeededRandom, setting: Setting): ProgramOperation {
   return { op: "send", to: call.to, program: call.program, delayMs: random.pick([0, 0, 20, 5_000, 60_000]) };
 }
 
-/** The program of a callee that is only there to answer its caller. */
+/** The program of a callee that only notifies its caller. */
 export const ANSWER_CALLER: HandlerProgram = { operations: [{ op: "tellCaller" }] };

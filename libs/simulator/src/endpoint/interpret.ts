@@ -1,4 +1,4 @@
-/** Runs a program as a handler would: each operation is commands and waits, and nothing else decides how it goes on. */
+/** Runs a program as a handler would: each operation is a sequence of commands and waits, which alone determine the next one. */
 import { awakeableId, fromUtf8, type InvocationId, utf8 } from "@perdure/base";
 import {
   cancelSignalId,
@@ -16,7 +16,7 @@ import type { Assignment, CalledHandler, HandlerProgram, ProgramOperation } from
 export type ProgramRequest =
   /** Go on when the future is resolved. `deaf`: only then, not at a cancellation. */
   | { readonly kind: "wait"; readonly future: Future; readonly deaf: boolean }
-  /** Go on after this long: user code takes its time. */
+  /** Go on after this time, which user code takes. */
   | { readonly kind: "work"; readonly ms: number };
 
 export interface HandlerContext {
@@ -27,9 +27,9 @@ export interface HandlerContext {
   nowMs(): number;
   /** Duration of user code before its next step; mostly zero. */
   thinkingMs(): number;
-  /** A number that no other execution of anything has: what makes a run's result its own. */
+  /** Returns a number that no other execution has, so that each result of a run is unique. */
   executed(): number;
-  /** Offers the result of a run that was executed just now. */
+  /** Proposes the result of a run that was executed just now. */
   propose(completionId: number, result: ValueOrFailure): void;
   /** Gives an awakeable to an external client, which will complete it. */
   leaveOutside(awakeable: string): void;
@@ -37,7 +37,7 @@ export interface HandlerContext {
 
 type HandlerScript<T> = Generator<ProgramRequest, T, void>;
 
-/** Something waited for later, by its name in the result. */
+/** A result that is waited for later, with its name in the handler's result. */
 interface Pending {
   readonly name: string;
   readonly id: NotificationId;
@@ -47,16 +47,16 @@ interface ProgramProgress {
   readonly around: HandlerContext;
   readonly assignment: Assignment;
   readonly pending: Pending[];
-  /** Completion ids under which the ids of callees come. */
+  /** Completion ids of the notifications with the ids of callees. */
   readonly children: number[];
-  /** Those among them that are called, not sent: they are cancelled together with their caller. */
+  /** Those of callees that are called, not sent: they are cancelled together with their caller. */
   readonly called: number[];
   readonly observed: string[];
 }
 
 const CANCELLED: ValueOrFailure = { kind: "failure", failure: { code: 409, message: "Cancelled", metadata: [] } };
 
-/** The handler: what it returns is the invocation's outcome. */
+/** The handler; its return value is the invocation's outcome. */
 export function* interpret(around: HandlerContext): HandlerScript<ValueOrFailure> {
   const assignment = JSON.parse(fromUtf8(around.conversation.input())) as Assignment;
   const progress: ProgramProgress = { around, assignment, pending: [], children: [], called: [], observed: [] };
@@ -195,7 +195,7 @@ const CALLEE: CalledHandler = { service: "S", handler: "h", key: "" };
 
 // ── waiting ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Waits at once, or leaves it to a later join. */
+/** Waits at once, or leaves the wait to a later join. */
 function* now(progress: ProgramProgress, name: string, id: NotificationId, later: boolean): HandlerScript<void> {
   progress.pending.push({ name, id });
   if (later) return;
@@ -229,7 +229,7 @@ const COMBINATOR = {
   unknown: "unknown",
 } as const;
 
-/** The first half directly below the root and the rest in a nested node, so that trees have some depth. */
+/** Puts the first half directly below the root and the rest in a nested node, so that trees have some depth. */
 function together(pending: readonly Pending[], how: keyof typeof COMBINATOR): Future {
   const half = Math.ceil(pending.length / 2);
   const upper = node(pending.slice(0, half), COMBINATOR[how]);
@@ -255,7 +255,7 @@ function one(id: NotificationId): Future {
 
 // ── commands made of several parts ───────────────────────────────────────────────────────────────
 
-/** Executes unless the result is there already, then offers the result. The caller waits for it. */
+/** Executes the run unless its result exists already, then proposes the result. The caller waits for it. */
 function* run(
   around: HandlerContext,
   name: string,
@@ -275,7 +275,7 @@ function runResult(around: HandlerContext, completionId: number, fails: boolean)
   return { kind: "value", value: utf8(execution) };
 }
 
-/** Leaving the id outside is a side effect, so it happens in a run, and perhaps more than once. */
+/** Giving the id away is a side effect, so it happens in a run, and perhaps more than once. */
 function* handOver(around: HandlerContext, name: string, awakeable: string): HandlerScript<void> {
   const completionId = around.conversation.nextCompletionId();
   yield* run(around, name, completionId, 0, () => {

@@ -1,13 +1,13 @@
-/** What can go wrong at or on the way to an endpoint, drawn for each attempt. */
+/** Faults at or on the way to an endpoint, drawn for each attempt. */
 import type { SimulatedWorld } from "../world.js";
 
-/** In the middle of the response: once the handler has sent this many commands. */
+/** A fault in the middle of the response, after the handler has sent this many commands. */
 export interface Misfortune {
   readonly kind: "reset" | "endOfStream" | "silence" | "garbage" | "error";
   readonly afterCommands: number;
 }
 
-/** Instead of a response. */
+/** A fault instead of a response. */
 export type EndpointRefusal =
   | { readonly kind: "connect" }
   | { readonly kind: "status"; readonly status: number; readonly headers: Readonly<Record<string, string>> }

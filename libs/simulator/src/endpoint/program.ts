@@ -1,6 +1,6 @@
 /**
- * What simulated handlers do. A program is data: it travels as the invocation's input, so every attempt reads the same one from the
- * journal, and a callee's program is part of its caller's.
+ * The programs of simulated handlers. A program is data: it is the input of the invocation, so every attempt reads the same one from
+ * the journal, and a callee's program is part of its caller's.
  */
 
 /** The handler to call; the interpreter has no other information about services. */
@@ -11,7 +11,7 @@ export interface CalledHandler {
   readonly key: string;
 }
 
-/** Things an awaited operation gives; `later` ones are awaited by a following `join`. */
+/** Operations of a program; results of `later` ones are awaited by a following `join`. */
 export type ProgramOperation =
   /** A side effect with a result that differs each time it runs. */
   | { readonly op: "run"; readonly ms: number; readonly fails: boolean; readonly later: boolean }
@@ -34,13 +34,13 @@ export type ProgramOperation =
   /** A signal that an external client (`by` "outside") or a callee sends when it has been given the id. */
   | { readonly op: "awakeable"; readonly by: "outside" | "callee"; readonly later: boolean }
   | { readonly op: "namedSignal"; readonly name: string; readonly later: boolean }
-  /** Completes the awakeable, or sends the named signal, that the caller handed over. */
+  /** Completes the awakeable, or sends the named signal, that the caller passed to it. */
   | { readonly op: "tellCaller" }
   /** `helped`: first sends an invocation that completes it. */
   | { readonly op: "getPromise"; readonly name: string; readonly helped: boolean; readonly later: boolean }
   | { readonly op: "peekPromise"; readonly name: string }
   | { readonly op: "completePromise"; readonly name: string }
-  /** The n-th invocation started so far (modulo how many there are). */
+  /** Attaches to the n-th invocation started so far (modulo their number). */
   | { readonly op: "attach"; readonly child: number; readonly later: boolean }
   | { readonly op: "output"; readonly child: number }
   | { readonly op: "cancelChild"; readonly child: number }
@@ -51,7 +51,7 @@ export interface HandlerProgram {
   readonly operations: readonly ProgramOperation[];
 }
 
-/** An invocation's input. */
+/** The input of an invocation. */
 export interface Assignment {
   readonly program: HandlerProgram;
   /** For `tellCaller`: the caller's awakeable, or its id and the name of a signal. */

@@ -41,7 +41,7 @@ export interface ResponseWriter {
   breakOff(why: string): void;
 }
 
-/** The world outside, as user code reaches it. */
+/** The external systems that user code calls. */
 export interface Outside {
   executed(): number;
   leave(awakeable: string): void;
@@ -62,12 +62,12 @@ export class EndpointSession {
   #script: Generator<ProgramRequest, ValueOrFailure, void> | undefined;
   #waiting: Extract<ProgramRequest, { kind: "wait" }> | undefined;
   #working = false;
-  /** Since when the handler can do nothing before something comes. */
+  /** Since when the handler can do nothing until a frame arrives. */
   #blockedSinceMs: number | undefined;
   #requestEnded = false;
   #over = false;
   #commandsSent = 0;
-  /** Results this attempt offered and has had no word about. */
+  /** Results that this attempt proposed and that are not acknowledged. */
   readonly #proposed = new Map<number, NotificationResult>();
 
   constructor(
@@ -91,7 +91,7 @@ export class EndpointSession {
     });
   }
 
-  /** Since when the handler keeps its stream and waits; undefined while it works, or once it was requested to suspend. */
+  /** Since when the handler keeps its stream and waits; undefined while it works, or after a suspension was requested. */
   get blockedSinceMs(): number | undefined {
     return this.#over || this.#requestEnded || this.#working || this.#proposed.size > 0 ? undefined : this.#blockedSinceMs;
   }
@@ -114,7 +114,7 @@ export class EndpointSession {
     this.#advance();
   }
 
-  /** The server or the network gave the stream up. */
+  /** The server or the network closed the stream. */
   gone(): void {
     this.#over = true;
   }
@@ -190,7 +190,7 @@ export class EndpointSession {
     }
   }
 
-  /** False: something has to happen first. */
+  /** False: a frame has to arrive first. */
   #take(request: ProgramRequest): boolean {
     if (request.kind === "wait") {
       this.#waiting = request;
@@ -227,12 +227,12 @@ export class EndpointSession {
     });
   }
 
-  /** Nothing to do until something comes: gives the stream up if nothing can come any more. */
+  /** The handler is blocked: it suspends if no further frame can arrive. */
   #block(): void {
     this.#blockedSinceMs ??= this.#world.scheduler.clock.monotonicMs();
     const future = this.#conversation.remaining((this.#waiting as Extract<ProgramRequest, { kind: "wait" }>).future);
     const { random } = this.#world.scheduler;
-    // An SDK may let go of an open stream whenever it is blocked.
+    // An SDK may close an open stream whenever it is blocked.
     if (this.#requestEnded || random.chance(0.02)) return this.#suspend(future);
     if (this.#version >= 7 && random.chance(0.3)) {
       const awaiting = encodeControl({ kind: "awaitingOn", awaitingOn: withCancel(future), executingSideEffects: false }, 7);
@@ -323,14 +323,14 @@ export class EndpointSession {
   }
 }
 
-/** SDKs wait for the request to cancel in every wait. */
+/** SDKs add the cancellation signal to every wait. */
 function withCancel(future: Future): Future {
   const plainRoot = future.combinator === "firstCompleted" && future.nested.length === 0 && !future.signalIndexes.includes(1);
   if (plainRoot) return { ...future, signalIndexes: [...future.signalIndexes, 1] };
   return { completions: [], signalIndexes: [1], signalNames: [], nested: [future], combinator: "firstCompleted" };
 }
 
-/** Before protocol 7: any of all that is waited for. */
+/** Before protocol 7: any of all leaves of the future. */
 function flat(future: Future): Future {
   return futureFromLists(waitingCompletions(future), [...waitingSignals(future), 1], waitingNamedSignals(future));
 }

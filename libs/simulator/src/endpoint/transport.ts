@@ -45,7 +45,7 @@ export class SimulatedTransport implements EndpointTransport {
     return names;
   }
 
-  /** The leader's process is gone: its connections break, which endpoints notice some time later. */
+  /** The leader's process is gone: its connections break, and endpoints are notified some time later. */
   crashed(): void {
     for (const stream of this.#streams) stream.crashed();
     this.#streams.clear();
@@ -78,7 +78,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
   #headSent = false;
   #requestOver = false;
   #responseOver = false;
-  /** Written in this step, cut into chunks at its end. */
+  /** Bytes written in this step, cut into chunks at its end. */
   #written: Uint8Array[] = [];
 
   constructor(
@@ -116,7 +116,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
     return this.#attempt.name;
   }
 
-  /** As the endpoint sees it, while the leader reads along. */
+  /** Since when the endpoint is blocked, while the leader reads the stream. */
   get blockedSinceMs(): number | undefined {
     return this.#attempt.aborted || this.#attempt.responseOver || this.#requestOver ? undefined : this.#session.blockedSinceMs;
   }
@@ -197,7 +197,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
     if (this.#fate.refusal !== undefined) return;
     switch (item.kind) {
       case "data":
-        // Some servers answer at once, others with their first word.
+        // Some servers send their head at once, others with their first frame.
         if (!this.#headSent && this.#world.scheduler.random.chance(0.5)) this.#accept();
         return this.#session.received(item.bytes);
       case "end":

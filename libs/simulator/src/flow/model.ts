@@ -10,7 +10,7 @@ import type { SimulationFindings } from "../findings.js";
 
 /** After a change of rules, starts that were under way still go by the old ones. Longer than the slowest commit. */
 const GRACE_MS = 15_000;
-/** A start is given out, then applied: two may lie closer together in the book than when they were given out. */
+/** A start is admitted, then applied: two may be closer together in the record than when they were admitted. */
 const RATE_SLACK_MS = 1_000;
 /** Starts of another key that may be under way already when an invocation begins to wait, and one turn where tags are equal. */
 const TURNS_SLACK = 6;
@@ -22,7 +22,7 @@ const FREE_SLOT_MS_MAX = 15_000;
 
 interface QueuedInvocation {
   readonly facts: InvocationFacts;
-  /** Starts by key since it began to wait. */
+  /** Number of starts by key since it began to wait. */
   readonly startsByKey: Map<string, number>;
   readonly leaders: number;
 }
@@ -31,11 +31,11 @@ export class FlowModel {
   readonly #findings: SimulationFindings;
   readonly #nowMs: () => number;
   #book = RuleBook.EMPTY;
-  /** Books that are or were in force, and until when. */
+  /** Rule books that are or were in force, and until when. */
   #books: { readonly book: RuleBook; untilMs: number }[] = [{ book: RuleBook.EMPTY, untilMs: Number.POSITIVE_INFINITY }];
   readonly #running = new Map<InvocationId, readonly string[]>();
   readonly #usage = new Map<string, number>();
-  /** Times of first starts by level, since the rules changed last. */
+  /** Times of first starts by level, since the last change of rules. */
   readonly #starts = new Map<string, number[]>();
   readonly #waiting = new Map<InvocationId, QueuedInvocation>();
   /** Invocations that wait for a slot, and since when a slot is free for each. */
@@ -102,7 +102,7 @@ export class FlowModel {
     for (const waiting of this.#slotWaits.values()) waiting.sinceMs = undefined;
   }
 
-  /** Something happens: until now all was as it is in the book. */
+  /** Called before each event: until now everything was as it is in the record. */
   #checkFreeSlots(): void {
     const nowMs = this.#nowMs();
     for (const [id, waiting] of this.#slotWaits) {
@@ -151,7 +151,7 @@ export class FlowModel {
     this.#turns(facts);
   }
 
-  /** The most that any rule in force lately allowed. */
+  /** Returns the highest limit of all rules in force lately. */
   #limitOf(level: string): number {
     let limit = 0;
     const nowMs = this.#nowMs();
@@ -240,7 +240,7 @@ function ruleOf(book: RuleBook, level: string): FlowRule | undefined {
   return book.ruleFor(scope, l1, l2);
 }
 
-/** The component by which keys of a scope share; calls without a key share as one. */
+/** Returns the component by which keys of a scope share; calls without a key share as one. */
 function firstOf(limitKey: string | undefined): string {
   return limitKey === undefined ? "" : (limitKey.split("/")[0] as string);
 }

@@ -12,7 +12,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 export class Pauser {
   readonly #world: SimulatedWorld;
   readonly #cluster: Leaders;
-  /** Paused, or being paused or resumed. */
+  /** Queues that are paused, or being paused or resumed. */
   readonly paused = new Set<VqueueId>();
 
   constructor(world: SimulatedWorld, cluster: Leaders) {
@@ -38,7 +38,7 @@ export class Pauser {
     );
   }
 
-  /** Until it is durable. */
+  /** Repeats the command until it is durable. */
   #say(kind: "pauseQueue" | "resumeQueue", queue: VqueueId, done: () => void): void {
     const id = routeOfQueue(queue);
     const { scheduler } = this.#world;

@@ -5,21 +5,21 @@ import type { SimulationSettings } from "../settings.js";
 
 export interface FlowSettings {
   readonly scopes: readonly string[];
-  /** As often as they stand here; the first is the heavy one. */
+  /** Limit keys, as often as they are listed; the first is the heavy one. */
   readonly limitKeys: readonly (string | undefined)[];
-  /** In force one after the other, evenly over the storm; the last stay. */
+  /** Rules in force one after the other, evenly over the storm; the last stay. */
   readonly ruleBooks: readonly (readonly FlowRule[])[];
   readonly pauses: number;
 }
 
-/** Random numbers of its own: a seed without flow control stays the world it was. */
+/** Separate random numbers, so that a seed without flow control keeps its world. */
 const SEED_OFFSET = 2 ** 20;
 
 export function flowSeed(seed: number): number {
   return seed + SEED_OFFSET;
 }
 
-/** Settings that make invocations compete, over those that the seed drew. */
+/** Draws settings that make invocations compete, over those of the seed. */
 export function drawFlowSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
   const bookCount = random.pick([1, 1, 1, 3]);
   const flow: FlowSettings = {
@@ -37,7 +37,7 @@ export function drawFlowSettings(random: SeededRandom, settings: SimulationSetti
     flow,
     callers: 12 + random.below(20),
     stormMs: random.pick([2_000, 20_000]),
-    // Rates go by the wall clock, which must then be one.
+    // Rates follow the wall clock, which must not jump then.
     weather: { ...settings.weather, clockJumpEveryMs: undefined },
   };
 }

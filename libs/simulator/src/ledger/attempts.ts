@@ -11,14 +11,14 @@ import type { GenerationRecord } from "./generation-record.js";
 import type { Ledger } from "./ledger.js";
 import { AttemptMessages } from "./run-model.js";
 
-/** One stream, from the leader that opened it until it has let go. */
+/** One stream, from the leader that opened it until that leader releases it. */
 export interface AttemptRecord {
   readonly name: string;
   readonly id: InvocationId;
   readonly leader: AttemptLeader;
   /** The generation that it was opened for; undefined when none was durable, which is reported. */
   readonly generation: GenerationRecord | undefined;
-  /** The leader broke the stream off. */
+  /** The leader aborted the stream. */
   aborted: boolean;
   /** The leader has received the end of the response. */
   responseOver: boolean;
@@ -103,7 +103,7 @@ export class AttemptLedger {
     }
   }
 
-  /** Whether what happens on the stream still means something to a leader that is one. */
+  /** Whether the attempt belongs to the present leader and run, so that its frames still count. */
   #counts(record: AttemptRecord): boolean {
     return !record.aborted && !record.responseOver && record.leader.alive && record.leader.leads(record.id);
   }
@@ -129,7 +129,7 @@ export class AttemptLedger {
     this.#checkState(record, start);
   }
 
-  /** An exclusive handler sees its object's state as its predecessors left it. */
+  /** Checks that an exclusive handler gets its object's state as its predecessors left it. */
   #checkState(record: AttemptRecord, start: StartMessage): void {
     const target = record.generation?.facts.target;
     if (target === undefined || !isExclusive(target) || record.stateAtOpening === undefined) return;
@@ -177,7 +177,7 @@ export class AttemptLedger {
     );
   }
 
-  /** The journal is not what the handler makes it again. */
+  /** The handler does not repeat the commands of the journal. */
   mismatch(record: AttemptRecord, detail: string): void {
     if (!this.#counts(record)) return;
     this.#findings.report("a replay repeats the commands of the handler", `${record.name}: ${detail}`);

@@ -20,7 +20,7 @@ import {
 import type { GenerationRecord } from "./generation-record.js";
 import type { Ledger } from "./ledger.js";
 
-/** One sentence for each wait that nothing will ever end. */
+/** Returns one sentence for each wait that nothing will ever end. */
 export function causesMissing(ledger: Ledger, pausedQueues: ReadonlySet<string>): readonly string[] {
   const missing: string[] = [];
   const noteSlot = (invocation: Invocation): void => {
@@ -71,7 +71,7 @@ function signalsOf(awaiting: Future): SignalId[] {
   ];
 }
 
-/** Why the completion will never come; undefined when it may. */
+/** Returns why the completion will never come; undefined when it may. */
 function missingCause(ledger: Ledger, generation: GenerationRecord, completionId: number): string | undefined {
   const expected = generation.expectedCompletions.get(completionId);
   if (expected === undefined) return "no command of its journal expects it";
@@ -109,7 +109,7 @@ function awaitedInvocation(generation: GenerationRecord, completionId: number, c
   for (const entry of generation.entries) {
     if (commandType === MessageType.Call && entry.type === MessageType.CallInvocationIdCompletion) {
       const decoded = decodeNotification(entry.type, entry.body);
-      // Our handlers number the id of a callee right before its result.
+      // The simulated handlers number the id of a callee right before its result.
       if (isFault(decoded) || decoded.id.kind !== "completion" || decoded.id.id !== completionId - 1) continue;
       if (decoded.result.kind === "invocationId") return decoded.result.invocationId as InvocationId;
     }

@@ -11,17 +11,17 @@ export interface GenerationRecord {
   /** Number of earlier generations of the id. */
   readonly number: number;
   readonly partition: number;
-  /** The batch in which it began. */
+  /** Number of the batch in which it began. */
   readonly bornAtCommit: number;
   invocation: Invocation;
-  /** As stored, in order; empty once dropped. */
+  /** Entries as stored, in order; empty once dropped. */
   entries: JournalEntry[];
   journalDropped: boolean;
   /** Completion id → its command, by the command that expects it. */
   readonly expectedCompletions: Map<number, ExpectedCompletion>;
-  /** Commands ever stored, also those of a journal that is dropped. */
+  /** Number of commands ever stored, also those of a journal that was dropped. */
   commandCount: number;
-  /** Set when it ended. */
+  /** Set at its end. */
   outcome: Outcome | undefined;
   isDeleted: boolean;
   /** Its removal was requested: a caller that submits again because it missed the response will be accepted again. */
@@ -41,7 +41,7 @@ export function hasDeterministicId(facts: InvocationFacts): boolean {
   return facts.idempotencyKey !== undefined || isWorkflowRun(facts.target);
 }
 
-/** For comparing results of runs. */
+/** Converts results of runs to text, to compare them. */
 export function resultText(result: NotificationResult): string {
   if (result.kind === "value") return `value ${Buffer.from(result.value)}`;
   return result.kind === "failure" ? `failure ${result.failure.message}` : result.kind;

@@ -44,7 +44,7 @@ export class KillModel {
     const messages = [...outbox.values()].map(({ command }) => command);
     for (const { id, children } of this.#killed) {
       for (const child of children) {
-        // Another caller's, with the same idempotency key, finds the one that is over.
+        // A message of another caller, with the same idempotency key, refers to the invocation that is over.
         const isComing = messages.some(
           (command) => command.kind === "invoke" && command.id === child && command.sink?.callerId === id,
         );
@@ -67,7 +67,7 @@ export class KillModel {
     this.#findings.require(isOver, "a kill that was delivered was carried out", () => command.id);
   }
 
-  /** A present leader begins an attempt of it. */
+  /** A rightful leader begins an attempt of the invocation. */
   attempted(generation: GenerationRecord, name: string): void {
     const sinceMs = this.#overSinceMs.get(generation);
     const isOverdue = sinceMs !== undefined && this.#nowMs() - sinceMs > UNAWARE_MS_MAX;

@@ -30,7 +30,7 @@ import { RunModel } from "./run-model.js";
 import { SignalModel } from "./signal-model.js";
 import { StateModel } from "./state-model.js";
 
-/** From which status an invocation may come to which. */
+/** The valid transitions from each status. */
 const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
   scheduled: ["scheduled", "inboxed", "invoked"],
   inboxed: ["inboxed", "invoked"],
@@ -106,7 +106,7 @@ export class Ledger {
     this.locks = new LockModel(findings);
   }
 
-  /** How many batches have landed: rises when the world moves on. */
+  /** Number of batches that have landed. */
   get commits(): number {
     return this.#commits;
   }
@@ -148,7 +148,7 @@ export class Ledger {
     return seed;
   }
 
-  /** A leader hands a message to the network: it must be durable by then. */
+  /** A leader gives a message to the network: it must be durable by then. */
   messageSent(producer: string, seq: number, command: PartitionCommand): void {
     this.#findings.require(
       this.#usedSequences.has(`${producer}/${seq}`),
@@ -377,7 +377,7 @@ export class Ledger {
     if (isWorkflowRun(target)) this.#deletedWorkflows.add(`${target.service}/${target.key}`);
   }
 
-  /** A workflow takes its state and its promises along. */
+  /** The state and the promises of a workflow are deleted with it. */
   #workflowsGone(): void {
     for (const workflow of this.#deletedWorkflows) {
       const [service, key] = workflow.split("/") as [string, string];
@@ -480,7 +480,8 @@ export class Ledger {
     const calleeId = generation.entries.map((each) => calleeOf(each, completionId - 1)).find((id) => id !== undefined);
     const callee = calleeId === undefined ? undefined : this.#generations.get(calleeId);
     const outcome = callee?.outcome;
-    if (callee === undefined || outcome === undefined) return; // Not kept, cancelled before it began, or refused: no outcome to compare.
+    // There is no outcome to compare: it was not kept, cancelled before its start, or refused.
+    if (callee === undefined || outcome === undefined) return;
     const decoded = decodeNotification(entry.type, entry.body);
     if (isFault(decoded)) return;
     const { result } = decoded;
@@ -499,7 +500,7 @@ export class Ledger {
   }
 
   #signalled(generation: GenerationRecord, value: string): void {
-    if (value.startsWith("outside")) return; // Outsiders may repeat themselves.
+    if (value.startsWith("outside")) return; // External clients may repeat their signals.
     const name = `${generation.id}/${generation.number} ${value}`;
     this.#findings.require(!this.#signalValues.has(name), "a signal arrives once", () => name);
     this.#signalValues.add(name);
@@ -517,7 +518,7 @@ export class Ledger {
     generation.journalDropped = true;
   }
 
-  /** The record of an invocation and its journal belong together at the end of each batch. */
+  /** Checks that the record of an invocation and its journal agree at the end of each batch. */
   #agrees(id: InvocationId): void {
     const generation = this.generation(id);
     if (generation === undefined) return;
@@ -539,7 +540,7 @@ export class Ledger {
   }
 }
 
-/** Everything that it called or sent. */
+/** Returns every invocation that it called or sent. */
 function calleesOf({ entries }: GenerationRecord): InvocationId[] {
   return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
 }

@@ -28,7 +28,7 @@ export class LockModel {
     queue.push(id);
   }
 
-  /** Cancelled, killed or started. */
+  /** The invocation was cancelled, killed or started. */
   left(object: string, id: InvocationId): void {
     const queue = this.#queues.get(object);
     const at = queue?.indexOf(id) ?? -1;

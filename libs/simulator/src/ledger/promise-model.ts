@@ -7,7 +7,7 @@ import { outcomeText } from "./generation-record.js";
 export class PromiseModel {
   readonly #findings: SimulationFindings;
   readonly #present = new Map<string, WorkflowPromise>();
-  /** Every value that a promise of this name had: one for each time that its workflow lived. */
+  /** Every value that a promise of this name had: one for each generation of its workflow. */
   readonly #values = new Map<string, Set<string>>();
 
   constructor(findings: SimulationFindings) {
@@ -39,7 +39,7 @@ export class PromiseModel {
     this.#present.delete(name);
   }
 
-  /** A command of a handler of the key `object` is answered. */
+  /** Checks the result of a command of a handler of the key `object`. */
   answered(object: string, command: JournalCommand, result: NotificationResult): void {
     if (command.kind !== "getPromise" && command.kind !== "peekPromise" && command.kind !== "completePromise") return;
     const name = `${object}/${command.key}`;

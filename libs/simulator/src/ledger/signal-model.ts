@@ -12,7 +12,7 @@ type GenerationLookup = (id: InvocationId) => GenerationRecord | undefined;
  */
 export class SignalModel {
   readonly #generationOf: GenerationLookup;
-  /** Sent to another partition and not received there yet. */
+  /** Signals sent to another partition and not received there yet. */
   readonly #pending = new Set<string>();
   readonly #received = new Set<string>();
 

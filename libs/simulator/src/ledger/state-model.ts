@@ -8,14 +8,14 @@ const COUNTERS: ReadonlySet<string> = new Set(["n", "m"]);
 export class StateModel {
   readonly #findings: SimulationFindings;
   readonly #objects = new Map<string, Map<string, Uint8Array>>();
-  /** SetState and ClearState entries that their batch has not carried out yet. */
+  /** SetState and ClearState entries whose changes are not in the batch yet. */
   #demanded: { readonly object: string; readonly key: string; readonly value: string | undefined }[] = [];
 
   constructor(findings: SimulationFindings) {
     this.#findings = findings;
   }
 
-  /** State of a key as durable now: a copy. */
+  /** Returns a copy of the durable state of a key. */
   of(service: string, key: string): ReadonlyMap<string, Uint8Array> {
     return new Map(this.#objects.get(`${service}/${key}`));
   }
@@ -24,12 +24,12 @@ export class StateModel {
     return this.#objects;
   }
 
-  /** A handler's command to change state was stored: the same batch must do it. */
+  /** A handler's command to change state was stored: the same batch must contain the change. */
   demand(service: string, key: string, stateKey: string, value: Uint8Array | undefined): void {
     this.#demanded.push({ object: `${service}/${key}`, key: stateKey, value: value && fromUtf8(value) });
   }
 
-  /** Returns whether a handler demanded it in this batch. */
+  /** Returns whether a command of a handler in this batch requires it. */
   put(service: string, key: string, stateKey: string, value: Uint8Array): boolean {
     const object = `${service}/${key}`;
     const state = this.#objects.get(object) ?? new Map<string, Uint8Array>();

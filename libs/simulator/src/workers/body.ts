@@ -15,7 +15,7 @@ export class SimulatedProcess {
   #paused = false;
   #wokeAtMs = Number.NEGATIVE_INFINITY;
   #waiting: Record<TaskSource, (() => void)[]> = { timer: [], io: [] };
-  /** What waited when it was woken and has not run yet. */
+  /** Tasks that waited when the process continued and have not run yet. */
   readonly #backlog: (() => void)[] = [];
   readonly #atEnd = new Set<() => void>();
 
@@ -43,7 +43,7 @@ export class SimulatedProcess {
     else task();
   }
 
-  /** Time goes on without it for so long. */
+  /** Stops the process for this time. */
   pause(forMs: number): void {
     if (!this.#alive || this.#paused) return;
     this.#world.trace.note("pause", () => `${this.name} for ${Math.round(forMs)} ms`);
@@ -52,7 +52,7 @@ export class SimulatedProcess {
     this.#world.scheduler.after(forMs, () => this.wake());
   }
 
-  /** All that waited happens now; whether timers or sockets come first depends on where it was stopped. */
+  /** Runs all waiting tasks; whether timers or sockets come first depends on where it was stopped. */
   wake(): void {
     if (!this.#alive || !this.#paused) return;
     this.#world.trace.note("wake", () => this.name);
@@ -66,8 +66,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * One at a time: what follows from the first may stop the second. What arrives meanwhile comes after them, also when its delay is
-   * too short to move the clock: otherwise a later message of a stream overtakes an earlier one.
+   * Runs tasks one at a time: the first may stop the second. A task that arrives meanwhile comes after them, also when its delay is too
+   * short to move the clock: otherwise a later message of a stream overtakes an earlier one.
    */
   #runLater(task: () => void): void {
     this.#backlog.push(task);
@@ -80,7 +80,7 @@ export class SimulatedProcess {
     return () => this.#atEnd.delete(callback);
   }
 
-  /** Nothing that it had in memory happens any more. */
+  /** Ends the process: nothing that it had in memory takes effect any more. */
   end(why: string): void {
     if (!this.#alive) return;
     this.#world.trace.note("crash", () => `${this.name} ${why}`);

@@ -11,17 +11,17 @@ import { SimulatedNetwork } from "./network.js";
 import { type ClusterWeather, LeasePace, type SimulatedClusterSettings } from "./settings.js";
 import { SimulatedWorker, type Term, type WorkerPorts } from "./worker.js";
 
-/** Until a process that ended is started again. */
+/** Pause before a process that ended is started again. */
 const RESTART_MS = 1_000;
-/** How long a cut or an outage lasts at most. */
+/** Maximum duration of a cut or an outage. */
 const CUT_MS = 6_000;
 const OUTAGE_MS = 3_000;
-/** Until the data of an emptied store are brought back, at most. */
+/** Maximum time until the data of an emptied store are restored. */
 const EMPTIED_MS = 4_000;
 /** Maximum delay of changes of leaders, and of repeated messages. */
 const STALE_MS = 3_000;
 const REPEATED_AFTER_MS = 3_000;
-/** How long a hand-over under way, and reading what a new leader needs, take at most. */
+/** Maximum duration of a hand-over under way and of the reads of a new leader together. */
 const LEAD_MS_MAX = 6_000;
 /** Interval of polls when nothing happens any more, so that hours of virtual time do not take all day. */
 const SLOW_POLL_MS = 10_000;
@@ -29,7 +29,7 @@ const SLOW_POLL_MS = 10_000;
 interface WorkerPlace {
   readonly name: string;
   worker: SimulatedWorker | undefined;
-  /** Processes started here so far. */
+  /** Number of processes started here so far. */
   count: number;
 }
 
@@ -93,7 +93,7 @@ export class Fleet implements Leaders {
     return [...this.#leaving].filter(({ body }) => body.alive).map(({ body }) => body.name);
   }
 
-  /** Slots are watched in worlds of leaders only: a worker may be stopped for seconds, and requests nothing meanwhile. */
+  /** Slots are checked in worlds of leaders only: a worker may be stopped for seconds, and requests nothing meanwhile. */
   check(): void {}
 
   start(): void {
@@ -244,7 +244,7 @@ export class Fleet implements Leaders {
     this.#world.trace.note("weather", () => what);
   }
 
-  /** Befalls some worker again and again, as long as it storms. */
+  /** Happens to a random worker again and again during the storm. */
   #often(kind: Exclude<keyof ClusterWeather, "staleChanges">, happen: (worker: SimulatedWorker) => void): void {
     const { scheduler } = this.#world;
     const meanMs = this.#weather?.[kind];

@@ -18,7 +18,7 @@ import {
 import type { SimulatedWorld } from "../world.js";
 import type { LeasePace } from "./settings.js";
 
-/** Of the one data set that a world has. */
+/** Mark of the one data set of a world. */
 export const MARK = "the mark";
 
 interface StoredLease {
@@ -41,7 +41,7 @@ export class Medium {
   readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
   /** No request gets a response. */
   isDown = false;
-  /** Another, empty data set is in place of this one, until the data are brought back: the mark of the expected one is missing. */
+  /** Another, empty data set is in place of this one, until the data are restored: the expected mark is missing. */
   #isEmptied = false;
   /** Read while the data are lost. */
   readonly #nothing: PartitionStore = new KvPartitionStore(new MemoryKeyValue());
@@ -53,22 +53,22 @@ export class Medium {
     this.#events = events;
   }
 
-  /** Whether the worker's lease lasts at this moment. */
+  /** Whether the worker holds the lease at this moment. */
   isHeldBy(worker: string, partition: number): boolean {
     return this.#leaseOf(partition)?.worker === worker;
   }
 
-  /** Rows as a read finds them at this moment. */
+  /** The rows that a read returns at this moment. */
   get rows(): PartitionStore {
     return this.#isEmptied ? this.#nothing : this.#store;
   }
 
-  /** The store refuses workers that expect the mark. */
+  /** Whether the store rejects workers because the expected mark is missing. */
   get isForeign(): boolean {
     return this.#isEmptied;
   }
 
-  /** What a read of the partition finds out about its leadership. */
+  /** The mark and epoch that a read of the partition returns. */
   leadOf(partition: number): StoredLead {
     if (this.isForeign) return { mark: undefined, epoch: undefined };
     return { mark: MARK, epoch: this.#epochOf(partition) };
@@ -83,7 +83,7 @@ export class Medium {
     this.#members.clear();
   }
 
-  /** Rows, epochs and leases are what they were. */
+  /** Restores rows, epochs and leases. */
   bringBack(): void {
     this.#isEmptied = false;
     this.#members.clear();
@@ -180,7 +180,7 @@ export class Medium {
     return epoch;
   }
 
-  /** The lease that lasts now. */
+  /** Returns the lease unless it has ended. */
   #leaseOf(partition: number): StoredLease | undefined {
     const lease = this.#leases.get(partition);
     return lease !== undefined && lease.endsAtMs > this.#nowMs() ? lease : undefined;

@@ -9,7 +9,7 @@ import { Pipe } from "../scheduler.js";
 import type { SimulatedWorld } from "../world.js";
 import type { SimulatedProcess } from "./body.js";
 
-/** A silent connection is probed and given up after so long, as ours are. */
+/** A silent connection is probed and closed after this time, as by the real settings. */
 const KEEPALIVE_MS = 4_000;
 
 type StreamEventListener = (item?: unknown) => void;
@@ -52,7 +52,7 @@ export class SimulatedNetwork {
   readonly #world: SimulatedWorld;
   readonly #hosts = new Map<string, NetworkHost>();
   readonly #connections = new Set<NetworkConnection>();
-  /** `from>to` by the places processes run in, which outlive them. */
+  /** `from>to` by the hosts of processes, which outlive the processes. */
   readonly #cuts = new Set<string>();
 
   constructor(world: SimulatedWorld) {
@@ -69,7 +69,7 @@ export class SimulatedNetwork {
     });
   }
 
-  /** A channel that never reaches for a socket; has only what a link uses. */
+  /** A channel without a socket, with only the methods that a link uses. */
   channel(from: SimulatedProcess, address: string): Client {
     const channel = {
       makeBidiStreamRequest: (): StreamEnd => this.#connect(from, address).client,
@@ -78,7 +78,7 @@ export class SimulatedNetwork {
     return channel as unknown as Client;
   }
 
-  /** What goes from one place to the other is held back until it is healed. */
+  /** Holds back what is sent from one host to the other until the cut is healed. */
   cut(from: string, to: string): void {
     this.#cuts.add(`${from}>${to}`);
     for (const connection of this.#connections) connection.weatherChanged();
@@ -109,12 +109,12 @@ export class SimulatedNetwork {
   }
 }
 
-/** `w0.test:9071` is where `w0` runs, whichever process of it. */
+/** `w0.test:9071` is the address of host `w0`, whichever process runs there. */
 function placeOf(address: string): string {
   return address.slice(0, address.indexOf("."));
 }
 
-/** `w0#3` runs in `w0`. */
+/** `w0#3` runs on host `w0`. */
 export function placeOfProcess(name: string): string {
   return name.slice(0, name.indexOf("#"));
 }
@@ -126,7 +126,7 @@ interface ConnectionEvents {
 
 const { requestSerialize, requestDeserialize, responseSerialize, responseDeserialize } = partitionsDefinition.exchange;
 
-/** The end of what the client's side sends. */
+/** End of the client's stream. */
 const GOODBYE = new Uint8Array();
 
 /** One stream. Each of its ends may have closed when the other has not yet. */
@@ -143,7 +143,7 @@ class NetworkConnection {
   readonly #back: Pipe<Uint8Array>;
   #clientOpen = true;
   #serverOpen = true;
-  /** When it became silent; undefined while both directions work. */
+  /** Since when it has been silent; undefined while both directions work. */
   #silentSinceMs: number | undefined;
   readonly #unlisten: (() => void)[] = [];
 
@@ -188,7 +188,7 @@ class NetworkConnection {
     this.weatherChanged();
   }
 
-  /** Some cut came or went. */
+  /** A cut began or was healed. */
   weatherChanged(): void {
     const isCutThere = this.#events.isCut(this.#fromPlace, this.#toPlace);
     const isCutBack = this.#events.isCut(this.#toPlace, this.#fromPlace);
@@ -208,7 +208,7 @@ class NetworkConnection {
     });
   }
 
-  /** Serialized at once, as a stream does. Now and then the other side reads slowly. */
+  /** Serializes at once, as a stream does. Sometimes the other end reads slowly. */
   #push(pipe: Pipe<Uint8Array>, bytes: Uint8Array, writer: SimulatedProcess, end: () => StreamEnd): boolean {
     const { scheduler, settings } = this.#world;
     pipe.push(new Uint8Array(bytes));
@@ -236,7 +236,7 @@ class NetworkConnection {
     });
   }
 
-  /** A process that stands still answers no probe. */
+  /** A stopped process responds to no probe. */
   #watchPause(): void {
     const body = this.#host?.body;
     if (body?.paused !== true || !this.#clientOpen) return;
@@ -261,7 +261,7 @@ class NetworkConnection {
     this.#breakServer();
   }
 
-  /** What it wrote arrives; what it was to read does not. */
+  /** What the client wrote arrives; what it was to read does not. */
   #clientGivesUp(): void {
     if (!this.#clientOpen) return;
     this.#clientOpen = false;

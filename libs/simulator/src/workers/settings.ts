@@ -1,12 +1,12 @@
-/** What kind of cluster a seed makes: how many processes, how long leases last, and what befalls them. */
+/** The cluster of a seed: number of processes, duration of leases, and faults. */
 import type { SeededRandom } from "@perdure/testkit";
 import { FAIR_WEATHER, type SimulationSettings } from "../settings.js";
 
-/** Mean times between two misfortunes of a kind, exponentially distributed; undefined: never. */
+/** Mean times between two faults of a kind, exponentially distributed; undefined: never. */
 export interface ClusterWeather {
   /** A worker is killed, and started again a little later. */
   readonly crashEveryMs: number | undefined;
-  /** A worker is stopped and woken, often after its leases have ended. */
+  /** A worker is stopped and continued, often after its leases have ended. */
   readonly pauseEveryMs: number | undefined;
   /** A worker is drained, hands over, and is started again; or one more joins. */
   readonly drainEveryMs: number | undefined;
@@ -14,7 +14,7 @@ export interface ClusterWeather {
   /** The store responds to no worker, or one worker does not reach it. */
   readonly storeOutageEveryMs: number | undefined;
   readonly storeCutEveryMs: number | undefined;
-  /** The store comes back empty: none of its partitions carries the mark of the data set, until the data are brought back. */
+  /** The store comes back empty: none of its partitions carries the mark of the data set, until the data are restored. */
   readonly storeEmptiedEveryMs: number | undefined;
   /** Two processes do not reach each other, in one direction or both. */
   readonly linkCutEveryMs: number | undefined;
@@ -30,7 +30,7 @@ export interface SimulatedClusterSettings {
   readonly weather: ClusterWeather;
 }
 
-/** In the proportions of a real cluster. */
+/** Times of leases in the proportions of a real cluster. */
 export class LeasePace {
   pollMs: number;
   leaseMs: number;
@@ -57,14 +57,14 @@ export const FAIR_CLUSTER_WEATHER: ClusterWeather = {
   staleChanges: 0,
 };
 
-/** Random numbers of its own: a seed without a cluster stays the world it was. */
+/** Separate random numbers, so that a seed without a cluster keeps its world. */
 const SEED_OFFSET = 2 ** 21;
 
 export function clusterSeed(seed: number): number {
   return seed + SEED_OFFSET;
 }
 
-/** A cluster over the settings that the seed drew. */
+/** Draws a cluster over the settings of the seed. */
 export function drawClusterSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
   const pollMs = random.pick([150, 250]);
   const partitionCount = random.pick([1, 2, 4, 6]);
@@ -88,7 +88,7 @@ export function drawClusterSettings(random: SeededRandom, settings: SimulationSe
     stormMs: random.pick([3_000, 10_000]),
     retentionMs: 5 * 60_000,
     cleanupIntervalMs: 20_000,
-    // Leaders that come and go are this world's own; clocks that are wrong are the other kind's.
+    // This world has its own changes of leaders; wrong clocks belong to worlds of leaders.
     weather: isFair
       ? FAIR_WEATHER
       : { ...settings.weather, crashEveryMs: undefined, takeOverEveryMs: undefined, clockJumpEveryMs: undefined },

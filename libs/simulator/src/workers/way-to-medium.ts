@@ -25,7 +25,7 @@ const TIMEOUT_MS = 5_000;
 /** A request without response is repeated after this time. */
 const SILENCE_MS = 300;
 const AGAIN_MS_MAX = 250;
-/** How late a request may still arrive that was given up. */
+/** Maximum delay with which an abandoned request may still arrive. */
 const DELAY_MS_MAX = 2_000;
 
 export class WayToMedium {
@@ -33,9 +33,9 @@ export class WayToMedium {
   readonly #body: SimulatedProcess;
   readonly #medium: Medium;
   readonly #pace: LeasePace;
-  /** Epochs of the last claims, of which each answer to a read is. */
+  /** Epochs of the last claims; a read counts only under the present one. */
   readonly #epochs = new Map<number, number>();
-  /** Nothing gets through. */
+  /** Whether nothing reaches the medium. */
   isCut = false;
 
   constructor(world: SimulatedWorld, body: SimulatedProcess, medium: Medium, pace: LeasePace) {
@@ -104,11 +104,11 @@ export class WayToMedium {
       scanPromises: (partition) => scan(partition, (rows) => rows.scanPromises(partition)),
       scanLocks: (partition) => scan(partition, (rows) => rows.scanLocks(partition)),
       scanInboxes: (partition) => scan(partition, (rows) => rows.scanInboxes(partition)),
-      async [Symbol.asyncDispose]() {}, // The world owns the data.
+      async [Symbol.asyncDispose]() {}, // Does nothing, because the world owns the data.
     };
   }
 
-  /** Carries its number: however often it arrives, it lands once. */
+  /** A commit carries its number: however often it arrives, it is carried out once. */
   #commit(batches: readonly PartitionBatch[]): Promise<CommitOutcome> {
     const { scheduler, weather } = this.#world;
     const crash = scheduler.random.chance(weather.crashAtCommit)
@@ -118,7 +118,7 @@ export class WayToMedium {
     return this.#request(async () => {
       if (landed !== undefined) return landed;
       if (crash === "before") this.#body.end("before its commit was durable");
-      if (!this.#body.alive && scheduler.random.chance(0.5)) return { kind: "committed" }; // Died with its sender.
+      if (!this.#body.alive && scheduler.random.chance(0.5)) return { kind: "committed" }; // The request is lost with its sender.
       const outcome = await this.#medium.commit(this.#body.name, batches);
       if (outcome.kind === "committed") landed = outcome;
       if (crash === "after") this.#body.end("after its commit was durable");
@@ -126,7 +126,7 @@ export class WayToMedium {
     });
   }
 
-  /** As the real driver: what the partition carries comes with the rows, and they count only under our claim. */
+  /** As in the real driver, the mark and epoch of the partition come with the rows, which count only under our claim. */
   #read<T>(partition: number, from: (rows: PartitionStore) => Promise<T>): Promise<T> {
     const epoch = this.#epochs.get(partition);
     return this.#request(async () => {
@@ -180,13 +180,13 @@ export class WayToMedium {
     });
   }
 
-  /** One request there and its answer back; either may be lost. */
+  /** Sends one request and passes on its response; either may be lost. */
   #send<T>(carryOut: () => Promise<T>, canBeDelayed: boolean, onAnswer: (answer: Promise<T>) => void): void {
     const { scheduler, settings } = this.#world;
     const { random } = scheduler;
     const there = async (): Promise<void> => {
       if (this.#isLost()) {
-        // Given up, and perhaps still on its way through some buffer.
+        // The request was abandoned, and may still be in a buffer on its way.
         if (canBeDelayed && random.chance(0.1))
           scheduler.after(DELAY_MS_MAX * random.float(), () => void this.#runDelayed(carryOut));
         return;

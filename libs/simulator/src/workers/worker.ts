@@ -1,5 +1,5 @@
 /**
- * A worker process of a simulated cluster: the real leadership, processors, invokers, links and exchanges, in a body that can be
+ * A worker process of a simulated cluster: the real leadership, processors, invokers, links and exchanges, in a process that can be
  * killed or stopped at any moment.
  */
 import type { InvocationId, Logger } from "@perdure/base";
@@ -30,11 +30,11 @@ export interface WorkerPorts {
   readonly network: SimulatedNetwork;
   readonly registry: RegistryView;
   readonly outside: Outside;
-  /** Its partition is about to be claimed for this term. */
+  /** The partition is about to be claimed for this term. */
   readonly claiming: (term: Term) => void;
   /** Whether no other worker has claimed the partition since. */
   readonly isLatest: (partition: number, term: Term) => boolean;
-  /** A message that arrived may come once more, wherever its partition is led by then. */
+  /** A message that arrived may arrive once more, at whichever worker leads its partition by then. */
   readonly arrived: (again: (worker: SimulatedWorker) => void, id: InvocationId) => void;
 }
 
@@ -110,7 +110,7 @@ export class SimulatedWorker {
     return this.#core.leadership.start();
   }
 
-  /** Gives everything away and ends. */
+  /** Drains the worker and ends it. */
   async leave(): Promise<void> {
     if (this.isLeaving || !this.body.alive) return;
     this.isLeaving = true;
@@ -160,7 +160,7 @@ export class SimulatedWorker {
         partitionCount: settings.partitionCount,
         cleanupIntervalMs: settings.cleanupIntervalMs,
         get pollMs() {
-          return pace.pollMs; // Slower once nothing happens.
+          return pace.pollMs; // Polls are slower when nothing happens any more.
         },
       },
     );
@@ -224,7 +224,7 @@ export class SimulatedWorker {
     return link;
   }
 
-  /** An error is one of ours, unless another leads by now and rows have moved under its feet. */
+  /** A logged error is a fault of ours, unless another worker leads by now and rows changed during its reads. */
   #logger(fields: object): Logger {
     const { world, isLatest } = this.#ports;
     const partition = "partition" in fields ? (fields.partition as number) : undefined;
