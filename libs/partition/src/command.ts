@@ -222,7 +222,7 @@ export interface PurgeJournal {
   readonly id: InvocationId;
 }
 
-/** Replaces the whole state of an object or workflow key. Routed by `routeId`, any id whose partition key is the key's hash. */
+/** Replaces the whole state of an object or workflow key. `id` routes: any id whose partition key is the key's hash. */
 export interface MutateState {
   readonly kind: "mutateState";
   readonly id: InvocationId;

@@ -57,12 +57,12 @@ const notification = { type: MessageType.SleepCompletion, body: encodeCompletion
 const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, RegExp])[] = [
   ["a lock that its holder does not have", (p) => p.locks.delete("O/k"), /held by undefined/],
   [
-    "a lock held by somebody who has ended",
+    "a lock held by an invocation that has ended",
     (p) => p.locks.set("O/k", { holder: DONE, head: 0, tail: 1 }),
     /held by .* which is completed/,
   ],
   [
-    "a lock held by nobody there",
+    "a lock held by an invocation that does not exist",
     (p) => p.locks.set("O/x", { holder: anId(99), head: 0, tail: 0 }),
     /O\/x is held by .* which is not there/,
   ],
@@ -73,12 +73,12 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
   ],
   ["a waiting invocation without its place", (p) => p.inboxes.clear(), /but not in its inbox/],
   [
-    "a place that the lock will not look at",
+    "an inbox entry outside of the range of its lock",
     (p) => p.locks.set("O/k", { holder: HOLDER, head: 1, tail: 1 }),
     /outside of the range of the lock/,
   ],
   [
-    "a place of somebody who does not wait",
+    "an inbox entry of an invocation that does not wait",
     (p) => p.inboxes.set("O/k/0", { kind: "invocation", id: DONE }),
     /which is completed/,
   ],
@@ -90,7 +90,7 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
     /counts 2 commands/,
   ],
   [
-    "an Output that is not known",
+    "an Output that is not counted",
     (p) => change(p, DONE, { journal: { length: 2, commands: 2, notifications: 0, outputIndex: -1, hasEvents: false } }),
     /counts/,
   ],
@@ -101,7 +101,7 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
     /paused without a journal/,
   ],
   [
-    "a sleeper whose time has come",
+    "a suspension whose sleep is completed",
     (p) => {
       p.entries.set(`${SUSPENDED}/2`, notification);
       change(p, SUSPENDED, { journal: { length: 3, commands: 2, notifications: 1, outputIndex: -1, hasEvents: false } });
@@ -121,9 +121,9 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
   ["a delayed start without its timer", (p) => p.timers.delete(`5000/start/${LATER}/0`), /has no timer that starts it/],
   ["a record that is kept for ever", (p) => p.timers.delete(`61000/purge/${DONE}/0`), /has no timer that deletes it/],
   ["a journal that is kept for ever", (p) => p.timers.delete(`11000/purgeJournal/${DONE}/0`), /keeps a journal/],
-  ["a timer for somebody gone", (p) => p.invocations.delete(LATER), /a start timer is for .* which is not there/],
+  ["a timer of a deleted invocation", (p) => p.invocations.delete(LATER), /a start timer is for .* which is not there/],
   [
-    "an outcome that is still owed",
+    "a caller that was not notified",
     (p) => change(p, DONE, { sinks: [{ kind: "call", callerId: SUSPENDED, callerGeneration: undefined, completionId: 1 }] }),
     /has callers that were not notified/,
   ],

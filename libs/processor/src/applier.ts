@@ -244,7 +244,7 @@ export class CommandApplier {
         : new InvariantError(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
     leader.stopped = error;
     const { logger, waiters, deliveries } = this.#ports;
-    logger.error({ partition, error: error.message, stack: error.stack }, "an invariant is broken; this partition stops");
+    logger.error({ partition, error: error.message, stack: error.stack }, "an invariant was violated; the partition stops");
     const isOfIt = (id: InvocationId): boolean => this.#leaderPartitions.partitionOf(id) === partition;
     waiters.abandon(isOfIt, "the partition has stopped");
     deliveries.refuseAll(({ command }) => isOfIt(command.id));

@@ -44,7 +44,7 @@ export interface ArchiveCoordinatorPorts {
   readonly post: (message: MailboxMessage) => void;
   /** Applies a message at once. */
   readonly open: (message: MailboxMessage) => void;
-  /** As `Applier.read`. */
+  /** As `read` of the applier. */
   readonly read: <T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T) => T | undefined;
 }
 

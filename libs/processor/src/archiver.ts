@@ -77,12 +77,12 @@ export class Archiver implements AsyncDisposable {
       let expired = ARCHIVE_PAGE;
       while (expired === ARCHIVE_PAGE && !this.#isClosed)
         expired = await this.#unlessStopped(archive.expire(clock.nowMs(), ARCHIVE_PAGE));
-      if (this.#isAway) logger.info({}, "the archive is back");
+      if (this.#isAway) logger.info({}, "the archive is available again");
       this.#isAway = false;
     } catch (cause) {
       if (this.#isClosed) return;
       const reason = cause instanceof Error ? cause.message : String(cause);
-      if (!this.#isAway) logger.warn({ reason }, "archiving pauses; what is completed stays in the store");
+      if (!this.#isAway) logger.warn({ reason }, "archiving failed; completed invocations stay in the store until it succeeds");
       this.#isAway = true;
     }
   }

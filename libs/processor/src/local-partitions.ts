@@ -82,15 +82,15 @@ export class LocalPartitions implements Partitions {
   #request<T>(id: InvocationId, request: (answer: (value: T) => void) => boolean): Promise<T> {
     const { waiters } = this.#processor;
     return new Promise((resolve, reject) => {
-      const asker = { unavailable: (reason: string) => reject(new PerdureError("STO0002", reason)) };
-      waiters.expectReply(id, asker);
+      const pendingReply = { unavailable: (reason: string) => reject(new PerdureError("STO0002", reason)) };
+      waiters.expectReply(id, pendingReply);
       const isAccepted = request((value) => {
-        waiters.answered(asker);
+        waiters.answered(pendingReply);
         resolve(value);
       });
       if (isAccepted) return;
-      waiters.answered(asker);
-      asker.unavailable(NO_LOCAL_LEADER);
+      waiters.answered(pendingReply);
+      pendingReply.unavailable(NO_LOCAL_LEADER);
     });
   }
 }

@@ -350,7 +350,7 @@ export class Processor implements AsyncDisposable {
     const fields = { code: error.code, error: error.message };
     const isLost = isLeadLost(error);
     if (isLost) logger.warn(fields, "a read was refused because the partition is not led here any more; stopping");
-    else logger.error(fields, "storage failed; stopping before anything is promised that is not kept");
+    else logger.error(fields, "storage failed; stopping");
     this.#shut(isLost ? "the partition is led elsewhere" : "storage failed");
     this.#abortAttempts();
     this.#ports.onFatal(error);

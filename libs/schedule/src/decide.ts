@@ -21,7 +21,7 @@ export type ScheduleAction =
   | { readonly kind: "endRun"; readonly invocationId: InvocationId };
 
 /**
- * Actions in the order to carry out. `askAtMs`: when to decide again if nothing else happens; at or before now: as soon as the actions
+ * Actions in the order to carry out. `nextCheckAtMs`: when to decide again if nothing else happens; at or before now: as soon as the actions
  * are recorded.
  */
 export interface Decision {

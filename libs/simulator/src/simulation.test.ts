@@ -2,17 +2,17 @@ import { describe, expect, test } from "@jest/globals";
 import { FAIR_WEATHER } from "./settings.js";
 import { type SimulationReport, simulate } from "./simulation.js";
 
-/** Worlds of `make test`, which has minutes; `.ci/run` simulates 1,200 others each time, and `make sim` as many as one likes. */
+/** Number of worlds of `make test`, which must end within minutes; `.ci/run` simulates 1,200 others each time, and `make sim` any number. */
 const SEEDS = 30;
 
-/** Seeds that once led to a bug, and what it was. They keep meaning that for as long as worlds are drawn the same way. */
+/** Seeds that once showed a bug, with the bug. They are valid for as long as worlds are drawn the same way. */
 const ONCE_BROKEN: readonly (readonly [seed: number, was: string])[] = [
-  [4, "a caller who submitted again after the outcome waited for ever"],
-  [37, "callers were not told that their leader had been deposed"],
+  [4, "a caller that submitted again after the outcome waited for ever"],
+  [37, "callers were not notified that their leader had been deposed"],
   [1019, "a retry began before commands that waited for rows were stored"],
-  [1393, "an id forgotten and born again in one batch was stored twice"],
-  [3110, "a state read while it was written was remembered as it had been"],
-  [238_328_492, "a leader that stopped while it was starting was taken for one that cannot start"],
+  [1393, "an id deleted and created again in one batch was stored twice"],
+  [3110, "a state read while it was written was cached with its old value"],
+  [238_328_492, "a leader that stopped while it was starting was reported as one that cannot start"],
 ];
 
 /** Seed 96 once showed a handler that reported what it waited for, went on, and did not report what it waited for next. */
@@ -20,8 +20,8 @@ const FEW_SLOTS_SEEDS = [...Array.from({ length: 10 }, (_, n) => n + 1), 96];
 
 /** The same of worlds with scopes, rules and rates. */
 const ONCE_BROKEN_IN_SCOPES: readonly (readonly [seed: number, was: string])[] = [
-  [81, "a bucket that was full was forgotten in the batch that drew on it again"],
-  [2782, "a child was taken for one that survives its caller's kill while the call of another caller to it was on its way"],
+  [81, "a bucket that was full was deleted in the batch that drew on it again"],
+  [2782, "a callee was reported as surviving the kill of its caller while the call of another caller to it was on its way"],
   [144919865, "a signal to a deleted invocation counted as sent to the next one of the same idempotency key"],
 ];
 const SCOPED_SEEDS = 12;
@@ -31,7 +31,7 @@ const ONCE_BROKEN_IN_CLUSTERS: readonly (readonly [seed: number, was: string])[]
   [20288, "a request was accepted again whose bytes arrived after its repetition had been carried out under another leader"],
   [20323, "the same happened while its repetition waited for an object"],
   [1000, "a leader whose commit was refused went on calling endpoints"],
-  [76, "what was read from a store without its data counted"],
+  [76, "rows read from a store without its data were used"],
 ];
 const CLUSTER_SEEDS = 10;
 const CROWD_SEEDS = 12;

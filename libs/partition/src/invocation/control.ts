@@ -90,7 +90,10 @@ function killChildren(view: PartitionView, invocation: Invocation, out: Transiti
   for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {
     if (entry === undefined || entry.type !== MessageType.CallInvocationIdCompletion) continue;
     const decoded = decodeNotification(entry.type, entry.body);
-    invariant(!isFault(decoded) && decoded.result.kind === "invocationId", "we wrote this notification");
+    invariant(
+      !isFault(decoded) && decoded.result.kind === "invocationId",
+      "a stored notification of a callee's id can be decoded",
+    );
     out.send({ kind: "kill", id: decoded.result.invocationId as Invocation["facts"]["id"] });
   }
 }

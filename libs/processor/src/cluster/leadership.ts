@@ -243,7 +243,7 @@ export class PartitionLeadership implements AsyncDisposable {
   /** The medium does not respond: the worker goes on polling, and its leases end by its own clock. */
   #silence(cause: unknown): void {
     if (!this.#isSilent && !this.#isClosed) {
-      this.#ports.logger.warn({ reason: reasonOf(cause) }, "leases cannot be renewed; partitions are given up when theirs ends");
+      this.#ports.logger.warn({ reason: reasonOf(cause) }, "leases cannot be renewed; partitions stop when their leases end");
     }
     this.#isSilent = true;
   }
@@ -342,7 +342,7 @@ export class PartitionLeadership implements AsyncDisposable {
     const { leader, partition } = leased;
     leased.state = "lost";
     this.#vacate(leased);
-    this.#ports.logger.warn({ partition, reason }, "leading no more");
+    this.#ports.logger.warn({ partition, reason }, "stopped leading");
     if (leader === undefined) leased.taking.abort();
     else leader.abandon(reason);
     this.#resolveDrained();
