@@ -5,7 +5,7 @@ import type { FlowRate } from "./rule.js";
 
 const START_MS = 1_795_000_000_000;
 
-/** Starts whenever the bucket lets one, or sometimes later; returns when. */
+/** Starts whenever the bucket allows it, or sometimes later; returns the times. */
 function starts(rate: FlowRate, random: SeededRandom, count: number): number[] {
   const times: number[] = [];
   let booked = 0;

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
 import { Heap, NOWHERE } from "./heap.js";
 
-test("gives items in order whatever was pushed, removed and moved before", () => {
+test("returns items in order whatever was pushed, removed and moved before", () => {
   const random = new SeededRandom(1);
   for (let round = 0; round < 8; round++) {
     const heap = new Heap<"at", { n: number; at: number }>("at", (a, b) => a.n < b.n);

@@ -1,4 +1,4 @@
-/** What each word to the scheduler does, one at a time; how it bears up under many is in test/. */
+/** Each input of the scheduler, one at a time; combinations of many are in test/. */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, vqueueId } from "@perdure/base";
 import type { FlowRule } from "./rule.js";
@@ -29,7 +29,7 @@ class World {
     const subject = this.subject(name, limitKey, change.priority, "s1", change.service);
     this.scheduler.request(subject, change.sinceMs ?? this.nowMs, change.woken ?? false);
   }
-  /** Ids in the order of their admission; they start, unless their start is still to be settled. */
+  /** Returns ids in the order of their admission; they start, unless their start is left open. */
   admit(outcome: "started" | "unsettled" = "started"): string[] {
     const ids = this.scheduler.admit(this.nowMs).map(({ id }) => id as string);
     if (outcome === "started") for (const id of ids) this.scheduler.started(this.subject(id));
@@ -105,7 +105,7 @@ describe("slots", () => {
     expect(world.admit()).toEqual(["b", "c"]);
   });
 
-  test("are given at most so many at a time, and then the rest", () => {
+  test("are given up to a bound at a time, and then the rest", () => {
     const world = new World(aRule("s1", { concurrency: 1_000 }));
     for (let n = 0; n < 600; n++) world.request(`i${n}`);
     expect(world.admit()).toHaveLength(256);
@@ -117,7 +117,7 @@ describe("slots", () => {
 });
 
 describe("an admission", () => {
-  test("that comes to nothing gives the slot back and queues again", () => {
+  test("that is not used returns the slot and queues again", () => {
     const world = new World(aRule("s1", { concurrency: 1 }));
     world.request("a", undefined, { sinceMs: NOW });
     world.request("b", undefined, { sinceMs: NOW + 1 });
@@ -216,7 +216,7 @@ describe("buckets", () => {
     ]);
   });
 
-  test("keep back new ones alone", () => {
+  test("block new entries only", () => {
     const world = new World(aRule("s1", { rate: { limit: 1, periodMs: 60_000, burst: 1 } }));
     world.request("a");
     world.request("b");
@@ -284,7 +284,7 @@ describe("buckets", () => {
 describe("queues", () => {
   const queue = vqueueId({ service: "S", scope: "s1", limitKey: "a", lockKey: undefined });
 
-  test("that are paused keep theirs back, whenever they came, and let them go when resumed", () => {
+  test("that are paused hold their entries, old and new, and release them when resumed", () => {
     const world = new World(aRule("s1", { concurrency: 10 }));
     world.request("before", "a");
     world.scheduler.switchQueue(queue, true);

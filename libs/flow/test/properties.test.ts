@@ -19,7 +19,7 @@ interface ModelEntry {
   state: State;
   isWoken: boolean;
   sinceMs: number;
-  /** Left while it was being admitted. */
+  /** The invocation left while it was being admitted. */
   gone: boolean;
 }
 
@@ -203,7 +203,7 @@ class Model {
     }
   }
 
-  /** By the draws alone: the rate could be exceeded by one more now. Draws that came to nothing count as well. */
+  /** By the draws alone: whether one more start now would exceed the rate. Draws of unused admissions count as well. */
   isDrawnOut(level: string, { limit, periodMs, burst }: NonNullable<FlowRule["rate"]>): boolean {
     const times = this.draws.get(level) ?? [];
     const next = this.nowMs;
@@ -224,7 +224,7 @@ class Model {
   }
 }
 
-test("never above a limit or a rate, and work is conserved, whatever happens", () => {
+test("never above a limit or a rate, and every free slot is used, whatever happens", () => {
   for (let seed = 1; seed <= 40; seed++) {
     const model = new Model(seed);
     try {
@@ -232,7 +232,7 @@ test("never above a limit or a rate, and work is conserved, whatever happens", (
     } catch (cause) {
       throw new Error(`seed ${seed}`, { cause });
     }
-    // At the end all goes, and nothing is left of it.
+    // At the end all entries leave, and no node is left.
     for (const queue of [...model.paused]) model.scheduler.switchQueue(queue as ReturnType<typeof vqueueId>, false);
     model.scheduler.setRules(RuleBook.EMPTY, model.nowMs);
     for (const { subject, state } of model.entries.values()) {
@@ -305,7 +305,7 @@ describe("between limit keys", () => {
     }
   });
 
-  test("what one cannot use goes to the others", () => {
+  test("the share that one cannot use goes to the others", () => {
     const rules = [aRule("s1", { concurrency: 4 }), aRule("s1/a", { concurrency: 1, weight: 100 })];
     const scheduler = new FlowScheduler(new RuleBook(rules));
     for (let n = 0; n < 10; n++) {
@@ -337,6 +337,6 @@ describe("between limit keys", () => {
       scheduler.left(admitted.id);
       expect(turns).toBeLessThan(250);
     }
-    expect(turns).toBe(241); // Four steps of a minute, one urgent one a second.
+    expect(turns).toBe(241); // Four steps of a minute, one urgent start a second.
   });
 });

@@ -1,4 +1,4 @@
-/** Each rule finds what breaks it: a partition that is well is damaged in one place at a time. */
+/** Each rule finds its violation: a healthy partition is damaged in one place at a time. */
 import { describe, expect, test } from "@jest/globals";
 import { encodeCompletion, MessageType, voidResult } from "@perdure/service-protocol";
 import { brokenInvariants } from "./invariants.js";

@@ -1,6 +1,6 @@
 /**
- * Any commands in any order leave a partition in order. Commands are drawn half sensibly, from what the partition holds, and half
- * not: late words, wrong numbers, repeated deliveries.
+ * Any commands in any order leave a partition that holds its invariants. Half of the commands are drawn from what the partition holds,
+ * and half are not: late reports, wrong numbers, repeated deliveries.
  */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, siblingInvocationId, utf8 } from "@perdure/base";
@@ -122,7 +122,7 @@ class Storm {
   readonly #targets: readonly Target[];
   readonly partition = new MemoryPartition();
   readonly #random: SeededRandom;
-  /** Messages between invocations, delivered in order and now and then twice. */
+  /** Messages between invocations, delivered in order and sometimes twice. */
   readonly #sent: PartitionCommand[] = [];
   #restarts = 0;
 
@@ -131,7 +131,7 @@ class Storm {
     this.#targets = targets;
   }
 
-  /** What does not hold now; messages that are not delivered yet belong to it. */
+  /** The violated invariants; messages that are not delivered yet are part of the snapshot. */
   broken(): readonly string[] {
     return brokenInvariants({ ...this.partition.snapshot(), pendingCommands: this.#sent });
   }
@@ -163,7 +163,7 @@ class Storm {
     }
   }
 
-  /** A rule comes or goes, a slot is given out, a queue is paused or resumed. */
+  /** A rule is added or removed, a slot is given, a queue is paused or resumed. */
   #flow(): PartitionCommand {
     if (this.#random.chance(0.3)) {
       if (this.partition.gates.has("s1")) this.partition.gates.clear();
@@ -176,7 +176,7 @@ class Storm {
   }
 
   #invoke(id: InvocationId): PartitionCommand {
-    // What an id is for never changes, as ids are made of it.
+    // The target of an id never changes, as ids are made of it.
     const target = this.#targets[Number(anIdNumber(id)) % this.#targets.length] as Target;
     const executionTimeMs = this.#random.chance(0.2) ? this.partition.nowMs + 500 : undefined;
     const completionRetentionMs = this.#random.pick([0, 1_000, 3_000]);
@@ -220,7 +220,7 @@ class Storm {
   #attempt(id: InvocationId, { run, journal, facts }: Invocation): PartitionCommand {
     const now = this.#random.chance(0.9) ? run : run - 1;
     const other = anId(this.#random.below(IDS));
-    // Completion ids are the SDK's; each command has its own, and each attempt goes on where the journal ends.
+    // Completion ids are chosen by the SDK; each command has its own, and each attempt continues where the journal ends.
     const next = journal.length * 2 + 1;
     const awaited = 1 + this.#random.below(journal.length * 2 + 2);
     const isWorkflow = facts.target.serviceType === "workflow";

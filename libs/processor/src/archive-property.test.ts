@@ -33,7 +33,7 @@ const TARGETS: readonly Partial<InvocationFacts>[] = [
 const factsOf = (n: number, createdAtMs: number): InvocationFacts => someFacts({ id: anId(n + 1), createdAtMs, ...TARGETS[n] });
 
 type Step =
-  /** `live` is to invoke, to finish, and to age. */
+  /** `live` invokes, finishes and ages an invocation. */
   | { readonly kind: "live" | "invoke" | "finish" | "describe"; readonly n: number }
   | { readonly kind: "purge" | "purgeJournal" | "cancel" | "kill" | "pause" | "resume" | "restartAsNew"; readonly n: number }
   /** A separate invocation that calls, attaches to, or reads the output of another. */
@@ -58,7 +58,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 const planned: fc.Arbitrary<Planned> = fc.record({ step, away: fc.boolean() });
 
-/** Bytes and times do not matter as objects. */
+/** Converts bytes and drops times, for comparison. */
 function plain(value: unknown): unknown {
   const text = JSON.stringify(value ?? null, (key, each: unknown) => {
     if (key === "bytes") return undefined;
@@ -121,7 +121,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<string[]> {
   return list.sort();
 }
 
-/** What an observer finds, journals included. */
+/** Returns everything that a reader outside gets, journals included. */
 async function everything({ reading }: ArchivingWorld): Promise<unknown> {
   const journals: unknown[] = [];
   for await (const { facts, journal } of reading.completed(0))
@@ -137,7 +137,7 @@ async function everything({ reading }: ArchivingWorld): Promise<unknown> {
   };
 }
 
-/** What the processor has added up. */
+/** Returns the counts that the processor has added up. */
 function populationOf({ processor }: ArchivingWorld): Population {
   const population = newPopulation();
   processor.addPopulation(population);
@@ -169,13 +169,13 @@ async function behaveTheSame(steps: readonly Planned[]): Promise<void> {
       continue;
     }
     expect(plain(answer)).toEqual(plain(await perform(other, step, serial)));
-    // Whatever waited for the archive is done when that has been back for a while.
+    // Commands that waited for the archive are done when it has been available again for a while.
     if (wasAway && step.kind === "advance") for (const each of [one, other]) await each.advance(2_000);
     await flushTasks();
     expect(await everything(one)).toEqual(await everything(other));
     for (const each of [one, other]) expect(populationOf(each)).toEqual(await countedPopulation(each));
   }
-  // Everything that is due in the end goes everywhere.
+  // Lets everything that is due happen in both worlds.
   for (const each of [one, other]) await each.advance(12_000);
   expect(await everything(one)).toEqual(await everything(other));
   expect([one.failures, other.failures]).toEqual([[], []]);

@@ -1,4 +1,4 @@
-/** What archiving promises when things go slowly, in between, or wrong. */
+/** Archiving with slow responses, interruptions and failures. */
 import { expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
 import {
@@ -24,7 +24,7 @@ const idempotent = (n: number, createdAtMs: number) =>
     journalRetentionMs: LONG_MS,
   });
 
-/** Invokes and ends it; its output is `text`. */
+/** Invokes the invocation and ends it; its output is `text`. */
 async function complete(world: ArchivingWorld, n: number, text: string): Promise<InvocationId> {
   const { id } = await begin(world, n);
   world.attempt(outputOf(id, 1, text));
@@ -59,7 +59,7 @@ test("an archive that hangs delays only commands that need it", async () => {
   world.archive.slowFind = gate.promise;
   const status = statusOf(world, id);
   const duplicate = begin(world, 1);
-  await world.invoke(invokeOf(someFacts({ id: anId(5) }))); // Would not resolve if it waited too.
+  await world.invoke(invokeOf(someFacts({ id: anId(5) }))); // This would not resolve if it waited too.
   expect(await statusOf(world, anId(5))).toBe("invoked");
   gate.resolve();
   expect(await status).toBe("completed");
@@ -141,14 +141,14 @@ test("a partition whose archive is older than its fingerprints reads it once; un
   await first[Symbol.asyncDispose]();
 });
 
-test("a leader that died between put and eviction is followed by one that archives again; a purge in between is final", async () => {
+test("a leader that crashed between put and eviction is followed by one that archives again; a purge in between is final", async () => {
   const first = await archivingWorld("archived");
   const died = Promise.withResolvers<void>();
   first.archive.slowAnswer = died.promise;
   const id = await complete(first, 1, "one");
   const other = await complete(first, 2, "two");
   await first.advance(1_000);
-  expect([(await storedIds(first)).length, first.archive.size]).toEqual([2, 2]); // In both.
+  expect([(await storedIds(first)).length, first.archive.size]).toEqual([2, 2]); // The invocations are in both.
   first.processor.abandon("killed");
 
   await using second = await archivingWorld("archived", first.kv, first.archive);
@@ -183,7 +183,7 @@ test("a purged invocation stays purged for the next leader, though the purge nev
   await first[Symbol.asyncDispose]();
 });
 
-test("a deposed leader that wakes up brings nothing back", async () => {
+test("a deposed leader that continues restores nothing", async () => {
   const first = await archivingWorld("archived");
   const id = await complete(first, 1, "one");
   const stored = await first.describe(id);
@@ -201,7 +201,7 @@ test("a deposed leader that wakes up brings nothing back", async () => {
   await first[Symbol.asyncDispose]();
 });
 
-test("a workflow's state and promises go when its archived run's retention is over, as late as the archive is back", async () => {
+test("a workflow's state and promises are deleted when its archived run's retention is over, at the latest when the archive is available again", async () => {
   await using world = await archivingWorld("archived");
   const facts = someFacts({ id: anId(1), target: workflowTarget("w"), completionRetentionMs: 5_000, journalRetentionMs: 5_000 });
   await world.invoke(invokeOf(facts));

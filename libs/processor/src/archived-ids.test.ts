@@ -7,7 +7,7 @@ import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "./limits.js";
 const NOTHING = new Uint8Array();
 const idsUpTo = (n: number, from = 0): InvocationId[] => Array.from({ length: n - from }, (_, i) => anId(from + i));
 
-/** What a store would hold. */
+/** The rows that a store would hold. */
 class Stored {
   readonly entries = new Map<string, Uint8Array>([[COMPLETE, NOTHING]]);
   written = 0;
@@ -69,7 +69,7 @@ test("a generation that is retained for longer keeps its fingerprint for longer"
   expect(ids.mayHave(anId(1))).toBe(false);
 });
 
-test("chunks go when the retention of all in them is over, and their names are not used again", () => {
+test("chunks are deleted when the retention of all in them is over, and their names are not used again", () => {
   const stored = new Stored();
   const ids = new ArchivedIds(stored.entries);
   for (const id of idsUpTo(FINGERPRINTS_IN_CHUNK)) ids.add(id, 1_000);

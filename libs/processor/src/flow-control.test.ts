@@ -100,7 +100,7 @@ class World {
     return this.#processor as Processor;
   }
 
-  /** Submits; in the order of the calls. */
+  /** Submits an invocation; they wait in the order of the calls. */
   invoke(target: Target = scoped, change: Partial<InvocationFacts> = {}): InvocationId {
     const id = newInvocationId(target, this.clock.nowMs(), this.#random);
     const facts = someFacts({
@@ -218,7 +218,7 @@ describe("a concurrency limit", () => {
     await next.processor[Symbol.asyncDispose]();
   });
 
-  test("that comes counts what runs already; one that goes lets all start", async () => {
+  test("that is added counts running invocations; one that is removed lets all start", async () => {
     const world = await new World(new Rules()).start();
     const ids = [1, 2, 3].map(() => world.invoke());
     await flushTasks();
@@ -236,7 +236,7 @@ describe("a concurrency limit", () => {
     await world.processor[Symbol.asyncDispose]();
   });
 
-  test("that lets hundreds start at once does so page by page", async () => {
+  test("that allows hundreds to start at once admits them page by page", async () => {
     const world = await new World(new Rules(rule("s1", { concurrency: 1 }))).start();
     for (let n = 0; n < 700; n++) world.invoke();
     await flushTasks();

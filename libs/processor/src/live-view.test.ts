@@ -10,7 +10,7 @@ type Rows = Map<unknown, unknown> | Set<unknown>;
 const { set } = Map.prototype;
 const { add } = Set.prototype;
 
-/** Every map and set that something was put into meanwhile. */
+/** Returns every map and set that `work` added something to. */
 function filledBy(work: () => void): Set<Rows> {
   const filled = new Set<Rows>();
   Map.prototype.set = function (this: Map<unknown, unknown>, key, value) {
@@ -56,7 +56,7 @@ async function aLeaderPartition() {
     load(key: string): void {
       noting(() => view.load({ request: { kind: "stateOf", service: "O", key }, state: new Map(), names: [], entries: [] }));
     },
-    /** Seals; what it returns waits for the store and settles. */
+    /** Seals the batch; call the result when the store has written it. */
     seal(): () => Promise<void> {
       let mutations: ReturnType<LiveView["seal"]> = [];
       noting(() => {
@@ -83,7 +83,7 @@ test("no map or set that a batch has filled and left empty is ever filled again"
     partition.play(invokeOf(someFacts({ id, target })), invokeOf(someFacts({ id: waiter, target })));
     partition.play(setStateOf(id, 1, "a", "1"), sleepOf(id, 1, 1, 5_000));
     const commitFirst = partition.seal();
-    partition.play(outputOf(id, 1, "done"), endOf(id, 1)); // While the first batch is being written.
+    partition.play(outputOf(id, 1, "done"), endOf(id, 1)); // This happens while the first batch is being written.
     await commitFirst();
     await partition.seal()();
     expect(view.appliedInvocation(waiter)?.status).toBe("invoked");
@@ -98,7 +98,7 @@ test("no map or set that a batch has filled and left empty is ever filled again"
   }
 });
 
-test("rows of a table go with their map when they are durable", () => {
+test("rows of a table are dropped with their map when they are durable", () => {
   const table = new Overlay<string>(new UndoLog());
   table.set("a", "1");
   table.seal();

@@ -1,4 +1,4 @@
-/** How much a turn does, counted in work and not in time. */
+/** The work of a turn, counted in operations and not in time. */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, partitionOf, silentLogger } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
@@ -18,7 +18,7 @@ const KILLED = { kind: "completed", completion: { outcome: { failure: { code: 40
 /** Mutations of one new invocation: its input and its record. */
 const MUTATIONS_OF_ONE = 2;
 
-/** Writes nothing until it is released, and notes how large its batches are. */
+/** Writes nothing until it is released, and records the size of its batches. */
 class SlowStore extends KvPartitionStore {
   readonly batches: number[] = [];
   #release: (() => void) | undefined;
@@ -84,7 +84,7 @@ async function play(store: KvPartitionStore, startRun: (effect: StartRun) => voi
 const invokeFor = (id: InvocationId, requestId: number): Invoke => invokeOf(factsFor(id, requestId));
 const factsFor = (id: InvocationId, requestId: number): InvocationFacts => someFacts({ id, target: plainTarget, requestId });
 
-test("what gathers while a batch is written is bounded, and so are the effects of a batch", async () => {
+test("the commands that gather while a batch is written are bounded, and so are the effects of a batch", async () => {
   const store = new SlowStore(new MemoryKeyValue());
   let started = 0;
   let inTurn = 0;
@@ -108,7 +108,7 @@ test("what gathers while a batch is written is bounded, and so are the effects o
 
 /** Counts rows that are read at once. */
 class CountingKeyValue extends MemoryKeyValue {
-  /** Part of their keys. */
+  /** Part of the keys to count. */
   counted: string | undefined;
   readsAtOnce = 0;
 
@@ -118,7 +118,7 @@ class CountingKeyValue extends MemoryKeyValue {
   }
 }
 
-/** Notes how many mutations each batch has. */
+/** Records the number of mutations of each batch. */
 class CountingStore extends KvPartitionStore {
   batches: number[] = [];
 
@@ -132,13 +132,13 @@ const turns = async (until: () => boolean): Promise<void> => {
   for (let turn = 0; turn < 100_000 && !until(); turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Of an id, at the end of the key of its record and within those of its journal. */
+/** Characters of an id at the end of the key of its record and within those of its journal. */
 const ID_CHARS = 33;
-/** Of one `kill`: its record, its retention timer, and what the completions of callees leave behind. */
+/** Mutations of one `kill`: its record, its retention timer, and what the completions of callees leave behind. */
 const MUTATIONS_OF_ONE_KILL = 4;
 
 describe.each([
-  // The root calls all of them.
+  // The root calls all others.
   ["many more children than are killed at once", 3_000, (): number => 0],
   // Each calls the next one: to kill them one within the other would overflow the stack.
   ["a long chain of calls", 9_000, (n: number): number => n],
@@ -170,7 +170,7 @@ describe.each([
       return processor.counters.completed - before > callees;
     });
     expect(failures).toEqual([]);
-    expect(kv.readsAtOnce).toBeLessThan(LONG_JOURNAL_ENTRIES); // A longer journal is loaded beside the turn.
+    expect(kv.readsAtOnce).toBeLessThan(LONG_JOURNAL_ENTRIES); // A longer journal is loaded outside the turn.
     expect(processor.counters.completed - before).toBe(callees + 1);
     const partitions = new LocalPartitions(processor);
     for (const outcome of await Promise.all(ids.map((id) => partitions.output(id)))) expect(outcome).toMatchObject(KILLED);

@@ -7,7 +7,7 @@ import { OrderedPeers } from "./ordered-peers.js";
 
 const command: PartitionCommand = { kind: "kill", id: anId(1) };
 
-/** A leader that comes and goes, behind a road on which messages and answers are late or lost. */
+/** A leader that changes, behind a network in which messages and responses are late or lost. */
 class BadRoad implements Courier {
   readonly accepted: number[] = [];
   readonly #clock: VirtualClock;
@@ -29,7 +29,7 @@ class BadRoad implements Courier {
         this.#lastSeq = seq;
         this.accepted.push(seq);
       }
-      this.#later(this.#random.chance(0.1) ? undelivered : delivered); // The answer may be lost with the stream.
+      this.#later(this.#random.chance(0.1) ? undelivered : delivered); // The response may be lost with the stream.
     });
   }
 
@@ -39,30 +39,33 @@ class BadRoad implements Courier {
 }
 
 describe("messages to a leader elsewhere", () => {
-  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))("arrives once and in order over a bad road (seed %i)", (seed) => {
-    const clock = new VirtualClock();
-    const random = new SeededRandom(seed);
-    const road = new BadRoad(clock, random);
-    const peers = new OrderedPeers(road, clock, () => 0);
-    const delivered: number[] = [];
-    const all = Array.from({ length: 60 }, (_, n) => n * 3);
-    for (const [n, seq] of all.entries()) {
-      clock.setTimer(n * 5, () => peers.send("p1", seq, command, () => delivered.push(seq)));
-    }
-    for (let at = 30; at < 400; at += 60) {
-      clock.setTimer(at, () => {
-        road.isLeader = !road.isLeader;
+  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+    "arrives once and in order over a bad network (seed %i)",
+    (seed) => {
+      const clock = new VirtualClock();
+      const random = new SeededRandom(seed);
+      const road = new BadRoad(clock, random);
+      const peers = new OrderedPeers(road, clock, () => 0);
+      const delivered: number[] = [];
+      const all = Array.from({ length: 60 }, (_, n) => n * 3);
+      for (const [n, seq] of all.entries()) {
+        clock.setTimer(n * 5, () => peers.send("p1", seq, command, () => delivered.push(seq)));
+      }
+      for (let at = 30; at < 400; at += 60) {
+        clock.setTimer(at, () => {
+          road.isLeader = !road.isLeader;
+        });
+      }
+      clock.setTimer(400, () => {
+        road.isLeader = true;
       });
-    }
-    clock.setTimer(400, () => {
-      road.isLeader = true;
-    });
-    clock.advanceTo(clock.nowMs() + 60_000);
-    expect(road.accepted).toEqual(all);
-    expect(delivered.sort((a, b) => a - b)).toEqual(all);
-  });
+      clock.advanceTo(clock.nowMs() + 60_000);
+      expect(road.accepted).toEqual(all);
+      expect(delivered.sort((a, b) => a - b)).toEqual(all);
+    },
+  );
 
-  test("is dropped when its producer leads no more", () => {
+  test("is dropped when its producer no longer leads", () => {
     const clock = new VirtualClock();
     const road = new BadRoad(clock, new SeededRandom(1));
     road.isLeader = false;

@@ -1,4 +1,4 @@
-/** What a processor holds to when its store is behind a network and its lead may be lost at any moment. */
+/** A processor whose store is behind a network and whose leadership may be lost at any moment. */
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
@@ -45,7 +45,7 @@ function starting(store: AsyncPartitionStore, signal?: AbortSignal, invoker: Par
 const INVOKE = invokeOf(someFacts({ id: anId(1), requestId: 7 }));
 
 describe("a processor in a cluster", () => {
-  test("does not accept again what arrives after its own repetition, over a connection that was given up", async () => {
+  test("does not accept a request again that arrives after its own repetition, over a connection that was given up", async () => {
     const { processor, started } = starting(behindNetwork(new KvPartitionStore(new MemoryKeyValue())));
     const answers: CommandAnswer["kind"][] = [];
     const leader = await processor;
@@ -62,7 +62,7 @@ describe("a processor in a cluster", () => {
     ["state", (host) => host.readState(INVOKE.id, "Greeter", "key")],
     ["journal", (host) => host.readJournal(INVOKE.id, 1)],
   ];
-  test.each(readsOfAnAttempt)("leads no more when the %s of an attempt is of another data set", async (_, read) => {
+  test.each(readsOfAnAttempt)("stops leading when the %s of an attempt is of another data set", async (_, read) => {
     const lost = (): never => {
       throw new PerdureError("STO0005", "the partition has no mark");
     };
@@ -130,11 +130,11 @@ describe("a processor in a cluster", () => {
       expect(kv.snapshot()).toEqual(before);
     });
 
-    test("is over at once when its lead is lost meanwhile", async () => {
+    test("ends at once when its leadership is lost meanwhile", async () => {
       const { leader, attempts, isOver, isAborted } = await handingOver(1_000);
       leader.abandon("the lease ended");
       expect(isAborted()).toBe(true);
-      attempts.resolve(); // As an invoker does that is disposed.
+      attempts.resolve(); // As a disposed invoker does.
       await flushTasks();
       expect(isOver()).toBe(true);
     });

@@ -1,4 +1,4 @@
-/** What the processor promises while a commit is slow, fails or is refused, and while rows are read. */
+/** The processor while a commit is slow, fails or is refused, and while rows are read. */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, PerdureError, partitionOf, silentLogger, utf8 } from "@perdure/base";
 import type { InvokerHost } from "@perdure/invoker";
@@ -25,7 +25,7 @@ import { idleInvoker } from "./testing/idle-invoker.js";
 class GatedStore extends KvPartitionStore {
   slow = false;
   fate: "written" | "fenced" | "broken" = "written";
-  /** Answers of `stateOf` wait for this, after they have been read. */
+  /** Responses of `stateOf` wait for this, after the rows have been read. */
   slowRead: Promise<void> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];
 
@@ -33,7 +33,7 @@ class GatedStore extends KvPartitionStore {
     return this.#waiting.length;
   }
 
-  /** Lets the oldest waiting commit through. */
+  /** Releases the oldest waiting commit. */
   async release(): Promise<void> {
     this.#waiting.shift()?.();
     await flushTasks();
@@ -132,9 +132,9 @@ async function running(target: Target) {
 }
 
 describe("Processor under stress", () => {
-  test("`settled` waits for what waits for rows: nothing submitted before it is stored after it", async () => {
+  test("`settled` waits for messages that wait for rows: no command submitted before it is stored after it", async () => {
     const { host, store, invoke } = await running(objectTarget("k"));
-    clearAll(host, invoke.id); // Has to read the state first.
+    clearAll(host, invoke.id); // This has to read the state first.
     setState(host, invoke.id, "a", "1");
     const length = (): number | undefined => store.reads.invocation(partitionOf(invoke.id, 4), invoke.id)?.journal.length;
     const durableLength = await new Promise((resolve) => host.whenDurable(() => resolve(length())));
@@ -151,7 +151,7 @@ describe("Processor under stress", () => {
     expect(store.waiting).toBe(1);
     store.slowRead = new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(() => setImmediate(resolve)))));
     const during = host.readState(invoke.id, "O", "k");
-    await store.release(); // Durable before the answer of the read, which was given before.
+    await store.release(); // It is durable before the response of the read, which was made before.
     expect(await during).toEqual(new Map());
     expect(await host.readState(invoke.id, "O", "k")).toEqual(new Map([["a", utf8("1")]]));
   });
@@ -168,7 +168,7 @@ describe("Processor under stress", () => {
     };
     partitions.invoke(elsewhere(), false, listen());
     await flushTasks();
-    setState(host, invoke.id, "a", "1"); // Not durable yet, so the state cannot be read yet.
+    setState(host, invoke.id, "a", "1"); // It is not durable yet, so the state cannot be read yet.
     clearAll(host, invoke.id);
     setState(host, invoke.id, "b", "2");
     for (let commits = 0; commits < 6; commits++) {
@@ -218,7 +218,7 @@ describe("Processor under stress", () => {
     ]);
     for (const answer of await requests) expect(answer).toMatchObject({ status: "rejected", reason: { code: "STO0002" } });
     await expect(partitions.describe(invoke.id)).rejects.toMatchObject({ code: "STO0002" });
-    // Attempts end first: what backs off must not call an endpoint beside the next leader.
+    // Attempts end first: one in back-off must not call an endpoint beside the next leader.
     expect(stopped).toEqual(["attempts", fate === "fenced" ? "fenced" : "fatal"]);
   });
 
@@ -245,7 +245,7 @@ describe("Processor under stress", () => {
     },
   );
 
-  test.each(["fenced", "broken"] as const)("closing comes to an end when the last commit is %s", async (fate) => {
+  test.each(["fenced", "broken"] as const)("closing ends when the last commit is %s", async (fate) => {
     const { store, processor, partitions, invocation } = await world();
     store.slow = true;
     partitions.invoke(invocation(plainTarget), false, listen());

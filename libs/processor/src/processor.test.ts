@@ -67,7 +67,7 @@ class ScriptedInvoker implements Invoker {
   }
 }
 
-/** How the store of the present tests is reached. */
+/** Opens the store of the present tests. */
 let storeOf: (kv: MemoryKeyValue) => ProcessorPorts["store"];
 
 async function world(kv = new MemoryKeyValue()) {
@@ -226,7 +226,7 @@ describe.each([
     expect(second.events).toEqual(["previous", "out"]);
   });
 
-  test("a call creates the callee and its result comes back into the caller's journal", async () => {
+  test("a call creates the callee and its result is stored in the caller's journal", async () => {
     const { partitions, invoker, invocation } = await world();
     const caller = invocation(plainTarget);
     partitions.invoke(caller, false, listen());
@@ -278,7 +278,7 @@ describe.each([
     expect(after.invoker.runs(second.id)).toHaveLength(1);
   });
 
-  test("clearing all state waits for rows and keeps the order of what follows", async () => {
+  test("clearing all state waits for rows and keeps the order of later commands", async () => {
     const { partitions, invoker, invocation } = await world();
     const first = invocation(objectTarget("k"));
     partitions.invoke(first, false, listen());
@@ -292,7 +292,7 @@ describe.each([
     expect([...(await invoker.host.readState(first.id, "O", "k")).keys()]).toEqual(["b"]);
   });
 
-  test("state read while commits of others go on is remembered, and not when the object itself is written", async () => {
+  test("state read while commits of others go on is cached, and not when the object itself is written", async () => {
     const kv = new MemoryKeyValue();
     let scans = 0;
     const scan = kv.scan.bind(kv);

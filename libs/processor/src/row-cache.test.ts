@@ -50,7 +50,7 @@ describe("rows of a store behind a network", () => {
     expect(cache.invocation(0, ID)).toBeUndefined();
   });
 
-  test("are not made old again by a fetch that was under way when they were written", async () => {
+  test("are not replaced by older ones of a fetch that was under way when they were written", async () => {
     const { cache, store } = aCache();
     const fetched = cache.fetch([KEY]);
     cache.applyDurable([put("paused")]);
@@ -59,7 +59,7 @@ describe("rows of a store behind a network", () => {
     expect(cache.invocation(0, ID)?.status).toBe("paused");
   });
 
-  test("go when many others were used since, and stay as long as they are used", () => {
+  test("are dropped when many others were used since, and stay as long as they are used", () => {
     const { cache } = aCache();
     const putOf = (n: number): Mutation => ({
       kind: "putInvocation",
@@ -79,14 +79,14 @@ describe("rows of a store behind a network", () => {
     expect(cache.invocation(0, anId(kept))?.facts.id).toBe(anId(kept));
   });
 
-  test("that were written are as new as that in whichever generation they were", () => {
+  test("that were written have the new value in whichever generation they were", () => {
     const { cache } = aCache();
     const others = Array.from(
       { length: CACHED_ROWS_MAX / 2 + 1 },
       (_, n): Mutation => ({ kind: "putDedup", producer: `p${n}`, seq: n }),
     );
     cache.applyDurable([put("scheduled")]);
-    cache.applyDurable(others); // The row is old now.
+    cache.applyDurable(others); // The cached row is outdated now.
     cache.applyDurable([put("paused")]);
     expect(cache.invocation(0, ID)?.status).toBe("paused");
     cache.applyDurable(others);

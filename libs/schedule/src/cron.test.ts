@@ -3,7 +3,7 @@ import { parseRecurrence } from "./cron.js";
 import { timetableOf } from "./timetable.js";
 import { zoneOf } from "./zone.js";
 
-/** The next `count` fire times in UTC, without the parts that are always the same. */
+/** Returns the next `count` fire times in UTC, without the parts that are always the same. */
 function fires(expression: string, from: string, count: number): string[] {
   const parsed = parseRecurrence(expression);
   if (!parsed.ok) throw new Error(parsed.reason);
@@ -89,6 +89,6 @@ describe("an invalid expression is rejected with a reason", () => {
   });
 });
 
-test.each(["0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 L-30 2 *"])("what no calendar has never comes: %s", (expression) => {
+test.each(["0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 L-30 2 *"])("a date that no calendar has never comes: %s", (expression) => {
   expect(fires(expression, "2026-01-01T00:00:00Z", 1)).toEqual([]);
 });

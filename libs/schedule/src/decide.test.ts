@@ -10,7 +10,10 @@ const RUN = invocationIdFromRaw(new Uint8Array(24).fill(1));
 const at = (minutes: number) => START + minutes * MINUTE;
 const active = { invocationId: RUN, nominalMs: START };
 
-/** Actions in short: `fire 1 due`, the number being minutes after the start. Misses are recorded, and what follows them is added. */
+/**
+ * Returns actions as text: `fire 1 due`, the number being minutes after the start. Misses are recorded, and the actions after them are
+ * added.
+ */
 function actions(schedule: Schedule, nowMs: number, previous: PreviousRun = "ended"): string[] {
   const decision = decide(schedule, nowMs, previous, undefined);
   const texts = decision.actions.map((action) => {
@@ -64,14 +67,14 @@ describe("a time that has come", () => {
 });
 
 describe("while the previous run goes on", () => {
-  test("skip skips", () => {
+  test("skip skips the time", () => {
     expect(actions(minutely({}, { active }), at(1), "running")).toEqual(["skip 1"]);
     expect(actions(minutely({}, { active }), at(1), "ended")).toEqual(["endRun", "fire 1 due"]);
   });
   test("allow starts another run", () => {
     expect(actions(minutely({ overlap: { kind: "allow" } }, { active }), at(1), "running")).toEqual(["fire 1 due"]);
   });
-  test("queue keeps as many as it may, and skips the rest", () => {
+  test("queue keeps times up to its bound, and skips the rest", () => {
     const queued = (queue: number[]) => minutely({ overlap: { kind: "queue", max: 2 } }, { active, queue });
     expect(actions(queued([]), at(1), "running")).toEqual(["queue 1"]);
     expect(actions(queued([at(-1)]), at(1), "running")).toEqual(["queue 1"]);
@@ -83,7 +86,7 @@ describe("while the previous run goes on", () => {
     expect(actions(schedule, START, "ended")).toEqual(["endRun", "fire -2 queued"]);
     expect(actions(schedule, START, "running")).toEqual([]);
   });
-  test("cancelPrevious cancels, and the newest time waits for the end", () => {
+  test("cancelPrevious cancels the run, and the newest time waits for its end", () => {
     const overlap = { kind: "cancelPrevious" } as const;
     expect(actions(minutely({ overlap }, { active }), at(1), "running")).toEqual(["cancel", "queue 1"]);
     expect(actions(minutely({ overlap }, { active, queue: [START] }), at(1), "running")).toEqual(["cancel", "skip 0", "queue 1"]);
@@ -97,15 +100,15 @@ describe("after down time", () => {
   const after = (record: Partial<ScheduleRecord>, nowMs = now) =>
     actions(minutely({ overlap: { kind: "allow" }, ...record }), nowMs);
 
-  test("none lets them go", () => {
+  test("none fires no time", () => {
     expect(after({ catchUp: { kind: "none" } })).toEqual(["miss 30"]);
     expect(after({ catchUp: { kind: "none" } }, at(30) + 5000)).toEqual(["miss 29", "fire 30 due"]);
   });
-  test("last fires the last", () => {
+  test("last fires the last time", () => {
     expect(after({ catchUp: { kind: "last" } })).toEqual(["miss 29", "fire 30 caughtUp"]);
     expect(after({ catchUp: { kind: "last" } }, at(1.5))).toEqual(["fire 1 caughtUp"]);
   });
-  test("all fires the newest, up to its count and as far back as its window", () => {
+  test("all fires the newest times, up to its count and as far back as its window", () => {
     expect(after({ catchUp: { kind: "all", max: 3, windowMs: DAY } })).toEqual([
       "miss 27",
       "fire 28 caughtUp",
@@ -130,7 +133,7 @@ describe("after down time", () => {
     ]);
     expect(actions(schedule, nowMs)).toEqual(["miss 1000", `fire ${(nowMs - 11_000 - START) / MINUTE} caughtUp`]);
   });
-  test("many are caught up in turns, and the turns together fire each once", () => {
+  test("many times are caught up in several turns, and the turns together fire each once", () => {
     let schedule = minutely({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 1000, windowMs: DAY } });
     const fired: number[] = [];
     for (let turn = 0; turn < 10; turn++) {
@@ -154,7 +157,7 @@ describe("after down time", () => {
 });
 
 describe("start, end and count", () => {
-  test("nothing before the start, nothing after the end, the end included", () => {
+  test("no time before the start or after the end fires; the end itself does", () => {
     const schedule = minutely({ startAtMs: at(10), endAtMs: at(12), overlap: { kind: "allow" } });
     expect(decide(schedule, at(5), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: at(10) });
     expect(upcoming(schedule, START, 10)).toEqual([at(10), at(11), at(12)]);
@@ -162,11 +165,11 @@ describe("start, end and count", () => {
     expect(decide(done, at(13), "ended", undefined)).toEqual({ actions: [], nextCheckAtMs: undefined });
     expect([statusOf(schedule), statusOf(done)]).toEqual(["active", "ended"]);
   });
-  test("times missed after the end are none", () => {
+  test("times after the end do not count as missed", () => {
     const schedule = minutely({ endAtMs: at(3), catchUp: { kind: "last" } });
     expect(actions(schedule, at(60))).toEqual(["miss 2", "fire 3 caughtUp"]);
   });
-  test("so many firings and no more, queued ones counted", () => {
+  test("the schedule ends after its number of firings, queued ones counted", () => {
     const schedule = (firedCount: number, queue: number[] = []) =>
       minutely({ firingsMax: 3, overlap: { kind: "queue", max: 9 } }, { firedCount, queue, active });
     expect(actions(schedule(2), at(1), "running")).toEqual(["queue 1"]);
@@ -178,7 +181,7 @@ describe("start, end and count", () => {
 });
 
 describe("jitter", () => {
-  test("is the same for ever, within its bound, and leaves the order of times", () => {
+  test("is always the same, within its bound, and keeps the order of times", () => {
     const schedule = minutely({ jitterMs: 3_600_000 });
     const offsets = Array.from({ length: 200 }, (_, i) => dueAt(schedule, at(i)) - at(i));
     expect(offsets).toEqual(Array.from({ length: 200 }, (_, i) => dueAt(schedule, at(i)) - at(i)));
@@ -191,9 +194,9 @@ describe("jitter", () => {
   });
 });
 
-describe("what happened", () => {
+describe("events", () => {
   const { record, state } = minutely({ overlap: { kind: "queue", max: 3 } }, { queue: [at(1), at(2)] });
-  test("folds into the state, history newest first and bounded", () => {
+  test("fold into the state, history newest first and bounded", () => {
     const fired = applyEvent(record, state, { kind: "fired", cause: "queued", nominalMs: at(1), atMs: at(2), invocationId: RUN });
     expect(fired).toMatchObject({
       queue: [at(2)],
@@ -208,7 +211,7 @@ describe("what happened", () => {
     for (let i = 0; i < 50; i++) many = applyEvent(record, many, { kind: "skipped", nominalMs: at(i), atMs: at(i) });
     expect([many.recent.length, many.skippedCount, many.queue]).toEqual([20, 50, []]);
   });
-  test("by hand moves nothing of the timetable", () => {
+  test("by hand do not change the timetable", () => {
     const manual = applyEvent(record, state, {
       kind: "fired",
       cause: "manual",

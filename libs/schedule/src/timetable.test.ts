@@ -36,7 +36,7 @@ describe("in spring", () => {
     expect(berlin("0 3 * * *")).toEqual(["29 01:00"]);
     expect(berlin("1 3 * * *")).toEqual(["29 01:01"]);
   });
-  test("what matches every hour follows elapsed time", () => {
+  test("an expression that matches every hour follows elapsed time", () => {
     expect(berlin("30 * * * *").slice(0, 5)).toEqual(["28 22:30", "28 23:30", "29 00:30", "29 01:30", "29 02:30"]);
     expect(berlin("0 0-23 * * *").slice(0, 4)).toEqual(["28 23:00", "29 00:00", "29 01:00", "29 02:00"]);
   });
@@ -51,7 +51,7 @@ describe("in autumn", () => {
     expect(berlin("*/20 2 * * *")).toEqual(["25 00:00", "25 00:20", "25 00:40", "26 01:00", "26 01:20", "26 01:40"]);
     expect(berlin("0 3 * * *")).toEqual(["25 02:00"]);
   });
-  test("what matches every hour fires in both halves", () => {
+  test("an expression that matches every hour fires in both halves", () => {
     expect(berlin("30 * * * *").slice(0, 5)).toEqual(["24 23:30", "25 00:30", "25 01:30", "25 02:30", "25 03:30"]);
     expect(berlin("*/30 * * * *").slice(0, 5)).toEqual(["24 23:30", "25 00:00", "25 00:30", "25 01:00", "25 01:30"]);
   });
@@ -136,7 +136,7 @@ describe("in other zones", () => {
     expect(between(expression, zone, from, to)).toEqual(times);
   });
 
-  test.each(["Mars/Olympus", "", "+02:00", "Europe/Berlin ", "UTC+1", "../etc", "Europe/Berlin\n"])("%j is none", (name) => {
+  test.each(["Mars/Olympus", "", "+02:00", "Europe/Berlin ", "UTC+1", "../etc", "Europe/Berlin\n"])("%j is no zone", (name) => {
     expect(zoneOf(name)).toBeUndefined();
   });
 });
@@ -152,7 +152,7 @@ describe("intervals", () => {
   });
 });
 
-describe("looking back", () => {
+describe("searching backwards", () => {
   test.each(["* * * * * *", "30 2 * * *", "0 0 29 2 *", "*/7 3 * * MON", "30 * * * *"])(
     "finds what looking ahead passed: %s",
     (expression) => {

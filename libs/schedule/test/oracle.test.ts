@@ -84,7 +84,7 @@ function matches({ minutes, hours, days, weekdays }: Fields, wall: Wall): boolea
   return days?.has(wall.day) === true || weekdays?.has(wall.weekday) === true;
 }
 
-/** What the clock shows at every minute of the span, as "local minutes" and as fields. */
+/** The local time at every minute of the span, as "local minutes" and as fields. */
 function localMinutes(zone: string, fromMs: number, toMs: number): { readonly atMs: number; readonly local: number }[] {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
 import { Scheduler } from "./scheduler.js";
 
-/** What runs when tasks and microtasks queue tasks and microtasks, drawn from a seed, and the queue of tasks is `soon`. */
+/** Returns the order in which tasks and microtasks run that queue others, drawn from a seed; `soon` queues tasks. */
 function order(seed: number, soon: (task: () => void) => void): Promise<string[]> {
   const random = new SeededRandom(seed);
   const log: string[] = [];

@@ -70,7 +70,7 @@ describe("simulated worlds", () => {
     for (let seed = 1; seed <= SCOPED_SEEDS; seed++) reports.push(await simulate({ seed, flow: true }));
     expect(broken(reports)).toEqual([]);
     const waits = reports.reduce((total, { slotWaits }) => total + slotWaits, 0);
-    expect(waits).toBeGreaterThan(4 * SCOPED_SEEDS); // They do compete.
+    expect(waits).toBeGreaterThan(4 * SCOPED_SEEDS); // Invocations do compete.
   }, 120_000);
 
   test.each(ONCE_BROKEN_IN_SCOPES)("seed %i of scopes holds, where once %s", async (seed) => {
@@ -89,7 +89,7 @@ describe("simulated worlds", () => {
     const reports: SimulationReport[] = [];
     for (let seed = 1; seed <= CROWD_SEEDS; seed++) reports.push(await simulate({ seed, crowd: true }));
     expect(broken(reports)).toEqual([]);
-    expect(Math.max(...reports.map(({ invocations }) => invocations))).toBeGreaterThan(512); // A page of timers.
+    expect(Math.max(...reports.map(({ invocations }) => invocations))).toBeGreaterThan(512); // More than a page of timers.
   }, 120_000);
 
   test.each(ONCE_BROKEN_IN_CLUSTERS)("seed %i of clusters holds, where once %s", async (seed) => {
@@ -107,12 +107,12 @@ describe("simulated worlds", () => {
       const [first, second] = [await simulate({ seed, trace: true }), await simulate({ seed, trace: true })];
       expect(second.trace).toEqual(first.trace);
       expect(second.fingerprint).toBe(first.fingerprint);
-      expect((await simulate({ seed })).fingerprint).toBe(first.fingerprint); // Watching changes nothing.
+      expect((await simulate({ seed })).fingerprint).toBe(first.fingerprint); // Recording the trace changes nothing.
       expect((await simulate({ seed: seed + 1 })).fingerprint).not.toBe(first.fingerprint);
     }
   });
 
-  test("what breaks the simulation itself is a finding of its seed, not the end of all", async () => {
+  test("an error of the simulation itself is a finding of its seed, and does not end the others", async () => {
     const weather = {
       ...FAIR_WEATHER,
       get crashEveryMs(): number {

@@ -93,7 +93,7 @@ function mutation(random: SeededRandom): Mutation {
   ])();
 }
 
-/** Rows in an order of their own, journals only as far as an invocation and the row behind its end go. */
+/** Sorts rows, and cuts journals to the length of their invocation and one row more. */
 function sorted({ invocations, journals, ...tables }: PartitionSnapshot): unknown {
   const texts = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
   return {

@@ -46,7 +46,7 @@ function offering(all: readonly SourceRecord[], special: (offset: number) => "po
     invocationOf: ({ offset }: SourceRecord): Invoke | undefined => {
       const kind = special(offset);
       if (kind === "poison") throw new Error(`${offset} is poison`);
-      // Of a command only its id matters here.
+      // Only the id of a command matters here.
       return kind === "skipped" ? undefined : ({ kind: "invoke", id: idOf(offset) } as Invoke);
     },
     deliveries: {
@@ -64,7 +64,7 @@ function offering(all: readonly SourceRecord[], special: (offset: number) => "po
       end = cause.message;
     },
   );
-  /** Answers that count as given are noticed a moment later. */
+  /** The end is reported a moment after the responses. */
   const ending = async (): Promise<string | undefined> => {
     await Promise.race([over, new Promise((resolve) => setImmediate(resolve))]);
     return end;
@@ -93,7 +93,7 @@ describe("records of a topic partition", () => {
     }
   });
 
-  test("wait in the topic while as many are under way as may be", () => {
+  test("wait in the topic while the maximum number is under way", () => {
     const { offers } = offering(records(RECORDS_UNDER_WAY_MAX + 5));
     expect(offers).toHaveLength(RECORDS_UNDER_WAY_MAX);
     offers[1]?.delivered(); // The oldest one is still under way: nothing behind it may be released.
@@ -114,20 +114,20 @@ describe("records of a topic partition", () => {
     expect([handled, await ending()]).toEqual([[10, 11, 12, 13], "all"]);
   });
 
-  test("that a partition cannot take are offered again later, with all that is not handled, oldest first", async () => {
+  test("that a partition cannot accept are offered again later, with all that are not handled, oldest first", async () => {
     const { clock, offers, handled, ending } = offering(records(4));
     offers[0]?.delivered();
     offers[2]?.delivered();
     offers[1]?.undelivered();
-    offers[3]?.undelivered(); // Of the same round: once is enough.
+    offers[3]?.undelivered(); // A second refusal in the same round has no effect.
     clock.advanceBy(OFFER_AGAIN_MS - 1);
     expect(offers).toHaveLength(4);
     clock.advanceBy(1);
     expect(seqs(offers.slice(4))).toEqual([11, 13]);
     expect(handled).toEqual([10]);
-    // A new round leans on nothing of the one before.
+    // A new round does not depend on the one before.
     expect(offers[4]?.after).toBeUndefined();
-    offers[1]?.delivered(); // It had arrived after all.
+    offers[1]?.delivered(); // It was delivered all the same.
     offers[4]?.delivered();
     offers[3]?.undelivered(); // The response belongs to an older round.
     offers[5]?.delivered();
@@ -145,7 +145,7 @@ describe("records of a topic partition", () => {
     expect([handled, await ending()]).toEqual([[10, 11], "12 is poison"]);
   });
 
-  test("that are left out count as handled", async () => {
+  test("that are skipped count as handled", async () => {
     const { offers, handled, ending } = offering(records(3), (offset) => (offset === 11 ? "skipped" : undefined));
     expect(seqs(offers)).toEqual([10, 12]);
     for (const { delivered } of offers) delivered();

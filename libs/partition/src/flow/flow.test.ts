@@ -141,7 +141,7 @@ describe("an admission", () => {
     expect(kinds(new MemoryPartition().play(admit).effects)).toEqual(["slotUnused"]);
   });
 
-  test("that meets a pause of the queue gives the slot back, and its invocation waits on", () => {
+  test("that meets a pause of the queue returns the slot, and its invocation goes on waiting", () => {
     const partition = waiting("inboxed");
     const queue = queueOfScope(target, "a");
     partition.play({ kind: "pauseQueue", id: routeOfQueue(queue), queue });
@@ -197,7 +197,7 @@ describe("verbs", () => {
     expect(partition.invocation(ID)).toMatchObject({ status: "ready", pinned: { deploymentId: "dp_other" } });
   });
 
-  test("leaving a run frees the slot, once, however it is left", () => {
+  test("the end of a run frees the slot, once, whatever ends it", () => {
     const ways: ((partition: MemoryPartition) => readonly Effect[])[] = [
       (partition) => partition.play(suspendOf(ID, 1, [9])).effects,
       (partition) => partition.play(failOf(ID, 1, "pause")).effects,
@@ -225,7 +225,7 @@ describe("verbs", () => {
 });
 
 describe("a scoped workflow", () => {
-  test("keeps state and promises apart from the workflow of the same key outside, and they go with it", () => {
+  test("keeps state and promises apart from the workflow of the same key outside, and they are deleted with it", () => {
     const partition = new MemoryPartition();
     const inside = workflowTarget("w", "workflow", "s1");
     partition.play(invokeOf(someFacts({ id: ID, target: inside, completionRetentionMs: 0 })));
@@ -324,7 +324,7 @@ describe("a paused queue", () => {
     expect(statuses(partition, 1, 2)).toEqual(["inboxed", "invoked"]);
   });
 
-  test("is remembered up to a bound", () => {
+  test("is stored up to a bound", () => {
     const partition = new MemoryPartition();
     for (let n = 0; n < 10_000; n++) partition.pauses.set(queueOfLock("O", `${n}`), { pausedAtMs: 0, lock: undefined });
     expect(partition.play(pause).effects).toMatchObject([{ answer: { kind: "tooManyPauses" } }]);

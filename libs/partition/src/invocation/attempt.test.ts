@@ -1,4 +1,4 @@
-/** What attempts report: late words change nothing, and no wake-up is lost between a suspension and what it waits for. */
+/** Reports of attempts: late ones change nothing, and no wake-up is lost between a suspension and what it awaits. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { encodeCompletion, type Future, MessageType } from "@perdure/service-protocol";
@@ -44,7 +44,7 @@ const attemptCommands: readonly (readonly [string, AttemptCommand])[] = [
   ["a failure that kills", failOf(ID, 1, "kill")],
 ];
 
-describe("a word of a run that is over", () => {
+describe("a report of a run that is over", () => {
   const NOTHING = { mutations: [], effects: [], sent: [] };
 
   test.each(attemptCommands)("%s changes nothing after a newer run has begun", (_, attemptCommand) => {
@@ -220,7 +220,7 @@ describe("a suspension", () => {
     },
   );
 
-  test("is not slept through, wherever among the arrivals it lands", () => {
+  test("is resumed at whatever place among the arrivals it is stored", () => {
     const leaf = fc.subarray([1, 2, 3, 4, 5], { minLength: 1 });
     const combinator = fc.constantFrom(
       "unknown",
@@ -269,7 +269,7 @@ describe("a suspension", () => {
 });
 
 describe("a failure", () => {
-  test("that is retried is noted, and the invocation stays where it is", () => {
+  test("that is retried is recorded, and the invocation keeps its status", () => {
     const partition = started();
     const { effects } = partition.play(failOf(ID, 1, "retry", 3));
     expect(effects).toEqual([]);

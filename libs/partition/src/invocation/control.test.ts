@@ -22,14 +22,14 @@ import {
   suspendOf,
 } from "../testing/index.js";
 
-/** `ready` is of scoped invocations alone and has tests of its own. */
+/** `ready` occurs only in scopes and has separate tests. */
 type Status = Exclude<Invocation["status"], "ready">;
 const STATUSES: readonly Status[] = ["scheduled", "inboxed", "invoked", "suspended", "paused", "completed"];
 const HOLDER = anId(90);
 const ID = anId(1);
 const CALLER = anId(91);
 
-/** Brings an invocation of `O/k/h` to a status the way it would come there, with one caller waiting for it. */
+/** Brings an invocation of `O/k/h` to a status by real commands, with one caller that waits for it. */
 function inStatus(status: Status | "absent", change: Partial<InvocationFacts> = {}): MemoryPartition {
   const partition = new MemoryPartition();
   if (status === "absent") return partition;
@@ -74,7 +74,7 @@ const verbs: Readonly<Record<string, PartitionCommand>> = {
   purgeJournal: { kind: "purgeJournal", id: ID },
 };
 
-/** verb → status before → [answer, status after]. */
+/** verb → status before → [reply, status after]. */
 const TABLE: Readonly<
   Record<keyof typeof verbs, Readonly<Record<Status | "absent", readonly [CommandAnswer["kind"], Status | "absent"]>>>
 > = {
@@ -163,7 +163,7 @@ describe("verbs", () => {
   });
 });
 
-/** What the caller's journal gets. */
+/** Returns the notifications in the caller's journal. */
 function callerNotifications(partition: MemoryPartition, command: PartitionCommand): unknown {
   const { sent } = partition.play(command);
   return sent.flatMap((each) => (each.kind === "notify" && each.id === CALLER ? [decodeNotification(each.type, each.body)] : []));
@@ -202,7 +202,7 @@ describe("cancel", () => {
     expect(bySignal.invocation(ID)).toEqual(byVerb.invocation(ID));
   });
 
-  test("does not resume one that waits for something else only", () => {
+  test("does not resume one that waits only for something else", () => {
     const partition = inStatus("invoked");
     partition.play(sleepOf(ID, 1, 1, 60_000));
     partition.play(
@@ -263,7 +263,7 @@ describe("kill", () => {
     expect(sent.filter((command) => command.kind === "kill").map((command) => command.id)).toEqual(children);
   });
 
-  test("of one that waits leaves a hole in the inbox that is stepped over", () => {
+  test("of one that waits leaves a hole in the inbox that is skipped", () => {
     const partition = inStatus("inboxed");
     const next = anId(3);
     partition.play(invokeOf(someFacts({ id: next, target: objectTarget("k") })));
@@ -294,7 +294,7 @@ describe("pause", () => {
     expect(partition.invocation(ID)?.status).toBe("completed");
   });
 
-  test("keeps what comes meanwhile for the run that follows", () => {
+  test("keeps notifications that arrive meanwhile for the run that follows", () => {
     const partition = inStatus("paused");
     partition.play({ kind: "signal", id: ID, signal: { kind: "signalName", name: "x" }, result: voidResult });
     expect(partition.invocation(ID)).toMatchObject({ status: "paused", journal: { length: 2 } });
@@ -310,7 +310,7 @@ describe("pause", () => {
 describe("resume", () => {
   const elsewhere = "dp_1other" as NonNullable<Extract<PartitionCommand, { kind: "resume" }>["moveTo"]>;
 
-  test("of one that backs off makes it try now", () => {
+  test("of one that backs off retries it now", () => {
     const { effects } = inStatus("invoked").play({ kind: "resume", id: ID, moveTo: undefined });
     expect(effects[0]).toEqual({ kind: "retryNow", id: ID, run: 1 });
   });
@@ -340,7 +340,7 @@ describe("resume", () => {
 });
 
 describe("purge", () => {
-  test("leaves nothing: record, journal, events and timers are gone", () => {
+  test("leaves nothing: record, journal, events and timers are deleted", () => {
     const partition = inStatus("completed", { journalRetentionMs: 1_000 });
     expect(partition.timers.size).toBe(2);
     partition.play({ kind: "purge", id: ID });

@@ -61,7 +61,7 @@ describe("retention", () => {
     expect(invocation?.status === "completed" && expiresAtMs(invocation)).toBe(7_000);
   });
 
-  test("a workflow that is not kept takes its state along at once", () => {
+  test("a workflow without retention is deleted with its state at once", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w"), completionRetentionMs: 0 })));
     partition.play(setStateOf(ID, 1, "s", "v"));
@@ -109,7 +109,7 @@ describe("reading the outcome of another invocation", () => {
       .map((each) => (each.kind === "notify" ? decodeNotification(each.type, each.body) : each));
   };
 
-  test("attaching waits for one that runs, and learns at once from one that has ended", () => {
+  test("attaching waits for one that runs, and gets the outcome at once from one that has ended", () => {
     const running = new MemoryPartition();
     running.play(invokeOf(someFacts({ id: ID })));
     expect(answers(running, "attach")).toEqual([]);
@@ -127,7 +127,7 @@ describe("reading the outcome of another invocation", () => {
     expect(answers(end({}), "getOutput")).toMatchObject([{ type, result: { kind: "value" } }]);
   });
 
-  test.each(["attach", "getOutput"] as const)("%s of one that is not there is 404", (kind) => {
+  test.each(["attach", "getOutput"] as const)("%s of one that does not exist is 404", (kind) => {
     expect(answers(new MemoryPartition(), kind, anId(77))).toMatchObject([
       { result: { failure: { code: 404, message: "not found" } } },
     ]);

@@ -112,7 +112,7 @@ describe("restarting as new", () => {
     expect(answer(source(), restart({ from }))).toEqual({ kind: "notRestartable", reason: "incompletePrefix" });
   });
 
-  test("does not do again what the copied commands did", () => {
+  test("does not repeat the actions of the copied commands", () => {
     expect(source().play(restart({ from: 6 })).sent).toEqual([]);
   });
 
@@ -186,7 +186,7 @@ describe("restarting as new", () => {
     expect(answer(partition, restart())).toEqual({ kind: "notRestartable", reason: "workflow" });
   });
 
-  test("a promise that never came is missing as well", () => {
+  test("a promise without completion is missing as well", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID })));
     partition.play(getPromiseOf(ID, 1, "p", 1));

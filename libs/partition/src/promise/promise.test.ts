@@ -39,7 +39,7 @@ function notificationsOf(partition: MemoryPartition, id: InvocationId): unknown[
 }
 
 describe("a workflow's promise", () => {
-  test("that is completed is there at once, for every handler of the key", () => {
+  test("that is completed can be read at once, by every handler of the key", () => {
     const partition = workflow();
     partition.playAll(completePromiseOf(OTHER, 1, "p", 1, value("v")));
     partition.play(getPromiseOf(RUN, 1, "p", 1));

@@ -24,7 +24,7 @@ import {
 const ID = anId(1);
 const sleep = (dueAtMs: number, sequence = 1): TimerKey => ({ dueAtMs, kind: "sleep", id: ID, sequence });
 
-/** Started, sleeping under completion 1 until 60 s, and suspended. */
+/** An invocation that sleeps under completion 1 until 60 s, and is suspended. */
 function sleeping(change: Partial<InvocationFacts> = {}): MemoryPartition {
   const partition = new MemoryPartition();
   partition.play(invokeOf(someFacts({ id: ID, ...change })));
@@ -96,7 +96,7 @@ describe("a timer that fires", () => {
     expect([partition.invocations.size, partition.timers.size]).toEqual([0, 0]);
   });
 
-  test("takes a workflow's state and promises along with its run", () => {
+  test("deletes a workflow's state and promises along with its run", () => {
     const partition = new MemoryPartition();
     partition.play(invokeOf(someFacts({ id: ID, target: workflowTarget("w") })));
     partition.play(setStateOf(ID, 1, "s", "v"));
@@ -172,7 +172,7 @@ describe("an id that is used again", () => {
 
   test("does not wake from the sleep of its former generation", () => {
     const partition = secondGeneration();
-    partition.play(runOf(ID, 1, 1)); // The same completion id means something else now.
+    partition.play(runOf(ID, 1, 1)); // The same completion id belongs to another command now.
     expect(fire(partition, sleep(60_000)).mutations).toEqual([{ kind: "deleteTimer", timer: sleep(60_000) }]);
     expect(partition.invocation(ID)?.journal.notifications).toBe(0);
   });

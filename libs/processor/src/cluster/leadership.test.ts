@@ -116,7 +116,7 @@ describe("a worker that polls for partitions", () => {
     expect(leadership.counts).toEqual({ taking: 0, leading: 1, yielding: 0 });
   });
 
-  test("does not give back the lease of its next attempt when an earlier one fails late", async () => {
+  test("does not release the lease of its next attempt when an earlier one fails late", async () => {
     const attempts: { fail: (cause: Error) => void; stopped: () => void }[] = [];
     const { medium, leadership, pass } = world(
       (_, stopped) =>
@@ -150,7 +150,7 @@ describe("a worker that polls for partitions", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test("gives everything away when it stands down, takes its share again when it may stay, and never again once it drains", async () => {
+  test("hands all partitions over when it stands down, acquires its share again when it may stay, and never again once it drains", async () => {
     const { leadership, medium, pass } = world(async () => LEADER);
     await leadership.start();
     expect(leadership.leading).toEqual([0]);
