@@ -34,7 +34,7 @@ class CountingArchive extends MemoryArchive {
   }
 }
 
-/** With a journal of three entries. */
+/** A completed invocation with a journal of three entries. */
 function completed(n: number, service = "S", createdAtMs = 1): Completed {
   const plain = anInvocation("completed", {
     facts: someFacts({
@@ -77,12 +77,12 @@ describe("partitions and their archive, read as one", () => {
     const { leader, archived, snapshot } = await world();
     await leader.put({ kind: "putInvocation", invocation: anInvocation("invoked", { facts: someFacts({ id: anId(1) }) }) });
     await leader.put(put(completed(2)));
-    await archived(completed(2), completed(3)); // 2 is in both: its leader died in between.
+    await archived(completed(2), completed(3)); // Invocation 2 is in both, because its leader crashed between the two steps.
     expect(await idsOf(snapshot.invocationRows(0, "unfinished"))).toEqual(ids(1));
     await leader.put(put(completed(1)));
     await leader.put({ kind: "deleteInvocation", id: anId(1) });
     await archived(completed(1));
-    expect(await idsOf(snapshot.invocationRows(0, "completed"))).toEqual(ids(2, 3)); // 1 was returned before.
+    expect(await idsOf(snapshot.invocationRows(0, "completed"))).toEqual(ids(2, 3)); // Invocation 1 was returned before.
   });
 
   test("may leave out services that were not requested", async () => {

@@ -20,7 +20,7 @@ const itself: RowKey = { kind: "invocation", id };
 const lock: RowKey = { kind: "lock", service: "O", key: "k" };
 
 describe("the rows a command will read", () => {
-  test("a random id submitted for the first time needs no row, one that may exist its own", () => {
+  test("a random id submitted for the first time needs no row, one that may exist its own row", () => {
     expect(rowsFor(invoke(plainTarget))).toEqual([]);
     expect(rowsFor(invoke(plainTarget, { idempotencyKey: "i" }))).toEqual([itself]);
     expect(rowsFor(invoke(workflowTarget("k")))).toEqual([itself]);
@@ -31,15 +31,16 @@ describe("the rows a command will read", () => {
     expect(rowsFor(invoke(objectTarget("k"), { executionTimeMs: 5 }))).toEqual([]);
   });
 
-  test("the end of a handler needs its output and its lock, and with nothing retained all that is a workflow's", () => {
+  test("the end of a handler needs its output and its lock, and without retention all rows of a workflow", () => {
     const end: PartitionCommand = { kind: "end", id, run: 1 };
     expect(rowsFor(end)).toEqual([itself]);
     expect(rowsFor(end, running(objectTarget("k")))).toEqual([itself, { kind: "entry", id, index: 4 }, lock]);
     const workflow = anInvocation("invoked", { facts: someFacts({ target: workflowTarget("k"), completionRetentionMs: 0 }) });
-    expect(rowsFor(end, workflow).map((row) => row.kind)).toEqual(["invocation", "stateOf", "promisesOf"]); // Its Output is on its way.
+    // The Output is in an earlier command.
+    expect(rowsFor(end, workflow).map((row) => row.kind)).toEqual(["invocation", "stateOf", "promisesOf"]);
   });
 
-  test("a journal command needs what its action reads, under the keyspace of its target", () => {
+  test("a journal command needs the rows that its action reads, under the keyspace of its target", () => {
     const append = (action: Extract<PartitionCommand, { kind: "appendCommand" }>["action"]): PartitionCommand => ({
       kind: "appendCommand",
       id,
@@ -77,7 +78,7 @@ describe("the rows a command will read", () => {
   });
 });
 
-test("rows of awkward keys have names of their own", () => {
+test("rows of awkward keys have separate names", () => {
   const rows: RowKey[] = [
     { kind: "state", service: "O", key: "a", stateKey: "b/c" },
     { kind: "state", service: "O", key: "a/b", stateKey: "c" },

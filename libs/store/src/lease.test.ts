@@ -13,14 +13,14 @@ describe("the balanced assignment of partitions", () => {
     expect(balancedAssignment(workers("a", "b", "c"), unassigned(7))).toEqual(["a", "a", "a", "b", "b", "c", "c"]);
   });
 
-  test("moves to a worker that joins only what it is due", () => {
+  test("moves only its share to a worker that joins", () => {
     const before = balancedAssignment(workers("a", "b"), unassigned(8));
     const after = balancedAssignment(workers("a", "b", "c"), before);
     expect(moves(before, after)).toBe(2);
     expect(after.filter((id) => id === "c")).toHaveLength(2);
   });
 
-  test("moves from a worker that left only what it led", () => {
+  test("moves only the partitions of a worker that left", () => {
     const before = ["a", "a", "b", "b", "c", "c"];
     const after = balancedAssignment(workers("a", "c"), before);
     expect(after).toEqual(["a", "a", "a", "c", "c", "c"]);
@@ -36,7 +36,7 @@ describe("the balanced assignment of partitions", () => {
     expect(balancedAssignment([{ id: "a", draining: true }], ["a"])).toEqual([undefined]);
   });
 
-  test("is balanced, moves no more than it must, and stays as it is once reached", () => {
+  test("is balanced, moves no more than necessary, and is stable", () => {
     const id = fc.constantFrom("a", "b", "c", "d", "e", "f", "g");
     fc.assert(
       fc.property(

@@ -20,7 +20,7 @@ interface RecordedPartition {
 const recorded = <T>(name: string): T => parseRecordedRows(readFileSync(new URL(`../testdata/${name}`, import.meta.url), "utf8"));
 const rows = recorded<readonly RecordedRow[]>("rows.v1.json");
 const ofForm = (form: string): readonly RecordedRow[] => rows.filter((row) => row.form === form);
-/** What a field of the recorded values of a form was, each once. */
+/** Values of a field of the recorded values of a form, each once. */
 const valuesOf = (form: string, field: (value: never) => unknown): unknown[] =>
   [...new Set(ofForm(form).map(({ value }) => field(value as never)))].sort();
 
@@ -59,7 +59,7 @@ test("every kind and variant is among the recorded rows", () => {
   expect(valuesOf("outbox", ({ kind }) => kind)).toEqual(["attach", "invoke", "kill", "notify", "queryOutput", "signal"]);
 });
 
-test("introspection finds the fields of recorded invocations where they are", () => {
+test("introspection reads the same fields from recorded invocations", () => {
   const fields = new InvocationFields();
   for (const { row, value } of ofForm("invocation")) {
     fields.load(fromBase64(row));

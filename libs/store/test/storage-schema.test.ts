@@ -15,7 +15,7 @@ import { oracleInbox, oracleLock, oraclePromise } from "./oracle.js";
 const RUNS = { numRuns: 300 };
 
 describe.each(FORMS)("the stored form of $name", ({ values, encode, decode, oracle }) => {
-  test("as we write it, is read by the other codec as the same value", () => {
+  test("written by our codec is read by the other as the same value", () => {
     fc.assert(
       fc.property(values, (value) => {
         const { reads, message } = oracle(value);
@@ -25,7 +25,7 @@ describe.each(FORMS)("the stored form of $name", ({ values, encode, decode, orac
     );
   });
 
-  test("as the other codec writes it, which omits defaults, is read by us as the same value", () => {
+  test("written by the other codec, which omits defaults, is read by ours as the same value", () => {
     fc.assert(
       fc.property(values, (value) => {
         expect(decode(oracle(value).bytes, value)).toEqual(value);
@@ -59,7 +59,7 @@ describe("fields that are missing", () => {
     expect(decoded("journal event")).toEqual({ kind: "transientError", afterIndex: -1, atMs: 0, error: undefined });
   });
 
-  test("are errors where there is no row without them", () => {
+  test("are errors where a row cannot exist without them", () => {
     expect(() => decodeInvocation(Uint8Array.of(0))).toThrow();
     expect(() => decodeOutboxCommand(empty)).toThrow();
     expect(() => decodePromise(Uint8Array.of(0x12, 0))).toThrow();
@@ -84,7 +84,7 @@ test("unknown fields of an invocation's facts survive a new write, because facts
   );
 });
 
-test("the oracle is no echo: values that differ have other messages", () => {
+test("the oracle is independent: different values have different messages", () => {
   const holder = anId(1);
   expect(oracleLock({ holder, head: 1, tail: 2 }).message).not.toEqual(oracleLock({ holder, head: 2, tail: 2 }).message);
   expect(oracleInbox({ kind: "invocation", id: holder }).bytes).not.toEqual(
@@ -94,7 +94,7 @@ test("the oracle is no echo: values that differ have other messages", () => {
   expect(oraclePromise(pending).bytes).not.toEqual(oraclePromise({ kind: "pending", listeners: [] }).bytes);
 });
 
-test("every field of the first release has its number, type and presence still", () => {
+test("every field of the first release still has its number, type and presence", () => {
   const fields = [file_v1_invocation, file_v1_outbox, file_v1_rows].flatMap(fieldsOf);
   const released = readFileSync(new URL("../testdata/schema.v1.txt", import.meta.url), "utf8")
     .trim()

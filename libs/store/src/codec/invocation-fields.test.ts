@@ -60,7 +60,7 @@ test("the fields of a row are those of the invocation it decodes to, whatever wa
         isFailure: invocation.status === "completed" && invocation.outcome.kind === "failure",
       });
       expect(fields.decoded()).toEqual(decodeInvocation(row));
-      // Names are remembered from row to row, and never mistaken for each other.
+      // Names are cached from row to row, and never mixed up.
       const { service, key, handler } = fields.facts;
       for (const field of [service, key, handler, service]) expect(fields.name(field)).toBe(fields.text(field));
     }),
@@ -68,7 +68,7 @@ test("the fields of a row are those of the invocation it decodes to, whatever wa
   );
 });
 
-test("fields of a later version are passed over, and a row that is cut off ends the walk", () => {
+test("fields of a later version are skipped, and a row that is cut off ends the scan", () => {
   const fields = new InvocationFields();
   fc.assert(
     fc.property(arbitraryInvocation, fc.nat(), (invocation, cut) => {

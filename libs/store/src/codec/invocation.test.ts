@@ -28,14 +28,14 @@ describe("the stored form of an invocation", () => {
     );
   });
 
-  test("a field added by a later version is passed over", () => {
+  test("a field added by a later version is skipped", () => {
     const row = encodeInvocation(anInvocation("scheduled", { facts: someFacts({ idempotencyKey: "k" }) }));
     // Field 31, varint 5, and field 30, two bytes.
     const later = new Uint8Array([...row, 0xf8, 0x01, 0x05, 0xf2, 0x01, 0x02, 0x41, 0x42]);
     expect(decodeInvocation(later)).toEqual(decodeInvocation(row));
   });
 
-  test("a large result is a part of its own, the parts are the row, and the first one is a row with an empty result", () => {
+  test("a large result is a separate part, the parts are the row, and the first one is a row with an empty result", () => {
     const completed = anInvocation("completed", { facts: someFacts({ idempotencyKey: "k" }) });
     if (completed.status !== "completed") throw new Error("it is completed");
     const value = new Uint8Array(PART_BYTES_MIN).fill(3);

@@ -14,7 +14,7 @@ const entry = (index: number, type: number): Mutation => ({
   entry: { type, body: utf8("x"), appendedAtMs: 1 },
 });
 
-test("starts and steps count, once and only when they are durable; answers and results do not", async () => {
+test("starts and steps count, once and only when they are durable; notifications and results do not", async () => {
   const kv = new MemoryKeyValue();
   const meter = await ActionMeter.open(kv, () => "first");
   const store = new KvPartitionStore(kv, meter);
@@ -29,13 +29,13 @@ test("starts and steps count, once and only when they are durable; answers and r
   expect(meter.actions).toBe(2);
 });
 
-test("the total is what the store holds, whenever its process ended", async () => {
+test("the total matches the stored rows, whenever its process ended", async () => {
   const kv = new MemoryKeyValue();
   const meter = await ActionMeter.open(kv, () => "first");
   const store = new KvPartitionStore(kv, meter);
   const epoch = await store.claim(0);
   await store.commit([{ partition: 0, epoch, mutations: [entry(0, MessageType.Input)] }]);
-  // Ends while a batch is under way: its work is not there, and neither is what it counts.
+  // The process ends while a batch is under way: neither its work nor its count is stored.
   const write = kv.write.bind(kv);
   kv.write = () => Promise.reject(new Error("the process ends here"));
   await expect(store.commit([{ partition: 0, epoch, mutations: [entry(1, MessageType.Run)] }])).rejects.toThrow("ends here");
