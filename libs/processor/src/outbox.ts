@@ -43,7 +43,7 @@ export class Outbox {
   }
 
   /** Whether any message is undelivered. */
-  get isOwing(): boolean {
+  get hasPending(): boolean {
     return this.#pendingByPartition.size > 0;
   }
 

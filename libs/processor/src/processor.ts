@@ -205,7 +205,7 @@ export class Processor implements AsyncDisposable {
     if (this.#closed) return true;
     if (!this.waiters.isEmpty || !this.#mailbox.isEmpty || this.#commits.isWriting) return false;
     for (const { outbox, view } of this.#leaderPartitions.values()) {
-      if (outbox.isOwing) return false;
+      if (outbox.hasPending) return false;
       // Entries held by a paused queue wait for an operator, whose command starts the processor again.
       for (const { state } of this.#flow.scheduler(view.partition)?.entries() ?? []) if (state !== "held") return false;
     }

@@ -75,7 +75,7 @@ class Engine implements ScheduleEngine {
     this.#runner = createScheduleRunner(ports, this.#recorder);
     this.#stopListening = ports.book.onChange((id) => this.#enqueue(id));
     for (const { record } of ports.book.list()) this.#ready.add(record.id);
-    this.#go();
+    this.#startDue();
   }
 
   runNow(id: ScheduleId, key: string): Promise<ManualFiring> {
@@ -96,11 +96,11 @@ class Engine implements ScheduleEngine {
   #enqueue(id: ScheduleId): void {
     if (this.#isClosed) return;
     this.#ready.add(id);
-    this.#go();
+    this.#startDue();
   }
 
   /** Starts the schedules that are due and arms the timer for the rest. */
-  #go(): void {
+  #startDue(): void {
     if (this.#isClosed) return;
     const nowMs = this.#ports.clock.nowMs();
     for (let due = this.#deadlines.takeDue(nowMs); due !== undefined; due = this.#deadlines.takeDue(nowMs)) this.#ready.add(due);
@@ -126,7 +126,7 @@ class Engine implements ScheduleEngine {
     if (atMs === undefined) return;
     const handle = this.#ports.clock.setTimer(atMs - nowMs, () => {
       this.#timer = undefined;
-      this.#go();
+      this.#startDue();
     });
     this.#timer = { atMs, cancel: () => handle.cancel() };
   }
@@ -149,7 +149,7 @@ class Engine implements ScheduleEngine {
       this.#ready.delete(id); // A change that arrived meanwhile is handled at the retry: handling it at once would retry without pause.
     } finally {
       this.#inFlight.delete(id);
-      this.#go();
+      this.#startDue();
     }
   }
 

@@ -33,20 +33,20 @@ export class Pauser {
     if (this.paused.has(queue)) return;
     this.paused.add(queue);
     ledger.flow.queuePaused();
-    this.#say("pauseQueue", queue, () =>
-      scheduler.after(PAUSE_MS * random.float(), () => this.#say("resumeQueue", queue, () => this.paused.delete(queue))),
+    this.#repeat("pauseQueue", queue, () =>
+      scheduler.after(PAUSE_MS * random.float(), () => this.#repeat("resumeQueue", queue, () => this.paused.delete(queue))),
     );
   }
 
   /** Repeats the command until it is durable. */
-  #say(kind: "pauseQueue" | "resumeQueue", queue: VqueueId, done: () => void): void {
+  #repeat(kind: "pauseQueue" | "resumeQueue", queue: VqueueId, done: () => void): void {
     const id = routeOfQueue(queue);
     const { scheduler } = this.#world;
     let isOver = false;
     const again = (): void => {
       if (isOver) return;
       isOver = true;
-      scheduler.after(AGAIN_MS, () => this.#say(kind, queue, done));
+      scheduler.after(AGAIN_MS, () => this.#repeat(kind, queue, done));
     };
     const partitions = this.#cluster.leaderFor(id)?.partitions;
     if (partitions === undefined) return again();

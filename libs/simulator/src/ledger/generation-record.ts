@@ -12,7 +12,7 @@ export interface GenerationRecord {
   readonly number: number;
   readonly partition: number;
   /** Number of the batch in which it began. */
-  readonly bornAtCommit: number;
+  readonly createdAtCommit: number;
   invocation: Invocation;
   /** Entries as stored, in order; empty once dropped. */
   entries: JournalEntry[];

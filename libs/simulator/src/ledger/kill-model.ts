@@ -63,7 +63,7 @@ export class KillModel {
   ): void {
     if (command.kind !== "kill") return;
     const generation = generationOf(command.id);
-    const isOver = !isInFlight(generation) || (generation as GenerationRecord).bornAtCommit >= atCommit;
+    const isOver = !isInFlight(generation) || (generation as GenerationRecord).createdAtCommit >= atCommit;
     this.#findings.require(isOver, "a kill that was delivered was carried out", () => command.id);
   }
 

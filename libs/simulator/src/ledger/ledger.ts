@@ -317,7 +317,7 @@ export class Ledger {
       facts: invocation.facts,
       number: last === undefined ? 0 : last.number + 1,
       partition,
-      bornAtCommit: this.#commits,
+      createdAtCommit: this.#commits,
       invocation,
       entries: [],
       journalDropped: false,
