@@ -1,4 +1,6 @@
-/** Why an attempt failed and what that means for the next one; everything that can end an attempt is turned into this. */
+/**
+ * Why an attempt failed and what the failure means for the next attempt. Everything that can end an attempt is converted to this type.
+ */
 import type { ErrorCode } from "@perdure/base";
 import type { AttemptError } from "@perdure/partition";
 import { type ErrorMessage, type JournalCommand, messageTypeName, type ProtocolFault } from "@perdure/service-protocol";
@@ -6,15 +8,15 @@ import type { TransportFailure } from "./ports.js";
 
 export interface AttemptFailure {
   readonly error: AttemptError;
-  /** Replaces the policy's delay once, exactly, without using up an attempt. */
+  /** Replaces the delay of the retry policy once, exactly, without using up an attempt. */
   readonly nextRetryDelayMs: number | undefined;
-  /** `pause` and `fail` go past the retry policy. */
+  /** `pause` and `fail` bypass the retry policy. */
   readonly behavior: "retry" | "pause" | "fail";
   /** Whether it raises `retry_count_since_last_stored_entry` (service-protocol §3.4). */
   readonly countsForSdk: boolean;
-  /** The rest of the response is of no use: reset the stream instead of draining it. */
+  /** The rest of the response is useless: reset the stream instead of draining it. */
   readonly resetStream: boolean;
-  /** The handler has not ended, and its stream drains: it may come to a command yet. */
+  /** The handler has not ended and its stream drains: the handler may still reach a command. */
   readonly mayStillRun: boolean;
   /** The endpoint refused the stream without processing it: the attempt did not take place. */
   readonly isUnprocessed: boolean;
@@ -22,7 +24,7 @@ export interface AttemptFailure {
 
 const INTERNAL_CODE = 500;
 
-/** A failure found by us. `code` is the number callers see should it become the outcome. */
+/** A failure that the invoker detected. `code` is the number that callers receive if this failure becomes the outcome. */
 export function failure(
   errorCode: ErrorCode,
   message: string,
@@ -57,7 +59,10 @@ export function failure(
   };
 }
 
-/** The endpoint broke the protocol; a future that is too deep stays too deep, so that pauses at once (RT0025). */
+/**
+ * The endpoint violated the protocol. A future that is nested too deeply fails again in each attempt, so that failure pauses at once
+ * (RT0025).
+ */
 export function protocolFailure(fault: ProtocolFault): AttemptFailure {
   const made = failure(fault.code, fault.detail);
   return fault.code === "RT0025" ? { ...made, behavior: "pause" } : made;
@@ -75,7 +80,7 @@ export function refused(code: RefusedCommand["code"], reason: string): RefusedCo
 }
 
 /**
- * A refused command. The stream is only half-closed: the SDK takes that for "suspend when blocked" and ends it in order
+ * A refused command. The stream is only half-closed: the SDK treats that as "suspend when blocked" and ends the stream in order
  * (service-protocol §6.4).
  */
 export function refusalFailure(
@@ -126,15 +131,15 @@ function reportedErrorCode(code: number): ErrorCode {
 }
 
 /**
- * The handler was silent for too long after the end of its request. The stream stays open for the drain: a handler that comes to its next
- * command meanwhile sees the end of its request and suspends, as at the reference, instead of a broken connection.
+ * The handler sent nothing for too long after the end of its request. The stream stays open for the drain: a handler that reaches its
+ * next command during the drain sees the end of its request and suspends, as with the reference, instead of a broken connection.
  */
 export function abortTimeoutFailure(abortTimeoutMs: number): AttemptFailure {
   const reason = `no message from the handler for ${abortTimeoutMs} ms after its request was closed`;
   return { ...failure("RT0001", reason, { resetStream: false }), mayStillRun: true };
 }
 
-/** The response ended before the handler said how it goes on. */
+/** The response ended without a final message. */
 export function endOfStreamFailure(truncated: boolean): AttemptFailure {
   const message = truncated ? "the response ended inside a message" : "the response ended without a final message";
   return failure("RT0007", message, { resetStream: false });

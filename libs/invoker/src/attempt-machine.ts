@@ -1,10 +1,10 @@
 /**
- * One attempt at running a handler, without sockets and timers: bytes from the SDK and stored entries go in; bytes to the SDK,
- * commands to the partition and one final word come out.
+ * One attempt at running a handler, without sockets and timers. Input: bytes from the SDK and stored entries. Output: bytes to the SDK,
+ * commands for the partition and one final outcome.
  *
  *     begin ─▶ Start + journal ─▶ live: notifications and acks out, commands in ─▶ Suspension · End · failure
  *
- * Whatever goes wrong inside, a malformed message or a bug of ours, is the failure of this attempt and nothing more.
+ * Every error inside, be it a malformed message or a bug of the invoker, is the failure of this attempt and of nothing else.
  */
 import { type InvocationId, PerdureError, ProtoError, unreachable } from "@perdure/base";
 import type { EntryStored, JournalEntry } from "@perdure/partition";
@@ -62,23 +62,23 @@ export class AttemptMachine {
   readonly #decoder: FrameDecoder;
   readonly #outgoing: Outgoing;
   readonly #notifications = new ReceivedNotifications();
-  /** Commands of the journal, Input included: also the index of the next one. */
+  /** Number of commands in the journal, Input included; also the index of the next command. */
   #commands = 0;
-  /** Bodies of all entries. */
+  /** Total bytes of the bodies of all entries. */
   #journalBytes = 0;
   #handledMessages = 0;
   #handledBytes = 0;
   #hasOutput = false;
   /** Body of the last Output, if this attempt sent it. */
   #result: Uint8Array | undefined;
-  /** Completion ids of runs without a result. Made when first needed. */
+  /** Completion ids of runs without a result. Created when first needed. */
   #openRuns: Set<number> | undefined;
   #awaiting: Future | undefined;
-  /** The handler has done nothing since it said what it waits for. */
+  /** The handler has sent nothing since it reported what it waits for. */
   #isAwaiting = false;
   /** Proposals of run results that are not stored yet. */
   #openProposals = 0;
-  /** Sleeps, calls and other commands that a handler may wait for long, without those whose completion is stored. */
+  /** Sleeps, calls and other commands that a handler may wait for long, except those whose completion is stored. */
   #openWaits = 0;
   #over = false;
   #isBacklogged = false;
@@ -98,27 +98,29 @@ export class AttemptMachine {
     this.#outgoing = new Outgoing(replay, output, start.length === 1 ? undefined : frameInPieces(MessageType.Start, start));
   }
 
-  /** The last word is said. */
+  /** The outcome of the attempt was reported. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** What the handler said last that it waits for; protocol 7 only. */
+  /** The future that the handler last reported as awaited; protocol 7 only. */
   get awaiting(): Future | undefined {
     return this.#awaiting;
   }
 
-  /** The request takes notifications. */
+  /** The request accepts notifications. */
   get requestOpen(): boolean {
     return this.#outgoing.open;
   }
 
-  /** What shows that the handler only waits; undefined while it works, may be working, or can be sent no request to suspend. */
+  /**
+   * What shows that the handler only waits; undefined while the handler works or may work, and when it cannot be requested to suspend.
+   */
   get blockage(): Blockage | undefined {
     if (this.#over || !this.#outgoing.isIdle) return undefined;
-    // A run without a result executes, or its result is on its way.
+    // A run without a result executes, or its result is being sent.
     if (this.#openProposals > 0 || (this.#openRuns?.size ?? 0) > 0) return undefined;
-    // Once what it said has arrived, it works or waits for something else, which not every SDK says again.
+    // Once the awaited future is complete, the handler works or waits for another future, which not every SDK reports.
     if (this.#isAwaiting && this.#awaiting !== undefined && !this.#hasArrived(this.#awaiting)) return "declared";
     return this.#openWaits > 0 ? "evident" : "possible";
   }
@@ -129,7 +131,7 @@ export class AttemptMachine {
     if (this.#plan.mode === "requestResponse") this.#outgoing.close();
   }
 
-  /** An entry became durable: the SDK hears of it in the order of these calls, or finds it in its next replay. */
+  /** An entry became durable: the SDK receives it in the order of these calls, or finds it in its next replay. */
   entryStored(effect: EntryStored): void {
     if (this.#over) return;
     try {
@@ -143,12 +145,12 @@ export class AttemptMachine {
     }
   }
 
-  /** Takes bytes of the response, which `work` decodes. They must not change before that. */
+  /** Stores bytes of the response, which `work` decodes. The caller must not change them before that. */
   received(chunk: Uint8Array): void {
     if (!this.#over) this.#decoder.push(chunk);
   }
 
-  /** Handles frames for about `units`, the last one whole; returns what was used. `isBacklogged` tells whether frames may be left. */
+  /** Handles frames for about `units`, the last one whole; returns the units used. `isBacklogged` returns whether frames may be left. */
   work(units: number): number {
     this.#isBacklogged = false;
     let used = 0;
@@ -162,7 +164,7 @@ export class AttemptMachine {
         if (frame === undefined) break;
         used += 1 + Math.floor(frame.body.length / UNIT_BYTES);
         this.#handledMessages++;
-        // The result is the last that is stored: holding back the end behind it would save nothing.
+        // This result is the last one to be stored: delaying the end of the attempt would save nothing.
         if (frame.type !== MessageType.Output || this.#hasOutput) this.#handledBytes += frame.body.length;
         this.#handle(frame);
         if (!this.#output.isSubmitting) continue;
@@ -177,12 +179,12 @@ export class AttemptMachine {
     return used;
   }
 
-  /** `work` stopped because its units were used or a command is on its way, not because there was nothing left. */
+  /** `work` stopped because its units were used or a command is being staged, not because no frame was left. */
   get isBacklogged(): boolean {
     return this.#isBacklogged;
   }
 
-  /** Length of a message of which only a part has arrived; 0 when there is none. */
+  /** Length of a message that has arrived only in part; 0 when there is none. */
   get pendingMessageBytes(): number {
     return this.#over ? 0 : this.#decoder.pendingBodyBytes;
   }
@@ -191,7 +193,7 @@ export class AttemptMachine {
     return { messages: this.#handledMessages, bytes: this.#handledBytes };
   }
 
-  /** The response ended cleanly; without a final message that is a failure. */
+  /** The response ended cleanly; without a final message that is a failure of the attempt. */
   responseEnded(): void {
     if (!this.#over) this.fail(endOfStreamFailure(this.#decoder.end()));
   }
@@ -201,7 +203,7 @@ export class AttemptMachine {
     this.#outgoing.close();
   }
 
-  /** The stream takes bytes again. */
+  /** The stream accepts bytes again. */
   drained(): void {
     try {
       this.#outgoing.drained();
@@ -218,7 +220,7 @@ export class AttemptMachine {
     }
   }
 
-  /** Ends the attempt, unless it has ended. */
+  /** Ends the attempt, unless it has ended already. */
   fail(cause: AttemptFailure): void {
     if (!this.#over) this.#finish({ kind: "failed", failure: cause });
   }
@@ -250,7 +252,7 @@ export class AttemptMachine {
     }
   }
 
-  /** Takes in an entry of the replayed journal. */
+  /** Registers an entry of the replayed journal. */
   #remember(entry: JournalEntry): void {
     const { type } = entry;
     this.#journalBytes += entry.body.length;
@@ -295,7 +297,7 @@ export class AttemptMachine {
   }
 
   #command({ type, flags, body: view }: Frame): void {
-    const body = ownedBytes(view); // It is stored as it is, and the action's bytes are views of it.
+    const body = ownedBytes(view); // The entry is stored as it is, and the byte arrays of the action are views of it.
     const command = decodeCommand(type, body);
     if (isFault(command)) return this.fail(protocolFailure(command));
     const isResult = command.kind === "output" && !this.#hasOutput;
@@ -378,7 +380,10 @@ export class AttemptMachine {
     this.#output.over(ending);
   }
 
-  /** Why the journal takes no command of `moreBytes`. Another attempt would come here again, so it pauses at once. */
+  /**
+   * The reason why the journal accepts no command of `moreBytes`. Another attempt would fail at the same command, so the failure pauses
+   * at once.
+   */
   #journalFailure(moreBytes: number): AttemptFailure | undefined {
     const { journalEntriesMax, journalBytesMax } = this.#plan;
     const entries = this.#commands + this.#notifications.count;
@@ -416,7 +421,10 @@ function endsWait(type: number): boolean {
   );
 }
 
-/** A copy, unless the view is all there is of its memory: the decoder assembles what came in pieces afresh, and that is owned already. */
+/**
+ * Returns a copy, unless the view covers its whole buffer: the decoder assembles a message that came in pieces in a new buffer, which is
+ * owned already.
+ */
 function ownedBytes(view: Uint8Array): Uint8Array {
   return view.byteLength === view.buffer.byteLength ? new Uint8Array(view.buffer) : new Uint8Array(view);
 }

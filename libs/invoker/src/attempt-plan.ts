@@ -1,4 +1,4 @@
-/** What an attempt is given, what it wants from its surroundings, and the message it begins with. */
+/** Input of an attempt, the host that it uses, and the message that it begins with. */
 import { concatBytes, invocationIdToRaw, type Logger, randomSeedOf } from "@perdure/base";
 import type { AttemptCommand, InvocationFacts, JournalEntry } from "@perdure/partition";
 import { encodeStartInPieces, type ProtocolVersion } from "@perdure/service-protocol";
@@ -7,24 +7,24 @@ import type { CalleeDeps } from "./callee.js";
 import { eagerState } from "./eager-state.js";
 import type { OutgoingSink } from "./outgoing.js";
 
-/** What an attempt is given; nothing of it changes while it runs. */
+/** Input of an attempt; nothing of it changes while the attempt runs. */
 export interface AttemptPlan {
   readonly facts: InvocationFacts;
-  /** Stamped on every command, so that the partition can drop those of an earlier run. */
+  /** Stamped on every command, so that the partition can drop commands of an earlier run. */
   readonly run: number;
   readonly version: ProtocolVersion;
   /** `requestResponse` half-closes the request right after the replay. */
   readonly mode: "bidi" | "requestResponse";
   /** The whole journal. */
   readonly entries: readonly JournalEntry[];
-  /** All state in storage order; undefined where there is none or it is asked for lazily. */
+  /** All state in storage order; undefined when the handler has no state or reads it lazily. */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly retryCountSinceLastStoredEntry: number;
   readonly durationSinceLastStoredEntryMs: number;
   readonly eagerStateBytesMax: number;
   readonly messageBytesMax: number;
   readonly journalEntriesMax: number;
-  /** Of the bodies of all entries. */
+  /** Total bytes of the bodies of all entries. */
   readonly journalBytesMax: number;
 }
 
@@ -35,9 +35,9 @@ export type AttemptEnding =
 
 export interface AttemptOutput extends OutgoingSink {
   submit(command: AttemptCommand): void;
-  /** A submitted command is still on its way to the partition: the frames behind it wait. */
+  /** A submitted command has not reached the partition yet: the frames behind it wait. */
   readonly isSubmitting: boolean;
-  /** The attempt's last word, once; the response may go on, but nobody listens. */
+  /** The outcome of the attempt, called once; the response may continue, but it is ignored. */
   over(ending: AttemptEnding): void;
 }
 
@@ -51,7 +51,7 @@ export function startBody(plan: AttemptPlan): Uint8Array {
   return pieces.length === 1 ? (pieces[0] as Uint8Array) : concatBytes(...pieces);
 }
 
-/** The same in pieces, of which large values of the state are some. */
+/** The same body in pieces; large values of the state are pieces of their own. */
 export function startInPieces(plan: AttemptPlan): readonly Uint8Array[] {
   const { facts } = plan;
   const state = eagerState(plan.state, plan.eagerStateBytesMax);

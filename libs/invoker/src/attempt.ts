@@ -1,10 +1,11 @@
 /**
- * An attempt on the wire: the machine, the stream it talks through, and the three times it may take.
+ * An attempt on the wire: the state machine, its stream, and three deadlines.
  *
  *     streaming ──(no message for long)──▶ half-closed ──(no response for long: RT0001)──▶ draining ──(5 s)──▶ reset
  *         └──────────── final message ─────────┴─────────────────────────────────────────────▲
  *
- * One deadline at a time: it is not moved for each message, but looks when it comes how long all has been quiet.
+ * An attempt has one deadline at a time. A message does not move the deadline: when the deadline fires, it checks how long the stream has
+ * been quiet.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { AttemptCommand, EntryStored } from "@perdure/partition";
@@ -30,20 +31,20 @@ export interface AttemptTimes {
 /** The run an attempt belongs to. */
 export interface AttemptOwner {
   submit(command: AttemptCommand): void;
-  /** As `InvokerHost.settled`. */
+  /** See `InvokerHost.settled`. */
   whenDurable(callback: () => void): void;
-  /** As `InvokerHost.stage`. */
+  /** See `InvokerHost.stage`. */
   readonly stage: ((body: Uint8Array) => Promise<Disposable>) | undefined;
-  /** The handler's last word, or why there is none. */
+  /** The outcome that the handler reported, or the failure that ended the attempt. */
   attemptEnded(ending: AttemptEnding): void;
-  /** After that: the stream is gone. */
+  /** Called after `attemptEnded`: the stream is closed. */
   attemptOver(): void;
   serverIdentified(name: string): void;
   /** The endpoint has answered with response headers that carry a service protocol. */
   headersReceived(): void;
   /** The handler has sent its first message. */
   responded(): void;
-  /** The endpoint takes no more streams now, and the one of the attempt waits; or it does not wait any more. */
+  /** The endpoint accepts no more streams at the moment and the stream of the attempt waits, or it no longer waits. */
   streamWaits(isWaiting: boolean): void;
 }
 
@@ -67,31 +68,34 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
   readonly #stream: EndpointStream;
   readonly #share: ServiceShare;
   readonly #pace: MessagePace;
-  /** Units it spent in the epoch that it spent in last. */
+  /** Units that the attempt spent in the last epoch in which it spent any. */
   #spent = 0;
   #spentEpoch = 0;
   #waitsFor: "inactivity" | "abort" | "drain" = "inactivity";
   /** Silence after the end of the request until the attempt is aborted. */
   #abortTimeoutMs: number;
-  /** A place in line for whole delays; what is left of one after some activity has a timer of its own. */
+  /** Ticket of a whole delay; the rest of a delay after some activity has a timer of its own. */
   #deadline: TimerHandle | undefined;
   #lastActivityMs: number;
-  /** It waits for its turn or its pace to handle what has arrived, and does not read meanwhile: the endpoint's silence is ours. */
+  /**
+   * The attempt waits for its turn or its pace to handle what has arrived, and does not read until then: the silence is not the
+   * endpoint's.
+   */
   #readingHeld = false;
-  /** It is beyond its rates; afterwards it waits for its turn. */
+  /** The attempt exceeded its rates; after the pause it waits for its turn. */
   #slowedDown: TimerHandle | undefined;
-  /** For the large message that is arriving or not durable yet. */
+  /** Turn for the large message that is arriving or not durable yet. */
   #largeTurn: LargeTurn | undefined;
-  /** No connection has room for its stream. */
+  /** No connection has room for the stream. */
   #isStreamWaiting = false;
-  /** A large command is being staged, and submitted afterwards. */
+  /** A large command is being staged; it is submitted afterwards. */
   #isSubmitting = false;
   #hasResponded = false;
-  /** The response ended while what had arrived was not handled yet. */
+  /** The response ended before all received frames were handled. */
   #hasEnded = false;
   #over = false;
 
-  /** Opens the stream and sends what is known. Throws when the journal cannot be read as one. */
+  /** Opens the stream and sends the journal. Throws when the journal cannot be decoded. */
   constructor(plan: AttemptPlan, request: StreamRequest, times: AttemptTimes, owner: AttemptOwner, context: AttemptContext) {
     this.#plan = plan;
     this.#times = times;
@@ -119,12 +123,12 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#machine.entryStored(effect);
   }
 
-  /** Asks the handler to suspend when it blocks. */
+  /** Requests the handler to suspend when it blocks. */
   closeRequest(): void {
     this.#machine.closeRequest();
   }
 
-  /** Since when (monotonic) the handler has only been waiting, as far as that is known; undefined while it works. */
+  /** Since when (monotonic) the handler has only waited, as far as the messages show; undefined while the handler works. */
   blockedSinceMs(): number | undefined {
     if (this.#over || this.#readingHeld || this.#isStreamWaiting || this.#plan.mode !== "bidi") return undefined;
     const silentMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;
@@ -133,18 +137,18 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     return blockage !== undefined && silentMs >= BLOCKED_AFTER_MS[blockage] ? this.#lastActivityMs : undefined;
   }
 
-  /** Requests a suspension before the inactivity timeout; a handler that works after all may be silent as long as ever. */
+  /** Requests a suspension before the inactivity timeout. A handler that works nevertheless may be silent as long as before. */
   suspendBlocked(): void {
     this.#abortTimeoutMs = this.#times.inactivityTimeoutMs + this.#times.abortTimeoutMs;
     this.#machine.closeRequest();
   }
 
-  /** Ends it as failed, unless its last word is said. */
+  /** Ends the attempt as failed, unless its outcome was reported. */
   interrupt(cause: AttemptFailure): void {
     if (!this.#over) this.#machine.fail(cause);
   }
 
-  /** Resets the stream; the owner hears nothing more. */
+  /** Resets the stream; the owner receives no more calls. */
   abort(): void {
     if (this.#over) return;
     this.#over = true;
@@ -153,7 +157,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#stream.abort();
   }
 
-  // ── what the machine wants ─────────────────────────────────────────────────────────────────────
+  // ── calls of the machine ───────────────────────────────────────────────────────────────────────
 
   write(bytes: Uint8Array): boolean {
     this.#lastActivityMs = this.#context.clock.monotonicMs();
@@ -167,7 +171,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#waitFor("abort", this.#abortTimeoutMs);
   }
 
-  /** A large body is staged first. When the attempt is over before that, the command is lost like one that never arrived. */
+  /** A large body is staged first. When the attempt ends before that, the command is lost like a command that never arrived. */
   submit(command: AttemptCommand): void {
     const { stage } = this.#owner;
     const body = stage === undefined ? undefined : bodyOf(command);
@@ -175,7 +179,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#isSubmitting = true;
     stage(body).then(
       (staged) => this.#staged(command, staged),
-      () => this.#staged(command, undefined), // Its commit writes it, and reports what is wrong.
+      () => this.#staged(command, undefined), // The commit writes the body then, and reports the error.
     );
   }
 
@@ -195,12 +199,12 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#stopHoldingUp();
     const reset = ending.kind === "failed" && ending.failure.resetStream;
     if (!reset) this.#waitFor("drain", DRAIN_MS);
-    // A transport that fails at once does so before its stream is ours.
+    // A transport that fails at once does so before `#stream` is set.
     const stream = this.#stream as EndpointStream | undefined;
     stream?.concluded?.(ending.kind, ending.kind === "failed" ? ending.failure.error.errorCode : undefined);
     this.#owner.attemptEnded(ending);
     if (reset) this.#finish(true);
-    else if (this.#readingHeld) this.#stream.resumeReading(); // Nothing more is kept, so the rest may come as fast as it likes.
+    else if (this.#readingHeld) this.#stream.resumeReading(); // Nothing more is kept, so the rest may arrive at any rate.
   }
 
   requestFlush(): void {
@@ -211,7 +215,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     if (!this.#over) this.#machine.flush();
   }
 
-  // ── what the stream tells ──────────────────────────────────────────────────────────────────────
+  // ── calls of the stream ────────────────────────────────────────────────────────────────────────
 
   response(status: number, headers: ResponseHeaders): void {
     if (this.#over) return;
@@ -261,7 +265,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
 
   failed(cause: TransportFailure): void {
     if (this.#over) return;
-    this.#machine.fail(transportFailure(cause)); // After the final message this changes nothing.
+    this.#machine.fail(transportFailure(cause)); // After the final message this has no effect.
     this.#finish(false);
   }
 
@@ -278,7 +282,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
 
   // ── turns ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Handles frames that have arrived; when none are left it reads on. */
+  /** Handles frames that have arrived; when no frame is left, the stream is read again. */
   serve(units: number): number {
     if (!this.isWaiting) return 0;
     const used = this.#machine.work(units);
@@ -294,12 +298,12 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     return this.#readingHeld && !this.#isHeldUp && !this.#over && !this.#machine.over;
   }
 
-  /** Something else than its turn must come first. */
+  /** The attempt must wait for something other than its turn. */
   get #isHeldUp(): boolean {
     return this.#isSubmitting || this.#slowedDown !== undefined || this.#largeTurn?.state === "waiting";
   }
 
-  /** Whether the attempt must stop handling what arrives until it goes on by itself; called after each piece of work. */
+  /** Whether the attempt must stop handling frames until it continues by itself; called after each piece of work. */
   #mustWait(): boolean {
     if (this.#machine.over) return false;
     this.#takeLargeTurn();
@@ -311,7 +315,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     if (this.isWaiting) this.#context.shares.wait(this.#share, this);
   };
 
-  /** A large message arrives in a turn of its own, which lasts until what came with it is durable. */
+  /** A large message arrives in a turn of its own, which lasts until the commands that came with it are durable. */
   #takeLargeTurn(): void {
     const { pendingMessageBytes: bytes, isBacklogged } = this.#machine;
     const isLarge = bytes >= LARGE_MESSAGE_BYTES;
@@ -330,7 +334,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#owner.whenDurable(() => turn.release());
   }
 
-  /** An attempt that is beyond its rates handles nothing for a while, and waits for its turn after that. */
+  /** An attempt that exceeds its rates handles nothing for a while, and waits for its turn after that. */
   #slowDown(): void {
     const { clock, metrics } = this.#context;
     const delayMs = this.#pace.delayMs(this.#machine.handled, clock.monotonicMs());
@@ -377,7 +381,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     }
   }
 
-  /** Waits for what is left of the delay since the last activity; false when nothing is. */
+  /** Waits for the rest of the delay since the last activity; returns false when no time is left. */
   #waitOn(delayMs: number): boolean {
     const quietMs = this.#readingHeld || this.#isStreamWaiting ? 0 : this.#context.clock.monotonicMs() - this.#lastActivityMs;
     if (quietMs >= delayMs) return false;
@@ -396,7 +400,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
   }
 }
 
-/** What may be large of a command. */
+/** The part of a command that may be large. */
 function bodyOf(command: AttemptCommand): Uint8Array | undefined {
   return command.kind === "appendCommand" || command.kind === "proposeRun" ? command.body : undefined;
 }

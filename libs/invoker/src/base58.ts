@@ -1,4 +1,4 @@
-/** Base58 with the Bitcoin alphabet, for the one place that needs it: public keys people copy. */
+/** Base58 with the Bitcoin alphabet. Only public keys, which users copy, need it. */
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 export function base58(bytes: Uint8Array): string {

@@ -27,11 +27,11 @@ export interface CalleeDeps {
   readonly registry: RegistryView;
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether flow control is offered. */
+  /** Whether flow control is enabled. */
   readonly scopesEnabled: boolean;
 }
 
-/** The invocation that `command` asks for, or why there is none: RT0017, RT0018, RT0020, RT0024. */
+/** The invocation that `command` requests, or the failure: RT0017, RT0018, RT0020, RT0024. */
 export function resolveCallee(
   caller: InvocationFacts,
   command: CallCommand | OneWayCallCommand,
@@ -86,7 +86,7 @@ function calleeFacts(
     handlerType: handler.handlerType,
     scope: options.scope,
   };
-  // The run of a workflow is identified by its key alone.
+  // The key alone identifies the run of a workflow.
   const idempotencyKey = handler.handlerType === "workflow" ? undefined : command.idempotencyKey;
   const retentions = retentionsOf(handler, idempotencyKey);
   const invokeTimeMs = command.kind === "oneWayCall" ? command.invokeTimeMs : 0;

@@ -1,6 +1,6 @@
 /**
- * What storing a journal command will do, decided before it is stored: preconditions that need the registry or the target's type
- * (service-protocol §5.1) are checked here, so that the partition only ever sees commands it can carry out.
+ * The effects of a journal command, decided before the command is stored. Preconditions that need the registry or the target's type
+ * (service-protocol §5.1) are checked here, so that the partition receives only commands that it can carry out.
  */
 import {
   type InvocationId,
@@ -27,7 +27,7 @@ const NONE: CommandAction = { kind: "none" };
 const OUTPUT: CommandAction = { kind: "output" };
 const CLEAR_ALL: CommandAction = { kind: "clearAllState" };
 
-/** Byte arrays in the action are views of the command's body, which therefore must be owned by it. */
+/** Byte arrays in the action are views of the command's body, so the command must own the body. */
 export function commandAction(facts: InvocationFacts, command: JournalCommand, deps: CalleeDeps): CommandAction | RefusedCommand {
   switch (command.kind) {
     case "input":
@@ -120,7 +120,10 @@ function sendSignal(command: SendSignalCommand): CommandAction | RefusedCommand 
   return { kind: "sendSignal", to: to.value, signal: command.signal, result: command.result };
 }
 
-/** An awakeable is a signal of its invocation. Ids of older journals name an entry that no journal of ours has: nothing to tell. */
+/**
+ * An awakeable is a signal of its invocation. Ids of older journals name an entry that no journal of this server has: there is nothing to
+ * notify.
+ */
 function completeAwakeable(command: CompleteAwakeableCommand): CommandAction | RefusedCommand {
   const parsed = parseAwakeableId(command.awakeableId);
   if (!parsed.ok) return refused("RT0012", `the awakeable id cannot be read: ${parsed.problem}`);
@@ -130,7 +133,7 @@ function completeAwakeable(command: CompleteAwakeableCommand): CommandAction | R
   return { kind: "sendSignal", to: awakeable.invocationId, signal, result: command.result };
 }
 
-/** Whom an attach means: an id, or what the id is made of. */
+/** The target of an attach: an id, or the parts that the id is made of. */
 function attachTarget(target: AttachTarget, { registry, scopesEnabled }: CalleeDeps): InvocationId | RefusedCommand {
   switch (target.kind) {
     case "invocationId": {

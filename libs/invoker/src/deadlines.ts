@@ -1,19 +1,20 @@
 /**
- * Timers for very many things that mostly do not last until they fire: attempts and their farewells. All that wait equally long stand in
- * one line behind one real timer, so that joining and leaving is setting two pointers; a timer each costs several times as much.
+ * Timers for a large number of waits that rarely last until they fire: attempts and drains of their streams. All waits of equal delay are
+ * in one list behind one real timer, so that adding and removing a wait sets two pointers; one timer per wait costs several times as
+ * much.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 
 export interface DeadlineWaiter {
-  /** The time is over; it waits no longer. */
+  /** The delay has passed and the wait has ended. */
   deadlineReached(): void;
 }
 
-/** A place in a line, to leave it early. */
+/** Handle of a wait, to cancel it early. */
 export class Ticket {
   readonly waiting: DeadlineWaiter;
   readonly deadlineMs: number;
-  /** Undefined once it has left. */
+  /** Undefined once the wait has been removed. */
   line: DeadlineQueue | undefined;
   next: Ticket | undefined;
   previous: Ticket | undefined;
@@ -26,7 +27,7 @@ export class Ticket {
     this.previous = undefined;
   }
 
-  /** Waits no longer; harmless afterwards. */
+  /** Cancels the wait; no effect afterwards. */
   cancel(): void {
     this.line?.remove(this);
   }
@@ -34,14 +35,14 @@ export class Ticket {
 
 export class AttemptDeadlines {
   readonly #clock: Clock;
-  /** By delay. There are as many as different delays in use, which are settings of handlers. */
+  /** Lists by delay. Their number is the number of different delays in use, which are settings of handlers. */
   readonly #lines = new Map<number, DeadlineQueue>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Calls `waiting` after `delayMs`, unless its ticket is cancelled. */
+  /** Calls `waiting` after `delayMs`, unless the ticket is cancelled. */
   add(waiting: DeadlineWaiter, delayMs: number): Ticket {
     let line = this.#lines.get(delayMs);
     if (line === undefined) {
@@ -52,7 +53,7 @@ export class AttemptDeadlines {
   }
 }
 
-/** A linked list, earliest deadline first because everybody joins at its end. */
+/** A linked list, earliest deadline first because each wait is appended at the end. */
 class DeadlineQueue {
   readonly #clock: Clock;
   readonly #delayMs: number;

@@ -1,18 +1,19 @@
-/** Which state goes along in Start (service-protocol §3.4): all of it in storage order, up to a limit; the rest is asked for. */
+/** Which state is sent in Start (service-protocol §3.4): all of it in storage order, up to a limit; the handler requests the rest. */
 import { fromBinaryString } from "@perdure/base";
 import type { StateEntry } from "@perdure/service-protocol";
 
 export interface EagerState {
   readonly entries: readonly StateEntry[];
-  /** False only when `entries` is all there is. */
+  /** False only when `entries` is the whole state. */
   readonly partial: boolean;
 }
 
 const NONE: EagerState = { entries: [], partial: true };
 
 /**
- * @param state undefined: the handler has no state or asks for it lazily
- * @param bytesMax of keys and values together; 0 sends none. The first entry over it ends the collection.
+ * @param state undefined: the handler has no state or reads it lazily
+ *
+ * @param bytesMax of keys and values together; 0 sends none. The first entry over the limit ends the collection.
  */
 export function eagerState(state: ReadonlyMap<string, Uint8Array> | undefined, bytesMax: number): EagerState {
   if (state === undefined || bytesMax === 0) return NONE;

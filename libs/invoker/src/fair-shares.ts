@@ -1,48 +1,48 @@
 /**
- * Fair shares of what attempts may hand to their partition between two commits, so that a batch stays small beside a greedy handler:
- * every call of a neighbour waits for two or three batches, whoever filled them.
+ * Fair shares of what attempts may submit to their partition between two commits, so that a batch stays small when one handler submits
+ * much: every call of another service waits for two or three batches, whichever service filled them.
  *
- * An attempt that does little between two commits, as nearly all do, spends from its service's share and never waits. One that has more
- * stops reading its stream and takes turns: services with each other, and the attempts of a service among themselves (deficit round
- * robin). What cannot be divided, e.g. a frame of a megabyte, may overdraw the share, and the service waits until later commits have paid
+ * An attempt that does little between two commits, as nearly all do, spends from its service's share and never waits. An attempt with
+ * more work stops reading its stream and takes turns: services with each other, and the attempts of a service among themselves (deficit
+ * round robin). Indivisible work, e.g. a frame of a megabyte, may overdraw the share, and the service waits until later commits have paid
  * for it. Backpressure on the stream does the rest. A service that is alone may fill whole batches.
  */
 import { Ring } from "@perdure/base";
 import { SERVICE_SHARES_MAX } from "./limits.js";
 
 export interface ShareLimits {
-  /** Units of all services between two commits when several are at work. */
+  /** Units of all services between two commits when several are active. */
   readonly sharedUnits: number;
-  /** Units of a service that is alone. */
+  /** Units of a service that is the only active one. */
   readonly aloneUnits: number;
-  /** However many services share, each may spend so much. */
+  /** Minimum that each service may spend, however many services share. */
   readonly serviceUnitsMin: number;
   /** Units of a service until the next one's turn. */
   readonly serviceTurnUnits: number;
   /** Units of one member until the next one of its service. */
   readonly memberTurnUnits: number;
-  /** Commits for which a service counts as being at work after it spent something. */
+  /** Commits for which a service counts as active after it spent units. */
   readonly epochsAtWork: number;
 }
 
-/** Something that waits for its turn. */
+/** A member that waits for its turn. */
 export interface ShareMember {
-  /** Works for about `units`; returns how many it used, which the caller counts. */
+  /** Works for about `units`; returns how many units were used, which the caller counts. */
   serve(units: number): number;
-  /** It has more to do. Read after `serve`; who says no has left. */
+  /** The member has more work. Read after `serve`; a member that returns false is removed. */
   readonly isWaiting: boolean;
 }
 
 /** What one service spent since the last commit. */
 export interface ServiceShare {
   readonly service: string;
-  /** The epoch in which it spent last. */
+  /** The epoch in which the service spent last. */
   epoch: number;
-  /** Of this epoch, with what was overdrawn before. */
+  /** Units spent in this epoch, including units overdrawn before. */
   spent: number;
-  /** Who waits; made when first needed. */
+  /** Members that wait; created when first needed. */
   waiting: Ring<ShareMember> | undefined;
-  /** It is among those that take turns. */
+  /** The service is in the round. */
   isQueued: boolean;
 }
 
@@ -50,9 +50,9 @@ export class FairShares {
   readonly #limits: ShareLimits;
   readonly #whenDurable: (callback: () => void) => void;
   readonly #services = new Map<string, ServiceShare>();
-  /** Services of which somebody waits, each once, in the order of their turns. */
+  /** Services with waiting members, each once, in the order of their turns. */
   readonly #turns = new Ring<ServiceShare>();
-  /** Counts commits that followed some spending. */
+  /** Number of commits that followed some spending. */
   #epoch = 1;
   #isEpochEnding = false;
   /** Services that spent in this epoch. */
@@ -61,7 +61,7 @@ export class FairShares {
   #sharers = 1;
   #sharersUntil = 0;
 
-  /** @param whenDurable calls back when everything submitted before is durable */
+  /** @param whenDurable calls its argument once everything submitted before is durable */
   constructor(limits: ShareLimits, whenDurable: (callback: () => void) => void) {
     this.#limits = limits;
     this.#whenDurable = whenDurable;
@@ -77,7 +77,10 @@ export class FairShares {
     return share;
   }
 
-  /** Services come and go with deployments. Attempts keep the share they have, so that of a service at work is counted anew once. */
+  /**
+   * Services come and go with deployments. Attempts keep a reference to their share, so the share of an active service is counted anew
+   * once.
+   */
   #dropIdle(): void {
     for (const [service, { isQueued }] of this.#services) if (!isQueued) this.#services.delete(service);
   }
@@ -87,12 +90,12 @@ export class FairShares {
     return this.#services.size;
   }
 
-  /** Counts commits, so that members can keep a share of their own. */
+  /** Number of commits, so that members can count their own share. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Units that the service may spend now without taking turns; 0 or less: whoever wants more must `wait`. */
+  /** Units that the service may spend now without taking turns; when 0 or less, a member must call `wait`. */
   allowance(service: ServiceShare): number {
     const limit = this.#serviceLimit();
     if (service.epoch === this.#epoch) return limit - service.spent;
@@ -109,7 +112,7 @@ export class FairShares {
     this.#endEpoch();
   }
 
-  /** Calls `member.serve` when it is its turn, again and again until it waits no more. */
+  /** Calls `member.serve` at its turns until the member has no more work. */
   wait(service: ServiceShare, member: ShareMember): void {
     service.waiting ??= new Ring();
     service.waiting.push(member);
@@ -152,7 +155,7 @@ export class FairShares {
   };
 
   #takeTurns(): void {
-    // Services that overdrew wait for later epochs: the round is over when none of those that are left may spend.
+    // Services that overdrew wait for later epochs: the round ends when no service that is left may spend.
     for (let refused = 0; refused < this.#turns.length; ) {
       const service = this.#turns.shift()!;
       const units = Math.min(this.allowance(service), this.#limits.serviceTurnUnits);
@@ -170,7 +173,7 @@ export class FairShares {
     for (let left = units; left > 0; ) {
       const member = waiting.shift();
       if (member === undefined) return;
-      // One unit at least: a member that has nothing to do must not keep the turn going for ever.
+      // At least one unit: a member without work must not extend the turn without end.
       const used = Math.max(1, member.serve(Math.min(left, this.#limits.memberTurnUnits)));
       this.spend(service, used);
       left -= used;

@@ -1,4 +1,7 @@
-/** Flushes what a turn of the partition gave to many attempts once at the end of the turn: one write for each stream, one microtask for all. */
+/**
+ * Flushes the notifications that one turn of the partition gave to many attempts once at the end of the turn: one write per stream, one
+ * microtask for all streams.
+ */
 export interface Flushable {
   flush(): void;
 }

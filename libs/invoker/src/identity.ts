@@ -1,18 +1,21 @@
 /**
- * Request identity, scheme v1 (service-protocol §1.4): every request carries a short-lived Ed25519 token, so that an endpoint which knows
- * our public key can refuse everybody else.
+ * Request identity, scheme v1 (service-protocol §1.4): every request carries a short-lived Ed25519 token, so that an endpoint that has
+ * the public key can refuse requests of other senders.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { type Clock, PerdureError, type Secret } from "@perdure/base";
 import { base58 } from "./base58.js";
 
-/** Validity around the moment of signing, seconds: as much as the clocks of both sides may differ. */
+/** Validity before and after the moment of signing, seconds: the tolerated difference between the two clocks. */
 export const IDENTITY_LEEWAY_SECONDS = 60;
 
 export interface RequestIdentity {
-  /** `publickeyv1_<base58>`: what users give their SDKs. */
+  /** `publickeyv1_<base58>`: the form that users pass to their SDKs. */
   readonly publicKey: string;
-  /** Adds the signature headers. `path`: the service's own, without what it is mounted below; `subject` is the key of an object or workflow. */
+  /**
+   * Adds the signature headers. `path`: the service's own path, without the prefix it is mounted below; `subject` is the key of an object
+   * or workflow.
+   */
   sign(headers: Record<string, string>, path: string, subject: string | undefined): void;
 }
 
@@ -32,7 +35,7 @@ export function createRequestIdentity(pem: Secret, clock: Clock): RequestIdentit
         nbf: now - IDENTITY_LEEWAY_SECONDS,
         sub: subject,
       };
-      const signed = `${header}.${base64url(JSON.stringify(claims))}`; // JSON leaves an undefined `sub` out.
+      const signed = `${header}.${base64url(JSON.stringify(claims))}`; // JSON omits an undefined `sub`.
       headers["x-restate-signature-scheme"] = "v1";
       headers["x-restate-jwt-v1"] = `${signed}.${sign(null, Buffer.from(signed, "latin1"), key).toString("base64url")}`;
     },

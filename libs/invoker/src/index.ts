@@ -1,4 +1,4 @@
-/** Attempts, retries, budgets: from a partition's effects to streams of bytes and back. */
+/** Attempts, retries, budgets: from the effects of a partition to byte streams and back. */
 export type { CommandLabel, ReplayResult } from "./check/evaluate.js";
 export {
   CHECK_HEADER,

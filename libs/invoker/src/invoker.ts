@@ -1,4 +1,4 @@
-/** The invoker of one partition: keeps its runs and passes each effect to the run it is about. */
+/** The invoker of one partition: owns its runs and passes each effect to the run it concerns. */
 import { type Clock, type ErrorCode, type InvocationId, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/partition";
@@ -24,18 +24,18 @@ export interface InvokerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Signs requests; undefined: they carry no signature. */
+  /** Signs requests; undefined: requests carry no signature. */
   readonly identity?: RequestIdentity | undefined;
   readonly metrics?: InvokerMetrics | undefined;
-  /** Shared by the invokers of a process; undefined: as many of its own as the options say. */
+  /** Slots shared by the invokers of a process; undefined: an own limit of as many as the options set. */
   readonly slots?: Slots | undefined;
-  /** Likewise; undefined: one of its own. */
+  /** Shared deadlines; undefined: own deadlines. */
   readonly failureLog?: SummaryLog | undefined;
-  /** Likewise; undefined: turns of its own. */
+  /** Shared turns for large messages; undefined: own turns. */
   readonly largeMessages?: LargeMessages | undefined;
 }
 
-/** Why attempts that run are broken off, and when the next ones ask for a slot; no attempt of a retry policy is used up. */
+/** Why running attempts are cut off, and when the next ones request a slot; no attempt of a retry policy is used up. */
 export interface Interruption {
   readonly errorCode: ErrorCode;
   readonly message: string;
@@ -45,11 +45,11 @@ export interface Interruption {
 export interface InterruptibleInvoker extends Invoker {
   /** All attempts that have a stream. */
   interrupt(interruption: Interruption): void;
-  /** The attempt of `id` fails with RT0101, its stream is reset, and it is tried again; undefined when none has a stream. */
+  /** Fails the attempt of `id` with RT0101, resets its stream, and retries; returns undefined when no attempt has a stream. */
   cutAttempt(id: InvocationId): CutAttempt | undefined;
 }
 
-/** Runs nothing until told. Disposing resets every stream and submits nothing any more. */
+/** Runs nothing until it receives effects. Disposing resets every stream; nothing is submitted afterwards. */
 export function createInvoker(deps: InvokerDeps, options: Partial<InvokerOptions> = {}): InterruptibleInvoker {
   return new PartitionInvoker(deps, { ...invokerDefaults, ...options });
 }
@@ -61,7 +61,7 @@ class PartitionInvoker implements InterruptibleInvoker {
   readonly #context: RunContext;
   readonly #starts: FairShares;
   #disposed = false;
-  /** Attempts that run may end, others do not begin. */
+  /** Running attempts may end, others do not begin. */
   #isFinishing = false;
 
   constructor(deps: InvokerDeps, options: InvokerOptions) {
@@ -94,7 +94,7 @@ class PartitionInvoker implements InterruptibleInvoker {
     if (this.#disposed) return;
     const { id } = effect.invocation.facts;
     const older = this.#runs.get(id);
-    if (older !== undefined) this.#stop(older); // Its word no longer counts.
+    if (older !== undefined) this.#stop(older); // Its outcome no longer counts.
     if (this.#isFinishing) {
       this.#runs.delete(id);
       return;
@@ -151,7 +151,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       await new Promise<void>((resolve) => clock.setTimer(FINISH_INTERVAL_MS, resolve));
   }
 
-  /** Whether attempts run; what waits for an attempt is given up. */
+  /** Whether attempts run; runs that wait for an attempt are dropped. */
   #finishSome(): boolean {
     let isAnyAttempting = false;
     for (const [id, run] of this.#runs) {
@@ -185,7 +185,7 @@ class PartitionInvoker implements InterruptibleInvoker {
   }
 }
 
-/** A run whose service has used up its share of starts: it starts when it is its service's turn, unless it was stopped before. */
+/** A run whose service has used up its share of starts: it starts at its service's turn, unless it was stopped before. */
 class DelayedStart implements ShareMember {
   readonly isWaiting = false;
   readonly #run: Run;

@@ -1,20 +1,20 @@
 /**
- * The journal of a run as seen from between its attempts: how long it is, and the whole of it for the next attempt. What is stored while
- * an attempt waits for a slot or reads goes behind what was handed over or read, so that nothing is lost and nothing comes twice.
+ * The journal of a run between its attempts: its length, and the whole of it for the next attempt. Entries that are stored while an
+ * attempt waits for a slot or reads are appended to the entries that were handed over or read, so that no entry is lost or duplicated.
  */
 import type { EntryStored, Invoked, JournalEntry } from "@perdure/partition";
 import { HELD_JOURNAL_BYTES_MAX } from "./limits.js";
 
-/** Never pushed to. */
+/** Never appended to. */
 const NONE: JournalEntry[] = [];
 
 export class JournalTail {
   #length: number;
   #lastStoredAtMs: number;
-  /** The whole journal, while it happens to be at hand. */
+  /** The whole journal, while it is in memory. */
   #handed: readonly JournalEntry[] | undefined;
   #readLength = -1;
-  /** Stored behind the first `#readLength` entries since reading began. */
+  /** Entries stored after the first `#readLength` entries since the read began. */
   #arrived: JournalEntry[] = NONE;
 
   constructor({ journal, modifiedAtMs }: Invoked, handed: readonly JournalEntry[] | undefined) {
@@ -23,7 +23,7 @@ export class JournalTail {
     this.#handed = handed;
   }
 
-  /** Entries known to be durable. */
+  /** Number of entries that are durable. */
   get length(): number {
     return this.#length;
   }
@@ -32,7 +32,7 @@ export class JournalTail {
     return this.#lastStoredAtMs;
   }
 
-  /** Takes note of every stored entry, whether an attempt hears of it or not. */
+  /** Records every stored entry, whether or not an attempt receives it. */
   stored({ index, entry }: EntryStored): void {
     this.#lastStoredAtMs = entry.appendedAtMs;
     if (this.#readLength >= 0 && index === this.#readLength + this.#arrived.length) this.#arrived.push(entry);
@@ -40,28 +40,28 @@ export class JournalTail {
     if (index >= this.#length) this.#length = index + 1;
   }
 
-  /** Many runs may wait for a slot; together they must not hold what the store keeps anyway. */
+  /** Many runs may wait for a slot; together they must not hold in memory what the store keeps anyway. */
   waitLong(): void {
     let size = 0;
     for (const entry of this.#handed ?? NONE) size += entry.body.length;
     if (size > HELD_JOURNAL_BYTES_MAX) this.#handed = undefined;
   }
 
-  /** The journal if it is at hand; gives it away. */
+  /** Returns the journal if it is in memory, and drops it here. */
   take(): readonly JournalEntry[] | undefined {
     const handed = this.#handed;
     this.#handed = undefined;
     return handed;
   }
 
-  /** How many entries to read; from now on arrivals are kept until `endReading`. */
+  /** Number of entries to read; from now on new entries are kept until `endReading`. */
   beginReading(): number {
     this.#readLength = this.#length;
     this.#arrived = [];
     return this.#length;
   }
 
-  /** What was read and what arrived meanwhile; undefined when it is not what was asked for. */
+  /** The entries that were read and those stored since; undefined when the read returned another number of entries than requested. */
   endReading(read: readonly JournalEntry[]): readonly JournalEntry[] | undefined {
     const arrived = this.#arrived;
     const complete = read.length === this.#readLength;

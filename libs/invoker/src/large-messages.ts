@@ -1,14 +1,14 @@
 /**
  * Turns for large messages of all attempts of a process. While a message arrives, is stored and becomes an outcome, several copies of it
- * exist at once, so what arrives at the same time is bounded: attempts without a turn stop reading, and flow control leaves the rest of
- * their message with the endpoint. A turn that lasts long no longer counts: a slow endpoint must not hold up the others.
+ * exist at once, so the number of concurrent large messages is bounded: attempts without a turn stop reading, and flow control leaves the
+ * rest of their message at the endpoint. A turn that lasts long no longer counts: a slow endpoint must not delay the others.
  */
 import { type Clock, Ring, type TimerHandle } from "@perdure/base";
 import { LARGE_MESSAGES_BYTES_MAX, LARGE_TURN_MS_MAX } from "./limits.js";
 
 export class LargeMessages {
   readonly #clock: Clock;
-  /** Who waits, by service; the services in the order of their turns. */
+  /** Waiting attempts by service; the services are in the order of their turns. */
   readonly #waiting = new Map<string, Ring<LargeTurn>>();
   #bytes = 0;
 
@@ -16,7 +16,7 @@ export class LargeMessages {
     this.#clock = clock;
   }
 
-  /** A turn for a message of `bytes`, at once or later: `granted` is called only for a later one, and not after `release`. */
+  /** Requests a turn for a message of `bytes`. `granted` is called only when the turn is granted later, and not after `release`. */
   acquire(service: string, bytes: number, granted: () => void): LargeTurn {
     const turn = new LargeTurn(bytes, granted, this);
     if (this.#waiting.size === 0 && this.#fits(bytes)) this.#grant(turn);
@@ -28,7 +28,7 @@ export class LargeMessages {
     return turn;
   }
 
-  /** Of a turn that was granted, is over, or is no longer wanted. */
+  /** Bytes of a turn that was granted, is over, or was withdrawn. */
   ended(bytes: number): void {
     this.#bytes -= bytes;
     for (const [service, queue] of this.#waiting) {
@@ -36,7 +36,7 @@ export class LargeMessages {
       const next = queue.peek();
       if (next !== undefined && !this.#fits(next.bytes)) return;
       queue.shift();
-      // Behind the other services, which this loop then comes to first.
+      // Appended behind the other services, which this loop reaches first.
       this.#waiting.delete(service);
       if (queue.length > 0) this.#waiting.set(service, queue);
       if (next === undefined) continue;
@@ -78,7 +78,7 @@ export class LargeTurn {
     this.#expiry = expiry;
   }
 
-  /** The message is dealt with, or no longer wanted. May be called again. */
+  /** The message was handled or withdrawn. May be called again. */
   release(): void {
     const counted = this.#state === "granted" ? this.bytes : 0;
     if (this.#state === "over") return;

@@ -1,6 +1,6 @@
-/** What the invoker counts; whoever sets up telemetry gives an implementation. */
+/** Counters of the invoker; the code that sets up telemetry implements them. */
 export interface InvokerMetrics {
-  /** @param waitedMs since the attempt was due: what it waited for a slot */
+  /** @param waitedMs wait for a slot since the attempt was due */
   attemptStarted(waitedMs: number): void;
   /** @param errorCode of a failed attempt, undefined otherwise */
   attemptEnded(
@@ -9,17 +9,17 @@ export interface InvokerMetrics {
     durationMs: number,
     transport: AttemptTransport,
   ): void;
-  /** An attempt was broken off from outside: it neither ended nor failed. */
+  /** An attempt was cut off from outside: it neither ended nor failed. */
   attemptBrokenOff(): void;
   /** An attempt exceeded its rates and is not read for a while. */
   attemptSlowedDown(): void;
-  /** More (or fewer) invocations run here that began, or went on after their last suspension, at this time. */
+  /** The number of invocations running here that began, or continued after a suspension, at `sinceMs` grew or shrank by one. */
   running(sinceMs: number, change: 1 | -1): void;
-  /** More (or fewer, when negative) invocations wait for their next attempt after a failure. */
+  /** The number of invocations that wait for their next attempt after a failure grew or shrank by one. */
   backingOff(change: 1 | -1): void;
 }
 
-/** How the endpoint is reached; `none`: the attempt ended before that was known. */
+/** How the endpoint is reached; `none`: the attempt ended before that was decided. */
 export type AttemptTransport = "h1" | "h2" | "lambda" | "none";
 
 export const noMetrics: InvokerMetrics = {

@@ -1,4 +1,4 @@
-/** From a run and a route to an open attempt: what the endpoint is sent, in which mode, over which transport. */
+/** From a run and a route to an open attempt: the request to the endpoint, its mode and its transport. */
 import type { DeploymentView } from "@perdure/control";
 import type { InvocationFacts, JournalEntry } from "@perdure/partition";
 import { Attempt, type AttemptOwner } from "./attempt.js";
@@ -16,13 +16,13 @@ export interface Opening {
   readonly run: number;
   readonly route: AttemptRoute;
   readonly entries: readonly JournalEntry[];
-  /** Undefined where there is none, or it is asked for lazily. */
+  /** Undefined when the handler has no state or reads it lazily. */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly retryCountSinceLastStoredEntry: number;
   readonly lastStoredAtMs: number;
-  /** Of this run, from 1. */
+  /** Number of the attempt in this run, from 1. */
   readonly attempt: number;
-  /** Of the process that led before. */
+  /** The attempt of the process that led before. */
   readonly lost?: LostAttempt | undefined;
 }
 
@@ -123,7 +123,7 @@ function requestOf(
   };
 }
 
-/** Whether much of a connection's time goes into what is sent first. */
+/** Whether the first frames take much of a connection's time. */
 function isLarge({ entries, state }: AttemptPlan): boolean {
   let bytes = 0;
   for (const { body } of entries) bytes += body.length;

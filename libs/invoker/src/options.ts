@@ -1,10 +1,13 @@
-/** What an operator may set about invoking, with the reference's defaults. */
+/** Settings of the invoker for the operator, with the reference's defaults. */
 import type { RetryPolicy } from "@perdure/control";
 import { messageBytesMaxDefault, type ProtocolVersion, protocolVersionDefaultMax } from "@perdure/service-protocol";
 import type { PaceLimits } from "./pace.js";
 
 export interface InvokerOptions {
-  /** Attempts with an open stream at the same time; further runs wait, services in turn. Workers take it from their memory by default. */
+  /**
+   * Maximum of concurrent attempts with an open stream; further runs wait, and services take turns. By default, workers derive it from
+   * their memory.
+   */
   readonly concurrentInvocationsMax: number;
   /** Highest protocol version offered to deployments; invocations pinned to a higher one keep it. */
   readonly protocolVersionMax: ProtocolVersion;
@@ -13,13 +16,13 @@ export interface InvokerOptions {
   /** Entries of a journal, and bytes of their bodies, beyond which the handler may only end (RT0100). */
   readonly journalEntriesMax: number;
   readonly journalBytesMax: number;
-  /** What one attempt may do in the long run; beyond, its stream is read more slowly. */
+  /** Rates that one attempt may use in the long run; beyond them, its stream is read more slowly. */
   readonly pace: PaceLimits;
   /** Keys and values sent along in Start, bytes; 0 sends none. */
   readonly eagerStateBytesMax: number;
   /** Sent with every request. Lower-case names. */
   readonly additionalRequestHeaders: Readonly<Record<string, string>>;
-  /** For handlers the registry no longer describes. */
+  /** For handlers that the registry no longer describes. */
   readonly retryPolicyDefault: RetryPolicy;
   readonly inactivityTimeoutMsDefault: number;
   readonly abortTimeoutMsDefault: number;

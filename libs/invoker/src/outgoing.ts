@@ -1,6 +1,7 @@
 /**
- * What an attempt sends: Start and the replayed journal, then live notifications and acks, then the end of the request. Frames are
- * gathered into few writes, stored bodies are copied once and never encoded again, and a stream that says "wait" is waited for.
+ * The frames that an attempt sends: Start and the replayed journal, then live notifications and acks, then the end of the request. Frames
+ * are gathered into few writes, stored bodies are copied once and never encoded again, and writing stops while the stream applies
+ * backpressure.
  */
 import { EMPTY_BYTES, Ring } from "@perdure/base";
 import { encodeFrame, encodeFrameHeader, frameHeaderBytes, writeFrameHeader } from "@perdure/service-protocol";
@@ -19,13 +20,13 @@ export interface OutgoingSink {
   /** False: write no more until `drained` is called. */
   write(bytes: Uint8Array): boolean;
   halfClose(): void;
-  /** Call `flush` soon; the more frames gather until then the better. */
+  /** Call `flush` soon; gathering more frames before that makes fewer writes. */
   requestFlush(): void;
 }
 
 /**
- * Small writes are cut from a shared slab: memory of their own costs a native allocation each and weighs on the collector. They live
- * until the socket has taken them.
+ * Small writes are cut from a shared slab: memory of their own costs a native allocation each and burdens the garbage collector. A slab
+ * is freed once the socket has written its slices.
  */
 let slab: Uint8Array = EMPTY_BYTES;
 let slabUsed = 0;
@@ -40,7 +41,7 @@ function gatherBuffer(size: number): Uint8Array {
   return slab.subarray(slabUsed - size, slabUsed);
 }
 
-/** A frame whose body is in pieces; the header is one more. */
+/** A frame whose body is in pieces; the header is one more piece. */
 export function frameInPieces(type: number, body: readonly Uint8Array[]): readonly Uint8Array[] {
   let bytes = 0;
   for (const piece of body) bytes += piece.length;
@@ -54,7 +55,7 @@ export class Outgoing {
   #begun = 0;
   #replay: readonly OutgoingFrame[];
   #replayed = 0;
-  /** Frames, large ones in two pieces. Made when first needed: many attempts receive no message after the replay. */
+  /** Frames, large ones in two pieces. Created when first needed: many attempts receive no message after the replay. */
   #live: Ring<Uint8Array> | undefined;
   #liveBytes = 0;
   #writable = true;
@@ -67,12 +68,12 @@ export class Outgoing {
     this.#sink = sink;
   }
 
-  /** The request takes more frames. */
+  /** The request accepts more frames. */
   get open(): boolean {
     return this.#state === "open";
   }
 
-  /** The request takes more frames, and the stream has taken all there were. */
+  /** The request accepts more frames, and the stream has written all queued ones. */
   get isIdle(): boolean {
     if (this.#state !== "open" || !this.#writable) return false;
     return this.#beginning.length === 0 && this.#replay.length === 0 && (this.#live?.length ?? 0) === 0;
@@ -89,7 +90,7 @@ export class Outgoing {
     else this.#pushPieces(encodeFrameHeader(type, 0, body.length), body);
   }
 
-  /** A whole frame. Dropped once the request is closing: what it says is in the journal and will be replayed. */
+  /** A whole frame. Dropped once the request is closing: its content is in the journal and will be replayed. */
   pushFrame(frame: Uint8Array): void {
     if (this.#state === "open") this.#pushPieces(frame);
   }
@@ -113,14 +114,14 @@ export class Outgoing {
     this.flush();
   }
 
-  /** Half-closes at once and forgets what was not written: the handler wants nothing more. */
+  /** Half-closes at once and drops what was not written: the handler needs no more input. */
   closeNow(): void {
     if (this.#state === "closed") return;
     this.abandon();
     this.#sink.halfClose();
   }
 
-  /** The stream is gone. */
+  /** The stream is closed. */
   abandon(): void {
     this.#state = "closed";
     this.#beginning = NO_BYTES;
@@ -153,7 +154,7 @@ export class Outgoing {
   #writeBeginning(): void {
     const piece = this.#beginning[this.#begun++]!;
     if (this.#begun === this.#beginning.length) {
-      this.#beginning = NO_BYTES; // Its memory is not kept for the life of the attempt.
+      this.#beginning = NO_BYTES; // Its memory is not kept until the attempt ends.
       this.#begun = 0;
     }
     this.#writable = this.#sink.write(piece);
@@ -192,7 +193,7 @@ export class Outgoing {
   #replayedUpTo(to: number): void {
     const done = to === this.#replay.length;
     this.#replayed = done ? 0 : to;
-    if (done) this.#replay = NOTHING; // A long journal is not kept for the life of the attempt.
+    if (done) this.#replay = NOTHING; // A long journal is not kept until the attempt ends.
   }
 
   #writeLive(live: Ring<Uint8Array>): void {
@@ -202,7 +203,7 @@ export class Outgoing {
     if (next === undefined || first.length + next.length > GATHER_BYTES) {
       this.#writable = this.#sink.write(first);
       if (first.length > frameHeaderBytes || next === undefined) return;
-      // A header, whose body is not left behind alone.
+      // A header, which is written together with its body.
       live.shift();
       this.#liveBytes -= next.length;
       this.#writable = this.#sink.write(next);

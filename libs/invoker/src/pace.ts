@@ -1,7 +1,7 @@
 /**
- * How fast an attempt may be: messages and bytes per second, each with a reserve. Beyond, its stream is read more slowly,
- * which the handler notices as backpressure and nothing else. Shares (`fair-shares.ts`) divide what there is among those at work; the pace
- * bounds what one attempt takes in the long run, also of the disk, when it is alone.
+ * Rate limit of one attempt: messages and bytes per second, each with a reserve. Beyond, its stream is read more slowly, which the
+ * handler notices as backpressure and nothing else. Shares (`fair-shares.ts`) divide the available units among active services; the pace
+ * bounds what one attempt uses in the long run, also of the disk, when it is alone.
  */
 import { PACE_BYTES_RESERVE_SECONDS, PACE_DELAY_MS_MIN, PACE_MESSAGES_RESERVE_SECONDS } from "./limits.js";
 
@@ -18,7 +18,7 @@ export interface Handled {
 
 export class MessagePace {
   readonly #limits: PaceLimits;
-  /** Used of the reserves, which the rates fill up again. */
+  /** Used parts of the reserves, which the rates refill. */
   #messages = 0;
   #bytes = 0;
   #countedMessages = 0;
@@ -30,7 +30,7 @@ export class MessagePace {
     this.#atMs = nowMs;
   }
 
-  /** Counts what was handled since the last call. Returns after how long the attempt may go on; 0: at once. */
+  /** Counts what was handled since the last call. Returns the milliseconds after which the attempt may continue; 0: at once. */
   delayMs(handled: Handled, nowMs: number): number {
     const { messagesPerSecond, bytesPerSecond } = this.#limits;
     const seconds = Math.max(0, nowMs - this.#atMs) / 1000;

@@ -1,4 +1,4 @@
-/** Which deployment and protocol version an attempt uses (service-protocol §12), and what the registry says about the handler there. */
+/** Which deployment and protocol version an attempt uses (service-protocol §12), and the registry's description of the handler there. */
 import type { DeploymentView, HandlerView, RegistryView } from "@perdure/control";
 import type { Pinned, Target } from "@perdure/partition";
 import { isSupportedVersion, type ProtocolVersion, selectVersion } from "@perdure/service-protocol";
@@ -8,7 +8,7 @@ export interface AttemptRoute {
   readonly kind: "route";
   readonly deployment: DeploymentView;
   readonly version: ProtocolVersion;
-  /** Undefined when the deployment, edited in place, no longer describes the handler; the endpoint will have the last word. */
+  /** Undefined when the deployment, edited in place, no longer describes the handler; the endpoint then decides. */
   readonly handler: HandlerView | undefined;
 }
 
@@ -48,7 +48,7 @@ export function routeOf(
   return { kind: "route", deployment, version: choice.version, handler: handlerOf(deployment, target) };
 }
 
-/** Handler options to retry by when no deployment could be chosen. */
+/** Handler options for the retry when no deployment could be chosen. */
 export function handlerFor(target: Target, pinned: Pinned | undefined, registry: RegistryView): HandlerView | undefined {
   const { deployments, services } = registry.current();
   const deployment = pinned === undefined ? undefined : deployments.get(pinned.deploymentId);

@@ -1,6 +1,6 @@
 /**
- * The invoker's two sides. Towards the partition: effects come in (`Invoker`), attempt commands go out (`InvokerHost`).
- * Towards the endpoint: a transport that opens byte streams and knows nothing of invocations.
+ * The two interfaces of the invoker. To the partition: effects come in (`Invoker`), attempt commands go out (`InvokerHost`). To the
+ * endpoint: a transport that opens byte streams and has no notion of invocations.
  */
 import type { InvocationId } from "@perdure/base";
 import type { EndpointAddress } from "@perdure/control";
@@ -17,14 +17,14 @@ import type {
 
 /** What the processor offers the invoker. */
 export interface InvokerHost {
-  /** Queue a command for the invocation's partition; order is kept, late runs are dropped there. */
+  /** Enqueues a command for the invocation's partition. Order is kept; the partition drops commands of earlier runs. */
   submit(command: AttemptCommand): void;
-  /** Called once everything submitted before is durable and its effects were performed. */
+  /** Calls its argument once everything submitted before is durable and its effects were performed. */
   whenDurable(callback: () => void): void;
   /**
-   * Writes the body of a large command before the command is submitted, so that commits of others do not wait for it. Resolves when that is
-   * durable; the result is disposed of when the command is durable or dropped. Rejections may be ignored: the command's commit writes it then.
-   * Undefined where bodies are only written with their commands.
+   * Writes the body of a large command before the command is submitted, so that commits of others do not wait for it. Resolves when the
+   * body is durable; the result is disposed of when the command is durable or dropped. Rejections may be ignored: the command's commit
+   * writes the body then. Undefined where bodies are only written with their commands.
    */
   readonly stage?: ((body: Uint8Array) => Promise<Disposable>) | undefined;
   /** Entries 0 … length-1, all durable. Rejects with PerdureError when storage fails. */
@@ -41,27 +41,27 @@ export interface Invoker extends AsyncDisposable {
   requestPause(effect: RequestPause): void;
   retryNow(effect: RetryNow): void;
   /**
-   * Begins no attempt from now on, and requests handlers that wait to suspend. Resolves when no attempt runs any more, or with disposal: their
-   * commands are submitted by then. A caller that needs an end sooner disposes of the invoker.
+   * Begins no attempt from now on, and requests waiting handlers to suspend. Resolves when no attempt runs any more, or with disposal:
+   * their commands are submitted by then. A caller that needs an earlier end disposes of the invoker.
    */
   finishAttempts(): Promise<void>;
-  /** What introspection shows of an invocation the invoker holds. */
+  /** What introspection shows of an invocation that the invoker runs. */
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
 }
 
 /** An attempt that was cut off on request. */
 export interface CutAttempt {
-  /** Of the invocation's present run, from 1. */
+  /** Number of the attempt in the invocation's present run, from 1. */
   readonly attempt: number;
-  /** Entries that were durable when it was cut: what the next attempt replays at least. */
+  /** Entries that were durable when the attempt was cut off: the minimum that the next attempt replays. */
   readonly journalLength: number;
 }
 
 /** A wait of a run for a slot of its worker. */
 export interface SlotWait {
   readonly service: string;
-  /** A caller waits for its result, or it goes on after a suspension. */
+  /** A caller waits for the result of the run, or the run continues after a suspension. */
   readonly isContinuation: boolean;
   readonly sinceMs: number;
 }
@@ -73,7 +73,7 @@ export type EndpointAnswer = "nothing" | "headers" | "messages";
 export interface InvokerStatus {
   readonly id: InvocationId;
   readonly inFlight: boolean;
-  /** Attempts since this run began, 1 while the first is running; 0 while waiting for a slot. */
+  /** Attempts since this run began, 1 while the first is running; 0 while the run waits for a slot. */
   readonly retryCount: number;
   readonly lastStartAtMs: number | undefined;
   readonly nextRetryAtMs: number | undefined;
@@ -81,9 +81,9 @@ export interface InvokerStatus {
   readonly lastAttemptServer: string | undefined;
   readonly lastFailure: AttemptError | undefined;
   readonly lastAwaitingJson: string | undefined;
-  /** While it waits for a slot. Workers of earlier versions send none. */
+  /** Set while the run waits for a slot. Workers of earlier versions send none. */
   readonly slotWait?: SlotWait | undefined;
-  /** While an attempt runs. Workers of earlier versions send none. */
+  /** Set while an attempt runs. Workers of earlier versions send none. */
   readonly endpointAnswer?: EndpointAnswer | undefined;
 }
 
@@ -96,29 +96,29 @@ export interface StreamRequest {
   readonly path: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The whole body is known when the request is ended at once (request/response); lets drivers that buffer do so. */
+  /** The whole body is available when the request is ended at once (request/response), so drivers that buffer can do so. */
   readonly requestResponse: boolean;
-  /** Much is sent at once: it should not share a connection with small requests. */
+  /** The request begins with many bytes: it should not share a connection with small requests. */
   readonly isLarge?: boolean | undefined;
-  /** Of an invocation: which attempt of its run this is, from 1. Undefined for other questions. */
+  /** Number of the invocation's attempt in its run, from 1. Undefined for requests that are not attempts. */
   readonly attempt?: number | undefined;
-  /** W3C `traceparent` of the invocation's own span, whose child the attempt in `headers` is. Undefined for untraced ones. */
+  /** W3C `traceparent` of the invocation's own span, whose child span is the attempt in `headers`. Undefined for untraced invocations. */
   readonly invocationTraceparent?: string | undefined;
-  /** With the first attempt of a run that another process began and did not end: for who watches attempts. */
+  /** Set for the first attempt of a run that another process began and did not end; for observers of attempts. */
   readonly lost?: LostAttempt | undefined;
 }
 
-/** An attempt whose process is gone, as far as it is known: its run began and was taken over at these times (ms since 1970). */
+/** An attempt whose process has ended, as far as stored data shows: its run began and was taken over at these times (ms since 1970). */
 export interface LostAttempt {
   readonly sinceMs: number;
   readonly atMs: number;
 }
 
 /**
- * `connect` no connection came about · `reset` it broke or the peer gave the stream up · `protocol` the peer breaks HTTP ·
- * `http11Peer` it answers HTTP/2 with something older · `client` the request cannot be made, or the far side ran it and failed ·
- * `denied` the egress guard does not let us go there · `refused` the peer takes no streams on this connection now and has not processed
- * this one (RFC 9113 §8.7), another connection may take it.
+ * `connect` no connection was established · `reset` the connection broke or the peer reset the stream · `protocol` the peer violates HTTP
+ * · `http11Peer` the peer answers HTTP/2 with an older version · `client` the request is invalid, or the remote side ran it and failed ·
+ * `denied` the egress guard refuses the destination · `refused` the peer accepts no streams on this connection now and has not processed
+ * this one (RFC 9113 §8.7), another connection may accept it.
  */
 export type TransportFailure = {
   readonly kind: "connect" | "reset" | "protocol" | "http11Peer" | "client" | "denied" | "refused";
@@ -128,7 +128,7 @@ export type TransportFailure = {
 /** Called by the transport, never inside `open` and never after `end` or `failed`, of which at most one is called. */
 export interface StreamListener {
   response(status: number, headers: Readonly<Record<string, string | undefined>>): void;
-  /** The chunk is never written to again, but may be a slice of much larger memory: copy what outlives the turn. */
+  /** The chunk is never written to again, but may be a slice of a much larger buffer: copy what is kept after the turn. */
   data(chunk: Uint8Array): void;
   /** The response ended cleanly. */
   end(): void;
@@ -136,28 +136,28 @@ export interface StreamListener {
   /** `write` may be called freely again. */
   drain(): void;
   /**
-   * The stream waits for a connection with room for it, or no longer. True may be called inside `open`; false is not called for a stream that
-   * fails.
+   * The stream waits for a connection with room for it, or no longer waits. True may be passed inside `open`; false is not passed for a
+   * stream that fails.
    */
   waiting?(isWaiting: boolean): void;
 }
 
 export interface EndpointStream {
-  /** False: stop writing until `drain`. The bytes must not change afterwards; nobody else changes them either. */
+  /** Returns false: stop writing until `drain`. Neither the caller nor the transport changes the bytes afterwards. */
   write(bytes: Uint8Array): boolean;
   /** Half-close the request. */
   end(): void;
-  /** Reset the stream (CANCEL); the listener hears nothing more. */
+  /** Reset the stream (CANCEL); the listener receives no more calls. */
   abort(): void;
   /** Stop and resume reading the response. */
   pauseReading(): void;
   resumeReading(): void;
   /**
-   * A large message is on its way on this stream, or no longer. Everything else on its connection waits behind it, so new streams should have
-   * another one meanwhile.
+   * A large message is being sent on this stream, or no longer. Everything else on its connection waits behind it, so new streams should
+   * use another connection until then.
    */
   carriesLargeMessage?(isLarge: boolean): void;
-  /** For who watches attempts: how this one ended, which the bytes alone do not tell. The stream may still drain. */
+  /** For observers of attempts: how this attempt ended, which the bytes alone do not show. The stream may still drain. */
   concluded?(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void;
 }
 

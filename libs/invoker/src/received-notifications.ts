@@ -1,9 +1,9 @@
-/** What an attempt knows to have arrived, so that a suspension can be judged before it is reported (service-protocol §9.2). */
+/** The notifications that an attempt has received, so that a suspension can be checked before it is reported (service-protocol §9.2). */
 import type { JournalEntry } from "@perdure/partition";
 import { type LeafOutcome, type NotificationId, notificationIdOf, notificationOutcomeOf } from "@perdure/service-protocol";
 
 export class ReceivedNotifications {
-  /** Made when first needed: most attempts never see a notification. */
+  /** Created when first needed: most attempts never receive a notification. */
   #completions: Map<number, LeafOutcome> | undefined;
   #signals: Map<string | number, LeafOutcome> | undefined;
   #count = 0;
@@ -22,7 +22,7 @@ export class ReceivedNotifications {
       this.#completions.set(id.id, outcome);
       return;
     }
-    // Of two signals with one id the handler takes the first.
+    // Of two signals with one id, the handler receives the first.
     this.#signals ??= new Map();
     const key = signalKey(id);
     if (!this.#signals.has(key)) this.#signals.set(key, outcome);

@@ -1,6 +1,6 @@
 /**
- * What must have happened after a failed attempt before the next one: its stream is drained, the delay has passed since, and all it
- * submitted is durable (service-protocol §6.2, §6.4). Otherwise an entry could turn up behind the replay.
+ * Conditions after a failed attempt before the next one: its stream is drained, the delay has passed since, and all commands it submitted
+ * are durable (service-protocol §6.2, §6.4). Otherwise an entry could be appended behind the replay.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 
@@ -35,7 +35,7 @@ export class Recovery {
     return this.#nextAttemptAtMs;
   }
 
-  /** The stream is gone: the delay begins. */
+  /** The stream is closed: the delay begins. */
   drained(): void {
     if (this.#drained || this.#over) return;
     this.#drained = true;

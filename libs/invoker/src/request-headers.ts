@@ -4,7 +4,7 @@ import type { InvocationFacts, TraceContext } from "@perdure/partition";
 import { invocationContentType, type ProtocolVersion } from "@perdure/service-protocol";
 import type { RequestIdentity } from "./identity.js";
 
-/** Names a deployment's own headers may not take: we answer for these, or the transport does. */
+/** Names that a deployment's own headers may not use: the invoker or the transport sets these. */
 const RESERVED: ReadonlySet<string> = new Set([
   "content-type",
   "accept",
@@ -17,7 +17,9 @@ const RESERVED: ReadonlySet<string> = new Set([
 export interface RequestHeaderParts {
   readonly facts: InvocationFacts;
   readonly version: ProtocolVersion;
-  /** The service's own path: what the identity token is made out to, whatever the service is mounted below (cloud.md §3.2). */
+  /**
+   * The service's own path, which is the audience of the identity token, whatever prefix the service is mounted below (cloud.md §3.2).
+   */
   readonly path: string;
   /** Span of this attempt. */
   readonly trace: TraceContext | undefined;
@@ -58,7 +60,7 @@ export function requestHeaders({
 
 /** UTF-8, everything but `A-Za-z0-9-._~` as %XX in upper case. */
 export function percentEncode(text: string): string {
-  // encodeURIComponent leaves five more characters alone, and refuses lone surrogates.
+  // encodeURIComponent does not encode five more characters, and throws for lone surrogates.
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

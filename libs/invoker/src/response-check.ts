@@ -4,7 +4,7 @@ import { QUOTED_CHARS_MAX } from "./limits.js";
 
 export type ResponseHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Undefined: go on. `nowMs` is for `Retry-After` dates. */
+/** Returns undefined when the attempt may continue. `nowMs` is for `Retry-After` dates. */
 export function responseFailure(
   status: number,
   headers: ResponseHeaders,
@@ -41,7 +41,7 @@ function headFailure(headers: ResponseHeaders, contentType: string): AttemptFail
   return undefined;
 }
 
-/** Delay a `Retry-After` header asks for: whole seconds, or a date still to come; undefined when it says neither. */
+/** Milliseconds that a `Retry-After` header requests: whole seconds, or a date in the future; undefined for any other value. */
 export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();

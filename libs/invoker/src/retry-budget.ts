@@ -1,4 +1,4 @@
-/** Retry policies (service-protocol §8.2): how long until the next attempt, and when there is none. */
+/** Retry policies (service-protocol §8.2): the delay before the next attempt, and when there is none. */
 import type { Random } from "@perdure/base";
 import type { RetryPolicy } from "@perdure/control";
 import { RETRY_DELAY_MS_MAX, RETRY_JITTER } from "./limits.js";
@@ -6,7 +6,7 @@ import { RETRY_DELAY_MS_MAX, RETRY_JITTER } from "./limits.js";
 export class RetryBudget {
   readonly #random: Random;
   readonly #attemptsMax: number | undefined;
-  /** Delays taken from the policy. It may be another one each time: what was used stays used. */
+  /** Delays used of the policy. The policy may be another one each time: used delays stay used. */
   #used = 0;
 
   /** @param attemptsMax server-wide cap on every policy's attempts */
@@ -15,7 +15,7 @@ export class RetryBudget {
     this.#attemptsMax = attemptsMax;
   }
 
-  /** Milliseconds until the next attempt; undefined when the policy allows none. Takes one attempt of the budget. */
+  /** Milliseconds until the next attempt; undefined when the policy allows none. Uses one attempt of the budget. */
   next(policy: RetryPolicy): number | undefined {
     const { maxAttempts = Number.POSITIVE_INFINITY } = policy;
     const attemptsMax = Math.max(1, Math.min(maxAttempts, this.#attemptsMax ?? Number.POSITIVE_INFINITY));

@@ -11,11 +11,11 @@ import type { Slots } from "./slots.js";
 export interface RunContext extends Omit<AttemptContext, "transport"> {
   readonly host: InvokerHost;
   readonly slots: Slots;
-  /** Where failed attempts are logged. */
+  /** Logger of failed attempts. */
   readonly failureLog: SummaryLog;
   readonly options: InvokerOptions;
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
   readonly identity: RequestIdentity | undefined;
-  /** The last stream of a run that was stopped is gone. */
+  /** The last stream of a stopped run is closed. */
   drained(run: Run): void;
 }

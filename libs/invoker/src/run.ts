@@ -1,6 +1,6 @@
 /**
- * One run of an invocation: from the moment the partition hands it over until it takes it back. Attempts follow each other under one
- * run number, each replaying what the earlier ones stored.
+ * One run of an invocation: from the moment the partition hands the invocation over until it takes it back. Attempts follow each other
+ * under one run number, each replaying the entries that the earlier ones stored.
  *
  *     queued ─▶ reading ─▶ attempting ─▶ (suspended, ended, paused, killed) over
  *       ▲ slot              │ failed
@@ -37,12 +37,12 @@ import type { RunContext } from "./run-context.js";
 import type { SlotUser } from "./slots.js";
 import { traceIdOf } from "./trace.js";
 
-/** Number of an invocation's first run; a later one goes on after a suspension or a pause. */
+/** Number of an invocation's first run; a later run continues after a suspension or a pause. */
 const FIRST_RUN = 1;
 
 export class Run implements AttemptOwner, SlotUser {
   readonly id: InvocationId;
-  /** The number that fences its commands. */
+  /** The run number that fences its commands. */
   readonly number: number;
   queuedAtMs = 0;
   readonly isContinuation: boolean;
@@ -50,31 +50,31 @@ export class Run implements AttemptOwner, SlotUser {
   readonly #context: RunContext;
   readonly #journal: JournalTail;
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
-  /** An attempt began, and nobody was told yet how it ended. */
+  /** An attempt began, and its end was not reported yet. */
   #isEndPending = false;
-  /** Its stream drains, the handler has not ended, and something may begin that must not run beside it. */
+  /** Its stream drains, the handler has not ended, and a run that must not overlap with it may begin. */
   #isInTheWay = false;
   #holdsSlot = false;
   #isWaitingForSlot = false;
-  /** Since when its attempt waits for a connection that takes its stream. */
+  /** Since when its attempt waits for a connection that accepts its stream. */
   #streamWaitSinceMs: number | undefined;
   #pinned: Pinned | undefined;
-  /** The deployment is chosen, and the partition does not know of it yet. */
+  /** The deployment is chosen, and the partition has not stored it yet. */
   #isPinPending = false;
   #pauseRequested: boolean;
-  /** When it began, or went on after its last suspension; undefined while it is not counted. */
+  /** When the run began, or continued after its last suspension; undefined while it is not counted. */
   #sinceMs: number | undefined;
   readonly #milestones: Milestones;
-  /** Also while its stream drains, after its last word. */
+  /** Set also while its stream drains after the outcome. */
   #attempt: Attempt | undefined;
-  /** Of `recovering`. */
+  /** Recovery in the phase `recovering`. */
   #recovery: Recovery | undefined;
-  /** Made at the first failure. */
+  /** Created at the first failure. */
   #budget: RetryBudget | undefined;
 
   #attemptCount = 0;
   #failureCount = 0;
-  /** Streams in a row that the endpoint refused without processing them. */
+  /** Consecutive streams that the endpoint refused without processing them. */
   #refusalCount = 0;
   #retryCountSinceLastStoredEntry = 0;
   #lastStartAtMs: number | undefined;
@@ -82,9 +82,9 @@ export class Run implements AttemptOwner, SlotUser {
   #lastFailure: AttemptError | undefined;
   #lastDeployment: string | undefined;
   #lastServer: string | undefined;
-  /** An attempt of another process that died with it; told with our first. */
+  /** An attempt of another process that ended with its process; reported with the first attempt of this run. */
   readonly #lost: LostAttempt | undefined;
-  /** Of the attempt that runs or ran last. */
+  /** Number of the attempt that runs or ran last. */
   #transport: AttemptTransport = "none";
 
   constructor({ invocation, firstEntries, isRecovered }: StartRun, context: RunContext) {
@@ -110,7 +110,7 @@ export class Run implements AttemptOwner, SlotUser {
     if (this.#phase === "queued") this.#journal.waitLong();
   }
 
-  // ── what the partition tells ───────────────────────────────────────────────────────────────────
+  // ── calls of the partition ─────────────────────────────────────────────────────────────────────
 
   entryStored(effect: EntryStored): void {
     this.#journal.stored(effect);
@@ -119,8 +119,8 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   /**
-   * The partition has taken the invocation back. A stream after its final message drains by itself; any other is reset, because another run of
-   * the invocation, or the next one of its key, may begin now.
+   * The partition has taken the invocation back. A stream after its final message drains by itself; any other stream is reset, because
+   * another run of the invocation, or the next one of its key, may begin now.
    */
   stop(): void {
     const hasEnded = (this.#phase === "over" || this.#phase === "recovering") && !this.#isInTheWay;
@@ -133,12 +133,12 @@ export class Run implements AttemptOwner, SlotUser {
     return this.#phase === "attempting" || this.#phase === "reading";
   }
 
-  /** Its last word is said, but the stream is still there. */
+  /** Its outcome was reported, but the stream is still open. */
   get draining(): boolean {
     return this.#attempt !== undefined;
   }
 
-  /** Breaks off everything, streams that drain included: the partition is led elsewhere, or the process ends. */
+  /** Cuts off everything, draining streams included: another process leads the partition, or this process ends. */
   abandon(): void {
     this.#finish();
     this.#attempt?.abort();
@@ -155,7 +155,7 @@ export class Run implements AttemptOwner, SlotUser {
         return;
       case "queued":
       case "recovering":
-        // Without a failure to show, the next attempt starts half-closed and suspends.
+        // Without a failure to report, the next attempt starts half-closed and suspends.
         if (this.#lastFailure !== undefined) this.#pauseWith(this.#lastFailure);
         return;
       default:
@@ -163,14 +163,14 @@ export class Run implements AttemptOwner, SlotUser {
     }
   }
 
-  /** An attempt that runs has failed; what follows from that is the failure's to say. */
+  /** The running attempt has failed; the failure decides what follows. */
   interrupt(cause: AttemptFailure): void {
     if (this.#phase === "attempting") this.#attempt?.interrupt(cause);
   }
 
   /**
-   * Cuts off the attempt that runs, as if its connection had broken: what it said is kept as far as it arrived. The next one comes after the
-   * first delay of its policy, of which nothing is used up. Undefined when none runs.
+   * Cuts off the running attempt, as if its connection had broken: received commands are kept. The next attempt follows after the first
+   * delay of its policy, of which nothing is used up. Returns undefined when none runs.
    */
   cut(): CutAttempt | undefined {
     if (this.#phase !== "attempting") return undefined;
@@ -264,7 +264,7 @@ export class Run implements AttemptOwner, SlotUser {
     this.#read(routing, entries, needsState);
   }
 
-  /** Stored only together with the first thing the handler does: until then the next attempt may choose again, and find the mended code. */
+  /** Stored only together with the handler's first command: until then the next attempt may choose again and use corrected code. */
   #pin({ deployment, version }: AttemptRoute): void {
     this.#lastDeployment = deployment.id;
     this.#transport = transportOf(deployment);
@@ -312,7 +312,7 @@ export class Run implements AttemptOwner, SlotUser {
     const opened = openAttempt(opening, this, this.#context);
     if (opened.kind === "failed") return this.#failBeforeOpening(opened.failure);
     this.#attempt = opened.attempt;
-    // In this mode a response may come only when the handler is done.
+    // In this mode a response may arrive only when the handler has ended.
     if (!opened.attempt.isBidirectional) this.#context.slots.answered(this);
     if (this.#pauseRequested) opened.attempt.closeRequest();
   }
@@ -384,7 +384,8 @@ export class Run implements AttemptOwner, SlotUser {
     if (cause.countsForSdk) this.#retryCountSinceLastStoredEntry++;
     this.#countEnd("failed", error.errorCode);
     const decision = this.#decide(cause);
-    // After the end of an invocation without a key nothing begins: the handler may see the end of its request, as at the reference.
+    // After the end of an invocation without a key nothing else begins: the handler may receive the end of its request, as with the
+    // reference.
     this.#isInTheWay = cause.mayStillRun && (decision.action !== "kill" || this.#facts.target.key !== undefined);
     this.#context.failureLog.warn(
       this.#context.logger,
@@ -410,7 +411,9 @@ export class Run implements AttemptOwner, SlotUser {
     if (decision.action === "retry") this.#recover(decision.delayMs);
   }
 
-  /** Another connection may take what this one refused: soon again, and nothing of the retry policy is used up. */
+  /**
+   * Another connection may accept the stream that this one refused: the retry follows soon, and nothing of the retry policy is used up.
+   */
   #tryElsewhere(): void {
     const { random, metrics } = this.#context;
     const delayMs = backoffMs(this.#refusalCount++, REFUSAL_BOUNDS, random);
@@ -505,7 +508,7 @@ export class Run implements AttemptOwner, SlotUser {
 
   #countEnd(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void {
     const { metrics, clock } = this.#context;
-    if (!this.#isEndPending) return; // It was broken off before.
+    if (!this.#isEndPending) return; // The attempt was cut off before.
     this.#isEndPending = false;
     metrics.attemptEnded(how, errorCode, clock.nowMs() - (this.#lastStartAtMs ?? clock.nowMs()), this.#transport);
   }

@@ -1,25 +1,25 @@
 /**
- * What a handler asks of flow control when it calls (service-protocol §5.1): what is malformed, or asked of a server that has
- * flow control switched off, is RT0024; a target that cannot have a scope is RT0017.
+ * Flow-control options of a call (service-protocol §5.1): malformed options, or options for a server that has flow control disabled, are
+ * RT0024; a target that cannot have a scope is RT0017.
  */
 import { limitKeyProblem, scopeProblem } from "@perdure/base";
 import { PRIORITY_DEFAULT, type ServiceType } from "@perdure/partition";
 import type { CallCommand, Header, OneWayCallCommand } from "@perdure/service-protocol";
 import { type RefusedCommand, refused } from "./attempt-failure.js";
 
-/** Names the priority of a call, for us alone: the callee does not see it. */
+/** Names the priority of a call. Only this server reads it: the callee does not receive it. */
 export const PRIORITY_HEADER = "x-perdure-priority";
 
-/** What a call asks for; without a scope, nothing. */
+/** Options of a call; empty without a scope. */
 export interface FlowOptions {
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
   readonly priority: number;
-  /** Those that are for the callee. */
+  /** The options that are passed to the callee. */
   readonly headers: readonly Header[];
 }
 
-/** The wishes of a call to a service of this type, or why they cannot be granted. */
+/** The options of a call to a service of this type, or the failure that refuses them. */
 export function flowOptionsOf(
   command: CallCommand | OneWayCallCommand,
   serviceType: ServiceType,
@@ -44,7 +44,7 @@ export function flowOptionsOf(
   };
 }
 
-/** The empty scope equals none. Undefined: nothing to object to. */
+/** The empty scope equals none. Returns undefined when the options are valid. */
 export function checkScope(scope: string | undefined, scopesEnabled: boolean): RefusedCommand | undefined {
   if (scope === undefined || scope === "") return undefined;
   const problem = scopeProblem(scope);

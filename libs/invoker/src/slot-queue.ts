@@ -3,9 +3,9 @@ import { Ring } from "@perdure/base";
 
 export interface QueuedForSlot {
   readonly service: string;
-  /** When it began to wait, by the wall clock. */
+  /** When the run began to wait, by the wall clock. */
   readonly queuedAtMs: number;
-  /** False once it was stopped: its place in the queue is passed over. */
+  /** False once the run was stopped: its place in the queue is skipped. */
   readonly isWaitingForSlot: boolean;
 }
 
@@ -24,7 +24,7 @@ export class SlotQueue<User extends QueuedForSlot> {
     queue.push(user);
   }
 
-  /** The first run of the service whose turn it is, of those that `maySend`; undefined when no such run waits. */
+  /** The first run of the next service in turn, among those that `maySend`; undefined when no such run waits. */
   shift(maySend: (service: string) => boolean): User | undefined {
     for (let services = this.#turns.length; services > 0; services--) {
       const service = this.#turns.shift()!;

@@ -1,17 +1,17 @@
 /**
- * The limit on attempts with an open stream in this process, and who gets the next slot.
+ * The limit on attempts with an open stream in this process, and the order in which slots are granted.
  *
  *     waiting: continuations (a caller waits for them, or they go on after a suspension)  ─┐ 4 : 1   services take turns
  *              beginnings (all others), which leave a reserve to the continuations        ─┘
  *
- * While runs wait, attempts whose handler is blocked are requested to suspend, those that have been blocked longest first: a handler
- * that waits for a timer or a callee does not need its stream. Otherwise callers that wait for callees could hold every slot that the
- * callees need.
+ * While runs wait, attempts whose handler is blocked are requested to suspend, those that have been blocked longest first: a handler that
+ * waits for a timer or a callee does not need its stream. Otherwise callers that wait for callees could hold every slot that the callees
+ * need.
  *
- * A service has only so many attempts whose handler has not sent a message yet. The others of a burst wait here, where services take
- * turns, and not at the endpoint, where calls of other services would wait behind all of them. The same holds for attempts whose
- * stream waits because no connection to the endpoint takes more of them: only so many hold a slot, and handlers of that endpoint that are
- * blocked are requested to suspend.
+ * The number of attempts of a service whose handler has not sent a message yet is bounded. The other runs of a burst wait here, where
+ * services take turns, and not at the endpoint, where calls of other services would wait behind all of them. The same holds for attempts
+ * whose stream waits because no connection to the endpoint accepts more streams: a bounded number of them hold a slot, and blocked
+ * handlers of that endpoint are requested to suspend.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import {
@@ -28,9 +28,9 @@ import {
 import { type QueuedForSlot, SlotQueue } from "./slot-queue.js";
 
 export interface SlotUser extends QueuedForSlot {
-  /** A caller waits for its result, or it goes on after a suspension: slots are reserved for it. */
+  /** A caller waits for the result of the run, or the run continues after a suspension: slots are reserved for it. */
   readonly isContinuation: boolean;
-  /** A slot is granted; return it with `release`. False: not needed any more, the next run gets it. */
+  /** A slot is granted; return it with `release`. Returns false when the run no longer needs it: the next run gets it. */
   slotGranted(): boolean;
   /**
    * Since when (monotonic) the handler of its attempt has been blocked; undefined while the handler works, or when the attempt cannot be
@@ -39,12 +39,12 @@ export interface SlotUser extends QueuedForSlot {
   blockedSinceMs(): number | undefined;
   /** Requests its attempt to suspend. */
   suspendBlocked(): void;
-  /** Of its last attempt; runs with the same one share connections. */
+  /** Endpoint of its last attempt; runs with the same endpoint share connections. */
   readonly endpoint: string | undefined;
 }
 
 export class Slots {
-  /** How many attempts may run. */
+  /** Maximum of concurrent attempts. */
   readonly limit: number;
   /** Slots that only continuations use. */
   readonly #reserve: number;
@@ -52,14 +52,14 @@ export class Slots {
   readonly #logger: Logger;
   readonly #beginnings = new SlotQueue<SlotUser>();
   readonly #continuations = new SlotQueue<SlotUser>();
-  /** Runs that wait now; the queues may also hold runs that were stopped. */
+  /** Number of runs that wait; the queues may also hold runs that were stopped. */
   #waitingBeginnings = 0;
   #waitingContinuations = 0;
   readonly #holders = new Set<SlotUser>();
   #heldByBeginnings = 0;
   /** Attempts that were requested to suspend, and when (monotonic). */
   readonly #requested = new Map<SlotUser, number>();
-  /** Attempts whose handler has not sent a message yet, in the order of their beginnings (monotonic). */
+  /** Attempts whose handler has not sent a message yet, in the order in which they began (monotonic). */
   readonly #unanswered = new Map<SlotUser, number>();
   readonly #unansweredByService = new Map<string, number>();
   /** Holders whose stream waits for a connection, and since when (monotonic). */
@@ -94,7 +94,7 @@ export class Slots {
     return this.#suspensionsRequested;
   }
 
-  /** Since when the run waits that has waited longest; undefined when none does. */
+  /** Since when the longest waiting run waits; undefined when no run waits. */
   get oldestQueuedAtMs(): number | undefined {
     if (this.waiting === 0) return undefined;
     const oldest = Math.min(
@@ -104,25 +104,25 @@ export class Slots {
     return Number.isFinite(oldest) ? oldest : undefined;
   }
 
-  /** Grants at once or later. `user.isWaitingForSlot` must be true from now until the grant or `withdraw`. */
+  /** Grants a slot at once or later. `user.isWaitingForSlot` must be true from now until the grant or `withdraw`. */
   acquire(user: SlotUser): void {
     this.#queueOf(user).push(user);
     this.#count(user, 1);
     this.#grant();
   }
 
-  /** A run that waited was stopped; its `isWaitingForSlot` is false already. */
+  /** A waiting run was stopped; its `isWaitingForSlot` is false already. */
   withdraw(user: SlotUser): void {
     this.#count(user, -1);
     this.#watchPressure();
   }
 
-  /** The handler of its attempt has sent a message, or none is to be waited for: it does not hold back others of its service any more. */
+  /** The handler of its attempt has sent a message, or no message is expected: the attempt no longer delays others of its service. */
   answered(user: SlotUser): void {
     if (this.#endUnanswered(user) && this.waiting > 0) this.#grant();
   }
 
-  /** The stream of its attempt waits for a connection that takes it, or does so no longer. */
+  /** The stream of its attempt waits for a connection that accepts it, or no longer waits. */
   streamWaits(user: SlotUser, isWaiting: boolean): void {
     if (!isWaiting) {
       if (this.#endStreamWait(user) && this.waiting > 0) this.#grant();
@@ -160,7 +160,10 @@ export class Slots {
 
   // ── grants ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** An attempt that fails at once releases inside the grant; the loop goes on from here, so that many of them do not pile up on the stack. */
+  /**
+   * An attempt that fails at once releases its slot inside the grant; the loop continues from here, so that many of them do not grow the
+   * stack.
+   */
   #grant(): void {
     if (this.#granting) return;
     this.#granting = true;
@@ -226,7 +229,7 @@ export class Slots {
     return this.#unansweredByService.get(service) ?? 0;
   }
 
-  /** False: it was settled before. */
+  /** Returns false when it was settled before. */
   #endUnanswered(user: SlotUser): boolean {
     if (!this.#unanswered.delete(user)) return false;
     const left = this.#unansweredOf(user.service) - 1;
@@ -235,7 +238,7 @@ export class Slots {
     return true;
   }
 
-  /** Handlers that are silent at first do not hold back others for long. */
+  /** Handlers that are silent at first do not delay others for long. */
   #endOverdueUnanswered(): void {
     const sinceMs = this.#clock.monotonicMs() - UNANSWERED_MS;
     for (const [user, begunAtMs] of this.#unanswered) {
@@ -246,7 +249,7 @@ export class Slots {
 
   // ── pressure ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Runs wait for slots that other attempts have. */
+  /** Runs wait for slots that other attempts hold. */
   get #isUnderPressure(): boolean {
     if (this.#holders.size >= this.limit) return this.waiting > 0;
     return this.#waitingBeginnings > 0 && !this.#mayBegin;
@@ -259,7 +262,7 @@ export class Slots {
     } else this.#pressure ??= this.#clock.setTimer(SLOT_PRESSURE_INTERVAL_MS, this.#relieve);
   }
 
-  /** Requests no more attempts to suspend than runs wait, those included whose answer is still to come. */
+  /** Requests at most as many attempts to suspend as runs wait, including those that have not suspended yet. */
   readonly #relieve = (): void => {
     this.#pressure = undefined;
     this.#endOverdueUnanswered();
@@ -267,7 +270,7 @@ export class Slots {
     if (this.#isHeld) return;
     if (this.#isUnderPressure) {
       this.#warn();
-      // While there are free slots, only beginnings wait, and what they wait for are slots of beginnings.
+      // While slots are free, only beginnings wait, and they wait for slots of beginnings.
       const beginningsOnly = this.#holders.size < this.limit;
       this.#suspendBlocked(this.waiting, (user) => !beginningsOnly || !user.isContinuation);
     }
@@ -275,7 +278,7 @@ export class Slots {
     if (count > 0) this.#suspendBlocked(count, (user) => user.endpoint !== undefined && endpoints.has(user.endpoint));
   };
 
-  /** Requests those blocked longest, as many as are needed with those whose answer is expected. */
+  /** Requests the attempts blocked longest to suspend, as many as are needed beside those that are expected to suspend. */
   #suspendBlocked(count: number, isCandidate: (user: SlotUser) => boolean): void {
     const needed = count - this.#answersExpected();
     if (needed <= 0) return;
@@ -286,7 +289,7 @@ export class Slots {
     }
   }
 
-  /** Attempts whose stream has waited longer than a connection takes, and their endpoints. */
+  /** Attempts whose stream has waited longer than a connection needs, and their endpoints. */
   #withoutStream(): { readonly count: number; readonly endpoints: ReadonlySet<string> } {
     const sinceMs = this.#clock.monotonicMs() - STREAM_WAIT_MS;
     const endpoints = new Set<string>();
@@ -309,7 +312,7 @@ export class Slots {
     );
   }
 
-  /** A handler that does not answer within the time was busy after all: it does not count, so that others are requested instead. */
+  /** A handler that does not suspend within the time was busy: it does not count, so that others are requested instead. */
   #answersExpected(): number {
     const sinceMs = this.#clock.monotonicMs() - SUSPENSION_ANSWER_MS;
     let expected = 0;

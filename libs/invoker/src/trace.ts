@@ -1,6 +1,6 @@
 /**
- * W3C trace context: every attempt and every callee that somebody waits for is a child span of its invocation. What is only sent lives on
- * after its sender and begins a trace of its own, which is kept when its sender's is.
+ * W3C trace context: every attempt and every callee that a caller waits for is a child span of its invocation. A one-way call continues
+ * after its sender and begins a trace of its own, which is sampled when its sender's trace is.
  */
 import type { Random } from "@perdure/base";
 import { toHex } from "@perdure/base";
@@ -19,7 +19,7 @@ export function childSpan(parent: TraceContext | undefined, random: Random): Tra
   return { traceparent: `00-${parts[1]}-${toHex(span)}-${parts[2]}`, tracestate: parent.tracestate };
 }
 
-/** The first span of a new trace, kept when the sender's is; undefined when that has none. */
+/** The first span of a new trace, sampled when the sender's trace is; undefined when the sender has none. */
 export function sentSpan(sender: TraceContext | undefined, random: Random): TraceContext | undefined {
   if (sender === undefined) return undefined;
   const parts = TRACEPARENT.exec(sender.traceparent);
@@ -29,7 +29,7 @@ export function sentSpan(sender: TraceContext | undefined, random: Random): Trac
   return { traceparent: `00-${toHex(trace)}-${toHex(span)}-${parts[2]}`, tracestate: undefined };
 }
 
-/** Field of log lines about an invocation; none where it belongs to no trace. */
+/** Field of log lines about an invocation; empty when the invocation has no trace. */
 export function traceIdOf(trace: TraceContext | undefined): { readonly trace_id?: string } {
   const parts = trace === undefined ? null : TRACEPARENT.exec(trace.traceparent);
   return parts === null ? {} : { trace_id: parts[1] as string };

@@ -1,11 +1,14 @@
-/** One whole request and response over a transport: what discovery needs, whichever way the endpoint is reached. */
+/** One whole request and response over a transport, for discovery, whichever way the endpoint is reached. */
 import { type Clock, concatBytes, EMPTY_BYTES } from "@perdure/base";
 import type { EndpointTransport, StreamRequest, TransportFailure } from "./ports.js";
 
 export interface ExchangeBounds {
   /** A longer response body is a `protocol` failure. */
   readonly responseBytesMax: number;
-  /** For everything up to the last byte; over it is a `connect` failure before the response's head and a `reset` failure after it. */
+  /**
+   * Timeout of everything up to the last byte; exceeding it is a `connect` failure before the response's head and a `reset` failure after
+   * it.
+   */
   readonly timeoutMs: number;
 }
 

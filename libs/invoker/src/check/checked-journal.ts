@@ -1,12 +1,12 @@
 /**
- * The journal as a check replays it. A real attempt that comes to the end of its journal goes on with the next step, and one that comes to
- * a step without a result performs it. A check must do neither, so the journal ends in a command that no handler issues:
+ * The journal as a check replays it. A real attempt that reaches the end of its journal continues with the next step, and an attempt that
+ * reaches a step without a result performs it. A check must do neither, so the journal ends in a command that no handler issues:
  *
  *     stored    Input · Run a · a's result · Sleep · its end · Run b (under way)
  *     replayed  Input · Run a · a's result · Sleep · its end · stop
  *
- * SDKs compare each command with the journal before they do anything about it. Whatever the handler wants next is therefore refused as a
- * journal mismatch at the index of the stop, and nothing was started: that refusal is the sign that everything before it matched.
+ * SDKs compare each command with the journal before they execute it. The next command of the handler is therefore refused as a journal
+ * mismatch at the index of the stop, before anything was started: that refusal shows that everything before it matched.
  */
 import type { JournalEntry } from "@perdure/partition";
 import {
@@ -20,17 +20,17 @@ import {
 } from "@perdure/service-protocol";
 
 export interface CheckedJournal {
-  /** What is replayed, without the stop. */
+  /** The replayed entries, without the stop. */
   readonly entries: readonly JournalEntry[];
-  /** The same with the stop. */
+  /** The replayed entries and the stop. */
   readonly guarded: readonly JournalEntry[];
-  /** Commands among `entries`, in order; the stop's index is their number. */
+  /** Number of commands in `entries`, which is the index of the stop. */
   readonly commands: readonly JournalEntry[];
-  /** What the journal has where the stop stands: an Output, a Run without a result, or nothing. */
+  /** What the journal has in place of the stop: an Output, a Run without a result, or nothing. */
   readonly next: JournalEntry | undefined;
 }
 
-/** A command that completes nothing, and that no handler issues under this name. */
+/** A command that completes nothing. No handler issues a command of this name. */
 export const STOP_NAME = "perdure: end of the checked journal";
 const STOP: JournalEntry = {
   type: MessageType.CompleteAwakeable,
@@ -43,12 +43,12 @@ const STOP: JournalEntry = {
   appendedAtMs: 0,
 };
 
-/** `stored` is a whole journal, Input first. Throws `ProtoError` when it cannot be read. */
+/** `stored` is a whole journal, Input first. Throws `ProtoError` when it cannot be decoded. */
 export function checkedJournal(stored: readonly JournalEntry[]): CheckedJournal {
   const from = indexOfNext(stored);
   if (from < 0) return { entries: stored, guarded: [...stored, STOP], commands: stored.filter(isMade), next: undefined };
   const dropped = completionsOfCommands(stored, from);
-  // Signals, and results of what came before, were there when the handler went on from here, or do no harm.
+  // Signals and results of earlier commands were stored when the handler continued from here, or have no effect.
   const laterNotifications = stored.slice(from).filter((entry) => isNotification(entry.type) && !isOneOf(dropped, entry));
   const before = stored.slice(0, from);
   return {
@@ -59,7 +59,7 @@ export function checkedJournal(stored: readonly JournalEntry[]): CheckedJournal 
   };
 }
 
-/** Where the first command stands that must not be replayed; -1 when there is none. */
+/** Index of the first command that must not be replayed; -1 when there is none. */
 function indexOfNext(stored: readonly JournalEntry[]): number {
   const results = new Set<number>();
   for (const { type, body } of stored) {
@@ -95,7 +95,7 @@ function isMade({ type }: JournalEntry): boolean {
   return isCommand(type);
 }
 
-/** Whether a command of the replayed journal still lacks its result: a handler may rightly wait there. */
+/** Whether a command of the replayed journal still lacks its result: a handler may correctly wait there. */
 export function lacksResult({ entries, commands }: CheckedJournal, index: number): boolean {
   const command = commands[index];
   if (command === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * What the end of a replay says about the candidate. SDKs report the position of a mismatch, and what the code wanted to do there; what
- * the journal has there we know ourselves.
+ * What the end of a replay shows about the candidate. SDKs report the position of a mismatch and the command of the code; the command of
+ * the journal is read from the journal itself.
  */
 import { bytesEqual, unreachable } from "@perdure/base";
 import type { AttemptError, JournalEntry } from "@perdure/partition";
@@ -16,16 +16,16 @@ import {
 import { type CheckedJournal, lacksResult } from "./checked-journal.js";
 import type { ReplayEnd } from "./replay-stream.js";
 
-/** A command as people name it. `name` is the label user code gave it, undefined when none. */
+/** A command as findings name it. `name` is the label from user code, undefined when there is none. */
 export interface CommandLabel {
   readonly type: string;
   readonly name: string | undefined;
 }
 
-/** Where and how code and journal differ; what the endpoint does not tell is undefined. */
+/** Where and how code and journal differ; fields that the endpoint does not report are undefined. */
 export interface JournalMismatch {
   readonly kind: "mismatch";
-  /** Counts commands, Input being 0. */
+  /** Index of the command; Input is 0. */
   readonly commandIndex: number | undefined;
   readonly expected: CommandLabel | undefined;
   readonly actual: CommandLabel | undefined;
@@ -33,25 +33,25 @@ export interface JournalMismatch {
 }
 
 export type ReplayResult =
-  /** `output`: whether a completed invocation would end as it did; undefined when it did not come to that. */
+  /** `output`: whether a completed invocation would end with the same output; undefined when the replay did not reach the output. */
   | { readonly kind: "compatible"; readonly output: "same" | "differs" | undefined }
   | JournalMismatch
   | { readonly kind: "failed"; readonly error: AttemptError }
-  /** A mismatch that may as well be the stop in front of a step under way: the endpoint does not say. */
+  /** A mismatch that may also be the stop in front of a running step: the endpoint does not report which. */
   | { readonly kind: "unclear"; readonly error: AttemptError };
 
 /**
- * After the guarded replay. `waits`: the handler waits for something, which is its good right at the end of the journal and nowhere
- * else; only the journal without the stop can tell.
+ * Result of the guarded replay. `waits`: the handler waits for something, which is correct at the end of the journal and nowhere else;
+ * only a replay without the stop can tell the two apart.
  */
 export type GuardedResult = ReplayResult | { readonly kind: "waits" } | { readonly kind: "returned" };
 
 const COMPATIBLE: ReplayResult = { kind: "compatible", output: undefined };
 
-/** How shared SDK cores word the one mismatch without a position: an await that the journal cannot satisfy. */
+/** Text of shared SDK cores for the one mismatch without a position: an await that the journal cannot satisfy. */
 const AWAIT = "'await' could not be replayed";
 
-/** @param isCompleted its journal is only a sample: the stored Output need not come at the same place again */
+/** @param isCompleted the journal is only a sample: the stored Output need not come at the same place again */
 export function evaluateGuarded(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): GuardedResult {
   switch (end.kind) {
     case "mismatch":
@@ -61,7 +61,7 @@ export function evaluateGuarded(journal: CheckedJournal, end: ReplayEnd, isCompl
     case "wentOn":
     case "suspended":
     case "ended":
-      return COMPATIBLE; // An SDK that does not mind the stop; a real attempt would have come as far.
+      return COMPATIBLE; // The SDK ignores the stop; a real attempt would have come as far.
     default:
       return unreachable(end);
   }
@@ -77,12 +77,12 @@ function evaluateMismatch(journal: CheckedJournal, error: AttemptError, isComple
     return { kind: "mismatch", commandIndex: index, expected: labelOf(journal.commands[index]), actual, error };
   }
   if (journal.next?.type !== MessageType.Run) return { kind: "waits" };
-  // Nothing may be replayed without the stop here: the step behind it would be performed.
+  // The journal must not be replayed without the stop here: the step behind the stop would be performed.
   if (!error.message.includes(AWAIT)) return { kind: "unclear", error };
   return { kind: "mismatch", commandIndex: stopIndex, expected: labelOf(journal.next), actual: undefined, error };
 }
 
-/** All that was replayed matched; what the handler wanted next is compared with what it did then, where that is known. */
+/** All replayed commands matched; the next command of the handler is compared with the stored one, where there is one. */
 function evaluateNext(
   next: JournalEntry | undefined,
   actual: CommandLabel | undefined,
@@ -94,18 +94,18 @@ function evaluateNext(
   const expected = labelOf(next);
   const isSame = expected?.type === actual.type && expected.name === actual.name;
   if (isSame) return next.type === MessageType.Output ? { kind: "returned" } : COMPATIBLE;
-  if (isCompleted && next.type === MessageType.Output) return COMPATIBLE; // New steps behind the old end.
+  if (isCompleted && next.type === MessageType.Output) return COMPATIBLE; // New steps after the old end.
   return { kind: "mismatch", commandIndex, expected, actual, error };
 }
 
-/** A mismatch about the command itself names what the code issued instead; about waiting for it, the command that is awaited. */
+/** A mismatch of the command itself names the command of the code; a mismatch of an await names the awaited command. */
 function isWait(journal: CheckedJournal, index: number, actual: CommandLabel | undefined, error: AttemptError): boolean {
   if (error.message.includes(AWAIT)) return true;
   const stored = labelOf(journal.commands[index]);
   return stored?.type === actual?.type && stored?.name === actual?.name && lacksResult(journal, index);
 }
 
-/** After a replay without the stop. */
+/** Result of the replay without the stop. */
 export function evaluatePlain(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): ReplayResult {
   switch (end.kind) {
     case "mismatch": {
@@ -126,7 +126,7 @@ export function evaluatePlain(journal: CheckedJournal, end: ReplayEnd, isComplet
   }
 }
 
-/** It waits where it has returned already, and would never come to its end. */
+/** The handler waits where it returned before, and would never end. */
 function noOutput({ next, commands }: CheckedJournal): JournalMismatch {
   const error = outputError(commands.length, "the handler waits where the journal has its Output");
   return { kind: "mismatch", commandIndex: commands.length, expected: labelOf(next), actual: undefined, error };

@@ -1,8 +1,8 @@
 /**
- * Would this code go on with that journal? A candidate endpoint replays a stored journal, performing nothing, and is judged by how far
- * it follows. The journal first ends in a stop that keeps the handler from starting a step (see `checked-journal.ts`). Where that
- * leaves a question open it is asked again without the stop: whether the handler waits at the end of its journal, where it may, and
- * whether it returns what it returned before. Neither starts a step of a handler that does the same twice.
+ * Checks whether a candidate endpoint could continue a stored journal. The endpoint replays the journal, performs nothing, and the result
+ * is how far it follows. The journal first ends in a stop that keeps the handler from starting a step (see `checked-journal.ts`). When
+ * the result is ambiguous, the journal is replayed again without the stop: to find whether the handler waits at the end of its journal,
+ * where it may, and whether it returns what it returned before. Neither starts a step of a deterministic handler.
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
@@ -18,19 +18,19 @@ import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
 import { evaluateGuarded, evaluatePlain, type ReplayResult } from "./evaluate.js";
 import { type ReplayEnd, replay } from "./replay-stream.js";
 
-/** Says that a request only checks. Handlers can read it, and leave alone what they do outside of steps. */
+/** Marks a request as a check. Handlers can read the header and skip what they do outside of steps. */
 export const CHECK_HEADER = "x-perdure-check";
 export const CHECK_HEADER_VALUE = "replay";
 
-/** Whose journal is replayed. */
+/** The invocation of the journal. */
 export interface ReplaySubject {
   readonly facts: InvocationFacts;
-  /** Service protocol version it is pinned to. */
+  /** Service protocol version that the invocation is pinned to. */
   readonly version: number;
   readonly isCompleted: boolean;
   /** The whole journal as stored. */
   readonly entries: readonly JournalEntry[];
-  /** All state in storage order; undefined where there is none or it is asked for lazily. */
+  /** All state in storage order; undefined when the handler has no state or reads it lazily. */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly lastStoredAtMs: number;
 }
@@ -39,7 +39,7 @@ type SpokenSubject = ReplaySubject & { readonly version: ProtocolVersion };
 
 export interface ReplayCheckDeps {
   readonly transports: { readonly http: EndpointTransport; readonly lambda?: EndpointTransport | undefined };
-  /** Signs requests as those of real attempts. */
+  /** Signs requests in the same way as those of real attempts. */
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -48,7 +48,7 @@ export interface ReplayCheckDeps {
 export type ReplayCheckOptions = Pick<InvokerOptions, "messageBytesMax" | "eagerStateBytesMax" | "additionalRequestHeaders">;
 
 export interface ReplayCheck {
-  /** `timeoutMs` is for all that is asked about this journal. Never rejects; an aborted `signal` makes it a failure. */
+  /** `timeoutMs` is the timeout of all replays of this journal. Never rejects; an aborted `signal` makes the result a failure. */
   check(candidate: DeploymentView, subject: ReplaySubject, timeoutMs: number, signal: AbortSignal): Promise<ReplayResult>;
 }
 
@@ -108,7 +108,7 @@ function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs:
     durationSinceLastStoredEntryMs: Math.max(0, nowMs - lastStoredAtMs),
     eagerStateBytesMax: options.eagerStateBytesMax,
     messageBytesMax: options.messageBytesMax,
-    // What is there may be replayed.
+    // All entries that are present may be replayed.
     journalEntriesMax: Number.POSITIVE_INFINITY,
     journalBytesMax: Number.POSITIVE_INFINITY,
   };
@@ -122,7 +122,7 @@ function requestOf(
 ): StreamRequest {
   const { address } = deployment;
   const path = invokePath(facts);
-  const trace = undefined; // It is no attempt, and no part of the invocation's trace.
+  const trace = undefined; // The request is not an attempt, and not part of the invocation's trace.
   const headers = requestHeaders({ facts, version, path, trace, additional, deployment, identity });
   headers[CHECK_HEADER] = CHECK_HEADER_VALUE;
   const requestResponse = deployment.protocolType === "requestResponse" || address.kind === "lambda";

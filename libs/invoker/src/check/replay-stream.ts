@@ -1,6 +1,6 @@
 /**
- * One replay on the wire: Start and a journal go out, the request is closed ("suspend when blocked"), and the first thing the endpoint says
- * that counts is the answer. Nothing it says is stored or carried out; at the first new command the stream is reset.
+ * One replay on the wire: Start and a journal are sent, the request is closed ("suspend when blocked"), and the first relevant message of
+ * the endpoint is the result. Nothing that the endpoint sends is stored or carried out; at the first new command the stream is reset.
  */
 import { type Clock, ProtoError, type TimerHandle, unreachable } from "@perdure/base";
 import type { AttemptError } from "@perdure/partition";
@@ -31,19 +31,22 @@ import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, 
 import { type ResponseHeaders, responseFailure } from "../response-check.js";
 import { CHECK_CHATTER_BYTES_MAX, CHECK_DRAIN_MS } from "./limits.js";
 
-/** How a replay ended. `wentOn`: a command that the journal does not have, or the result of a step (`command` is undefined then). */
+/**
+ * How a replay ended. `wentOn`: the endpoint sent a command that the journal does not have, or the result of a step (`command` is
+ * undefined then).
+ */
 export type ReplayEnd =
   | { readonly kind: "wentOn"; readonly command: JournalCommand | undefined }
   | { readonly kind: "suspended" }
   | { readonly kind: "ended" }
-  /** The SDK says that code and journal differ (570, RT0016). */
+  /** The SDK reported that code and journal differ (570, RT0016). */
   | { readonly kind: "mismatch"; readonly error: AttemptError }
   | { readonly kind: "failed"; readonly error: AttemptError };
 
 export interface ReplayRequest {
   readonly request: StreamRequest;
   readonly version: ProtocolVersion;
-  /** Start, then the journal. */
+  /** Start, followed by the journal. */
   readonly frames: readonly OutgoingFrame[];
 }
 
@@ -53,7 +56,7 @@ export interface ReplayBounds {
   readonly messageBytesMax: number;
 }
 
-/** Never rejects. Resolves when the stream is gone; an aborted `signal` ends it as a failure. */
+/** Never rejects. Resolves when the stream is closed; an aborted `signal` makes the result a failure. */
 export function replay(
   { transport, clock }: { readonly transport: EndpointTransport; readonly clock: Clock },
   request: ReplayRequest,
@@ -107,7 +110,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
     this.#fail(failure("RT0001", why));
   }
 
-  // ── what goes out ──────────────────────────────────────────────────────────────────────────────
+  // ── sending ────────────────────────────────────────────────────────────────────────────────────
 
   write(bytes: Uint8Array): boolean {
     return this.#stream?.write(bytes) ?? true;
@@ -122,7 +125,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
     if (!this.#over) this.#outgoing.drained();
   }
 
-  // ── what comes in ──────────────────────────────────────────────────────────────────────────────
+  // ── receiving ──────────────────────────────────────────────────────────────────────────────────
 
   response(status: number, headers: ResponseHeaders): void {
     if (this.#end !== undefined) return;
@@ -155,7 +158,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
   }
 
   failed(cause: TransportFailure): void {
-    this.#end ??= failed(transportFailure(cause)); // After the last word it changes nothing.
+    this.#end ??= failed(transportFailure(cause)); // After the final message this has no effect.
     this.#finish(false);
   }
 
@@ -191,7 +194,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
     this.#timer = this.#clock.setTimer(CHECK_DRAIN_MS, () => this.#finish(true));
   }
 
-  /** The handler goes on: stop it here. */
+  /** The handler continues: stop it here. */
   #cut(end: ReplayEnd): void {
     this.#end = end;
     this.#finish(true);
