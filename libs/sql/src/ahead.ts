@@ -1,6 +1,7 @@
 /**
- * Why: a statement that reads everything goes through some fifty short ranges of a store, one after the other, and each begins with a
- * wait for its first page. Begun while the range before it is read, the store works on that page beside us.
+ * Reads ahead over the ranges of a store. A statement that reads everything reads some fifty short ranges one after the other, and each
+ * begins with a wait for its first page. A range that is started while the range before it is read lets the store load that page at the
+ * same time.
  */
 
 interface Begun<Page> {
@@ -8,7 +9,9 @@ interface Begun<Page> {
   readonly first: Promise<IteratorResult<Page>>;
 }
 
-/** All pages of all ranges in their order. At most `ahead` ranges are begun before their turn; leaving early ends them too. */
+/**
+ * All pages of all ranges in their order. At most `ahead` ranges are started before their turn; a caller that stops early ends them too.
+ */
 export async function* readAhead<Page>(ranges: Iterable<AsyncIterable<Page>>, ahead: number): AsyncIterable<Page> {
   const waiting = ranges[Symbol.iterator]();
   const begun: Begun<Page>[] = [];
@@ -33,13 +36,14 @@ function begin<Page>({ done, value }: IteratorResult<AsyncIterable<Page>, unknow
   if (done === true) return undefined;
   const pages = (value as AsyncIterable<Page>)[Symbol.asyncIterator]();
   const first = pages.next();
-  first.catch(() => undefined); // Who waits for it hears of it; when nobody does any more, it concerns nobody.
+  first.catch(() => undefined); // The reader of this range receives the rejection; when nothing reads it any more, it has no effect.
   return { pages, first };
 }
 
 /**
- * The results of `start` in the order of the items; `ahead` of them are begun before their turn, so that a store behind a stream receives
- * several at once. `isLarge` results are waited for one by one from then on: so many of them at once might be too much.
+ * The results of `start` in the order of the items; `ahead` of them are started before their turn, so that a store behind a stream
+ * receives several at once. After the first `isLarge` result they are started one by one: so many large results at once could take too
+ * much memory.
  */
 export async function* mapAhead<Item, Result>(
   items: Iterable<Item>,

@@ -1,23 +1,23 @@
 /**
- * Why: what a scan gathers is kept by column, as bytes and numbers that the engine can take over in blocks: a JavaScript value for
- * every cell of 100,000 rows would cost more than all the rest of a statement.
+ * Buffers by column for the rows that a scan gathers, as bytes and numbers that the engine can copy in blocks: a JavaScript value for
+ * every cell of 100,000 rows would cost more than the rest of a statement.
  */
 import { invariant, utf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
 import type { ColumnType, SqlValue } from "./table.js";
 
-/** Rows for which a new buffer has room; it doubles from there. */
+/** Rows for which a new buffer has room; its size doubles from there. */
 const ROWS_MIN = 64;
 const TEXT_BYTES_MIN = 1024;
-/** Up to this many bytes a loop copies faster than a call. */
+/** Up to this many bytes, a loop copies faster than a call. */
 const SHORT_COPY_BYTES = 64;
 
 export type AnyColumn = TextColumn | NumberColumn | BigColumn | ListColumn;
 
-/** Thrown by columns of texts: a value is too large, or all of them together are. */
+/** Thrown by columns of texts: a value, or all values together, exceed the bound. */
 export class ColumnFull extends Error {
   override readonly name = "ColumnFull";
-  /** Of one value; undefined when all together are too large. */
+  /** Maximum of one value; undefined when all values together exceed the bound. */
   readonly valueBytes: number | undefined;
 
   constructor(valueBytes: number | undefined) {
@@ -52,9 +52,9 @@ abstract class ValueColumn {
   /** One bit a row, set where there is no value; as long as the last NULL needs. */
   #nulls = new Uint8Array(0);
 
-  /** Memory held so far, roughly. */
+  /** Memory held so far, approximately. */
   abstract get bytes(): number;
-  /** Undefined is NULL. */
+  /** Appends a value; undefined is NULL. */
   abstract push(cell: SqlValue): void;
   /** Makes room for a value at `length`. */
   protected abstract skip(): void;
@@ -72,16 +72,16 @@ abstract class ValueColumn {
     return ((this.#nulls[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
   }
 
-  /** Bits of 8 rows from `row`, a multiple of 8; set where there is no value. */
+  /** Bits of 8 rows from `row`, a multiple of 8; set where the row has no value. */
   nullBits(row: number): number {
     return this.#nulls[row >> 3] ?? 0;
   }
 }
 
-/** Texts as UTF-8, or bytes, one behind the other. */
+/** Texts as UTF-8, or bytes, concatenated. */
 export class TextColumn extends ValueColumn {
   data: Uint8Array = new Uint8Array(TEXT_BYTES_MIN);
-  /** Where the value of a row ends in `data`; it begins where that of the row before ends. */
+  /** End of each row's value in `data`; a value begins at the end of the value before. */
   ends: Uint32Array = new Uint32Array(ROWS_MIN);
   #size = 0;
   readonly #bytesMax: number;
@@ -123,13 +123,13 @@ export class TextColumn extends ValueColumn {
     this.#end();
   }
 
-  /** `bytes` from `start` to `end`; UTF-8 where this is a column of texts. */
+  /** Appends `bytes` from `start` to `end`; UTF-8 in a column of texts. */
   pushBytes(bytes: Uint8Array, start: number, end: number): void {
     this.append(bytes, start, end);
     this.#end();
   }
 
-  /** A part of the next value; `pushBytes` or `close` completes it. */
+  /** Appends a part of the next value; `pushBytes` or `close` completes the value. */
   append(bytes: Uint8Array, start: number, end: number): void {
     const size = end - start;
     if (size > CELL_BYTES_MAX) throw new ColumnFull(size);
@@ -210,7 +210,7 @@ export class BigColumn extends ValueColumn {
   }
 }
 
-/** Lists are rare and short: they stay what they are. */
+/** Lists are rare and short: they are kept as JavaScript values. */
 export class ListColumn extends ValueColumn {
   readonly values: (readonly number[] | readonly string[] | undefined)[] = [];
   #items = 0;

@@ -1,5 +1,5 @@
 /**
- * Why: this is `POST /query`: a statement comes in as text and goes out as rows.
+ * The engine behind `POST /query`: a statement arrives as text and the result is returned as rows.
  *
  *     check the text ▸ wait for a turn ▸ parse, check again ▸ run ─┬─▸ rows ▸ encode, chunk by chunk
  *                                                           ▲     │ columns are missing
@@ -25,7 +25,7 @@ export interface SqlEnginePorts {
   readonly logger: Logger;
 }
 
-/** Costs nothing until the first statement, which loads the engine (some 0.3 s and 80 MB). `tables` differ in tests only. */
+/** Costs nothing until the first statement, which loads the engine (some 0.3 s and 80 MB). Only tests pass other `tables`. */
 export function createSqlEngine(
   { source, clock, logger }: SqlEnginePorts,
   options: Partial<SqlEngineOptions> = {},
@@ -79,7 +79,7 @@ export function createSqlEngine(
       );
     } catch (cause) {
       if (isEngineBroken(cause)) database = undefined;
-      throw signal.aborted ? signal.reason : cause; // Interrupted, the engine has its own words for it.
+      throw signal.aborted ? signal.reason : cause; // An interrupted engine throws an error text of its own.
     } finally {
       timer.cancel();
       signal.removeEventListener("abort", interrupt);
@@ -110,13 +110,13 @@ export function createSqlEngine(
   };
 }
 
-/** The engine is a large native library, so it waits until somebody asks. */
+/** The engine is a large native library, so it is loaded at the first statement. */
 async function load(tables: readonly SqlTable[], bounds: SqlEngineOptions): Promise<SqlDatabase> {
   const { openDatabase } = await import("./duckdb/database.js");
   return openDatabase(tables, { sessions: bounds.runningQueriesMax, memoryBytesMax: bounds.engineMemoryBytesMax });
 }
 
-/** What fails in the first rows is told as an error; later failures can only cut the answer off. */
+/** A failure in the first rows is returned as an error; later failures can only truncate the result. */
 async function answer(result: ResultRows, format: SqlFormat): Promise<SqlAnswer> {
   const batches = result.batches[Symbol.asyncIterator]();
   const first = await batches.next();

@@ -1,21 +1,21 @@
-/** Why: tells callers' mistakes from ours. The engine throws plain errors whose first words say what kind they are. */
+/** Distinguishes errors of callers from errors of the server. The engine throws plain errors whose first words name their kind. */
 import { PerdureError } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
 import type { SqlAnswer } from "./ports.js";
 
 type SqlRefusal = SqlAnswer & { readonly kind: "refused" };
 
-/** A statement that was understood but must not run. */
+/** A statement that was parsed but must not run. */
 export class NotAQuery extends Error {
   override readonly name = "NotAQuery";
 }
 
-/** A statement that would have to read more than one statement may. */
+/** A statement that would have to read more than the bound of one statement. */
 export class TooMuchData extends Error {
   override readonly name = "TooMuchData";
 }
 
-/** A value, stored or of the result, that is larger than a value of a statement may be. */
+/** A value, stored or of the result, that exceeds the bound of one value. */
 export class ValueTooLarge extends Error {
   override readonly name = "ValueTooLarge";
 
@@ -26,12 +26,12 @@ export class ValueTooLarge extends Error {
   }
 }
 
-/** A value of the result that no answer can carry. */
+/** A value of the result that no output format can represent. */
 export class ValueOutOfRange extends Error {
   override readonly name = "ValueOutOfRange";
 }
 
-/** The time of a statement is over. */
+/** The time limit of a statement has passed. */
 export class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
@@ -43,10 +43,12 @@ export function refused(reason: SqlRefusal["reason"], message: string, retryAfte
 const CALLERS_ERRORS =
   /^(?:Failed to extract statements: )?(?:Parser|Binder|Catalog|Conversion|Invalid Input|Out of Range|Constraint|Permission|Not implemented|Syntax|Invalid Type|Mismatch Type|Divide by Zero|Expression|Dependency|Parameter Not Resolved|Sequence|Cardinality|Invalid Configuration) Error: /i;
 
-/** The engine's own error; a second form comes out of functions of ours that it calls; the third is Node's, for a buffer. */
+/** The engine's own error; the second form comes from table functions that the engine calls; the third is Node's, for a buffer. */
 const NO_MEMORY = /^Out of Memory Error: |"exception_type":"Out of Memory"|^Array buffer allocation failed$/;
 
-/** What a caller is told when this was thrown; `undefined` when it is our fault and its text not for callers. */
+/**
+ * The error for the caller when `cause` was thrown; `undefined` when the cause is an error of the server and its text is not for callers.
+ */
 export function refusalOf(cause: unknown): SqlRefusal | undefined {
   const message = messageOf(cause);
   if (
@@ -58,24 +60,24 @@ export function refusalOf(cause: unknown): SqlRefusal | undefined {
     return refused("invalid", cause.message);
   }
   if (cause instanceof ValueTooLarge) return { ...refused("invalid", cause.message), code: "META0102" };
-  // A store or archive that is away.
+  // A store or archive that is unavailable.
   if (cause instanceof PerdureError && cause.http === 503) return refused("unavailable", cause.message);
   if (NO_MEMORY.test(message)) return refused("invalid", "the query needs more memory than one statement may use");
   return CALLERS_ERRORS.test(message) ? refused("invalid", plainMessage(message)) : undefined;
 }
 
-/** After such an error the engine refuses all further work and must be opened anew. */
+/** After such an error the engine refuses all further work and must be opened again. */
 export function isEngineBroken(cause: unknown): boolean {
   return /^(?:FATAL|INTERNAL) Error: /i.test(messageOf(cause));
 }
 
-/** Errors of a native library are not of this realm's `Error` wherever several realms share it. */
+/** Errors of a native library are not instances of this realm's `Error` when several realms share it. */
 function messageOf(cause: unknown): string {
   const message = typeof cause === "object" && cause !== null && "message" in cause ? cause.message : undefined;
   return typeof message === "string" ? message : "";
 }
 
-/** Without the excerpt of the statement, which needs a fixed-width font, and without advice to use the engine's own catalog. */
+/** Removes the excerpt of the statement, which needs a fixed-width font, and advice to use the engine's own catalog. */
 export function plainMessage(message: string): string {
   return message
     .replace(/^Failed to extract statements: /, "")

@@ -1,4 +1,4 @@
-/** Introspection: the `sys_*` tables, what to read for a statement, and the engine that runs it in processes of its own. */
+/** Introspection: the `sys_*` tables, what must be read for a statement, and the engine that runs it in separate processes. */
 export { type LivePorts, liveRowsOf, registryRowsOf } from "./live.js";
 export { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
 export type * from "./ports.js";

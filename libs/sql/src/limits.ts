@@ -1,18 +1,18 @@
-/** Why: every bound of this package in one place, each with the reason for its value. */
+/** Bounds of this package, each with the reason for its value. */
 
-/** Longest statement: a list of 5,000 ids fits, and neither parser ever chews on a megabyte. */
+/** Longest statement: a list of 5,000 ids fits, and neither parser receives a megabyte. */
 export const QUERY_CHARS_MAX = 256 * 1024;
 
-/** Statements running at once, each in a process of its own, so that one that takes long does not hold up the next. */
+/** Statements that run at once, each in a process of its own, so that a slow statement does not delay the next. */
 export const RUNNING_QUERIES_MAX = 2;
 
-/** Statements that wait for their turn; whoever comes later is told to try again. */
+/** Statements that wait for their turn; later ones are refused with the advice to retry. */
 export const WAITING_QUERIES_MAX = 32;
 
-/** What a caller turned away for lack of a turn is asked to wait. */
+/** Seconds after which a client that was refused for lack of a turn should retry. */
 export const RETRY_AFTER_SECONDS = 1;
 
-/** A statement is stopped after this. The official CLI gives up after 13 seconds; people at a console wait somewhat longer. */
+/** Time limit of a statement. The official CLI gives up after 13 seconds; users of the console wait somewhat longer. */
 export const STATEMENT_TIMEOUT_MS = 60_000;
 
 /** Memory the engine may use for sorts, joins and results of all statements together. */
@@ -21,39 +21,47 @@ export const ENGINE_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 /** Row data one statement may gather from the partitions before it is refused: some 100,000 invocations with all columns. */
 export const GATHERED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Largest value that a statement reads or shows: stored ones have at most as much unless an operator raised the limit of messages. */
+/**
+ * Largest value that a statement reads or shows: stored values have at most this size unless an operator raised the limit of messages.
+ */
 export const CELL_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Texts that are given to the engine at a time, one of them in any case: it holds these beside what was gathered. */
+/** Bytes of texts that are given to the engine at a time, at least one text: the engine holds these beside the gathered rows. */
 export const VECTOR_BYTES_MAX = 8 * 1024 * 1024;
 
-/** The engine's vectors hold no more rows. A multiple of 64, which its masks of NULLs need. */
+/** Maximum of rows in the engine's vectors. A multiple of 64, which the engine's masks of NULLs need. */
 export const ROWS_PER_VECTOR_MAX = 2048;
 
-/** Rows of tables that come one by one are handled so many at a time. */
+/** Number of rows handled at a time for tables whose rows come one by one. */
 export const PAGE_ROWS = 256;
 
 /** Values of a result that are read from the engine and encoded between two turns of the process's event loop: some milliseconds. */
 export const CELLS_PER_TURN = 16_384;
 
-/** However many columns there are, this many rows go at a time: a turn must be worth its overhead. */
+/** Minimum of rows handled at a time, however many columns there are: a turn must be worth its overhead. */
 export const ROWS_PER_TURN_MIN = 64;
 
-/** Rows of so many columns that one turn handles. */
+/** Rows that one turn handles for this number of columns. */
 export function rowsPerTurn(columns: number): number {
   return Math.min(ROWS_PER_VECTOR_MAX, Math.max(ROWS_PER_TURN_MIN, Math.floor(CELLS_PER_TURN / Math.max(columns, 1))));
 }
 
-/** `ORDER BY time LIMIT n` keeps count of the best rows while it reads; beyond this many the engine sorts all. */
+/** `ORDER BY time LIMIT n` tracks the best rows while it reads; beyond this many the engine sorts all. */
 export const TOP_ROWS_MAX = 10_000;
 
-/** Tables, views and table functions a statement may name, each time counted: planning thirty joins takes 0.2 s, a hundred most of a minute. */
+/**
+ * Tables, views and table functions that a statement may name, each occurrence counted: planning thirty joins takes 0.2 s, a hundred most
+ * of a minute.
+ */
 export const TABLE_REFERENCES_MAX = 32;
 
-/** Values of a column, found in other tables, by which a table is narrowed: so many look-ups cost less than reading a large table. */
+/** Values of a column, found in other tables, that may narrow a table: so many look-ups cost less than reading a large table. */
 export const KEYS_MAX = 10_000;
 
-/** How much is read of a table without a filter, in comparison: a few rows of memory, a row for each invocation, or all they did and hold. */
+/**
+ * Relative cost of reading a table without a filter: a few rows of memory, a row for each invocation, or all that invocations did and
+ * hold.
+ */
 export function tableCost(table: string): number {
   if (LARGE_TABLES.has(table)) return 3;
   return SMALL_TABLES.has(table) ? 1 : 2;
@@ -76,46 +84,46 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
 /** SELECTs in a statement, those of subqueries and UNIONs counted: thousands take the planner a minute and gigabytes. */
 export const QUERY_PARTS_MAX = 256;
 
-/** JSON text is handed on when it is this long: large enough for a write to be worth it. */
+/** JSON text is passed on at this length: long enough to be worth a write. */
 export const JSON_CHUNK_CHARS = 64 * 1024;
 
-/** Encoded chunks of a result that are on their way before the reader asks for more; a chunk is some 64 KiB. */
+/** Encoded chunks of a result that are sent before the reader requests more; a chunk is some 64 KiB. */
 export const CHUNKS_AHEAD = 4;
 
-/** A result that nobody reads for so long is dropped, and what the engine holds of it with it. */
+/** A result that is not read for this long is dropped, together with the engine's part of it. */
 export const READ_STALL_MS = 60_000;
 
-/** Encoded size of one result. The answer is cut off there: who wants that much should ask for parts. */
+/** Encoded size of one result. A longer result is truncated there: clients that need more should request parts. */
 export const RESULT_BYTES_MAX = 512 * 1024 * 1024;
 
-/** Results that may be being read while others run and wait: each holds rows in the engine. */
+/** Results that may be read while others run and wait: each holds rows in the engine. */
 export const OPEN_RESULTS_MAX = 16;
 
-/** Rows of the server's memory that go to a process of statements at a time: well under a millisecond of the main thread. */
+/** Rows of the server's memory that are sent to a statement process at a time: well under a millisecond of the main thread. */
 export const LIVE_PAGE_ROWS = 256;
 
-/** Stored rows that go to a process of statements at a time: their copy costs the main thread a fraction of a millisecond. */
+/** Stored rows that are sent to a statement process at a time: their copy costs the main thread a fraction of a millisecond. */
 export const STORE_PAGE_BYTES = 256 * 1024;
 export const STORE_PAGE_ROWS = 2048;
 
-/** Keys that the store looks up in one step. Their values are in the server's memory together, and one may have 32 MB. */
+/** Keys that the store reads in one step. Their values are in the server's memory together, and one value may have 32 MB. */
 export const STORE_KEYS_AT_ONCE = 32;
 
-/** JavaScript heap of a process of statements; rows and results lie outside of it and have their own bounds. */
+/** JavaScript heap of a statement process; rows and results are outside of the heap and have their own bounds. */
 export const PROCESS_HEAP_BYTES_MAX = 256 * 1024 * 1024;
-/** Node and the decoded rows of some pages need this much. */
+/** Memory of Node and the decoded rows of some pages. */
 export const PROCESS_HEAP_BYTES_MIN = 64 * 1024 * 1024;
 
-/** What a process holds before its first statement, and stored values on their way: measured 90 MB, and one value may have 32 MB. */
+/** Memory of a process before its first statement, and stored values in transit: measured 90 MB, and one value may have 32 MB. */
 export const PROCESS_BASE_BYTES = 128 * 1024 * 1024;
 
-/** What the server itself needs of a memory that it shares with its processes of statements. */
+/** Memory of the server itself when it shares a limit with its statement processes. */
 export const SERVER_BYTES = 256 * 1024 * 1024;
 
-/** Below this much for each of two processes only one is started. */
+/** Below this much memory for each of two processes only one is started. */
 export const PROCESS_BYTES_MIN = 224 * 1024 * 1024;
 
-/** How often the memory of a process is read while it runs statements: what it takes in between is some 50 MB. */
+/** Interval at which the memory of a process is read while it runs statements: it can take some 50 MB in between. */
 export const MEMORY_CHECK_EVERY_MS = 50;
 
 /**
@@ -124,43 +132,51 @@ export const MEMORY_CHECK_EVERY_MS = 50;
  */
 export const PROCESS_RESERVED_BYTES = 1024 * 1024 * 1024;
 
-/** How much a process of statements stands back behind the server (0 not at all, 19 entirely). At 19 statements starve on a busy machine: a count took 9 s. */
+/**
+ * Niceness of a statement process relative to the server (0 equal, 19 lowest priority). At 19 statements starve on a busy machine: a
+ * count took 9 s.
+ */
 export const PROCESS_NICENESS = 10;
 
-/** A statement that goes on so long after its time is over is in a step that no interrupt ends; its process is killed. */
+/** A statement that runs this long after its time limit is in a step that cannot be interrupted; its process is killed. */
 export const INTERRUPT_GRACE_MS = 1000;
 
-/** A process without statements ends after this: a console that polls keeps it, an idle server has its memory back. */
+/** A process without statements ends after this: a polling console keeps it, an idle server gets its memory back. */
 export const PROCESS_IDLE_MS = 60_000;
 
-/** Processes of one slot that ended by themselves within `PROCESS_STARTS_WINDOW_MS`; one that fails again and again must not take the machine's time. */
+/**
+ * Processes of one slot that may end by themselves within `PROCESS_STARTS_WINDOW_MS`; a process that fails repeatedly must not use up the
+ * machine's time.
+ */
 export const PROCESS_STARTS_MAX = 5;
 export const PROCESS_STARTS_WINDOW_MS = 60_000;
 
-/** Longest pause before the place of a process that was killed is taken by another; the pause is a random part of it. */
+/** Maximum pause before a killed process is replaced; the pause is a random part of it. */
 export const RESTART_PAUSE_MS_MAX = 250;
 
 /** Bytes that a process sends of a result at a time. */
 export const CHUNK_BYTES_MAX = 256 * 1024;
 
-/** What is kept of the last words of a process, for the log. */
+/** Bytes of a process's last output that are kept for the log. */
 export const STDERR_CHARS_MAX = 4096;
 
-/** Ranges of the store that are requested before it is their turn: each costs a way to the server and back, and there are two for each partition. */
+/**
+ * Ranges of the store that are requested before their turn: each costs a round trip to the server, and there are two for each partition.
+ */
 export const RANGES_AHEAD = 8;
 /** Rows of a LIMIT above which most ranges are read anyway. */
 export const LIMIT_AHEAD_MIN = 1000;
 
-/** How long closing waits until the thread has let go of the store; then it is ended. */
+/** How long closing waits until the thread has closed the store; then the thread is terminated. */
 export const STORE_THREAD_CLOSE_MS = 3000;
 
-/** Reads of the store that the server makes at once for all statements: each takes one of the four threads that commits need as well. */
+/** Concurrent reads of the store for all statements: each takes one of the four threads that commits need as well. */
 export const STORE_READS_AT_ONCE = 2;
 
-/** Journals (and lists of events) that are requested before the first of them has come: most have a few hundred bytes. */
+/** Journals (and lists of events) that are requested before the first of them has arrived: most have a few hundred bytes. */
 export const JOURNALS_AHEAD = 8;
-/** A longer journal ends that, for there may be many such. */
+/** A journal longer than this ends the prefetching, for there may be many of its size. */
 export const JOURNAL_BYTES_AHEAD_MAX = 1024 * 1024;
 
-/** Invocations looked up by id in one go: one round trip to a store behind a network, of some hundred kilobytes. */
+/** Invocations that are read by id at a time: one round trip to a store behind a network, of some hundred kilobytes. */
 export const IDS_AT_ONCE = 256;

@@ -1,6 +1,6 @@
 /**
- * Why: what is known to the process alone is owned by other packages; this brings it into the plain rows that may go to another
- * thread. Nothing is copied until somebody asks, and rows are made one by one.
+ * Converts state that only the process has, owned by other packages, to plain rows that may be sent to another thread. Nothing is copied
+ * until a statement needs it, and rows are made one by one.
  */
 import type { Clock, InvocationId } from "@perdure/base";
 import type {
@@ -15,21 +15,21 @@ import type {
   ServiceRow,
 } from "./ports.js";
 
-/** Owners of live rows, as the process has them. */
+/** Owners of live rows in this process. */
 export interface LivePorts {
   readonly invoker: InvokerRows;
   readonly registry: RegistryRows;
   readonly flow: FlowPort;
-  /** Absent where nobody keeps schedules. */
+  /** Absent in processes that keep no schedules. */
   readonly schedules?: SchedulesPort;
   /** Absent: there are no rows of nodes and partitions. */
   readonly cluster?: ClusterPort;
-  /** Partitions 0 … count-1, whose flow is asked for. */
+  /** Partitions 0 … count-1, whose flow rows are read. */
   readonly partitionCount: number;
   readonly clock: Clock;
 }
 
-/** Everything that may be asked. The compiler insists that it is complete. */
+/** All methods that may be called. The compiler checks that the list is complete. */
 export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   held: true,
   deployments: true,
@@ -72,7 +72,7 @@ export function liveRowsOf({ invoker, registry, flow, schedules, cluster, partit
   };
 }
 
-/** The part of the live rows that the registry knows. */
+/** The live rows that come from the registry. */
 export function registryRowsOf(registry: RegistryRows): Pick<LiveRows, "deployments" | "services" | "rules"> {
   return {
     *deployments() {

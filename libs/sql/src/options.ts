@@ -1,4 +1,4 @@
-/** Why: what an operator may set of the engine, and what holds when nobody does. Apart from the engine, which is loaded late. */
+/** Settings of the engine and their defaults. Apart from the engine, which is loaded late. */
 import {
   ENGINE_MEMORY_BYTES_MAX,
   GATHERED_BYTES_MAX,
@@ -18,9 +18,9 @@ export interface SqlEngineOptions {
   readonly runningQueriesMax: number;
   readonly waitingQueriesMax: number;
   readonly statementTimeoutMs: number;
-  /** For sorts, joins and results of all statements together. */
+  /** Memory for sorts, joins and results of all statements together. */
   readonly engineMemoryBytesMax: number;
-  /** What one statement may read from the tables. */
+  /** Bytes that one statement may read from the tables. */
   readonly gatheredBytesMax: number;
   /** JavaScript heap of a process. */
   readonly heapBytesMax: number;
@@ -40,7 +40,7 @@ export function processMemoryBytesMax({ engineMemoryBytesMax, gatheredBytesMax, 
   return PROCESS_BASE_BYTES + heapBytesMax + engineMemoryBytesMax + gatheredBytesMax;
 }
 
-/** All bounds of memory for an engine that may use so much for sorts, joins and results: a small one reads little as well. */
+/** All memory bounds for an engine that may use this much for sorts, joins and results: a small engine reads little as well. */
 export function memoryOptions(engineMemoryBytesMax: number): Partial<SqlEngineOptions> {
   const share = Math.max(engineMemoryBytesMax, PROCESS_HEAP_BYTES_MIN);
   return {
@@ -50,7 +50,7 @@ export function memoryOptions(engineMemoryBytesMax: number): Partial<SqlEngineOp
   };
 }
 
-/** The options with which the server and its processes fit into the memory of their container; as given without a container. */
+/** The options with which the server and its processes fit into the memory of their container; unchanged without a container. */
 export function optionsWithin(options: SqlEngineOptions, containerBytes: number | undefined): SqlEngineOptions {
   if (containerBytes === undefined) return options;
   const freeBytes = Math.max(containerBytes - SERVER_BYTES, PROCESS_BYTES_MIN);

@@ -1,6 +1,6 @@
 /**
- * Why: introspection reads what other packages own, and they stand behind these narrow shapes. They are structural: the
- * partition store, the invoker and the registry satisfy them as they are.
+ * Narrow interfaces to what introspection reads from other packages. They are structural: the partition store, the invoker and the
+ * registry satisfy them as they are.
  */
 import type { DeploymentId, ErrorCode, InvocationId } from "@perdure/base";
 import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowLimits, FlowQueueRow, FlowRate, FlowRows } from "@perdure/flow";
@@ -19,8 +19,8 @@ import type { KeyValue, NodeRow, PartitionRow } from "@perdure/store";
 export type SqlFormat = "json" | "arrow";
 
 /**
- * `rows`: the encoded answer, chunk by chunk; a failure while it is read rejects the iteration. `refused`: `invalid` is the
- * caller's mistake, `busy` asks to come back later, `failed` and `unavailable` are ours; `message` is for the caller.
+ * `rows`: the encoded result, chunk by chunk; a failure while it is read rejects the iteration. `refused`: `invalid` is an error of the
+ * caller, `busy` means retry later, `failed` and `unavailable` are errors of the server; `message` is for the caller.
  */
 export type SqlAnswer =
   | { readonly kind: "rows"; readonly contentType: string; readonly chunks: AsyncIterable<Uint8Array> }
@@ -28,38 +28,38 @@ export type SqlAnswer =
       readonly kind: "refused";
       readonly reason: "invalid" | "failed" | "unavailable" | "busy";
       readonly message: string;
-      /** Absent where the catalogue of errors has none: messages of the engine, and most bounds. */
+      /** Absent when the catalogue of errors has no code: messages of the engine, and most bounds. */
       readonly code?: ErrorCode;
-      /** Only with `busy`. */
+      /** Set only with `busy`. */
       readonly retryAfterSeconds: number | undefined;
     };
 
-/** Runs one read-only statement. Never rejects. An aborted signal ends it, the reading of its chunks included. */
+/** Runs one read-only statement. Never rejects. An aborted signal ends the statement and the reading of its chunks. */
 export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
 
-/** What a statement reads. Committed rows are those of one moment; what is held in memory is asked at about that moment. */
+/** The data that a statement reads. Committed rows are those of one moment; live rows are read at about that moment. */
 export interface IntrospectionSource {
   readonly partitionCount: number;
-  /** No row moves from one range of the store to another while they are read, so several may be read side by side. */
+  /** No row moves between ranges of the store while they are read, so several may be read concurrently. */
   readonly isOneMoment: boolean;
   readonly store: StoredRows;
   readonly live: LiveRows;
 }
 
-/** Where the process of a statement finds what is committed: plain data. Another kind of store is another variant. */
+/** Where the statement process finds committed data: plain data. Another kind of store is another variant. */
 export interface SourceDescription {
   readonly store: StoreDescription;
   readonly partitionCount: number;
 }
 /**
- * `served`: the server has it open and answers reads of it. `redis`: the partitions of an environment in Redis;
- * `options` are how to reach it, as text, in the form that the module that opens the store expects.
+ * `served`: the server has the store open and serves reads of it. `redis`: the partitions of an environment in Redis; `options` describe
+ * the connection, as text, in the form that the module that opens the store expects.
  */
 export type StoreDescription = { readonly kind: "served" } | { readonly kind: "redis"; readonly options: string };
 
 /** A store that the server has open for statements. */
 export interface SnapshotSource extends AsyncDisposable {
-  /** What is committed now, for reading alone. */
+  /** A read-only view of what is committed now. */
   snapshot(): KeyValue;
 }
 
@@ -68,19 +68,19 @@ export interface SourcePort {
   open(): OpenSource;
 }
 
-/** Disposing of it lets go of the moment it shows. */
+/** Disposing of it releases its snapshot. */
 export interface OpenSource extends IntrospectionSource, AsyncDisposable {}
 
 /**
- * What only the process that runs invocations knows. Statements run in another process, so arguments are JSON and rows plain data
- * (what `structuredClone` copies unchanged), and a method is called only when a statement's tables need it. A new method is
- * also named in `LIVE_METHODS` (`live.ts`), which makes it reachable from there.
+ * State that only the process that runs invocations has. Statements run in another process, so arguments are JSON and rows plain data
+ * (which `structuredClone` copies unchanged), and a method is called only when a statement's tables need it. A new method is also named
+ * in `LIVE_METHODS` (`live.ts`), which makes it callable from the statement process.
  */
 export interface LiveRows {
-  /** Invocations in the invokers' memory, or those of them with these ids. */
+  /** Invocations in the invokers' memory, or only those with these ids. */
   held(ids: readonly InvocationId[] | undefined): RowSource<HeldInvocation>;
   deployments(): RowSource<DeploymentRow>;
-  /** Latest revisions. */
+  /** Latest revisions of the services. */
   services(): RowSource<ServiceRow>;
   rules(): RowSource<RuleRow>;
   schedules(): RowSource<ScheduleRow>;
@@ -88,7 +88,7 @@ export interface LiveRows {
   nodes(): RowSource<NodeRow>;
   /** All partitions, whether or not they have a leader. */
   partitions(): RowSource<PartitionRow>;
-  /** What flow control knows in these partitions, in all when undefined. */
+  /** Flow-control state of these partitions; of all when undefined. */
   queues(partitions: readonly number[] | undefined): RowSource<QueueRow>;
   queueEntries(partitions: readonly number[] | undefined): RowSource<FlowEntryRow>;
   limits(partitions: readonly number[] | undefined): RowSource<FlowLimitRow>;
@@ -97,28 +97,31 @@ export interface LiveRows {
 
 export type RowSource<Row> = Iterable<Row> | AsyncIterable<Row>;
 
-/** The reading half of a partition store. */
+/** The read-only part of a partition store. */
 export interface StoredRows {
   readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
   /** Keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
   events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
-  /** Invocations as they are stored, many at a time. Those of services that are not named may be left out. */
+  /** Stored invocations, many at a time. Invocations of services that are not named may be omitted. */
   invocationRows(
     partition: number,
     group: "unfinished" | "completed",
     services?: ReadonlySet<string>,
   ): AsyncIterable<readonly Uint8Array[]>;
-  /** One of them; at once where the store can. Many are asked for together, so that a store behind a network hears them together. */
+  /**
+   * One stored invocation; returned synchronously where the store can. Many are requested together, so that a store behind a network
+   * receives one batch.
+   */
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
-  /** All, or those of one service: in any scope and outside of them, or in scopes only. */
+  /** All keys, or those of one service: in any scope and outside of scopes, or in scopes only. */
   scanState(partition: number, service: string | undefined, where?: "everywhere" | "inScopes"): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
 }
 
-/** `service` is the keyspace here and below: a scoped one has its scope in it. */
+/** `service` is the keyspace here and below: a scoped keyspace contains its scope. */
 export interface StateRow {
   readonly service: string;
   readonly key: string;
@@ -152,9 +155,9 @@ export interface InvokerRows {
 
 /** The schedulers of this process. */
 export interface FlowPort {
-  /** Of one partition; reads what is stored. */
+  /** Of one partition; reads stored data. */
   flowRows(partition: number): FlowRows | Promise<FlowRows>;
-  /** Limits and buckets alone. */
+  /** Limits and buckets only. */
   flowLimits(partition: number): FlowLimits | Promise<FlowLimits>;
 }
 
@@ -168,7 +171,7 @@ export interface QueueRow {
 export interface HeldInvocation {
   readonly id: InvocationId;
   readonly inFlight: boolean;
-  /** 1 while the first attempt runs; 0 while waiting for a slot. */
+  /** 1 while the first attempt runs; 0 while the run waits for a slot. */
   readonly retryCount: number;
   readonly lastStartAtMs: number | undefined;
   readonly nextRetryAtMs: number | undefined;
@@ -176,7 +179,7 @@ export interface HeldInvocation {
   readonly lastAttemptServer: string | undefined;
   readonly lastFailure: AttemptError | undefined;
   readonly lastAwaitingJson: string | undefined;
-  /** While it waits for a slot of its worker. */
+  /** Set while the run waits for a slot of its worker. */
   readonly slotWait?: { readonly service: string; readonly isContinuation: boolean; readonly sinceMs: number } | undefined;
   /** What the endpoint has sent in the running attempt. */
   readonly endpointAnswer?: "nothing" | "headers" | "messages" | undefined;
@@ -241,11 +244,11 @@ export interface RuleRow {
   readonly lastModifiedMs: number;
 }
 
-/** What keeps schedules. */
+/** The store of schedules. */
 export interface SchedulesPort {
   rows(): Iterable<ScheduleRow>;
 }
-/** A schedule and how far it has come. Times in milliseconds since 1970. */
+/** A schedule and its progress. Times in milliseconds since 1970. */
 export interface ScheduleRow {
   readonly id: string;
   readonly name: string;
@@ -259,7 +262,7 @@ export interface ScheduleRow {
   readonly firingsMax: number | undefined;
   readonly service: string;
   readonly handler: string;
-  /** The template, not what became of it. */
+  /** The template, before its variables are replaced. */
   readonly key: string | undefined;
   readonly scope: string | undefined;
   readonly limitKey: string | undefined;
@@ -289,7 +292,7 @@ export interface ScheduleRow {
   readonly modifiedAtMs: number;
 }
 
-/** Workers and leaders of partitions: of a cluster, or of the one process. */
+/** Workers and leaders of partitions: of a cluster, or of the single process. */
 export interface ClusterPort {
   nodes(): RowSource<NodeRow>;
   partitions(): RowSource<PartitionRow>;

@@ -1,6 +1,6 @@
 /**
- * Why: names, order and types of all columns in one place (introspection-sql.md §1), because clients select `*` and read by name.
- * Grouped by type where that keeps the order: `text: a b` are two text columns.
+ * Names, order and types of all columns (introspection-sql.md §1). Clients select `*` and read by name. Grouped by type where that keeps
+ * the order: `text: a b` are two text columns.
  */
 import type { ColumnHeader, ColumnType } from "./table.js";
 

@@ -1,7 +1,4 @@
-/**
- * Why: every `sys_*` table is the same thing, a list of columns and a way to walk the rows, so that one piece of code can
- * filter, bound and project all of them.
- */
+/** A `sys_*` table: a list of columns and an iterator of rows, so that one piece of code can filter, bound and project all tables. */
 import { invariant } from "@perdure/base";
 import type { AnyColumn } from "./column.js";
 import { PAGE_ROWS } from "./limits.js";
@@ -9,10 +6,10 @@ import type { IntrospectionSource } from "./ports.js";
 import type { ScanHints } from "./query/hints.js";
 import { columnsOf, type TableName } from "./schema.js";
 
-/** introspection-sql.md §1 in short; timestamps and durations are whole milliseconds. */
+/** Types of introspection-sql.md §1 in short; timestamps and durations are whole milliseconds. */
 export type ColumnType = "text" | "u32" | "u64" | "bool" | "bytes" | "timestamp" | "duration" | "u32List" | "textList";
 
-/** Undefined is NULL. A `u64` may be given as a number while that is exact. */
+/** Undefined is NULL. A `u64` may be a number while that is exact. */
 export type SqlValue = string | number | bigint | boolean | Uint8Array | readonly number[] | readonly string[] | undefined;
 
 export interface ColumnHeader {
@@ -20,14 +17,14 @@ export interface ColumnHeader {
   readonly type: ColumnType;
 }
 
-/** Rows that are at hand together; one of them is the current one. */
+/** Rows that are loaded together; one of them is the current one. */
 export interface RowPage {
   readonly rowCount: number;
   /** Makes a row the current one. */
   go(row: number): void;
   /** Value of a column, given by its index, of the current row. */
   read(column: number): SqlValue;
-  /** Adds that value to a buffer of the column's type; made only as far as the buffer needs it. */
+  /** Appends that value to a buffer of the column's type; decoded only as far as the buffer needs it. */
   append(column: number, into: AnyColumn): void;
 }
 
@@ -35,19 +32,19 @@ export interface SqlTable {
   readonly name: string;
   readonly columns: readonly ColumnHeader[];
   /**
-   * Rows in no particular order, each page valid until the next is asked for. Hints narrow what is read where that is cheap;
-   * rows that do not match may still appear. Values are made only when they are read.
+   * Rows in no particular order, each page valid until the next one is requested. Hints narrow what is read where that is cheap; rows
+   * that do not match may still appear. Values are decoded only when they are read.
    */
   scan(source: IntrospectionSource, hints: ScanHints): AsyncIterable<RowPage>;
 }
 
-/** How columns read their values off a row, by name; columns without a reader are NULL. */
+/** Functions that read a column's value from a row, by column name; columns without a reader are NULL. */
 export type Readers<Row> = { readonly [column: string]: (row: Row) => SqlValue };
 
 export interface TableDefinition<Row> {
   readonly name: TableName;
   readonly readers: Readers<Row>;
-  /** Each row keeps its values when the next is asked for. */
+  /** Each row keeps its values when the next page is requested. */
   rows(source: IntrospectionSource, hints: ScanHints): AsyncIterable<Row> | Iterable<Row>;
 }
 
@@ -58,7 +55,7 @@ export function defineTable<Row>({ name, readers, rows }: TableDefinition<Row>):
     name,
     columns,
     async *scan(source, hints) {
-      // Whoever stops at a LIMIT should find that little was read for it.
+      // A statement that stops at a LIMIT should have read little.
       const pageRows = Math.min(PAGE_ROWS, Math.max(hints.limit ?? PAGE_ROWS, 1));
       let page: Row[] = [];
       for await (const row of rows(source, hints)) {

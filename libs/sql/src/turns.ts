@@ -1,8 +1,8 @@
-/** Why: few statements run at a time, some wait in order, and the rest hear so at once. */
+/** Limits concurrency: few statements run at a time, some wait in order, and the rest are refused at once. */
 export class Turns {
   #free: number;
   readonly #waitingMax: number;
-  /** How those who wait are told to begin, the longest waiting first. */
+  /** Callbacks of the waiting callers, the longest waiting first. */
   readonly #waiting = new Set<() => void>();
 
   constructor(runningMax: number, waitingMax: number) {
@@ -11,8 +11,8 @@ export class Turns {
   }
 
   /**
-   * Resolves with true when it is the caller's turn, who must then call `end` once; with false when too many wait. Rejects with
-   * the signal's reason when it is aborted before.
+   * Resolves with true at the turn of the caller, which must then call `end` once; with false when too many wait. Rejects with the
+   * signal's reason when it is aborted before.
    */
   async begin(signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();

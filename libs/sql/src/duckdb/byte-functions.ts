@@ -1,16 +1,16 @@
 /**
- * Why: the reference takes bytes where a function wants a text, the engine does not, and a macro with types fails for aggregates. These
- * are further overloads of functions that the engine has for texts.
+ * Overloads of text functions for bytes. The reference accepts bytes where a function needs a text, DuckDB does not, and a macro with
+ * types fails for aggregates.
  */
 import { isUtf8 } from "node:buffer";
 import { BIGINT, BLOB, type DuckDBBlobValue, type DuckDBConnection, DuckDBScalarFunction } from "@duckdb/node-api";
 
 export function registerByteFunctions(connection: DuckDBConnection): void {
   for (const name of ["length", "char_length", "character_length"]) register(connection, name, characterCount);
-  register(connection, "strlen", (bytes) => bytes.length); // What the macro `octet_length` calls.
+  register(connection, "strlen", (bytes) => bytes.length); // Called by the macro `octet_length`.
 }
 
-/** Characters where the bytes are UTF-8, as for the reference; otherwise bytes, where the reference fails. */
+/** Number of characters when the bytes are UTF-8, as in the reference; otherwise number of bytes, where the reference fails. */
 function characterCount(bytes: Uint8Array): number {
   if (!isUtf8(bytes)) return bytes.length;
   let count = 0;

@@ -1,6 +1,7 @@
 /**
- * Why: one in-memory DuckDB serves all statements. It holds no data, only views over functions of ours, and it is closed to
- * everything outside before the first statement comes. Loaded at first use: the library is large and many servers never need it.
+ * The one in-memory DuckDB that serves all statements. It holds no data, only views over table functions of this package, and it is
+ * locked against files, network and settings before the first statement. Loaded at first use: the library is large and many servers never
+ * need it.
  */
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api";
 import { invariant } from "@perdure/base";
@@ -16,20 +17,20 @@ import { registerTable, type StatementRows } from "./table-function.js";
 
 /** Runs one statement at a time. */
 export interface SqlSession {
-  /** The query's tree as the engine prints it. Rejects with `NotAQuery` when it is none. */
+  /** The query's tree as the engine prints it. Rejects with `NotAQuery` when the text is no query. */
   parse(query: string): Promise<unknown>;
   /** The text of a query, given by its tree (`SELECT_NODE`). */
   print(query: SyntaxNode): Promise<string>;
   /** Rejects with `NotAQuery` unless `query` is a single statement that only reads. */
   check(query: string): Promise<void>;
-  /** The whole result, held by the engine until it was read or is forgotten. Rejects with the engine's error. */
+  /** The whole result, held by the engine until it is read or released. Rejects with the engine's error. */
   run(text: string, rows: StatementRows, signal: AbortSignal): Promise<ResultRows>;
   /** Makes a running statement reject soon. */
   interrupt(): void;
 }
 
 export interface SqlDatabase {
-  /** Those not in use. */
+  /** Connections that are not in use. */
   readonly idle: SqlSession[];
   close(): void;
 }

@@ -1,11 +1,12 @@
 /**
- * Why: people and tools look up here which tables there are. The engine's own `information_schema` tells of scan functions, other
- * catalogs and types by names nobody else uses; these views tell of our relations as the reference does (introspection-sql.md §1).
+ * The views behind `information_schema`, where users and tools list the tables. DuckDB's own `information_schema` shows scan functions,
+ * other catalogs and its own names of types; these views show the relations of this server as the reference does (introspection-sql.md
+ * §1).
  */
 import type { ColumnType, SqlTable } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
 
-/** Where the views stand that `information_schema` means; `query/rewrite.ts` puts one name for the other. */
+/** The schema of the views; `query/rewrite.ts` replaces `information_schema` by it. */
 export const DESCRIBED_SCHEMA = "described";
 export const DESCRIBED_VIEWS = ["columns", "tables", "views", "schemata"] as const;
 
@@ -20,7 +21,7 @@ const ARROW_NAMES: Readonly<Record<ColumnType, string>> = {
   u32List: "List(UInt32)",
   textList: "List(LargeUtf8)",
 };
-/** The one relation that is put together of others, and its one column that is never NULL. */
+/** The one relation that is built from others, and its one column that is never NULL. */
 const VIEW = "sys_invocation";
 const NEVER_NULL = "status";
 

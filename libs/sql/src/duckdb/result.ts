@@ -1,4 +1,4 @@
-/** Why: brings the engine's columns to the types that answers have (introspection-sql.md §3 and §5.3). */
+/** Converts the engine's columns to the types of results (introspection-sql.md §3 and §5.3). */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type DuckDBBlobValue,
@@ -160,5 +160,5 @@ function floorDiv(value: bigint, by: bigint): bigint {
   return value % by < 0n ? quotient - 1n : quotient;
 }
 
-/** Names that EXPLAIN gives its columns: the engine's, the reference's. */
+/** Column names of EXPLAIN: the engine's, the reference's. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { explain_key: "plan_type", explain_value: "plan" };

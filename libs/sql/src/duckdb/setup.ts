@@ -1,6 +1,6 @@
 /**
- * Why: what makes DuckDB answer statements written for the reference's engine (introspection-sql.md §5.1), and what locks it up.
- * Names that differ are macros; whatever needs the text changed is in `query/rewrite.ts`.
+ * SQL that makes DuckDB run statements written for the reference's engine (introspection-sql.md §5.1), and SQL that locks it. Functions
+ * of other names are macros; differences that need another text are in `query/rewrite.ts`.
  */
 
 export const CATALOG = "restate";
@@ -19,7 +19,7 @@ export const PREPARE: readonly string[] = [
 /** Run on each connection. */
 export const ENTER = `USE ${CATALOG}.${SCHEMA}`;
 
-/** Run last: from here on no statement reaches files, the network or settings. */
+/** Run last: from then on no statement reaches files, the network or settings. */
 export const LOCK: readonly string[] = ["SET GLOBAL enable_external_access = false", "SET GLOBAL lock_configuration = true"];
 
 /** A function over a JSON text and up to four steps into it, names or positions. */
@@ -35,7 +35,7 @@ function jsonMacro(name: string, body: (json: string, path: string) => string): 
 
 export const MACROS: readonly string[] = [
   "CREATE MACRO to_unixtime(t) AS CAST(epoch(t) AS BIGINT)",
-  // From 1970 on unless said otherwise; the engine's own default is a Monday of 2000.
+  // From 1970 on unless the statement names an origin; the engine's own default is a Monday of 2000.
   `CREATE MACRO date_bin(i, t) AS time_bucket(i, CAST(t AS TIMESTAMPTZ), TIMESTAMPTZ '1970-01-01T00:00:00Z'),
     (i, t, o) AS time_bucket(i, CAST(t AS TIMESTAMPTZ), CAST(o AS TIMESTAMPTZ))`,
   "CREATE MACRO to_timestamp(x) AS CAST(x AS TIMESTAMPTZ)",
@@ -44,7 +44,8 @@ export const MACROS: readonly string[] = [
   "CREATE MACRO octet_length(x) AS strlen(x)",
   "CREATE MACRO char_length(x) AS length(x)",
   "CREATE MACRO regexp_like(a, b) AS regexp_matches(a, b)",
-  "CREATE MACRO regexp_full_match(a, b) AS regexp_matches(a, b)", // What `~` means to the engine; to PostgreSQL a part may match.
+  // The meaning of `~` in the engine; in PostgreSQL `~` also matches a part.
+  "CREATE MACRO regexp_full_match(a, b) AS regexp_matches(a, b)",
   "CREATE MACRO approx_distinct(x) AS approx_count_distinct(x)",
   "CREATE MACRO approx_percentile_cont(x, p) AS approx_quantile(x, p)",
   "CREATE MACRO array_length(x) AS len(x)",

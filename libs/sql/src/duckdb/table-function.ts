@@ -1,6 +1,6 @@
 /**
- * Why: the engine reads our tables through functions of ours. They are synchronous while our stores are not, so a function that
- * finds nothing gathered says which columns it wanted and fails; the statement is then run again with them at hand.
+ * The functions through which the engine reads `sys_*` tables. The functions are synchronous while stores are not, so a function without
+ * gathered rows throws with the columns it needs; the statement is then run again when these are gathered.
  */
 import {
   BLOB,
@@ -26,14 +26,14 @@ import type { ColumnType, SqlTable } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
 import { type NumberLayout, writeBigs, writeNumbers, writeTexts } from "./vectors.js";
 
-/** The rows of the statement that runs on a connection. */
+/** The gathered rows of the statement that runs on a connection. */
 export interface StatementRows {
   gathered(table: string): GatheredTable | undefined;
-  /** These columns were wanted and are not there. */
+  /** Thrown when these columns are needed and were not gathered. */
   missing(table: string, columns: readonly number[]): void;
 }
 
-/** Whose rows a connection reads; by the engine's connection id. */
+/** Gathered rows by the engine's connection id. */
 export type RowsOfConnection = ReadonlyMap<number, StatementRows>;
 
 const TYPES: Readonly<Record<ColumnType, DuckDBType>> = {
@@ -102,7 +102,7 @@ function writeRows(output: DuckDBDataChunk, table: SqlTable, gathered: GatheredT
   return count;
 }
 
-/** Rows whose texts have `VECTOR_BYTES_MAX` in each column, at least one. */
+/** Rows whose texts have at most `VECTOR_BYTES_MAX` in each column, at least one row. */
 function rowsThatFit({ rowCount, columns }: GatheredTable, scan: Scan): number {
   const from = scan.nextRow;
   let count = Math.min(ROWS_PER_VECTOR_MAX, rowCount - from);

@@ -1,10 +1,10 @@
 /**
- * Why: the engine's own way in takes one value at a time. Gathered columns are blocks of bytes already, so they are copied as blocks
- * into the memory of its vectors, in the layout that its C interface documents (`duckdb_string_t`, `duckdb_interval`, validity masks).
+ * Copies gathered columns into the engine's vectors as blocks, because the engine's own API takes one value at a time. The layout is the
+ * one that its C interface documents (`duckdb_string_t`, `duckdb_interval`, validity masks).
  *
- * Texts: a vector keeps a 16-byte record for each row. Up to 12 bytes stand in the record itself; longer ones elsewhere, and the record
- * has their first four bytes and their address. All texts of a block are given to the vector as one; the address of that one, read
- * from its record, gives the addresses of all.
+ * Texts: a vector keeps a 16-byte record for each row. Texts of up to 12 bytes are in the record itself; for longer ones the record has
+ * the first four bytes and the address. All texts of a block are given to the vector as one text; its address, read from its record,
+ * gives the addresses of all.
  */
 import bindings from "@duckdb/node-bindings";
 import { unreachable } from "@perdure/base";
@@ -12,7 +12,7 @@ import type { BigColumn, NumberColumn, TextColumn } from "../column.js";
 import { ROWS_PER_VECTOR_MAX } from "../limits.js";
 
 export type Vector = ReturnType<typeof bindings.data_chunk_get_vector>;
-/** How numbers lie in a vector. */
+/** Memory layout of numbers in a vector. */
 export type NumberLayout = "u32" | "bool" | "timestamp" | "duration";
 
 const RECORD_BYTES = 16;
@@ -20,13 +20,13 @@ const INLINE_BYTES = 12;
 const TWO_32 = 4_294_967_296;
 const MICROS_PER_MS = 1000;
 
-/** What blocks are put together in; the engine copies from here before the next is begun. */
+/** Buffer in which blocks are built; the engine copies from it before the next block is started. */
 const scratch = new ArrayBuffer(ROWS_PER_VECTOR_MAX * RECORD_BYTES);
 const bytesView = new Uint8Array(scratch);
 const uint32View = new Uint32Array(scratch);
 const mask = new Uint8Array(ROWS_PER_VECTOR_MAX / 8);
 
-/** Rows `from`…`from + count` of a column become the first rows of the vector. */
+/** Copies rows `from`…`from + count` of a column to the first rows of the vector. */
 export function writeTexts(vector: Vector, column: TextColumn, from: number, count: number): void {
   const first = column.startOf(from);
   const last = column.startOf(from + count);
@@ -92,7 +92,7 @@ export function writeNumbers(vector: Vector, layout: NumberLayout, column: Numbe
 
 /** `ms` is a whole number of at most 53 bits, so the microseconds have at most 63. */
 function putMicros(at: number, ms: number): void {
-  // In two halves, because the product of a large time and 1000 is no exact number any more.
+  // In two halves, because the product of a large time and 1000 exceeds the exact integers.
   const lowMs = ms % TWO_32;
   const lowMicros = lowMs * MICROS_PER_MS;
   uint32View[at] = lowMicros % TWO_32;
@@ -111,7 +111,7 @@ function writeNulls(vector: Vector, column: TextColumn | NumberColumn | BigColum
   if ((from & 7) === 0) {
     for (let i = 0; i < bytes; i++) mask[i] = ~column.nullBits(from + i * 8);
   } else {
-    mask.fill(0xff, 0, bytes); // Behind a vector with fewer rows.
+    mask.fill(0xff, 0, bytes); // A vector with fewer rows came before.
     for (let row = 0; row < count; row++)
       if (column.isNull(from + row)) mask[row >> 3] = (mask[row >> 3] as number) & ~(1 << (row & 7));
   }

@@ -1,6 +1,6 @@
 /**
- * Why: an Arrow IPC stream is what clients get unless they ask for JSON (introspection-sql.md §3.1). Buffers are filled here and
- * framed by apache-arrow; its builders would be slower and know fewer of our types.
+ * Encodes a result as an Arrow IPC stream, the default format of `POST /query` (introspection-sql.md §3.1). Buffers are filled here and
+ * framed by apache-arrow, whose builders would be slower and lack some types.
  */
 
 import { concatBytes, unreachable, utf8 } from "@perdure/base";
@@ -48,7 +48,7 @@ export async function* encodeArrow({ columns, batches }: ResultRows): AsyncItera
   yield writer.take();
 }
 
-/** Keeps what is written until it is taken, instead of queueing it in a stream. */
+/** Sink that keeps what is written until `take`, instead of queueing it in a stream. */
 class CollectingWriter extends RecordBatchStreamWriter {
   #parts: Uint8Array[] = [];
 
@@ -153,7 +153,7 @@ function listData(items: ResultType, values: readonly CellValue[]): Data {
   return makeData({ type, length: values.length, ...validity(values), valueOffsets: offsets, child: columnData(items, flat) });
 }
 
-/** Nothing at all when no value is null. */
+/** Empty when no value is null. */
 function validity(values: readonly CellValue[]): { nullCount: number; nullBitmap?: Uint8Array } {
   let nullCount = 0;
   for (const value of values) if (value === null) nullCount++;
@@ -168,7 +168,7 @@ function bits(values: readonly CellValue[], isSet: (value: CellValue) => boolean
   return bytes;
 }
 
-/** Nulls stay zero. */
+/** Nulls remain zero. */
 function filled<T extends Uint32Array | Int32Array | Float64Array | BigInt64Array | BigUint64Array>(
   into: T,
   values: readonly CellValue[],

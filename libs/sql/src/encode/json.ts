@@ -1,4 +1,7 @@
-/** Why: `{"rows":[…]}` as clients of the reference parse it: NULL left out, 64-bit integers as bare digits (introspection-sql.md §3.2). */
+/**
+ * Encodes a result as `{"rows":[…]}` as clients of the reference parse it: NULL omitted, 64-bit integers as bare digits
+ * (introspection-sql.md §3.2).
+ */
 import { toHex, unreachable, utf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
 import type { CellValue, ResultRows, ResultType } from "./result.js";
@@ -42,7 +45,7 @@ function isLong(value: CellValue): value is string | Uint8Array {
   return (typeof value === "string" || value instanceof Uint8Array) && value.length > JSON_CHUNK_CHARS;
 }
 
-/** What stands between the quotes of a long value; the whole of it would take several times its size at once. */
+/** The text between the quotes of a long value, in parts; the whole text at once would take several times its size. */
 function* piecesOf(value: string | Uint8Array): Iterable<Uint8Array> {
   for (let start = 0; start < value.length; ) {
     let end = Math.min(start + JSON_CHUNK_CHARS, value.length);
@@ -60,7 +63,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** Undefined for numbers JSON cannot say. */
+/** Undefined for numbers that JSON cannot represent. */
 function valueText(type: ResultType, value: Exclude<CellValue, null>): string | undefined {
   switch (type.kind) {
     case "bool":
@@ -97,7 +100,7 @@ function floatText(value: number): string | undefined {
   return /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
-/** Largest instant a Date can show. */
+/** Largest time that a Date can represent. */
 const DATE_MS_MAX = 8_640_000_000_000_000n;
 
 /** `2026-11-21T07:25:50.475`: three, six or nine digits of fraction, none when it is zero. */

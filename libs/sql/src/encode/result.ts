@@ -1,4 +1,7 @@
-/** Why: what both encodings read. The engine's types are more and others than clients know, so there are few of these (introspection-sql.md §5.3). */
+/**
+ * The rows that both encodings read. The engine has more and other types than clients support, so this is a small set of types
+ * (introspection-sql.md §5.3).
+ */
 
 /**
  * A column's type and the JavaScript form of its values: `instant` bigint ms since 1970 · `wallTime` bigint ns since 1970, without
@@ -35,6 +38,6 @@ export interface ResultBatch {
 
 export interface ResultRows {
   readonly columns: readonly ResultColumn[];
-  /** To be walked once; rejects with the reason of an aborted signal. */
+  /** Can be iterated once; rejects with the reason of an aborted signal. */
   readonly batches: AsyncIterable<ResultBatch>;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: the server answers what a process of statements requests: rows of the server's memory, and bytes of the store that it has
- * open. Each answer is a small page made in one turn of the event loop; the next follows when it is requested.
+ * The server's side of row requests from statement processes: rows of the server's memory, and bytes of the store that it has open. Each
+ * response is a small page made in one turn of the event loop; the next page follows when it is requested.
  */
 
 import { invariant } from "@perdure/base";
@@ -12,13 +12,13 @@ import type { Turns } from "../turns.js";
 import { type FromProcess, NO_VALUE, type StoreMethod, type StorePage, type ToProcess } from "./messages.js";
 
 type RowRequest = FromProcess & { readonly kind: "ask" | "read" | "askMore" | "askEnd" | "snapshot" | "release" };
-/** Returns the last page, so that a request with few rows is answered by one message. */
+/** Returns the last page, so that a request with few rows needs one message. */
 type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
 
 export interface AnswererPorts {
   readonly live: LiveRows;
   readonly openStore: () => Promise<SnapshotSource>;
-  /** Reads of the store take turns, those of all processes together. */
+  /** Reads of the store take turns, across all processes. */
   readonly reads: Turns;
 }
 
@@ -29,7 +29,7 @@ export class Answerer {
   readonly #store: () => Promise<SnapshotSource>;
   readonly #reads: Turns;
   readonly #send: (message: ToProcess) => void;
-  /** Requests with rows left. A process has a few for each statement that runs. */
+  /** Requests with rows left. A process has a few for each running statement. */
   readonly #open = new Map<number, { readonly pages: Pages; readonly takesTurns: boolean }>();
   readonly #snapshots = new Map<number, Promise<KeyValue>>();
   #isClosed = false;
@@ -41,7 +41,7 @@ export class Answerer {
     this.#send = send;
   }
 
-  /** Never rejects: what goes wrong is answered. */
+  /** Never rejects: errors are sent as responses. */
   async receive(message: RowRequest): Promise<void> {
     if (message.kind === "snapshot") return this.#openSnapshot(message.snapshot);
     if (message.kind === "release") return await this.#release(message.snapshot);
@@ -64,7 +64,7 @@ export class Answerer {
     }
   }
 
-  /** Lets go of everything. Never rejects. */
+  /** Ends all requests and releases all snapshots. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([...this.#open.keys()].map((requestId) => this.#end(requestId)));
@@ -76,7 +76,7 @@ export class Answerer {
       invariant(!this.#isClosed, "the process of the statement has ended");
       return store.snapshot();
     });
-    opened.catch(() => undefined); // Reads of it report the failure.
+    opened.catch(() => undefined); // Reads of the snapshot report the failure.
     this.#snapshots.set(snapshot, opened);
   }
 
@@ -95,12 +95,12 @@ export class Answerer {
     return read.apply(
       this.#live,
       [...args].map((argument) => argument ?? undefined),
-    ); // JSON knows null alone.
+    ); // JSON has null only.
   }
 
   async #page(requestId: number): Promise<void> {
     const open = this.#open.get(requestId);
-    if (open === undefined) return; // Ended while this was on its way.
+    if (open === undefined) return; // The request ended before this page was ready.
     const { done, value: rows } = open.takesTurns ? await this.#inTurn(open.pages) : await open.pages.next();
     if (!this.#open.has(requestId)) return;
     if (done === true) this.#open.delete(requestId);
@@ -123,7 +123,7 @@ export class Answerer {
   }
 }
 
-/** Rows of memory, so many that a page is well under a millisecond. */
+/** Number of rows of memory in a page, made in well under a millisecond. */
 async function* inPages(rows: RowSource<unknown>): Pages {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   let page: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Why: a process of statements requests rows of its server, a page at a time, and only when a table reads them. */
+/** The statement process's side of row requests: requests rows of its server, a page at a time, and only when a table reads them. */
 import { invariant } from "@perdure/base";
 import { LIVE_METHODS } from "../live.js";
 import type { LiveRows } from "../ports.js";
@@ -6,13 +6,13 @@ import type { FromProcess, ToProcess } from "./messages.js";
 
 type PageMessage = ToProcess & { readonly kind: "rows" | "askFailed" };
 type PageRequest = FromProcess & { readonly kind: "ask" | "read" };
-/** A request but its number. */
+/** A request without its number. */
 type Unnumbered<R> = R extends PageRequest ? Omit<R, "requestId"> : never;
 
 export class PageRequester {
   readonly rows: LiveRows;
   readonly #send: (message: FromProcess) => void;
-  /** Resolves with the next page, by request. */
+  /** Resolvers of the next page, by request. */
   readonly #waiting = new Map<number, (page: PageMessage) => void>();
   #last = 0;
 
@@ -24,18 +24,18 @@ export class PageRequester {
     ) as unknown as LiveRows;
   }
 
-  /** A page that came. */
+  /** Passes a received page to its reader. */
   receive(page: PageMessage): void {
     const resolve = this.#waiting.get(page.requestId);
     this.#waiting.delete(page.requestId);
-    resolve?.(page); // No reader is left when the statement ended meanwhile.
+    resolve?.(page); // No reader is left when the statement ended before.
   }
 
   async *#rows(method: keyof LiveRows, args: readonly unknown[]): AsyncIterable<unknown> {
     for await (const page of this.pages({ kind: "ask", method, args })) yield* page;
   }
 
-  /** The next page is requested while the one at hand is read. */
+  /** The next page is requested while the current one is read. */
   async *pages(request: Unnumbered<PageRequest>): AsyncIterable<readonly unknown[]> {
     const requestId = ++this.#last;
     let next = this.#page(requestId, { ...request, requestId } as PageRequest);

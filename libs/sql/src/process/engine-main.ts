@@ -1,6 +1,6 @@
 /**
- * Why: the process in which statements run. It has the engine, and nothing whose loss would matter: the server kills it when a
- * statement takes too long or too much memory. A service's entry point starts it with a way to open stores.
+ * Main module of the process in which statements run. It has the engine, and no state whose loss would matter: the server kills it when a
+ * statement takes too long or too much memory. A service's entry point starts it with a function that opens stores.
  *
  *     stream ▸ query ─▸ engine ─▸ store (the server's, or a connection of its own)     chunks ─▸ stream, as many as were requested
  *                         └────▸ Asker ─▸ stream ─▸ what only the server knows
@@ -23,11 +23,11 @@ export { runStoreThread, type StoreThreadData } from "./store-server.js";
 /** File descriptor of the stream to the server. */
 export const STREAM_FD = 3;
 
-/** A store as a process of statements sees it. */
+/** A store as seen by a statement process. */
 export interface OpenStore extends AsyncDisposable {
-  /** Of its snapshots, see `IntrospectionSource`. */
+  /** Property of its snapshots, see `IntrospectionSource`. */
   readonly isOneMoment: boolean;
-  /** What is committed now; disposed of when the statement has read it. */
+  /** What is committed now; disposed of when the statement has been read. */
   snapshot(): StoredRows & AsyncDisposable;
 }
 
@@ -36,7 +36,7 @@ export interface SqlProcessParts {
   readonly openStore: (description: SourceDescription) => Promise<OpenStore>;
 }
 
-/** Answers what comes over the stream until that ends, and the process with it. */
+/** Handles messages from the stream until the stream ends, and then ends the process. */
 export function runSqlProcess({ openStore }: SqlProcessParts): void {
   standBack();
   const stream = new Socket({ fd: STREAM_FD, readable: true, writable: true });
@@ -70,17 +70,17 @@ export function runSqlProcess({ openStore }: SqlProcessParts): void {
   stream.on("close", end);
 }
 
-/** The server is gone. Threads of the engine may be in the middle of something that no exit would wait for. */
+/** The connection to the server has ended. Threads of the engine may be in a step that no exit would wait for. */
 function end(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** Before any thread is started: threads inherit it. */
+/** Called before any thread is started: threads inherit the niceness. */
 function standBack(): void {
   if (process.platform !== "linux") return;
   setPriority(0, PROCESS_NICENESS);
   try {
-    writeFileSync("/proc/self/oom_score_adj", "1000"); // Where memory is short this process goes first.
+    writeFileSync("/proc/self/oom_score_adj", "1000"); // The system kills this process first when memory is short.
   } catch {
     // No such file where /proc is hidden.
   }
@@ -111,7 +111,7 @@ function openServed({ path, token }: StoreAddress): OpenStore {
       if (message.kind === "rows" || message.kind === "askFailed") asker.receive(message);
     }
   });
-  stream.on("close", end); // Without the store no statement can go on.
+  stream.on("close", end); // Without the store no statement can continue.
   return openServedStore(asker, send);
 }
 
@@ -160,7 +160,7 @@ class Statements {
   }
 }
 
-/** One statement and the way of its chunks to the server. */
+/** One statement and the sending of its chunks to the server. */
 class StatementRunner {
   readonly #message: ToProcess & { readonly kind: "query" };
   readonly #send: (message: FromProcess) => void;
@@ -229,7 +229,7 @@ class StatementRunner {
   }
 }
 
-/** The engine's log lines that matter to the server; their fields do not travel. */
+/** Log lines of the engine that matter to the server; their fields are not sent. */
 function errorsOver(send: (message: FromProcess) => void) {
   const report = (fields: object, what: string): void => {
     const cause: unknown = "cause" in fields ? fields.cause : undefined;

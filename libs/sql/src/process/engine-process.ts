@@ -1,7 +1,7 @@
 /**
- * Why: the server's side of one process that runs statements (`guest.ts`), one at a time. It hands chunks on no faster than they are
- * read, and kills the process when a statement does not end when its time is over, or takes more memory than one may have. Nothing
- * that the server needs is lost with it.
+ * The server's side of one process that runs statements (`engine-main.ts`), one at a time. It passes chunks on no faster than they are
+ * read, and kills the process when a statement does not end after its time limit, or exceeds the memory limit of a process. The server
+ * loses no state with the process.
  */
 import type { ChildProcess } from "node:child_process";
 import type { Duplex } from "node:stream";
@@ -18,19 +18,19 @@ import type { FromProcess, SqlRefusal, StoreAddress, ToProcess } from "./message
 import { memoryBytesOf, spawnSqlProcess } from "./spawn.js";
 import { RemoteStatement } from "./statement.js";
 
-/** Why a process was killed: a statement took too long, too much memory, or went on after its client had left. */
+/** Why a process was killed: a statement took too long, took too much memory, or continued after its client had disconnected. */
 export type KillReason = "time" | "memory" | "abandoned";
 
 const GONE = "the query engine stopped unexpectedly; what it was doing is lost, try again";
 const CUT_OFF = "the query engine was stopped because another query took too much; run the query again";
 
-/** The store is served elsewhere, if at all. */
+/** The store has another server, or none. */
 const NO_STORE = () => Promise.reject(new Error("the main thread serves no store"));
 const NO_READS = new Turns(1, 0);
 
 export interface RunningStatement {
   readonly answer: Promise<SqlAnswer>;
-  /** Resolves when the process is free for the next statement, or gone. */
+  /** Resolves when the process is free for the next statement, or has ended. */
   readonly ran: Promise<void>;
 }
 
@@ -42,16 +42,16 @@ export class EngineProcess {
   readonly #stream: Duplex;
   readonly #answerer: Answerer;
   readonly #exited = Promise.withResolvers<void>();
-  /** Those that run or whose rows are being read. */
+  /** Statements that run or whose rows are being read. */
   readonly #statements = new Map<number, RemoteStatement>();
-  /** The one that runs. */
+  /** The running statement. */
   #running: { readonly query: number; readonly free: () => void; timer: TimerHandle } | undefined;
   #last = 0;
   #stderr = "";
   #memoryCheck: TimerHandle | undefined;
   #idle: TimerHandle | undefined;
   isAlive = true;
-  /** Undefined while it lives, and when it ended by itself. */
+  /** Undefined while the process runs, and when it ended by itself. */
   killedFor: KillReason | "idle" | undefined;
 
   constructor(ports: SqlProcessPorts, options: SqlEngineOptions, store: StoreAddress | undefined) {
@@ -75,13 +75,13 @@ export class EngineProcess {
         this.#end(cause);
       }
     });
-    this.#stream.on("error", () => undefined); // Its end is reported by the exit of the process.
+    this.#stream.on("error", () => undefined); // The exit of the process reports the error.
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS_MAX);
     });
     this.#child.on("error", (cause) => {
       this.#end(cause);
-      this.#exited.resolve(); // It was never there.
+      this.#exited.resolve(); // The process never started.
     });
     this.#child.on("exit", (code, signal) => {
       this.#end(new Error(`the process ended with ${signal ?? `exit code ${code}`}`));
@@ -100,7 +100,7 @@ export class EngineProcess {
     return this.#statements.size - (this.#running === undefined ? 0 : 1);
   }
 
-  /** When it `isFree`. */
+  /** Resolves when the process `isFree`. */
   query(text: string, format: SqlFormat, signal: AbortSignal): RunningStatement {
     const { clock } = this.#ports;
     const query = ++this.#last;
@@ -123,7 +123,7 @@ export class EngineProcess {
     return { answer: statement.answer, ran };
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   async close(): Promise<void> {
     if (this.isAlive) {
       this.killedFor = "idle";
@@ -137,7 +137,7 @@ export class EngineProcess {
     if (this.isAlive) writeFrame(this.#stream, encodeToProcess(message));
   }
 
-  /** The client has left. The statement is interrupted, and what cannot be interrupted is killed. */
+  /** The client has disconnected. The statement is interrupted; when it cannot be interrupted, the process is killed. */
   #cancel(query: number): void {
     if (!this.isAlive) return;
     this.#send({ kind: "cancel", query });
@@ -214,7 +214,7 @@ export class EngineProcess {
     });
   }
 
-  /** Once. `cause` when it ended by itself. */
+  /** Called once. `cause` is set when the process ended by itself. */
   #end(cause: unknown): void {
     if (!this.isAlive) return;
     this.isAlive = false;

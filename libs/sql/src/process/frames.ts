@@ -1,7 +1,7 @@
 /**
- * Why: messages between the server and a process of statements cross a byte stream. A frame is its length and its content. What the
- * server sends is serialized as V8 does it, because rows have bigints and bytes. What it receives comes from a process that ran a
- * stranger's statement, so that is JSON, and bytes as they are, and never longer than the bound.
+ * Frames for messages between the server and a statement process over a byte stream: length and content. What the server sends is
+ * serialized with V8, because rows have bigints and bytes. What it receives comes from a process that ran a user's statement, so it is
+ * JSON and raw bytes, and bounded in length.
  */
 import type { Duplex } from "node:stream";
 import { deserialize, serialize } from "node:v8";
@@ -11,7 +11,7 @@ import type { FromProcess, ToProcess } from "./messages.js";
 const LENGTH_BYTES = 4;
 const JSON_FRAME = 0;
 const CHUNK_FRAME = 1;
-/** Kind of the frame and number of the statement. */
+/** Bytes of the header of a chunk: kind of the frame and number of the statement. */
 const CHUNK_HEADER_BYTES = 5;
 
 /** Longest frame that the server sends: a page and one stored value, which the ingress bounds far below. */
@@ -36,7 +36,7 @@ export function encodeFromProcess(message: FromProcess): Uint8Array {
   return frame;
 }
 
-/** Throws when the frame is none of ours. */
+/** Throws when the frame is malformed. */
 export function decodeFromProcess(frame: Buffer): FromProcess {
   if (frame[0] === CHUNK_FRAME) return { kind: "chunk", query: frame.readUInt32LE(1), bytes: frame.subarray(CHUNK_HEADER_BYTES) };
   invariant(frame[0] === JSON_FRAME, "a frame is JSON or a chunk");
@@ -58,7 +58,7 @@ export function writeFrame(stream: Duplex, frame: Uint8Array): void {
   stream.write(frame);
 }
 
-/** Puts frames together from the pieces in which they arrive. */
+/** Assembles frames from the chunks in which they arrive. */
 export class FrameReader {
   readonly #frameBytesMax: number;
   #pieces: Buffer[] = [];
@@ -68,7 +68,7 @@ export class FrameReader {
     this.#frameBytesMax = frameBytesMax;
   }
 
-  /** The frames that are complete now. Throws when one would be longer than the bound. */
+  /** The frames that are complete now. Throws when a frame would exceed the bound. */
   *push(piece: Buffer): Iterable<Buffer> {
     this.#pieces.push(piece);
     this.#bytes += piece.length;

@@ -1,7 +1,7 @@
 /**
- * Why: the server's side of the processes that run statements. There are as many places as statements may run at once; a process
- * is started when a statement finds no free one, and ends when it is idle. A process that was killed or failed is replaced by the
- * next statement, after a short random pause.
+ * The server's side of the processes that run statements. There are as many slots as statements may run at once; a process is started
+ * when a statement finds no free one, and ends when it is idle. A process that was killed or failed is replaced for the next statement,
+ * after a short random pause.
  */
 import { totalmem } from "node:os";
 import { type Clock, invariant, type Logger, type Random } from "@perdure/base";
@@ -22,9 +22,9 @@ import type { StoreService } from "./store-server.js";
 export interface SqlProcessPorts {
   /** Module that calls `runSqlProcess`. */
   readonly entry: URL;
-  /** Where the process finds what is committed. */
+  /** Where the process finds committed data. */
   readonly source: SourceDescription;
-  /** Serves the store that is `served`; disposed of with the engine. */
+  /** Serves the store of kind `served`; disposed of with the engine. */
   readonly storeService?: StoreService;
   readonly live: LiveRows;
   /** Names of environment variables that the process gets. */
@@ -36,12 +36,12 @@ export interface SqlProcessPorts {
   readonly logger: Logger;
 }
 
-/** Costs nothing until the first statement. Disposing of it waits until the processes are gone. */
+/** Costs nothing until the first statement. Disposing of it waits until the processes have ended. */
 export function createSqlProcesses(ports: SqlProcessPorts, options: Partial<SqlEngineOptions> = {}): SqlEngine {
   return new SqlProcessHost(ports, optionsWithin({ ...SQL_ENGINE_DEFAULTS, ...options }, containerBytes()));
 }
 
-/** Memory of the container that the server is in; undefined when it is in none. */
+/** Memory limit of the server's container; undefined outside of a container. */
 function containerBytes(): number | undefined {
   const bytes = process.constrainedMemory();
   return bytes > 0 && bytes < totalmem() ? bytes : undefined;
@@ -82,7 +82,7 @@ class SqlProcessHost implements SqlEngine {
     return signal.aborted ? CANCELLED : FAILS_AGAIN_AND_AGAIN;
   }
 
-  /** One whose process is there already, when there is one. */
+  /** A free slot, preferably one with a running process. */
   #freePlace(): ProcessSlot {
     const free = this.#places.filter(({ isFree }) => isFree);
     const place = free.find(({ isWarm }) => isWarm) ?? free[0];
@@ -104,12 +104,12 @@ const FAILS_AGAIN_AND_AGAIN = refused(
   "the query engine has stopped several times in a row; try again in a minute",
 );
 
-/** Where a process runs, or the next one will. */
+/** A slot: its process, or the process that will be started next. */
 class ProcessSlot {
   readonly #ports: SqlProcessPorts;
   readonly #options: SqlEngineOptions;
   #process: EngineProcess | undefined;
-  /** A statement is about to run here. */
+  /** A statement is about to run in this slot. */
   #isReserved = false;
   /** When processes ended by themselves, within the window. */
   #failedAtMs: readonly number[] = [];
@@ -123,7 +123,7 @@ class ProcessSlot {
     return !this.#isReserved && (this.#process === undefined || !this.#process.isAlive || this.#process.isFree);
   }
 
-  /** A statement need not wait until a process has started. */
+  /** Starts a process early, so that a statement need not wait for its start. */
   get isWarm(): boolean {
     return this.#process?.isAlive === true;
   }
@@ -132,17 +132,20 @@ class ProcessSlot {
     return this.#process?.openResults ?? 0;
   }
 
-  /** When it `isFree`. Undefined when the signal is aborted before, and when processes ended by themselves too often of late. */
+  /**
+   * Resolves when the process `isFree`. Undefined when the signal is aborted before, and when processes ended by themselves too often
+   * recently.
+   */
   async run(text: string, format: SqlFormat, signal: AbortSignal): Promise<RunningStatement | undefined> {
     this.#isReserved = true;
     try {
       if (this.#process?.isAlive !== true) {
         const hasFailed = this.#noteEnd();
         if (this.#failedAtMs.length >= PROCESS_STARTS_MAX) return undefined;
-        // Not all servers of a fleet, nor both places of one, at the same moment.
+        // A random pause: not all servers of a fleet, nor both slots of one, start a process at the same moment.
         if (hasFailed) await pause(this.#ports.clock, this.#ports.random.float() * RESTART_PAUSE_MS_MAX, signal);
-        if (signal.aborted) return undefined; // No process for a client that has left.
-        const store = await this.#ports.storeService?.address().catch(() => "failed" as const); // It is in the log.
+        if (signal.aborted) return undefined; // No process for a client that has disconnected.
+        const store = await this.#ports.storeService?.address().catch(() => "failed" as const); // The failure was logged.
         if (store === "failed") return undefined;
         this.#process = new EngineProcess(this.#ports, this.#options, store);
       }
@@ -152,7 +155,7 @@ class ProcessSlot {
     }
   }
 
-  /** Whether the last process was killed or ended by itself, which counts. */
+  /** Whether the last process was killed or ended by itself, which is counted. */
   #noteEnd(): boolean {
     const { clock } = this.#ports;
     const nowMs = clock.monotonicMs();

@@ -1,20 +1,20 @@
 /**
- * Why: the server and the process that runs its statements share no objects; this is all they send each other. Plain data, and
- * everything that can be long goes in pieces that the receiver requests.
+ * All messages between the server and the process that runs its statements, which share no objects. Plain data, and everything that can
+ * be long is sent in pieces that the receiver requests.
  */
 
 import type { SqlEngineOptions } from "../options.js";
 import type { LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
 
-/** What a process is started with. */
+/** Start options of a process. */
 export interface ProcessData {
   readonly source: SourceDescription;
   readonly options: SqlEngineOptions;
-  /** Of a store that is `served`. */
+  /** Set for a store of kind `served`. */
   readonly store: StoreAddress | undefined;
 }
 
-/** Where a thread of the server serves its store, and what lets a process in. */
+/** Address of the thread of the server that serves its store, and the token that authorizes a process. */
 export interface StoreAddress {
   readonly path: string;
   readonly token: string;
@@ -27,14 +27,14 @@ export type StoreMethod = "getMany" | "scan" | "values";
 
 export const NO_VALUE = 0xffff_ffff;
 
-/** Values of a page, one after the other in `data`; `ends` says where each ends, `NO_VALUE` where a key has none. */
+/** Values of a page, concatenated in `data`; `ends` has the end of each, `NO_VALUE` where a key has none. */
 export interface PackedValues {
   readonly data: Uint8Array;
   readonly ends: Uint32Array;
 }
 
 export type StorePage = PackedValues & {
-  /** Of a `scan`: the key of each value. */
+  /** For a `scan`: the key of each value. */
   readonly keys?: readonly string[];
 };
 
@@ -44,9 +44,9 @@ export type ToProcess =
   | { readonly kind: "query"; readonly query: number; readonly text: string; readonly format: SqlFormat }
   /** One more chunk may be sent. */
   | { readonly kind: "more"; readonly query: number }
-  /** The client does not wait for it any more. It still ends with `end`, `failed` or `refused`. */
+  /** The client does not wait for the statement any more. The statement still ends with `end`, `failed` or `refused`. */
   | { readonly kind: "cancel"; readonly query: number }
-  /** Some of the rows requested, or `StorePage`s. `isLast`: there are no more. */
+  /** Some of the requested rows, or `StorePage`s. `isLast`: no more follow. */
   | { readonly kind: "rows"; readonly requestId: number; readonly rows: readonly unknown[]; readonly isLast: boolean }
   | { readonly kind: "askFailed"; readonly requestId: number; readonly message: string };
 
@@ -69,5 +69,5 @@ export type FromProcess =
   /** A view of what is committed now; reads name it until it is released. */
   | { readonly kind: "snapshot"; readonly snapshot: number }
   | { readonly kind: "release"; readonly snapshot: number }
-  /** A failure that is the engine's, for the server's log. */
+  /** A failure of the engine, for the server's log. */
   | { readonly kind: "engineError"; readonly what: string; readonly stack: string };

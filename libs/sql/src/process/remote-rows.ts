@@ -1,6 +1,6 @@
 /**
- * Why: LevelDB is open in the server alone, so a process of statements reads through it: keys and ranges go there, stored bytes come
- * back in pages, and all decoding is done here.
+ * The partition store of a statement process when LevelDB is open in the server only: keys and ranges are sent to the server, stored
+ * bytes return in pages, and all decoding is done here.
  */
 import type { InvocationId } from "@perdure/base";
 import { invocationRowKeys, type KeyValue, KvPartitionStore } from "@perdure/store";
@@ -25,7 +25,9 @@ export function openServedStore(asker: PageRequester, send: (message: FromProces
 
 type PendingRow = { readonly resolve: (row: Uint8Array | undefined) => void; readonly reject: (cause: unknown) => void };
 
-/** `KvPartitionStore` reads single invocations at once, which needs the store in this process; all else of it works from afar. */
+/**
+ * `KvPartitionStore` reads single invocations synchronously, which needs the store in this process; everything else of it works remotely.
+ */
 function servedSnapshot(kv: KeyValue): StoredRows & AsyncDisposable {
   const store = new KvPartitionStore(kv);
   const invocations = new InvocationRows(kv);
@@ -43,7 +45,7 @@ function servedSnapshot(kv: KeyValue): StoredRows & AsyncDisposable {
   };
 }
 
-/** Invocations requested in one turn go to the server in one message. */
+/** Invocations that are requested in one turn are sent to the server in one message. */
 class InvocationRows {
   readonly #kv: KeyValue;
   #gathering: { readonly keys: string[]; readonly waiting: PendingRow[] } | undefined;

@@ -1,4 +1,6 @@
-/** Why: a process of statements gets its limits from the system before its program begins, and nothing of the server's environment that it does not need. */
+/**
+ * Starts a statement process with its system limits set before its program begins, and with only the environment variables that it needs.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +8,7 @@ import { PROCESS_RESERVED_BYTES } from "../limits.js";
 
 const MIB = 1024 * 1024;
 const SHELL = "/bin/sh";
-/** The shell sets limits and then becomes the program. No image of its memory is left behind: there is users' data in it. */
+/** The shell sets the limits and then becomes the program. Core dumps are disabled: the memory contains users' data. */
 const SCRIPT = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
 export interface SpawnOptions {
@@ -31,20 +33,20 @@ export function spawnSqlProcess({ entry, memoryBytesMax, heapBytesMax, environme
   return spawn(program as string, args, {
     env: Object.fromEntries(passed),
     stdio: ["ignore", "ignore", "pipe", "pipe"],
-    detached: true, // A signal to the group of the server, Ctrl-C say, is not for it: the server ends it when it is done with it.
+    detached: true, // A signal to the server's process group, e.g. Ctrl-C, must not reach it: the server ends the process itself.
     windowsHide: true,
   });
 }
 
 const RESIDENT = /^RssAnon:\s*(\d+) kB$/m;
 
-/** Anonymous memory that the process holds; undefined when it has ended or the system does not say. */
+/** Anonymous memory of the process in bytes; undefined when the process has ended or the system does not report it. */
 export function memoryBytesOf(pid: number): number | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const kib = RESIDENT.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
     return kib === undefined ? undefined : Number(kib) * 1024;
   } catch {
-    return undefined; // It has ended, or /proc is hidden.
+    return undefined; // The process has ended, or /proc is hidden.
   }
 }

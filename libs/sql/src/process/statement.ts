@@ -1,4 +1,4 @@
-/** Why: what a client of a statement waits for, first an answer, then its chunks, whatever becomes of the process that works on it. */
+/** What a client of a statement waits for: first a response, then its chunks, whatever happens to the process that runs it. */
 import { unreachable } from "@perdure/base";
 import { refused } from "../errors.js";
 import type { SqlAnswer } from "../ports.js";
@@ -15,7 +15,7 @@ export type StatementEvent = FromProcess & { readonly kind: "refused" | "answer"
 export class RemoteStatement {
   readonly #parts: StatementHandlers;
   readonly #answer = Promise.withResolvers<SqlAnswer>();
-  /** Chunks that came and were not read. The process sends no more of them than it was allowed. */
+  /** Received chunks that were not read. The process sends no more of them than it was allowed. */
   readonly #chunks: Uint8Array[] = [];
   #ended: { readonly failure: Error | undefined } | undefined;
   #wake: (() => void) | undefined;
@@ -51,13 +51,13 @@ export class RemoteStatement {
     }
   }
 
-  /** The client does not wait; the process ends the statement. */
+  /** The client no longer waits; the process ends the statement. */
   cancel(): void {
     this.#parts.cancel();
     this.lose(refused("unavailable", "the query was cancelled"));
   }
 
-  /** The process is gone, or the statement with it. */
+  /** The process has ended, or the statement was lost with it. */
   lose(refusal: SqlRefusal): void {
     this.#resolve(refusal);
     this.#end(new Error(refusal.message));
@@ -77,7 +77,7 @@ export class RemoteStatement {
   async *#read(): AsyncIterable<Uint8Array> {
     try {
       for (;;) {
-        const chunk = this.#chunks.shift(); // At most `CHUNKS_AHEAD` are there.
+        const chunk = this.#chunks.shift(); // At most `CHUNKS_AHEAD` are queued.
         if (chunk !== undefined) {
           yield chunk;
           this.#parts.more();
@@ -92,7 +92,7 @@ export class RemoteStatement {
         }
       }
     } finally {
-      if (this.#ended === undefined) this.cancel(); // A client that stops reading needs no more of it.
+      if (this.#ended === undefined) this.cancel(); // A client that stops reading needs no more chunks.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Why: LevelDB is open in the server's process, and reading it makes millions of small objects. So a thread of the server serves
- * it to processes of statements, over a socket that they alone know, and the main thread neither reads nor collects any of that.
+ * Serves the server's LevelDB to statement processes. Reading it makes millions of small objects, so a thread of the server serves it,
+ * over a socket whose address only these processes have, and the main thread neither reads nor collects any of them.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
@@ -18,22 +18,22 @@ import type { StoreAddress } from "./messages.js";
 
 const TOKEN_BYTES = 32;
 
-/** The store as processes of statements reach it. Disposing of it lets go of the store. */
+/** The store as statement processes reach it. Disposing of it closes the store. */
 export interface StoreService extends AsyncDisposable {
-  /** Starts the thread at its first call, and again when it has ended. */
+  /** Starts the thread at the first call, and again when it has ended. */
   address(): Promise<StoreAddress>;
 }
 
 interface StoreThreadPorts {
   /** Module that calls `runStoreThread`. */
   readonly entry: URL;
-  /** What the module opens the store with: plain data. */
+  /** Options to open the store with: plain data. */
   readonly store: unknown;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What a thread is started with. */
+/** Start options of a thread. */
 export interface StoreThreadData {
   readonly address: StoreAddress;
   readonly store: unknown;
@@ -46,7 +46,7 @@ export function createStoreThread({ entry, store, clock, logger }: StoreThreadPo
     const { address, remove } = newAddress();
     const worker = new Worker(entry, { workerData: { address, store } satisfies StoreThreadData, name: "sql-store" });
     const listening = Promise.withResolvers<StoreAddress>();
-    listening.promise.catch(() => undefined); // Statements report it.
+    listening.promise.catch(() => undefined); // Statements report the failure.
     const ended = Promise.withResolvers<void>();
     const started = { worker, address: listening.promise, ended: ended.promise };
     worker.once("message", () => listening.resolve(address));
@@ -79,7 +79,7 @@ export function createStoreThread({ entry, store, clock, logger }: StoreThreadPo
   };
 }
 
-/** On Linux a name that no file has; elsewhere a file that only this user may open. The token keeps others out in any case. */
+/** On Linux an abstract socket name; elsewhere a file that only this user may open. The token rejects other processes in any case. */
 function newAddress(): { readonly address: StoreAddress; readonly remove: () => void } {
   const token = randomBytes(TOKEN_BYTES).toString("hex");
   if (process.platform === "linux") {
@@ -100,14 +100,14 @@ export interface StoreThreadParts {
   readonly openStore: () => Promise<SnapshotSource>;
 }
 
-/** In the thread: serves until it is told to close. Rejects when the store does not open. */
+/** Runs in the thread: serves until it receives the message to close. Rejects when the store does not open. */
 export async function runStoreThread({ port, data, openStore }: StoreThreadParts): Promise<void> {
   const store = await openStore();
   const sockets = new Set<Socket>();
   const answerers = new Set<Answerer>();
-  const reads = new Turns(STORE_READS_AT_ONCE, Number.POSITIVE_INFINITY); // Each statement has a bounded number of them.
+  const reads = new Turns(STORE_READS_AT_ONCE, Number.POSITIVE_INFINITY); // The number of reads of each statement is bounded.
   const server = createServer((socket) => {
-    socket.on("error", () => undefined); // Its end is what matters.
+    socket.on("error", () => undefined); // The close of the socket is handled instead.
     sockets.add(socket);
     let answerer: Answerer | undefined;
     serve(socket, data.address.token, (send) => {

@@ -1,16 +1,16 @@
 /**
- * Why: batch operations take a condition from people and act on what it selects, so `WHERE (<condition>)` must be exactly that: one
- * condition on the rows at hand. The text is proven to be one before it is put between the parentheses: it consists of a few
- * unmistakable kinds of tokens, its own parentheses match, and whatever it reads besides is a `sys_*` table.
+ * Checks a condition of a batch operation. Batch operations apply to what a condition of the user selects, so `WHERE (<condition>)` must
+ * be exactly that: one condition on the selected rows. The text is checked before it is put between the parentheses: it consists of a few
+ * unambiguous kinds of tokens, its own parentheses match, and it reads only `sys_*` tables besides.
  */
 import { type Token, tokenize } from "./tokenizer.js";
 
 export type CheckedCondition = { readonly kind: "condition" } | { readonly kind: "invalid"; readonly message: string };
 
-/** Longest condition: a list of 300 ids fits, and nobody writes a longer one by hand. */
+/** Longest condition: a list of 300 ids fits, and no user writes a longer one by hand. */
 export const CONDITION_CHARS_MAX = 16 * 1024;
 
-/** Words that begin or join something else than a condition. None of them is a column, and quoted they mean nothing special. */
+/** Words that begin or join something other than a condition. None of them is a column, and in quotes they have no special meaning. */
 const FOREIGN = new Set([
   ...["with", "values", "union", "intersect", "except", "join", "lateral", "pivot", "unpivot", "table", "window", "qualify"],
   ...["insert", "update", "delete", "merge", "create", "alter", "drop", "attach", "detach", "copy", "export", "import", "load"],
@@ -18,7 +18,7 @@ const FOREIGN = new Set([
 ]);
 /** What may follow the table of a subquery. */
 const AFTER_TABLE = new Set(["where", "group", "having", "order", "limit", "offset"]);
-/** Other kinds of blank are read differently by different engines. */
+/** Different engines treat other kinds of white space differently. */
 const BLANK = /^[ \t\r\n]*$/;
 const TABLE = /^sys_[a-z_]+$/;
 
@@ -30,7 +30,7 @@ export function checkCondition(text: string): CheckedCondition {
   return firstProblem(text, tokens) ?? shapeProblem(tokens) ?? { kind: "condition" };
 }
 
-/** What stands between tokens must be blank: so no comment hides anything, and the tokenizer and the engine see the same text. */
+/** Only white space may be between tokens, so no comment hides anything, and the tokenizer and the engine see the same text. */
 function firstProblem(text: string, tokens: readonly Token[]): CheckedCondition | undefined {
   let at = 0;
   for (const token of tokens) {
@@ -60,7 +60,7 @@ function tokenProblem({ kind, text, folded }: Token): string | undefined {
   }
 }
 
-/** The quote at the end is one of its own: what stands between holds quotes only in pairs. */
+/** The quote at the end is not escaped: quotes inside come only in pairs. */
 function isClosed(text: string, quote: string): boolean {
   return (
     text.length >= 2 &&
@@ -73,14 +73,14 @@ function isClosed(text: string, quote: string): boolean {
 }
 
 interface ConditionGroup {
-  /** It is a subquery. */
+  /** The parenthesis opens a subquery. */
   readonly selects: boolean;
-  /** It belongs to a function: `extract(hour FROM t)`. */
+  /** The FROM belongs to a function: `extract(hour FROM t)`. */
   readonly isCall: boolean;
   froms: number;
 }
 
-/** Parentheses match, and each `FROM` names one table of ours. */
+/** Whether parentheses match, and each `FROM` names one `sys_*` table. */
 function shapeProblem(tokens: readonly Token[]): CheckedCondition | undefined {
   const groups: ConditionGroup[] = [{ selects: false, isCall: false, froms: 0 }];
   for (let i = 0; i < tokens.length; i++) {
@@ -127,7 +127,7 @@ function fromProblem(tokens: readonly Token[], at: number, group: ConditionGroup
   return ends ? undefined : invalid("a subquery of a filter reads one of the sys_ tables, without joins");
 }
 
-/** `SELECT DISTINCT FROM t` is no comparison. */
+/** `SELECT DISTINCT FROM t` is not a comparison. */
 function startsSelectList(tokens: readonly Token[], at: number): boolean {
   return tokens[at - 1]?.folded === "select";
 }

@@ -1,16 +1,18 @@
-/** Why: several readers of a statement's tree must know which tables a FROM has, how it joins them, and whose column a name is. */
+/**
+ * Reads the FROM clauses of a statement's tree: which tables they have, how these are joined, and to which table a column name belongs.
+ */
 import type { ColumnHeader, ColumnType } from "../table.js";
 import { child, children, isNode, nodes, type SyntaxNode, text } from "./syntax-tree.js";
 
 /** A table named in a FROM. */
 export interface TableReference {
-  /** What columns may be qualified with. */
+  /** The name that may qualify columns. */
   readonly alias: string;
   readonly table: string;
   readonly columns: ReadonlyMap<string, ColumnHeader>;
 }
 
-/** `other`: not one of our tables. */
+/** `other`: not one of the `sys_*` tables. */
 export type Reference = TableReference | "other";
 
 /** A plain column of a table. */
@@ -26,14 +28,14 @@ export function tablesByName(tables: readonly { name: string; columns: readonly 
   return new Map(tables.map(({ name, columns }) => [name, new Map(columns.map((column) => [column.name, column]))]));
 }
 
-/** What a statement reads, and where. */
+/** What a statement reads, and where in its tree. */
 export interface StatementParts {
   /** How often each table is named. */
   readonly uses: ReadonlyMap<string, number>;
   readonly selects: readonly SyntaxNode[];
 }
 
-/** Undefined when a function may hide what is read, as `query()` does. */
+/** Undefined when a function may hide what is read, e.g. `query()`. */
 export function partsOf(tree: unknown): StatementParts | undefined {
   const uses = new Map<string, number>();
   const selects: SyntaxNode[] = [];
@@ -53,7 +55,7 @@ export function tableNameOf(node: SyntaxNode): string {
   return text(node, "table_name")?.toLowerCase() ?? "";
 }
 
-/** The tables of a FROM, `other` for what is not one of ours; undefined when a join compares more than two rows at a time. */
+/** The tables of a FROM, `other` for any other relation; undefined when a join compares more than two rows at a time. */
 export function referencesOf(from: SyntaxNode | undefined, tables: TableColumns): Reference[] | undefined {
   if (from === undefined || isNode(from["sample"])) return undefined;
   switch (text(from, "type")) {
@@ -80,7 +82,7 @@ export interface Join {
   readonly conjuncts: readonly SyntaxNode[];
 }
 
-/** All joins of a FROM, and what stands in their ON. */
+/** All joins of a FROM, and the conditions in their ON. */
 export function joinsOf(from: SyntaxNode | undefined): Join[] {
   if (from === undefined || text(from, "type") !== "JOIN") return [];
   const conjuncts = conjunctsOf(child(from, "condition"));
@@ -118,7 +120,7 @@ export function conjunctsOf(where: SyntaxNode | undefined): SyntaxNode[] {
   return [where];
 }
 
-/** Whose column an expression is, if it is a plain one. */
+/** The table of an expression that is a plain column. */
 export function columnOf(node: SyntaxNode, from: readonly Reference[]): ColumnReference | undefined {
   const path = text(node, "type") === "COLUMN_REF" ? node["column_names"] : undefined;
   const names = Array.isArray(path) ? path.map((name) => String(name).toLowerCase()) : [];
@@ -132,19 +134,22 @@ function ownerByAlias(alias: string, from: readonly Reference[]): TableReference
   return owners.length === 1 ? (owners[0] as TableReference) : undefined;
 }
 
-/** A plain name belongs to the one table that has it, provided that all are known. */
+/** A plain name belongs to the one table that has it, provided that all tables are resolved. */
 function ownerByColumn(column: string, from: readonly Reference[]): TableReference | undefined {
   if (from.includes("other")) return undefined;
   const owners = from.filter((reference) => reference !== "other" && reference.columns.has(column));
   return owners.length === 1 ? (owners[0] as TableReference) : undefined;
 }
 
-/** The engine prints what a statement does not have as null or as an empty list. */
+/** The engine prints an absent part of a statement as null or as an empty list. */
 export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Whether a SELECT shows plain columns of rows as they are, each row that its WHERE leaves. Its modifiers (ORDER BY, LIMIT) are not considered. */
+/**
+ * Whether a SELECT shows plain columns of unchanged rows, each row that its WHERE leaves. Its modifiers (ORDER BY, LIMIT) are not
+ * considered.
+ */
 export function isRowByRow(select: SyntaxNode): boolean {
   const isPlain = children(select, "select_list").every(
     (item) => PLAIN_ITEMS.has(text(item, "type") ?? "") && isAbsent(item["replace_list"]),

@@ -1,7 +1,7 @@
 /**
- * Why: the engine has some nine hundred functions, and new versions bring others: ones that read settings, run text as SQL, wait, take as
- * much memory as a number says or minutes in one step. So those that statements may call are named here, and no others run.
- * Macros of ours (`duckdb/setup.ts`) are checked by their own names, not by what they are made of.
+ * The functions that statements may call. The engine has some nine hundred functions, and new versions add others: some read settings,
+ * run text as SQL, wait, take as much memory as a number specifies or minutes in one step. So no function outside of this list runs.
+ * Macros of this package (`duckdb/setup.ts`) are checked by their own names, not by their bodies.
  */
 
 const lists = (...texts: readonly string[]): ReadonlySet<string> => new Set(texts.flatMap((names) => names.split(" ")));

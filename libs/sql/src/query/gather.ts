@@ -1,4 +1,4 @@
-/** Why: the engine asks for columns; this collects them from the partitions, page by page and within a bound. */
+/** Collects the columns that the engine requests from the partitions, page by page and within a bound. */
 import { type AnyColumn, ColumnFull, newColumn } from "../column.js";
 import { TooMuchData, ValueTooLarge } from "../errors.js";
 import type { IntrospectionSource } from "../ports.js";
@@ -12,7 +12,7 @@ export interface GatheredTable {
   readonly columns: ReadonlyMap<number, AnyColumn>;
 }
 
-/** What a statement may still gather; shared by its tables. */
+/** The remaining budget of a statement; shared by its tables. */
 export interface GatherBudget {
   bytesLeft: number;
 }
@@ -46,7 +46,7 @@ function tooMuchOf({ name }: SqlTable): TooMuchData {
 class Gathering {
   readonly #table: SqlTable;
   readonly columns: ReadonlyMap<number, AnyColumn>;
-  /** Names of the columns whose values are looked at. */
+  /** Names of the columns whose values are read. */
   readonly columnsRead: ReadonlySet<string>;
   rowCount = 0;
   readonly #columnsNeeded: readonly (readonly [index: number, column: AnyColumn])[];
@@ -109,11 +109,11 @@ class Gathering {
     for (const { index, filter } of this.#filters) if (!matches(page.read(index), filter)) return false;
     if (this.#top === undefined) return true;
     const key = page.read(this.#top.index);
-    return key === undefined || this.#top.rows.offer(Number(key)); // Where NULLs come is the engine's business.
+    return key === undefined || this.#top.rows.offer(Number(key)); // The engine orders NULLs.
   }
 }
 
-/** Columns whose values name a row of the tables with large values. */
+/** Columns whose values identify a row of the tables with large values. */
 const NAMES_OF_ROWS: ReadonlySet<string> = new Set(["id", "index", "scope", "service_name", "service_key", "key"]);
 
 function matches(value: SqlValue, filter: ColumnFilter): boolean {

@@ -1,21 +1,21 @@
 /**
- * Why: what a statement is certain to need of a table, so that reading can stop early. Hints only ever leave out rows that the
- * statement's own predicates would drop; the engine applies those again.
+ * What a statement certainly needs of a table, so that reading can stop early. Hints only ever drop rows that the statement's own
+ * predicates would drop; the engine applies those again.
  */
 
 export interface ColumnFilter {
-  /** The column equals one of these; undefined = anything. */
+  /** The column equals one of these; undefined = any value. */
   readonly allowed: ReadonlySet<string> | undefined;
-  /** And none of these. */
+  /** The column equals none of these. */
   readonly denied: ReadonlySet<string>;
 }
 
 export interface ScanHints {
-  /** By column name. NULL never passes a filter. */
+  /** Filters by column name. NULL never passes a filter. */
   readonly filters: ReadonlyMap<string, ColumnFilter>;
   /** This many rows that pass the filters are enough. */
   readonly limit: number | undefined;
-  /** Of the rows that pass the filters only the first `count` by this column are needed, and those equal to the last of them. */
+  /** Only the first `count` of the rows that pass the filters, ordered by this column, are needed, and rows equal to the last of them. */
   readonly top: TopHint | undefined;
   /** Columns whose values are read, those of the filters included; undefined = any. */
   readonly columns: ReadonlySet<string> | undefined;
@@ -35,7 +35,7 @@ export function isRead(hints: ScanHints, column: string): boolean {
   return hints.columns === undefined || hints.columns.has(column);
 }
 
-/** The values a column may have, if the statement names them. */
+/** The values that a column may have, if the statement names them. */
 export function allowedValues(hints: ScanHints, column: string): ReadonlySet<string> | undefined {
   return hints.filters.get(column)?.allowed;
 }

@@ -1,11 +1,12 @@
 /**
- * Why: `sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE …)` needs the journals of a few invocations, and which ones stands in
- * another table. This finds, for a table, the columns whose values must be among those of another table or a subquery, with a
- * query for these values; it runs first, and if the values are few, they are a filter of the table like any other.
+ * Finds keys in other tables that narrow a table. `sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE …)` needs the journals of
+ * a few invocations, whose ids are in another table. For each table this finds the columns whose values must be among those of another
+ * table or a subquery, with a query for these values; the query runs first, and if the values are few, they filter the table like any
+ * other filter.
  *
- * Sound for the same reasons as `pushdown.ts`: a row whose value is not among the keys meets no row of the other table, so the
- * statement drops it, or the row that an outer join shows in its place. A query for keys may leave out conjuncts, as it then
- * finds more keys than there are.
+ * This is correct for the same reasons as `pushdown.ts`: a row whose value is not among the keys matches no row of the other table, so
+ * the statement drops it, or the row that an outer join shows in its place. A query for keys may omit conjuncts, as it then finds more
+ * keys than necessary.
  */
 
 import type { ColumnHeader, ColumnType } from "../table.js";
@@ -28,15 +29,15 @@ import {
 } from "./from.js";
 import { child, children, isNode, nodes, type SyntaxNode, text } from "./syntax-tree.js";
 
-/** Rows of a table matter only where a column has one of the values that a query answers. */
+/** Only rows of a table matter where a column has one of the values that a query returns. */
 export interface KeySource {
   readonly column: string;
   readonly type: ColumnType;
-  /** A SELECT of one column. It may not be able to run alone; the engine finds out. */
+  /** A SELECT of one column. It may be unable to run alone; the engine reports that. */
   readonly query: SyntaxNode;
   /** Tables that the query reads. */
   readonly tables: ReadonlySet<string>;
-  /** The statement runs the query itself, whatever its tables cost. */
+  /** The statement runs the query itself, so it runs whatever its tables cost. */
   readonly isPart: boolean;
 }
 
@@ -53,7 +54,7 @@ export function keySourcesOf(
   return finder.sources;
 }
 
-/** Whether a WITH gives the name of a table to something else. */
+/** Whether a WITH defines the name of a table differently. */
 function hidesTables(tree: unknown, tableColumns: TableColumns): boolean {
   for (const node of nodes(tree)) {
     const entries = children(child(node, "cte_map") ?? {}, "map");
@@ -93,13 +94,13 @@ class Finder {
     }
   }
 
-  /** Two columns that must be equal; each is narrowed by the other's table. */
+  /** Two columns that must be equal; each is narrowed by the table of the other. */
   #addPair([one, other]: readonly [ColumnReference, ColumnReference], ofOne: SelectScope, ofOther: SelectScope): void {
     this.#add(one, other, ofOther, true);
     this.#add(other, one, ofOne, true);
   }
 
-  /** Rows of `narrowed` matter only with values of `by`. `isInner`: a row of `by` that meets none is not shown either. */
+  /** Only rows of `narrowed` with values of `by` matter. `isInner`: a row of `by` without a match is not shown either. */
   #add(narrowed: ColumnReference, by: ColumnReference, scope: SelectScope, isInner: boolean): void {
     const query = selectOf(by, scope, isInner);
     if (query !== undefined) this.#put(narrowed, query, new Set([by.owner.table]), false);
@@ -144,7 +145,7 @@ class Finder {
     }
   }
 
-  /** A SELECT that shows each row of its tables that WHERE leaves; undefined when it is more than that. */
+  /** A SELECT that shows each row of its tables that WHERE leaves; undefined when it does more. */
   #rowsOf(query: SyntaxNode, items: "plain" | "any items" = "plain"): SelectScope | undefined {
     if (text(query, "type") !== "SELECT_NODE" || children(query, "modifiers").length > 0) return undefined;
     const constants = children(query, "select_list").every((item) => text(item, "type") === "VALUE_CONSTANT");
@@ -154,7 +155,7 @@ class Finder {
     return { select: query, from, conjuncts: conjunctsOf(child(query, "where_clause")) };
   }
 
-  /** Whether a name may mean a column of these tables, which hide those outside. */
+  /** Whether a name may refer to a column of these tables, which hide outer columns. */
   #mayBeOf(node: SyntaxNode, from: readonly Reference[]): boolean {
     const path = node["column_names"];
     if (!Array.isArray(path)) return true;
@@ -165,7 +166,7 @@ class Finder {
     });
   }
 
-  /** Whether it answers the same whenever it runs, as long as its tables are gathered once. */
+  /** Whether the query returns the same result at each run, as long as its tables are gathered once. */
   #answersAlways(query: SyntaxNode): boolean {
     if (!isRepeatable(query, VOLATILE)) return false;
     let isLimited = false;
@@ -180,7 +181,7 @@ class Finder {
 interface SelectScope {
   readonly select: SyntaxNode;
   readonly from: readonly Reference[];
-  /** Of WHERE. */
+  /** Conjuncts of WHERE. */
   readonly conjuncts: readonly SyntaxNode[];
 }
 
@@ -194,7 +195,7 @@ function equatedColumns(
   return left !== undefined && right !== undefined && typeOf(left) === typeOf(right) ? [left, right] : undefined;
 }
 
-/** The values of a column in the rows that the conjuncts on its table alone leave. */
+/** The values of a column in the rows that pass the conjuncts on its table alone. */
 function selectOf(
   { owner, column }: ColumnReference,
   { select, from, conjuncts }: SelectScope,
@@ -226,7 +227,7 @@ function tableNode(from: SyntaxNode | undefined, alias: string): SyntaxNode | un
   return (text(from, "alias") ?? tableNameOf(from)).toLowerCase() === alias ? from : undefined;
 }
 
-/** Whether an expression is made of columns of one table and constants. */
+/** Whether an expression consists of columns of one table and constants. */
 function isAbout(expression: SyntaxNode, alias: string, from: readonly Reference[]): boolean {
   for (const node of nodes(expression)) {
     const type = text(node, "type");
@@ -236,7 +237,7 @@ function isAbout(expression: SyntaxNode, alias: string, from: readonly Reference
   return true;
 }
 
-/** Whether it calls none of these functions, and has no number that the tree cannot say. */
+/** Whether the expression calls none of these functions, and has no number that the tree cannot represent. */
 function isRepeatable(expression: SyntaxNode, volatile: ReadonlySet<string>): boolean {
   for (const node of nodes(expression)) {
     if (volatile.has(text(node, "function_name") ?? "")) return false;
@@ -247,7 +248,10 @@ function isRepeatable(expression: SyntaxNode, volatile: ReadonlySet<string>): bo
 }
 
 const VOLATILE: ReadonlySet<string> = new Set(["random", "error"]);
-/** Their value is another one when the statement runs. Where rows are shown only with what they meet, that is as if all had run a moment earlier. */
+/**
+ * The value of these functions is different when the statement runs. Where rows are shown only with matches, that is as if all had run a
+ * moment earlier.
+ */
 const TIMES: ReadonlySet<string> = new Set([
   ...VOLATILE,
   ...["now", "today", "current_date", "current_time", "current_timestamp", "get_current_time", "get_current_timestamp", "ago"],

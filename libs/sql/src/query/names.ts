@@ -1,11 +1,11 @@
 /**
- * Why: a column without alias is called by its expression, and clients of the reference read such columns by the names its engine
- * gives: `count(Int64(1))`, `min(sys_invocation.created_at)` (introspection-sql.md §2). What is not known here keeps the name that
- * our engine gives.
+ * Names of columns without alias. Clients of the reference read such columns by the names its engine derives from their expressions:
+ * `count(Int64(1))`, `min(sys_invocation.created_at)` (introspection-sql.md §2). Expressions without a rule here keep the name that this
+ * engine gives.
  */
 import { child, children, type SyntaxNode, text } from "./syntax-tree.js";
 
-/** For each column its name, undefined where the engine's own stands; undefined when the columns cannot be told from the tree. */
+/** The name of each column, undefined where the engine's own name is kept; undefined when the tree does not show the columns. */
 export function namesOf(tree: unknown): readonly (string | undefined)[] | undefined {
   const [statement] = children(tree as SyntaxNode, "statements");
   let node = statement && child(statement, "node");
@@ -19,7 +19,7 @@ export function namesOf(tree: unknown): readonly (string | undefined)[] | undefi
   );
 }
 
-/** What stands before a column that names no table: nothing in a query without tables, unknown where there are several. */
+/** The qualifier of a column that names no table: none in a query without tables, undefined where there are several. */
 type Qualifier = { readonly prefix: string } | undefined;
 
 function qualifierOf(from: SyntaxNode | undefined): Qualifier {
@@ -43,7 +43,7 @@ const COMPARISONS: Readonly<Record<string, string>> = {
   COMPARE_GREATERTHANOREQUALTO: ">=",
 };
 const ARITHMETIC = new Set(["+", "-", "*", "/", "%"]);
-/** Ours by `rewrite.ts`; theirs. */
+/** This server's name, set by `rewrite.ts`; the reference's name. */
 const FUNCTIONS: Readonly<Record<string, string>> = { first: "first_value", last: "last_value" };
 
 function nameOf(node: SyntaxNode, qualifier: Qualifier): string | undefined {
@@ -128,7 +128,7 @@ function operatorName(node: SyntaxNode, qualifier: Qualifier): string | undefine
   }
 }
 
-/** A cast does not show, except that true and false are casts to our engine. */
+/** A cast is not part of the name, except that true and false are casts in this engine. */
 function castName(node: SyntaxNode, qualifier: Qualifier): string | undefined {
   const inner = child(node, "child");
   if (inner === undefined) return undefined;

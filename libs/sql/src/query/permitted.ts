@@ -1,7 +1,7 @@
 /**
- * Why: the engine can do more than answer questions about this environment. Its catalog shows settings and paths, some functions run
- * text as SQL, sleep, or take memory that no cap counts (`functions.ts` names those that may be called), and a plan of very many parts takes minutes that no interrupt ends. So a
- * statement's tree is looked through before anything is planned: which tables, which functions, how many parts.
+ * Refuses statements that do more than query this environment. The engine's catalog shows settings and paths, some functions run text as
+ * SQL, sleep, or take memory that no limit counts (`functions.ts` lists the allowed ones), and a plan of very many parts takes minutes
+ * that no interrupt ends. So a statement's tree is checked before anything is planned: which tables, which functions, how many parts.
  */
 import { DESCRIBED_SCHEMA } from "../duckdb/information-schema.js";
 import { CATALOG } from "../duckdb/setup.js";
@@ -10,7 +10,7 @@ import { QUERY_PARTS_MAX, TABLE_REFERENCES_MAX } from "../limits.js";
 import { ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS } from "./functions.js";
 import { child, children, nodes, type SyntaxNode, text } from "./syntax-tree.js";
 
-/** Throws `NotAQuery`. `tables` are the names of ours; `tree` is what the engine's `json_serialize_sql` answers. */
+/** Throws `NotAQuery`. `tables` are the allowed names; `tree` is the output of the engine's `json_serialize_sql`. */
 export function checkPermitted(tree: unknown, tables: ReadonlySet<string>): void {
   const references: SyntaxNode[] = [];
   const named = new Set<string>();
@@ -39,7 +39,9 @@ function checkTableFunction(node: SyntaxNode, references: SyntaxNode[]): void {
   references.push(node);
 }
 
-/** In FROM the engine makes rows as they are needed; the same name elsewhere makes a list at once. The tree gives the outer node first. */
+/**
+ * In FROM the engine makes rows as they are needed; the same function elsewhere makes a list at once. The tree has the outer node first.
+ */
 function isOfTableFunction(references: readonly SyntaxNode[], node: SyntaxNode): boolean {
   return references.some((reference) => reference["function"] === node);
 }

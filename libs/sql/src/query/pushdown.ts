@@ -1,13 +1,12 @@
 /**
- * Why: a look-up by id must not read every invocation. The engine's own parser gives a statement's tree; from it this takes the
- * predicates on plain columns that every row of a table must pass to matter, and a LIMIT that nothing stands in the way of, with
- * the time that the rows are ordered by.
+ * Derives hints from a statement's tree, so that a look-up by id does not read every invocation: the predicates on plain columns that
+ * every row of a table must pass to matter, and a LIMIT that nothing prevents, with the time that the rows are ordered by.
  *
- * Sound because it takes little: a table that is named exactly once, in a SELECT whose joins match rows by their values only, and
- * conjuncts of its WHERE that compare a column with texts or whole numbers. Such a predicate is never true for NULL, so it may also be applied
- * to the padded side of an outer join: a row it removes too early is one that WHERE would have removed. It holds as well for a column
- * that WHERE or a join's ON equates with that column: rows with another value meet only rows that WHERE removes. A conjunct of ON
- * itself removes rows of a side that the join does not preserve.
+ * This is correct because it uses only simple cases: a table that is named exactly once, in a SELECT whose joins match rows by their
+ * values only, and conjuncts of its WHERE that compare a column with texts or whole numbers. Such a predicate is never true for NULL, so
+ * it may also be applied to the padded side of an outer join: a row it removes too early is one that WHERE would have removed. It holds
+ * as well for a column that WHERE or a join's ON equates with that column: rows with another value match only rows that WHERE removes. A
+ * conjunct of ON itself removes rows of a side that the join does not preserve.
  */
 import { TOP_ROWS_MAX } from "../limits.js";
 import type { ColumnHeader } from "../table.js";
@@ -29,7 +28,7 @@ import {
 import type { ColumnFilter, ScanHints, TopHint } from "./hints.js";
 import { child, children, type SyntaxNode, text } from "./syntax-tree.js";
 
-/** Hints by table name; tables without any are missing. `tree` is what the engine's `json_serialize_sql` answers. */
+/** Hints by table name; tables without hints are missing. `tree` is the output of the engine's `json_serialize_sql`. */
 export function hintsOf(
   tree: unknown,
   tables: readonly { name: string; columns: readonly ColumnHeader[] }[],
@@ -61,7 +60,7 @@ export function hintsOf(
   return hints;
 }
 
-/** What ON demands of rows that appear only when they match. */
+/** Conditions of ON for rows that appear only when they match. */
 function predicatesOfJoin(join: Join, from: readonly Reference[]): Predicate[] {
   const aliases = notPreserved(join);
   return join.conjuncts.flatMap((conjunct) => {
@@ -70,7 +69,7 @@ function predicatesOfJoin(join: Join, from: readonly Reference[]): Predicate[] {
   });
 }
 
-/** What holds for columns because a conjunct equates them with columns of which WHERE names the values. */
+/** Filters of columns that a conjunct equates with columns whose values WHERE names. */
 function equatedPredicates(
   predicates: readonly (Predicate | undefined)[],
   conjuncts: readonly SyntaxNode[],
@@ -155,7 +154,7 @@ function textConstant(node: SyntaxNode): string | undefined {
 
 const INTEGERS = new Set(["INTEGER", "BIGINT", "UBIGINT", "HUGEINT"]);
 
-/** A whole number not below zero, as text; as the engine prints it, exactly (`parseTree`). */
+/** A whole number not below zero, as text, exactly as the engine prints it (`parseTree`). */
 function integerConstant(node: SyntaxNode): string | undefined {
   const value = text(node, "type") === "VALUE_CONSTANT" ? child(node, "value") : undefined;
   if (value === undefined || value["is_null"] === true) return undefined;
@@ -184,13 +183,16 @@ function filtersFor(reference: TableReference, predicates: readonly (Predicate |
   return filters;
 }
 
-/** How many rows a SELECT of plain columns from one table can use, OFFSET included. All its conjuncts are known to be filters. */
+/**
+ * How many rows a SELECT of plain columns from one table can use, OFFSET included. The caller has checked that all its conjuncts are
+ * filters.
+ */
 function limitOf(select: SyntaxNode, from: readonly unknown[]): number | undefined {
   const [modifier, ...others] = children(select, "modifiers");
   return others.length === 0 && from.length === 1 && isRowByRow(select) ? rowsOfLimit(modifier) : undefined;
 }
 
-/** The first rows by a time: all that `ORDER BY time, … LIMIT n` can show. All conjuncts are known to be filters. */
+/** The first rows by a time: all rows that `ORDER BY time, … LIMIT n` can show. The caller has checked that all conjuncts are filters. */
 function topOf(select: SyntaxNode, from: readonly Reference[], { columns }: TableReference): TopHint | undefined {
   const modifiers = children(select, "modifiers");
   const order = modifiers.find((modifier) => text(modifier, "type") === "ORDER_MODIFIER");
@@ -200,12 +202,12 @@ function topOf(select: SyntaxNode, from: readonly Reference[], { columns }: Tabl
   const [first] = children(order, "orders");
   const reference = columnOf((first && child(first, "expression")) ?? {}, from);
   if (first === undefined || reference === undefined || columns.get(reference.column)?.type !== "timestamp") return undefined;
-  // In ORDER BY a plain name is first of all the alias of something selected.
+  // In ORDER BY a plain name first refers to the alias of a selected expression.
   const isShadowed = children(select, "select_list").some((item) => text(item, "alias")?.toLowerCase() === reference.column);
   return isShadowed ? undefined : { column: reference.column, isDescending: text(first, "type") === "DESCENDING", count };
 }
 
-/** How many rows a LIMIT lets through, those that OFFSET skips included. */
+/** How many rows a LIMIT passes, including those that OFFSET skips. */
 function rowsOfLimit(modifier: SyntaxNode | undefined): number | undefined {
   if (modifier === undefined || text(modifier, "type") !== "LIMIT_MODIFIER") return undefined;
   const limit = wholeConstant(child(modifier, "limit"));

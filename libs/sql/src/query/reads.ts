@@ -1,7 +1,8 @@
 /**
- * Why: the engine decides which columns of which tables a statement needs, and requests them while it runs; they must be gathered
- * then. So a statement runs until it requests what is not there, that is gathered, and it runs again. Each round adds columns, and
- * nothing runs long before it has requested all it reads. Queries for keys (`keys.ts`) run in the same way before their table is gathered.
+ * Runs a statement until all columns it needs are gathered. The engine decides which columns of which tables a statement needs, and
+ * requests them while it runs. So a statement runs until it requests a missing column, that column is gathered, and the statement runs
+ * again. Each round adds columns, and no run takes long before it has requested all it reads. Queries for keys (`keys.ts`) run in the
+ * same way before their table is gathered.
  */
 import type { StatementRows } from "../duckdb/table-function.js";
 import type { ResultRows } from "../encode/result.js";
@@ -23,7 +24,7 @@ export class StatementReads implements StatementRows {
   readonly #gathered = new Map<string, GatheredTable>();
   /** Tables whose keys are being found. */
   readonly #open = new Set<string>();
-  /** Columns to gather, those known already included: two scans of one table see the same rows. */
+  /** Columns to gather, including those gathered already: two scans of one table see the same rows. */
   readonly #requested = new Map<string, Set<number>>();
 
   constructor(ports: StatementPorts, tree: unknown, budget: GatherBudget, signal: AbortSignal) {
@@ -66,12 +67,13 @@ export class StatementReads implements StatementRows {
   async #gather(table: SqlTable, columns: ReadonlySet<number>): Promise<void> {
     await this.#narrow(table.name);
     const { source } = this.#ports;
-    for (const column of this.#gathered.get(table.name)?.columns.values() ?? []) this.#budget.bytesLeft += column.bytes; // They go.
+    // These columns are gathered again.
+    for (const column of this.#gathered.get(table.name)?.columns.values() ?? []) this.#budget.bytesLeft += column.bytes;
     const hints = this.#hints.get(table.name) ?? NO_HINTS;
     this.#gathered.set(table.name, await gather(table, columns, source, hints, this.#budget, this.#signal));
   }
 
-  /** Adds a filter of the values that a column may have, where these are few and found cheaply. */
+  /** Adds a filter of the values that a column may have, when they are few and cheap to find. */
   async #narrow(table: string): Promise<void> {
     const sources = this.#sources.get(table) ?? [];
     if (sources.length === 0 || this.#open.has(table)) return;
@@ -81,7 +83,7 @@ export class StatementReads implements StatementRows {
       for (const source of sources) {
         const hints = this.#hints.get(table) ?? NO_HINTS;
         const filter = hints.filters.get(source.column);
-        if (filter?.allowed !== undefined) continue; // A few values are known already.
+        if (filter?.allowed !== undefined) continue; // The statement names a few values already.
         if (!this.#isWorthIt(source, table)) {
           left.push(source);
           continue;
@@ -100,13 +102,13 @@ export class StatementReads implements StatementRows {
   #isWorthIt({ tables, isPart }: KeySource, of: string): boolean {
     const names = [...tables];
     if (names.some((name) => this.#open.has(name))) return false;
-    // Of a pair that could each narrow the other the cheaper one comes first.
+    // Of a pair that could each narrow the other, the cheaper one comes first.
     const isNarrowedFirst = names.some((name) => tableCost(name) > tableCost(of) && this.#sources.has(name));
     if (isPart && !isNarrowedFirst) return true;
     return names.every((name) => this.#gathered.has(name) || tableCost(name) < tableCost(of));
   }
 
-  /** Undefined when there are too many, or the query cannot run alone. */
+  /** Undefined when there are too many values, or the query cannot run alone. */
   async #keysOf({ query, type }: KeySource): Promise<ReadonlySet<string> | undefined> {
     let rows: ResultRows;
     try {
@@ -115,7 +117,7 @@ export class StatementReads implements StatementRows {
     } catch (cause) {
       this.#signal.throwIfAborted();
       if (cause instanceof TooMuchData || cause instanceof ValueTooLarge || isEngineBroken(cause)) throw cause;
-      return undefined; // It names what only the whole statement has.
+      return undefined; // The query names something that only the whole statement has.
     }
     if (rows.columns.length !== 1 || !isOfType(rows.columns[0]?.type.kind ?? "", type)) return undefined;
     const keys = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Why: the official CLI and the console write for another SQL engine. A few of its spellings have no counterpart that a macro
- * could give (introspection-sql.md §5.2), so they are changed in the text, by tokens.
+ * Rewrites spellings of the official CLI and the console, which target another SQL engine. Some have no equivalent that a macro could
+ * give (introspection-sql.md §5.2), so they are changed in the text, by tokens.
  */
 import { DESCRIBED_SCHEMA, DESCRIBED_VIEWS } from "../duckdb/information-schema.js";
 import type { Token } from "./tokenizer.js";
@@ -73,7 +73,7 @@ function derivedTableAlias(tokens: readonly Token[], at: number): Edit | undefin
   return hasAlias ? undefined : { start: close.end, end: close.end, text: ` ${alias.text}` };
 }
 
-/** `information_schema.columns` and the like are views of ours. */
+/** `information_schema.columns` and the like are views of this package. */
 function described(tokens: readonly Token[], at: number): Edit | undefined {
   const schema = tokens[at] as Token;
   const view = tokens[at + 2];
@@ -82,7 +82,7 @@ function described(tokens: readonly Token[], at: number): Edit | undefined {
   return { start: schema.start, end: schema.end, text: DESCRIBED_SCHEMA };
 }
 
-/** `x'00ff'` are bytes; the engine reads a text of it. */
+/** `x'00ff'` is a bytes literal; the engine reads a text of it. */
 function bytesLiteral(tokens: readonly Token[], at: number): Edit | undefined {
   const prefix = tokens[at] as Token;
   const digits = tokens[at + 1];

@@ -1,4 +1,4 @@
-/** Why: the steps of one statement, from its text to its rows. */
+/** Runs the steps of one statement, from its text to its rows. */
 import type { SqlSession } from "../duckdb/database.js";
 import type { ResultRows } from "../encode/result.js";
 import type { IntrospectionSource } from "../ports.js";
@@ -15,7 +15,10 @@ export interface StatementPorts {
   readonly tables: readonly SqlTable[];
 }
 
-/** `signal` ends the run, `readingSignal` the walk over its rows. Rejects with the engine's error, `NotAQuery`, `TooMuchData` or the signal's reason. */
+/**
+ * `signal` ends the run, `readingSignal` the iteration over its rows. Rejects with the engine's error, `NotAQuery`, `TooMuchData` or the
+ * signal's reason.
+ */
 export async function runStatement(
   statement: CheckedStatement & { readonly kind: "statement" },
   { session, source, tables }: StatementPorts,

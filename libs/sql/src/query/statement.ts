@@ -1,6 +1,6 @@
 /**
- * Why: people may look and nothing else. The text of a statement is checked here before the engine sees it: one statement, of a
- * kind that reads. The engine checks again what it parsed; neither check trusts the other.
+ * Checks the text of a statement before the engine parses it: one statement, of a read-only kind. The engine checks again what it parsed;
+ * each check assumes nothing about the other.
  */
 import { DESCRIBED_SCHEMA } from "../duckdb/information-schema.js";
 import { QUERY_CHARS_MAX } from "../limits.js";
@@ -13,7 +13,7 @@ export type CheckedStatement =
       readonly kind: "statement";
       /** Text for the engine. */
       readonly text: string;
-      /** What must itself be a query that reads: the statement, or what an EXPLAIN or DESCRIBE is about. */
+      /** What must itself be a read-only query: the statement, or the subject of an EXPLAIN or DESCRIBE. */
       readonly query: string;
     }
   | { readonly kind: "invalid"; readonly message: string };
@@ -36,7 +36,7 @@ export function checkStatement(sql: string): CheckedStatement {
   return { kind: "statement", text, query: text };
 }
 
-/** DESCRIBE of a table or a query, SHOW TABLES, SHOW COLUMNS: all are questions to the views that describe our relations. */
+/** DESCRIBE of a table or a query, SHOW TABLES, SHOW COLUMNS: all become queries on the views that describe the relations. */
 function describeOrShow(text: string): CheckedStatement {
   const [verb, ...tokens] = tokenize(text);
   if (verb?.folded === "show") {
@@ -77,7 +77,7 @@ function isPartOfName(token: Token, at: number): boolean {
   return at % 2 === 1 ? token.text === "." : token.kind === "word" || token.kind === "name";
 }
 
-/** EXPLAIN ANALYZE runs what it explains, so that must be a query as well. */
+/** EXPLAIN ANALYZE runs its statement, so that must be a query as well. */
 function explained(text: string): CheckedStatement {
   const tokens = tokenize(text);
   let inner = 1;

@@ -1,16 +1,16 @@
 /**
- * Why: the engine prints a statement's tree as JSON of its own making. These readers look at it without believing it: what is
- * missing or of another shape is simply not there.
+ * Readers of the tree that the engine prints as JSON in an undocumented form. They validate each part: a missing part or a part of
+ * another shape is treated as absent.
  */
 export type SyntaxNode = { readonly [key: string]: unknown };
 
-/** Newer than the type declarations: what a number looked like in the text. */
+/** Newer than the type declarations: the number as written in the text. */
 const parse = JSON.parse as (
   text: string,
   revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
 
-/** A text, or a number that the engine prints and JSON does not know. */
+/** A text, or a number that the engine prints and JSON cannot represent. */
 const TEXT_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 
 /** The tree that the engine printed; integers that a double cannot hold are bigint, infinite numbers null. */
@@ -25,7 +25,7 @@ export function parseTree(json: string): unknown {
 
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** A tree, or what was made of parts of one, as JSON for the engine. */
+/** A tree, or a value built from parts of one, as JSON for the engine. */
 export function printTree(tree: unknown): string {
   return JSON.stringify(tree, (_key, value: unknown) => (typeof value === "bigint" ? rawJson(String(value)) : value));
 }

@@ -1,6 +1,6 @@
 /**
- * Why: statements are checked and rewritten as text before the engine parses them, and that must never touch what stands in
- * quotes or comments. This knows just enough of SQL's lexical rules (PostgreSQL flavour) to tell them apart.
+ * Tokenizes statements, which are checked and rewritten as text before the engine parses them, without touching quotes or comments. It
+ * implements just enough of SQL's lexical rules (PostgreSQL flavour) to distinguish them.
  */
 
 /** `word`: keyword or plain name · `name`: quoted identifier · `text`: string literal · `symbol`: one character of anything else. */
@@ -8,7 +8,7 @@ export interface Token {
   readonly kind: "word" | "name" | "text" | "number" | "symbol";
   /** As written. */
   readonly text: string;
-  /** Lower case of a word, as written otherwise. */
+  /** Lower case of a word; other tokens as written. */
   readonly folded: string;
   readonly start: number;
   readonly end: number;
@@ -56,7 +56,7 @@ function next(sql: string, at: number): { kind: Token["kind"]; end: number } {
   return { kind: "symbol", end: at + 1 };
 }
 
-/** Where white space and comments that begin at `at` end. */
+/** The end of white space and comments that begin at `at`. */
 function skipBlank(sql: string, at: number): number {
   const space = match(SPACE, sql, at);
   if (space > at) return space;

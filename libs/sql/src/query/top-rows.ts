@@ -1,12 +1,12 @@
 /**
- * Why: `ORDER BY created_at DESC LIMIT 100` needs a hundred rows of a hundred thousand. Of the rows that come by, this says which
- * may be among the first ones: a row that is worse than as many as are wanted, all of them seen before, is not. Equals pass, because
- * further sort keys may put them first.
+ * Tracks the rows that may be among the first ones. `ORDER BY created_at DESC LIMIT 100` needs a hundred rows of a hundred thousand: a
+ * row that is worse than as many earlier rows as the LIMIT needs is dropped. Equal rows pass, because further sort keys may put them
+ * first.
  */
 export class TopRows {
   readonly #count: number;
   readonly #sign: number;
-  /** The best keys so far as a heap, the worst of them on top; keys of a descending order are negated. */
+  /** The best keys so far as a heap, the worst key on top; keys of a descending order are negated. */
   readonly #heap: Float64Array;
   #size = 0;
 

@@ -1,6 +1,6 @@
 /**
- * Why: people want to see whom a call went to, but the stored command says only what the handler wrote. The id stands in a
- * notification of the same journal, the rest with the callee itself, or, once that is forgotten, with the service's latest revision.
+ * Finds the callee of a call for display. The stored command has only what the handler wrote: the id is in a notification of the same
+ * journal, the rest in the callee's row, or, once that is purged, in the service's latest revision.
  */
 import { parseInvocationId } from "@perdure/base";
 import type { HandlerType, InvocationFacts, JournalEntry, ServiceType, Target } from "@perdure/partition";
@@ -9,21 +9,21 @@ import { decodeInvocation } from "@perdure/store";
 import type { IntrospectionSource, ServiceRow } from "../ports.js";
 import { rowsOfIds } from "./invocations.js";
 
-/** What decoding an entry may look up. */
+/** Data that decoding an entry may need. */
 export interface JournalContext {
-  /** What is stored of callees, by their ids. */
+  /** Stored data of callees, by their ids. */
   readonly facts: ReadonlyMap<string, InvocationFacts>;
   /** Latest revisions by name. */
   readonly services: ReadonlyMap<string, ServiceRow>;
-  /** Callees by the completion id of their id's notification. */
+  /** Callees by the completion id of the notification with their id. */
   readonly callees: ReadonlyMap<number, string>;
 }
 
 export interface StoredCallee {
-  /** "" while the notification is not there yet. */
+  /** "" while the notification is not stored yet. */
   readonly id: string;
   readonly target: Target;
-  /** Undefined when nothing is stored of the callee (any more). */
+  /** Undefined when no data of the callee is stored (any more). */
   readonly facts: InvocationFacts | undefined;
 }
 

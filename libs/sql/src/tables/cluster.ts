@@ -1,4 +1,4 @@
-/** Why: `sys_node` and `sys_partition`, so that a statement shows which worker leads which partition, and since when. */
+/** `sys_node` and `sys_partition`: which worker leads which partition, and since when. */
 import type { NodeRow, PartitionRow } from "@perdure/store";
 import { defineTable } from "../table.js";
 

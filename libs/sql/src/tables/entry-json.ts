@@ -1,7 +1,7 @@
 /**
- * Why: the official CLI shows a journal by parsing `entry_json`, and drops an entry to its bare type when a field is missing. So
- * the texts have the shape the reference gives them (introspection-sql.md §1): externally tagged unions, bytes as lists of numbers. Of
- * long bytes only the first are listed, and `truncated_bytes` says how many there are.
+ * Encodes `entry_json`. The official CLI shows a journal by parsing this column, and reduces an entry to its bare type when a field is
+ * missing. So the texts have the shape of the reference (introspection-sql.md §1): externally tagged unions, bytes as lists of numbers.
+ * Of long bytes only the first are listed, and `truncated_bytes` gives their number.
  */
 import { fromUtf8, unreachable } from "@perdure/base";
 import type { JournalEntry, Target } from "@perdure/partition";
@@ -48,7 +48,7 @@ export function entryLiteJson(entry: JournalEntry, context: JournalContext): str
   return JSON.stringify({ Notification: { ty, id: notificationIdToJson(notification.id), result } });
 }
 
-/** Says so where bytes in the fields of an entry are not listed whole. */
+/** Adds `truncated_bytes` where bytes in the fields of an entry are not listed completely. */
 function marked(fields: object): object {
   const cut = cutBytesOf(fields);
   return cut === undefined ? fields : { ...fields, truncated_bytes: cut };
@@ -174,7 +174,7 @@ function notificationFields({ id, result }: Notification, name: string): object 
   if (result.kind === "stateKeys") {
     return { Completion: { [name]: { completion_id, state_keys: result.stateKeys.map((key) => fromUtf8(key)) } } };
   }
-  // A sleep has nothing to say but that it is over.
+  // A sleep has no result except its completion.
   if (name === "Sleep") return { Completion: { [name]: { completion_id } } };
   return { Completion: { [name]: marked({ completion_id, result: resultJson(result) }) } };
 }

@@ -1,6 +1,6 @@
 /**
- * Why: how much of each limit is used. `sys_user_limits` counts who runs, as the reference shows it; `sys_rate_limits` is ours and
- * shows what rules say beyond concurrency, together with the buckets that are in use.
+ * How much of each limit is used. `sys_user_limits` counts running invocations, as in the reference; `sys_rate_limits` is an extension
+ * and shows what rules set beyond concurrency, together with the buckets that are in use.
  */
 import type { FlowBucketRow, FlowLimitRow } from "@perdure/flow";
 import type { RuleRow } from "../ports.js";
@@ -31,11 +31,11 @@ export const userLimits = defineTable<FlowLimitRow>({
 
 interface RateLimitRow {
   readonly rule: RuleRow;
-  /** Undefined: nobody draws on it at present. */
+  /** Undefined: no invocation uses the bucket at present. */
   readonly bucket: FlowBucketRow | undefined;
 }
 
-/** A row for each bucket in use; one without a bucket for each other rule that names a rate, a weight or a priority. */
+/** A row for each bucket in use; a row without a bucket for each other rule that sets a rate, a weight or a priority. */
 export const rateLimits = defineTable<RateLimitRow>({
   name: "sys_rate_limits",
   readers: {
@@ -58,7 +58,7 @@ export const rateLimits = defineTable<RateLimitRow>({
     const used = new Set<string>();
     for await (const bucket of source.live.buckets(partitionsOfScopes(source, hints))) {
       const rule = rules.get(bucket.rule);
-      if (rule === undefined) continue; // Changed in this very moment.
+      if (rule === undefined) continue; // The rule changed at this very moment.
       used.add(bucket.rule);
       yield { rule, bucket };
     }

@@ -1,6 +1,6 @@
 /**
- * Why: what flow control does at this moment: queues, what stands in them and what their heads wait for. The columns are those of
- * the reference (introspection-sql.md §1); its moving averages and finished entries we do not keep, they are NULL and 0.
+ * Present state of flow control: queues, their invocations and what their heads wait for. The columns are those of the reference
+ * (introspection-sql.md §1); its moving averages and finished entries are not kept here, they are NULL and 0.
  */
 import {
   hashString,
@@ -41,7 +41,7 @@ export const vqueueMeta = defineTable<QueueRow>({
   rows: queuesOf,
 });
 
-/** A row only for queues in which something waits, or that are paused. */
+/** A row only for queues that are not empty or are paused. */
 export const scheduler = defineTable<QueueRow>({
   name: "sys_scheduler",
   readers: {
@@ -112,7 +112,7 @@ async function* entriesOf(source: IntrospectionSource, hints: ScanHints, queueCo
   }
 }
 
-/** Partitions in which rows can be that the statement wants; undefined: all. */
+/** Partitions that can have rows for the statement; undefined: all. */
 function partitionsFor(source: IntrospectionSource, hints: ScanHints, queueColumn: string): readonly number[] | undefined {
   const count = source.partitionCount;
   return (
@@ -122,7 +122,7 @@ function partitionsFor(source: IntrospectionSource, hints: ScanHints, queueColum
   );
 }
 
-/** A scope lives in one partition. */
+/** A scope is in one partition. */
 export function partitionsOfScopes({ partitionCount }: IntrospectionSource, hints: ScanHints): readonly number[] | undefined {
   return placesOf(allowedValues(hints, "scope"), (scope) => partitionOfKey(hashString(scope), partitionCount));
 }
@@ -137,7 +137,7 @@ function placesOf(values: ReadonlySet<string> | undefined, place: (value: string
   return [...places];
 }
 
-/** Nothing has a malformed id: an empty answer is friendlier than an error. */
+/** Nothing has a malformed id: an empty result is more useful than an error. */
 function ofQueue(text: string, count: number): number | undefined {
   const id = parseVqueueId(text);
   return id.ok ? partitionOfVqueue(id.value as VqueueId, count) : undefined;
@@ -155,7 +155,7 @@ function nextAt({ createdAtMs, runAtMs }: FlowEntryRow): number {
 
 function schedulerStatus({ head, paused, inboxCount }: QueueRow["queue"]): string {
   if (paused) return "paused";
-  if (head === undefined) return inboxCount > 0 ? "scheduled" : "empty"; // Who is not due yet is no head.
+  if (head === undefined) return inboxCount > 0 ? "scheduled" : "empty"; // An entry that is not due yet is no head.
   if (head.blockedOn === undefined) return "ready";
   return head.blockedOn.kind === "paused" ? "paused" : "blocked";
 }
@@ -195,7 +195,7 @@ function blockJson({ head, scope, limitKey }: QueueRow["queue"]): string | undef
 
 const LEVEL_TEXTS: Readonly<Record<FlowLevel, string>> = { Scope: "scope", Level1: "level1", Level2: "level2" };
 
-/** How long the head has been waiting for this. */
+/** How long the head has been waiting for this reason. */
 function blockedMs({ queue: { head }, nowMs }: QueueRow, kind: FlowBlock["kind"]): number {
   return head?.blockedOn?.kind === kind ? Math.max(0, nowMs - head.sinceMs) : 0;
 }

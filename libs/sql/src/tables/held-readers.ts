@@ -1,4 +1,4 @@
-/** Why: `sys_invocation_state` and `sys_invocation` show the same of an invocation in an invoker's memory. */
+/** Columns that `sys_invocation_state` and `sys_invocation` both show of an invocation in an invoker's memory. */
 import { journalCommandName } from "@perdure/service-protocol";
 import type { HeldInvocation } from "../ports.js";
 import type { Readers } from "../table.js";

@@ -1,4 +1,4 @@
-/** Why: the list of all tables. */
+/** The list of all tables. */
 import type { SqlTable } from "../table.js";
 import { node, partition } from "./cluster.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";

@@ -1,6 +1,6 @@
 /**
- * Why: the columns that lists and counts read, straight from a stored row into a column: texts as the bytes they are stored as, times as
- * numbers. What is not here is read from the decoded invocation, ten times slower (`invocation-readers.ts`).
+ * The columns that lists and counts read, straight from a stored row into a column: texts as their stored bytes, times as numbers. Other
+ * columns are read from the decoded invocation, ten times slower (`invocation-readers.ts`).
  */
 import { utf8 } from "@perdure/base";
 import type { InvocationFields, TextField } from "@perdure/store";
@@ -14,7 +14,7 @@ export interface FieldColumn {
   append(fields: InvocationFields, into: AnyColumn): void;
 }
 
-/** The version whose behaviour all invocations were created with: what `/version` answers. */
+/** The version whose behaviour all invocations were created with: the value that `/version` returns. */
 const COMPATIBLE_VERSION = "1.7.12";
 const SLASH = utf8("/");
 
@@ -59,7 +59,7 @@ function text(field: (fields: InvocationFields) => TextField): FieldColumn {
   };
 }
 
-/** A text of which there are few. */
+/** A text column with few different values. */
 function name(field: (fields: InvocationFields) => TextField): FieldColumn {
   return {
     read(fields) {
@@ -75,7 +75,7 @@ function appendText({ row }: InvocationFields, { start, end }: TextField, into: 
   else (into as TextColumn).pushBytes(row, start, end);
 }
 
-/** One of few texts. */
+/** One of few different texts. */
 export function labelField(of: (fields: InvocationFields) => string | undefined): FieldColumn {
   return { read: of, append: (fields, into) => into.push(of(fields)) };
 }
@@ -114,7 +114,7 @@ function appendTarget(fields: InvocationFields, into: AnyColumn): void {
   column.pushBytes(row, handler.start, handler.end);
 }
 
-/** Before its first run an invocation has a journal to us (its input) but not to people. */
+/** Before its first run an invocation has a journal in the store (its input) but shows none to users. */
 function hasBegun({ status }: InvocationFields): boolean {
   return status !== "scheduled" && status !== "inboxed";
 }

@@ -1,4 +1,4 @@
-/** Why: `sys_invocation` and `sys_invocation_status` are pages of stored rows, of which each column takes what it shows. */
+/** `sys_invocation` and `sys_invocation_status` as pages of stored rows, from which each column reads its value. */
 import type { InvocationId } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { InvocationFields } from "@perdure/store";
@@ -9,7 +9,7 @@ import { type Readers, type RowPage, readersByIndex, type SqlValue } from "../ta
 import { type FieldColumn, fieldColumns } from "./invocation-columns.js";
 import { invocationReaders } from "./invocation-readers.js";
 
-/** A row and what the invoker knows of it. */
+/** A stored row and the invoker's view of it. */
 export interface InvocationTableRow {
   readonly fields: InvocationFields;
   readonly held: HeldInvocation | undefined;
@@ -20,10 +20,10 @@ type ColumnSource =
   | { readonly kind: "row"; readonly read: (row: InvocationTableRow) => SqlValue }
   | { readonly kind: "stored"; readonly read: (stored: Invocation) => SqlValue };
 
-/** Where each column of a table comes from, by index. */
+/** The source of each column of a table, by index. */
 export type PageColumns = readonly (ColumnSource | undefined)[];
 
-/** `own` are columns that only this table has; they see the row and what is held of it. */
+/** `own` are columns that only this table has; they receive the row and the invoker's view of it. */
 export function pageColumns(table: TableName, own: Readers<InvocationTableRow>): PageColumns {
   const columns = columnsOf(table);
   const stored = readersByIndex(table, columns, invocationReaders);
@@ -89,7 +89,7 @@ export class InvocationPage implements RowPage {
   }
 }
 
-/** Invokers let go of what is suspended, paused or completed, and have not got what waits. */
+/** Invokers drop suspended, paused and completed invocations, and do not have waiting ones. */
 function mayBeHeld(status: Invocation["status"] | undefined): boolean {
   return status === "invoked" || status === "ready";
 }

@@ -1,4 +1,7 @@
-/** Why: the columns of `sys_invocation_status` and `sys_invocation` that are asked for rarely, read off the whole invocation (`invocation-columns.ts` has the others). */
+/**
+ * The columns of `sys_invocation_status` and `sys_invocation` that statements rarely need, read from the whole invocation
+ * (`invocation-columns.ts` has the others).
+ */
 import { type VqueueId, vqueueId } from "@perdure/base";
 import { type Invocation, type InvocationFacts, isExclusive, type ServiceType, targetText } from "@perdure/partition";
 import { type Failure, futureToJson, waitingCompletions, waitingSignals } from "@perdure/service-protocol";
@@ -28,7 +31,7 @@ export function serviceTypeText(type: ServiceType): string {
   return type === "virtualObject" ? "virtual_object" : type;
 }
 
-/** The queue it goes through: of its limit key in its scope, or of its object; all others wait for nobody. */
+/** The queue of the invocation: of its limit key in its scope, or of its object; all others wait in no queue. */
 function vqueueOf({ target, limitKey }: InvocationFacts): VqueueId | undefined {
   const { service, scope } = target;
   if (scope !== undefined) return vqueueId({ service, scope, limitKey, lockKey: undefined });
@@ -40,7 +43,7 @@ export function failureText(failure: Failure): string {
   return `[${failure.code}] ${failure.message}`;
 }
 
-/** The same with the word that stands beside 500 where attempts and promises failed. */
+/** The same with the label that accompanies 500 where attempts and promises failed. */
 export function failureTextWithReason(code: number, message: string): string {
   return `[${code === 500 ? "500 Internal" : code}] ${message}`;
 }

@@ -1,4 +1,4 @@
-/** Why: `sys_invocation_state`, what invokers hold in memory right now. */
+/** `sys_invocation_state`: invocations that invokers hold in memory now. */
 import { partitionKeyOf } from "@perdure/base";
 import type { HeldInvocation } from "../ports.js";
 import { defineTable } from "../table.js";

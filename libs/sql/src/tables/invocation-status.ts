@@ -1,4 +1,4 @@
-/** Why: `sys_invocation_status`, what is stored of each invocation. */
+/** `sys_invocation_status`: the stored fields of each invocation. */
 import { partitionKeyOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { isNeeded, type ScanHints } from "../query/hints.js";
@@ -23,7 +23,7 @@ export const invocationStatus: SqlTable = {
   },
 };
 
-/** To the reference an invocation is invoked also while it waits for a place to run. */
+/** In the reference an invocation is also invoked while it waits for a slot. */
 function statusText(status: Invocation["status"]): string {
   return status === "ready" ? "invoked" : status;
 }

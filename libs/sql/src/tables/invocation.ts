@@ -1,6 +1,6 @@
 /**
- * Why: `sys_invocation`, an invocation as stored together with what its invoker knows of it. To the reference it is a view over
- * two tables; here the two are put together row by row, so that a look-up by id stays one.
+ * `sys_invocation`: an invocation as stored together with the invoker's view of it. In the reference it is a view over two tables; here
+ * the two are joined row by row, so that a look-up by id reads one row.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
@@ -68,7 +68,7 @@ function storedStatusFilterOf(hints: ScanHints): (status: Invocation["status"]) 
   };
 }
 
-/** NULL where nothing is held. */
+/** NULL when no invoker holds the invocation. */
 function ofHeld(readers: Readers<HeldInvocation>): Readers<InvocationTableRow> {
   return Object.fromEntries(
     Object.entries(readers).map(([name, read]) => [

@@ -1,4 +1,4 @@
-/** Why: several tables walk the same invocations; where they are found, and how few a statement needs, is said here. */
+/** Iterates over stored invocations for several tables: where they are, and how few a statement needs. */
 import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
 import { statusOf } from "@perdure/store";
@@ -12,8 +12,8 @@ type StoredStatus = Invocation["status"];
 const UNFINISHED: readonly StoredStatus[] = ["scheduled", "inboxed", "ready", "invoked", "suspended", "paused"];
 
 /**
- * Rows of the stored invocations whose status is wanted, many at a time: by id where the statement names ids (column `id`),
- * otherwise the unfinished and the completed of every partition that is wanted, each only if wanted.
+ * Rows of the stored invocations whose status the statement needs, many at a time: by id where the statement names ids (column `id`),
+ * otherwise the unfinished and the completed of each needed partition, each only if needed.
  */
 export async function* findInvocations(
   source: IntrospectionSource,
@@ -27,13 +27,13 @@ export async function* findInvocations(
     return;
   }
   const ranges = neededRanges(source, hints, isNeeded);
-  // A small LIMIT should find that little was read for it.
+  // A statement with a small LIMIT should read little.
   const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
   if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
   else for (const range of ranges) yield* range;
 }
 
-/** Unfinished before completed in each partition: where it is not one moment, the store looks for those that complete in between. */
+/** Unfinished before completed in each partition: where the view is not a snapshot, the store finds those that complete in between. */
 function* neededRanges(
   source: IntrospectionSource,
   hints: ScanHints,
@@ -55,7 +55,10 @@ async function* ofStatus(
   for await (const rows of pages) yield rows.filter((row) => statuses.has(statusOf(row)));
 }
 
-/** The ids that a statement names (column `id`). What is no id is left out: nothing has it, and an empty answer is friendlier than an error. */
+/**
+ * The ids that a statement names (column `id`). Malformed ids are omitted: nothing has them, and an empty result is more useful than an
+ * error.
+ */
 export function neededIds(hints: ScanHints): readonly InvocationId[] | undefined {
   const texts = allowedValues(hints, "id");
   if (texts === undefined) return undefined;
@@ -67,7 +70,7 @@ export function neededIds(hints: ScanHints): readonly InvocationId[] | undefined
   return ids;
 }
 
-/** Those of the partition keys or scopes that a statement names, otherwise all. */
+/** Partitions of the partition keys or scopes that a statement names, otherwise all. */
 export function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "partition_key");
   const scopes = allowedValues(hints, "scope");
@@ -90,7 +93,7 @@ async function byId(
   return rows;
 }
 
-/** Invocations as they are stored, in the order of the ids; undefined where nothing is. */
+/** Stored invocations, in the order of the ids; undefined for an id without one. */
 export async function rowsOfIds(
   { store, partitionCount }: IntrospectionSource,
   ids: readonly InvocationId[],

@@ -1,4 +1,4 @@
-/** Why: `sys_journal_events`, the failures and pauses that happened between entries. */
+/** `sys_journal_events`: the failures and pauses between entries. */
 import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { AttemptError, JournalEvent } from "@perdure/partition";
 import { journalCommandName } from "@perdure/service-protocol";
@@ -45,8 +45,8 @@ function* withEvents(rows: readonly Uint8Array[]): Iterable<InvocationId> {
 }
 
 /**
- * One event for consecutive attempts that failed alike, with the time of the first of them that is still stored. The reference stores no
- * more, and tests of the published SDK count them. Stores keep each failure, because the timeline needs its time.
+ * One event for consecutive attempts that failed with the same error, with the time of the first of them that is still stored. The
+ * reference stores no more, and tests of the published SDK count them. Stores keep each failure, because the timeline needs its time.
  */
 function* withoutRepetitions(events: readonly JournalEvent[]): Iterable<JournalEvent> {
   let previous: JournalEvent | undefined;
@@ -78,7 +78,7 @@ function eventJson(event: JournalEvent): string {
   return JSON.stringify(event.kind === "paused" ? { ty, last_failure: failure } : { ty, ...failure });
 }
 
-/** Fields that are undefined are left out by JSON. */
+/** JSON omits undefined fields. */
 function failureJson(error: AttemptError): object {
   return {
     error_code: error.code,

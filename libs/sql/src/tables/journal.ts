@@ -1,6 +1,6 @@
 /**
- * Why: `sys_journal`, one row for each entry. Entries are decoded only for columns that need it, and a journal is read whole,
- * because a call's callee stands in a later notification.
+ * `sys_journal`: one row for each entry. Entries are decoded only for columns that need it, and a journal is read whole, because the
+ * callee of a call is in a later notification.
  */
 import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
 import type { JournalEntry } from "@perdure/partition";
@@ -84,7 +84,7 @@ async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<st
   return services;
 }
 
-/** `services` only when callees are shown. */
+/** `services` only when the statement shows callees. */
 async function readJournal(
   source: IntrospectionSource,
   services: ReadonlyMap<string, ServiceRow> | undefined,
@@ -107,7 +107,7 @@ async function contextOf(
   return { facts: await factsOfCallees(source, callees), services, callees };
 }
 
-/** The label user code gave a command, "" when none; notifications have none. */
+/** The label that user code gave a command, "" when none; notifications have none. */
 function labelOf(entry: JournalEntry): string | undefined {
   if (!isCommand(entry.type)) return undefined;
   const command = decodeCommand(entry.type, entry.body);

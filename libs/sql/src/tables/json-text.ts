@@ -1,6 +1,6 @@
 /**
- * Why: entries are shown as JSON with bytes as lists of numbers, which is four times their size as text and more as an array. So the
- * text is made of the bytes directly, and of long ones only a part is listed.
+ * Encodes entries as JSON with bytes as lists of numbers. A list is four times the size of the bytes as text and more as an array, so the
+ * text is made of the bytes directly, and long bytes are truncated.
  */
 
 /** Bytes of one payload that are listed: their text has at most 1 MiB. */
@@ -18,7 +18,7 @@ export function jsonText(value: unknown): string {
   return `{${fields.join(",")}}`;
 }
 
-/** Length of the longest bytes in a value that are not listed whole; undefined when all are. */
+/** Length of the longest bytes in a value that are not listed completely; undefined when all are. */
 export function cutBytesOf(value: unknown): number | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Uint8Array) return value.length > LISTED_BYTES_MAX ? value.length : undefined;

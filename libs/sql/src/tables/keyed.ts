@@ -1,4 +1,4 @@
-/** Why: state, promises, locks and inboxes belong to a service and a key; both may be named by a statement. */
+/** Rows that belong to a service and a key, both of which a statement may name: state, promises, locks and inboxes. */
 import { fromBinaryString, fromUtf8, fromUtf8Strict, hashString, type InvocationId, partitionOfKey } from "@perdure/base";
 import { parseKeyspace, type ServiceType } from "@perdure/partition";
 import type { InboxRow, IntrospectionSource, LockRow, PromiseRow, StateRow } from "../ports.js";
@@ -7,7 +7,7 @@ import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
 import { failureTextWithReason } from "./invocation-readers.js";
 
-/** What is kept under a key, the scope told apart from the service. */
+/** Data under a key, with the scope separated from the service. */
 type Scoped<Row> = Row & { readonly scope: string | undefined };
 
 export const state = defineTable<Scoped<StateRow>>({
@@ -31,7 +31,7 @@ export const state = defineTable<Scoped<StateRow>>({
     const kinds = scopes === undefined ? await kindsOf(source) : new Map<string, ServiceType>();
     for (const service of services) {
       yield* stateOfKeys(source, service, keys, scopes ?? [undefined]);
-      // A workflow may also have this key in scopes nobody named, and a service that is gone may have been one.
+      // A workflow may also have this key in scopes that the statement does not name, and a service that was removed may have been one.
       const isMaybeScoped = scopes === undefined && (kinds.get(service) ?? "workflow") === "workflow";
       if (isMaybeScoped) yield* stateOfServices(source, hints, [service], "inScopes");
     }
@@ -104,7 +104,7 @@ export const promise = defineTable<Scoped<PromiseRow>>({
   },
 });
 
-/** All of a scope live together, all else by key. */
+/** All keys of a scope are in one partition, all others are placed by key. */
 function partitionKeyOf({ scope, key }: { readonly scope: string | undefined; readonly key: string }): bigint {
   return hashString(scope ?? key);
 }
@@ -113,7 +113,7 @@ function successOf({ promise }: PromiseRow): Uint8Array | undefined {
   return promise.kind === "completed" && promise.outcome.kind === "success" ? promise.outcome.value : undefined;
 }
 
-/** A row only while somebody holds the lock. */
+/** A row only while an invocation holds the lock. */
 export const keyedServiceStatus = defineTable<LockRow & { readonly holder: InvocationId }>({
   name: "sys_keyed_service_status",
   readers: {
@@ -132,7 +132,7 @@ export const keyedServiceStatus = defineTable<LockRow & { readonly holder: Invoc
   },
 });
 
-/** Invocations that wait for a key; changes of state that wait as well have no id and are not shown. */
+/** Invocations that wait for a key; waiting changes of state have no id and are not shown. */
 export const inbox = defineTable<InboxRow & { readonly id: InvocationId }>({
   name: "sys_inbox",
   readers: {
@@ -156,7 +156,7 @@ function isRowNeeded(hints: ScanHints, row: { readonly service: string; readonly
   return isNeeded(hints, "service_name", row.service) && isNeeded(hints, "service_key", row.key);
 }
 
-/** A key lives in one partition. */
+/** A key is in one partition. */
 function partitionsFor({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "service_key");
   if (keys === undefined) return everyPartition({ partitionCount });

@@ -1,4 +1,4 @@
-/** Why: `sys_locks`, who holds which object; a row only while somebody does. */
+/** `sys_locks`: which invocation holds which object; a row only while it is held. */
 import { hashString, type InvocationId } from "@perdure/base";
 import { parseKeyspace } from "@perdure/partition";
 import { decodeInvocation } from "@perdure/store";
@@ -13,7 +13,7 @@ interface HeldLock {
   readonly scope: string | undefined;
   readonly key: string;
   readonly holder: InvocationId;
-  /** Undefined when nobody asks for it, or its holder is not there (any more). */
+  /** Undefined when the statement does not need it, or its holder is not stored (any more). */
   acquiredAtMs: number | undefined;
 }
 

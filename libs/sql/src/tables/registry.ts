@@ -1,4 +1,4 @@
-/** Why: what the registry knows, as tables. There are few rows, so no hint is worth its code. */
+/** Tables of the registry. They have few rows, so hints would not pay off. */
 import type { DeploymentRow, RuleRow, ServiceRow } from "../ports.js";
 import { defineTable } from "../table.js";
 import { serviceTypeText } from "./invocation-readers.js";

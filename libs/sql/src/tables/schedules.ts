@@ -1,4 +1,4 @@
-/** Why: schedules as a table, so that "what fires next, what failed" is one statement. */
+/** `sys_schedule`: schedules, their next firings and their failures. */
 import type { ScheduleRow } from "../ports.js";
 import { defineTable } from "../table.js";
 

@@ -1,4 +1,4 @@
-/** Why: `sys_slot_wait`, the invocations that wait for a slot of their worker right now. */
+/** `sys_slot_wait`: the invocations that wait for a slot of their worker now. */
 import { partitionKeyOf } from "@perdure/base";
 import type { HeldInvocation, IntrospectionSource } from "../ports.js";
 import type { ScanHints } from "../query/hints.js";
