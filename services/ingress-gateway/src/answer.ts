@@ -1,4 +1,4 @@
-/** Why: one place for the shape of every answer: headers that are always there, JSON bodies, CORS, the error source (ingress.md §9, §10). */
+/** Writes every response: headers that are always present, JSON bodies, CORS, the error source (ingress.md §9, §10). */
 import { formatRfc3339Offset, type InvocationId } from "@perdure/base";
 import type { Completion, OutputRule } from "@perdure/control";
 import type { IngressExchange } from "./exchange.js";
@@ -13,7 +13,7 @@ export function answerRefusal(exchange: IngressExchange, refusal: IngressRefusal
   answerError(exchange, refusal.status, "ingress", refusal.status, refusal.message, undefined, undefined);
 }
 
-/** The outcome of an invocation. `output` is the rule of the latest revision of its handler. */
+/** The outcome of an invocation. `output` is the output rule of its handler in the latest revision. */
 export function answerCompletion(
   exchange: IngressExchange,
   id: InvocationId,
@@ -36,7 +36,7 @@ export function answerCompletion(
   exchange.send(200, headers, outcome.value);
 }
 
-/** A failure that the reference words as if an invocation had ended so: unknown ids on attach, a second run of a workflow. */
+/** A failure that the reference writes like a failed outcome: unknown ids on attach, a second run of a workflow. */
 export function answerInvocationFailure(exchange: IngressExchange, id: InvocationId, code: number, message: string): void {
   answerError(exchange, code, "invocation", code, message, { id, expiresAtMs: undefined }, undefined);
 }
@@ -91,7 +91,7 @@ function failureExtras(stacktrace: string | undefined, metadata: readonly { key:
   return extra === "" ? undefined : extra;
 }
 
-/** Handlers may choose any code; what cannot be the status of a final answer becomes 500. */
+/** Handlers may choose any code; a code that is not a valid final status becomes 500. */
 function statusOf(code: number): number {
   return code >= 200 && code <= 999 ? code : 500;
 }
@@ -106,7 +106,7 @@ function commonHeaders(exchange: IngressExchange): string[] {
   return headers;
 }
 
-/** Values from outside may hold bytes that an answer must not; such a header is left out. */
+/** Values from outside may contain bytes that a response must not have; such a header is omitted. */
 function pushSendable(headers: string[], name: string, value: string | undefined): void {
   if (value !== undefined && VISIBLE_ASCII.test(value)) headers.push(name, value);
 }

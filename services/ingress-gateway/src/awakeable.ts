@@ -1,4 +1,4 @@
-/** Why: third parties complete awakeables by URL, with nothing but the id (ingress.md §7). */
+/** Completes awakeables by URL: third parties have nothing but the id (ingress.md §7). */
 import { fromUtf8, parseAwakeableId } from "@perdure/base";
 import type { SignalInvocation } from "@perdure/partition";
 import { answerAccepted } from "./answer.js";
@@ -22,7 +22,7 @@ export function handleAwakeable(
   if (!parsed.ok) return context.refuse(exchange, refusal.badAwakeableId(text, parsed.problem));
   const target = parsed.value;
   readBody(context, exchange, (bytes) => {
-    // Ids of SDKs before protocol 5: no invocation of ours can wait for one, and completions of what is gone are accepted.
+    // Ids of SDKs before protocol 5: no invocation of this server can wait for one, and completions of removed invocations are accepted.
     if (target.kind === "legacy") return answerAccepted(exchange);
     const command: SignalInvocation = {
       kind: "signal",
@@ -34,7 +34,7 @@ export function handleAwakeable(
           : { kind: "failure", failure: { code: rejectionCode, message: fromUtf8(bytes), metadata: [] } },
     };
     context.ports.partitions.submit(command).then(
-      () => answerAccepted(exchange), // Whatever the answer: completing twice, or for nobody, is no error.
+      () => answerAccepted(exchange), // Whatever the result: completing twice, or without a waiting invocation, is no error.
       (cause: unknown) => context.fail(exchange, cause, "complete"),
     );
   });

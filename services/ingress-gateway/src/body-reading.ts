@@ -1,6 +1,6 @@
 /**
- * Why: bodies are the one thing of a request that can be large, slow or endless. One reading collects one body within
- * its limits; the gate knows all readings, holds their common budget and ends those that are too slow.
+ * Reads request bodies, the one part of a request that can be large, slow or endless. One reading collects one body within its limits;
+ * the gate has all readings, holds their common budget and ends those that are too slow.
  */
 import { allocateBytes, type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
 import type { IngressContext } from "./context.js";
@@ -35,7 +35,7 @@ export class BodyGate {
     return reading;
   }
 
-  /** Takes `bytes` of the budget; false when it is used up. */
+  /** Reserves `bytes` of the budget; false when it is used up. */
   reserve(bytes: number): boolean {
     this.#bufferedBytes += bytes;
     return this.#bufferedBytes <= this.limits.bufferedBodyBytesMax;
@@ -64,7 +64,7 @@ export class BodyGate {
   }
 }
 
-/** One body on its way in. Ends by `end`, `fail` or `cancel`, whichever comes first. */
+/** A body that is being received. Ends by `end`, `fail` or `cancel`, whichever comes first. */
 export class IngressBodyReading {
   readonly #gate: BodyGate;
   readonly #receiver: WholeBodyReceiver;
@@ -83,7 +83,7 @@ export class IngressBodyReading {
   }
 
   push(chunk: Uint8Array): void {
-    if (!this.#open) return; // Refused meanwhile; the rest is thrown away as it comes.
+    if (!this.#open) return; // The exchange was refused; the rest of the body is discarded.
     const before = this.#bytes;
     this.#bytes = before + chunk.length;
     const withinBudget = this.#gate.reserve(chunk.length);
@@ -106,7 +106,7 @@ export class IngressBodyReading {
     this.#receiver.bodyFailed(cause);
   }
 
-  /** Nobody wants it any more. */
+  /** The body is no longer needed. */
   cancel(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -121,8 +121,8 @@ export class IngressBodyReading {
   }
 
   /**
-   * Copies into a buffer that doubles: a list of chunks would let one-byte chunks cost a hundred bytes each. Towards the announced length it
-   * grows faster, but a client gets no memory for a length that it only announces.
+   * Copies into a buffer that doubles: in a list of chunks, one-byte chunks would cost a hundred bytes each. Towards the announced length
+   * the buffer grows faster, but a client gets no memory for a length that it only announces.
    */
   #append(chunk: Uint8Array, at: number): void {
     if (this.#bytes > this.#held.length) {

@@ -11,7 +11,7 @@ const originList = z
   )
   .prefault(["*"]);
 
-/** The settings one by one, for those who have more in their group. */
+/** The settings one by one, for roles that have more in their group. */
 export const ingressSettingsShape = {
   bindAddress: bindAddress(),
   bindPort: bindPort(8080),

@@ -1,4 +1,4 @@
-/** Why: what every feature of the ingress needs, in one object made once. */
+/** Dependencies of every feature of the ingress, in one object created once. */
 import type { Clock, ErrorCode, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { Edge } from "@perdure/role";
@@ -8,46 +8,46 @@ import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import type { IngressRefusal, RefusalAdvice } from "./refusal.js";
 import type { ReadRegistries, RouteRefresher } from "./route-refresher.js";
 
-/** Told about exchanges; must not throw. */
+/** Receives exchanges; must not throw. */
 export interface IngressMetrics {
-  /** `code` when the ingress itself refused. `durationMs` from the request's headers to the answer. */
+  /** `code` when the ingress itself refused. `durationMs` from the request's headers to the response. */
   answered(kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number): void;
-  /** An invocation is durable, so long after all of its request was here. */
+  /** An invocation is durable, this long after its whole request arrived. */
   accepted(kind: ExchangeKind, durationMs: number): void;
-  /** A path named a service that there is, or none. */
+  /** Whether a path named an existing service. */
   countLookup(isHit: boolean): void;
   /** Of bodies. */
   bytes(direction: "in" | "out", count: number): void;
-  /** The client left before it was answered. */
+  /** The client disconnected before the response. */
   abandoned(kind: ExchangeKind, durationMs: number): void;
 }
 
 export interface IngressPorts {
   readonly registry: RegistryView;
-  /** Where `registry` is a copy that follows: reads the registries now. Undefined where it is the registry itself. */
+  /** When `registry` is a replicated copy: reads the registries now. Undefined when it is the registry itself. */
   readonly readRegistries?: ReadRegistries | undefined;
   readonly partitions: Partitions;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: IngressMetrics | undefined;
-  /** Starts the span of an invocation. `caller` is the request's own trace context if it has a valid one. Undefined: it is kept. */
+  /** Starts the span of an invocation. `caller` is the request's own trace context if it is valid. Undefined: `caller` is passed on. */
   readonly startSpan?: StartSpan | undefined;
-  /** Starts the span of a request. Undefined: nobody traces. */
+  /** Starts the span of a request. Undefined: tracing is off. */
   readonly edge?: Edge | undefined;
 }
 
 export interface IngressContext {
   readonly ports: IngressPorts;
   readonly bodies: BodyGate;
-  /** Undefined where the registry is not a copy that follows. */
+  /** Undefined when the registry is not a replicated copy. */
   readonly routeRefresher: RouteRefresher | undefined;
-  /** Whether flow control is offered. */
+  /** Whether flow control is enabled. */
   readonly scopesEnabled: boolean;
-  /** Answers with the refusal and notes its code. */
+  /** Responds with the refusal and records its code. */
   refuse(exchange: IngressExchange, refusal: IngressRefusal): void;
-  /** Answers for a rejected promise of the partitions; `advice` tells the caller what a retry would mean. */
+  /** Responds for a rejected promise of the partitions; `advice` states what a retry would mean. */
   fail(exchange: IngressExchange, cause: unknown, advice: RefusalAdvice): void;
-  /** Something was thrown that nobody expected: logs it and answers 500. */
+  /** An unexpected error was thrown: logs it and responds with 500. */
   crash(exchange: IngressExchange, cause: unknown): void;
 }

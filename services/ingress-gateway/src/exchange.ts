@@ -1,6 +1,6 @@
 /**
- * Why: one request and its answer, whatever HTTP version carries it. What follows from the headers is read once here;
- * the subclasses move bytes. An exchange is answered or abandoned exactly once, and says so to the ingress.
+ * One request and its response, independent of the HTTP version. Facts from the headers are read once here; the subclasses transfer
+ * bytes. An exchange is answered or abandoned exactly once, and reports that to the ingress.
  */
 import type { ErrorCode } from "@perdure/base";
 import type { Detach } from "@perdure/control";
@@ -8,27 +8,27 @@ import type { EdgeOperation } from "@perdure/role";
 import type { IngressBodyReading } from "./body-reading.js";
 import type { BodyFailure } from "./refusal.js";
 
-/** What an exchange is about, for metrics. */
+/** Subject of an exchange, for metrics. */
 export type ExchangeKind = "call" | "send" | "attach" | "output" | "lookup" | "awakeable" | "health" | "other";
 
-/** Who wants the body. Exactly one of the two is called, once, unless the client goes away. */
+/** Receiver of the body. Exactly one of the two is called, once, unless the client disconnects. */
 export interface WholeBodyReceiver {
-  /** All of it. The bytes may share memory with a larger network buffer: copy what is kept. */
+  /** The whole body. The bytes may share memory with a larger network buffer: copy what is kept. */
   body(bytes: Uint8Array): void;
   bodyFailed(cause: BodyFailure): void;
 }
 
-/** Whoever counts exchanges. */
+/** Observer that counts exchanges. */
 export interface ExchangeOwner {
-  /** Answered with `status`, or abandoned by the client (undefined). Exactly once for each exchange. */
+  /** Answered with `status`, or abandoned by the client (undefined). Called exactly once for each exchange. */
   completed(exchange: IngressExchange, status: number | undefined): void;
-  /** An answer could not be written; the connection is dropped. */
+  /** A response could not be written; the connection is dropped. */
   broke(exchange: IngressExchange, cause: unknown): void;
 }
 
 export abstract class IngressExchange {
   readonly method: string;
-  /** As in the request line or `:path`. */
+  /** Target as in the request line or `:path`. */
   readonly requestTarget: string;
   /** Names and values in turn, as sent; HTTP/2 pseudo-headers included. */
   readonly rawHeaders: readonly string[];
@@ -43,21 +43,21 @@ export abstract class IngressExchange {
   origin: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   tracestate: string | undefined = undefined;
-  /** Whether its sender asks for its trace. */
+  /** Whether the sender requests sampling of its trace. */
   isTraceRequested = false;
-  /** Undefined while nobody traces. */
+  /** Undefined while tracing is off. */
   span: EdgeOperation | undefined = undefined;
 
   kind: ExchangeKind = "other";
-  /** Of the monotonic clock; only when somebody measures. */
+  /** Monotonic clock; set only when metrics are on. */
   startedAtMs = 0;
-  /** Of the answer's body, for metrics. */
+  /** Bytes of the response's body, for metrics. */
   bytesOut = 0;
-  /** Code of our refusal, for metrics. */
+  /** Code of the ingress's refusal, for metrics. */
   refusedWith: ErrorCode | undefined = undefined;
   /** Answered or abandoned: nothing more may be sent. */
   isCompleted = false;
-  /** Who tells us the outcome; detached when the client goes away. */
+  /** Waits for the outcome; detached when the client disconnects. */
   waiting: Detach | undefined = undefined;
   /** The body while it is being read. */
   reading: IngressBodyReading | undefined = undefined;
@@ -72,20 +72,20 @@ export abstract class IngressExchange {
     this.#readHeaders();
   }
 
-  /** Starts to deliver the body to `reading`; bytes may come in the same turn. */
+  /** Starts to deliver the body to `reading`; bytes may arrive in the same turn. */
   abstract startBody(reading: IngressBodyReading): void;
-  /** Sends the whole answer. `headers` are names and values in turn and complete but for `content-length` and `date`. */
+  /** Sends the whole response. `headers` are names and values in turn and complete except for `content-length` and `date`. */
   protected abstract write(status: number, headers: string[], body: Uint8Array | string): void;
   /** Drops the connection or stream. */
   protected abstract abort(): void;
 
-  /** The one way to answer; a second answer is a bug of the caller and is ignored. */
+  /** The only way to respond; a second response is a bug of the caller and is ignored. */
   send(status: number, headers: string[], body: Uint8Array | string): void {
     if (this.isCompleted) return;
     this.isCompleted = true;
     this.waiting = undefined;
     this.reading?.cancel();
-    this.bytesOut = body.length; // Of text, which is ours, the characters.
+    this.bytesOut = body.length; // For a text body, its number of characters.
     try {
       this.write(status, headers, body);
     } catch (cause) {
@@ -95,7 +95,7 @@ export abstract class IngressExchange {
     this.#owner.completed(this, status);
   }
 
-  /** The client is gone. The invocation goes on; only nobody is told any more. */
+  /** The client has disconnected. The invocation continues, but its outcome is not sent. */
   protected abandon(): void {
     if (this.isCompleted) return;
     this.isCompleted = true;
@@ -118,7 +118,7 @@ export abstract class IngressExchange {
     const raw = this.rawHeaders;
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i]!;
-      // Most names are none of these: their length tells without looking at the letters.
+      // Most names are none of these: their length excludes them without comparing characters.
       switch (name.length) {
         case 6:
           if (name.toLowerCase() === "origin") this.origin ??= raw[i + 1]!;

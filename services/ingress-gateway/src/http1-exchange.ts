@@ -1,4 +1,4 @@
-/** Why: an exchange over `node:http`. Answers leave in one write; a body nobody read never blocks the connection. */
+/** An exchange over `node:http`. Responses leave in one write; an unread body never blocks the connection. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
 import { lingerBeforeClose } from "@perdure/role/http";
@@ -44,7 +44,7 @@ export class IngressHttp1Exchange extends IngressExchange {
     res.writeHead(status, headers);
     if (size === 0) res.end();
     else if (typeof body === "string") res.end(body);
-    // A string goes out in one write together with the headers; bytes would make a gathered write of two.
+    // A string is sent in one write together with the headers; bytes would make a gathered write of two.
     else if (size <= inlineResponseBytesMax) res.end(asBuffer(body).toString("latin1"), "latin1");
     else res.end(body);
   }
@@ -57,7 +57,7 @@ export class IngressHttp1Exchange extends IngressExchange {
     return this.chunked || (this.contentLength ?? 0) > 0;
   }
 
-  /** More of the body is still to come than is worth reading just to keep the connection. */
+  /** The rest of the body is longer than is worth reading to keep the connection. */
   #bodyIsLeftBehind(): boolean {
     if (this.#req.complete) return false;
     return this.#continuePending || this.chunked || (this.contentLength ?? 0) > discardBytesMax;

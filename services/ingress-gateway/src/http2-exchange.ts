@@ -1,4 +1,4 @@
-/** Why: an exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
+/** An exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
 import { boundRestOfStream } from "@perdure/role/http";
@@ -7,7 +7,7 @@ import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { lingerMs } from "./limits.js";
 
 const endStreamFlag = 1;
-/** Node's HTTP/2 refuses to send a higher status; handlers may choose up to 999. The body tells the code all the same. */
+/** Node's HTTP/2 refuses to send a higher status; handlers may choose up to 999. The body has the code in any case. */
 const statusMax = 599;
 
 export class IngressHttp2Exchange extends IngressExchange {
@@ -30,7 +30,7 @@ export class IngressHttp2Exchange extends IngressExchange {
     this.#bodyExpected = (flags & endStreamFlag) === 0;
     this.#expectsContinue = headers.expect === "100-continue";
     stream.on("close", () => this.abandon());
-    stream.on("error", () => this.abandon()); // It always closes as well; without a listener it would end the process.
+    stream.on("error", () => this.abandon()); // The stream always closes as well; without a listener the error would end the process.
   }
 
   override startBody(reading: IngressBodyReading): void {
@@ -60,6 +60,6 @@ export class IngressHttp2Exchange extends IngressExchange {
   }
 
   protected override abort(): void {
-    this.#stream.destroy(new Error("the answer could not be written")); // Closing would end it as if it were whole.
+    this.#stream.destroy(new Error("the answer could not be written")); // A normal close would make the response look complete.
   }
 }

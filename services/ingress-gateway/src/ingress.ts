@@ -1,7 +1,7 @@
 /**
- * Why: the HTTP door. Turns a request into one question to the partitions and waits for the answer; decides nothing about
- * invocations itself. Contract: ingress.md. `node:http` and `node:http2` are used directly: a web framework costs more
- * per request than all the rest of an invocation.
+ * The HTTP listener. Turns a request into one request to the partitions and waits for the result; decides nothing about invocations
+ * itself. Contract: ingress.md. `node:http` and `node:http2` are used directly: a web framework costs more per request than all the rest
+ * of an invocation.
  */
 import type { AddressInfo } from "node:net";
 import { PerdureError, SummaryLog, unreachable } from "@perdure/base";
@@ -28,15 +28,17 @@ export interface IngressOptions {
   readonly requestBytesMax?: number;
   /** `ingress.concurrent-api-requests-limit`; unlimited when undefined. Health checks and preflights do not count. */
   readonly concurrentRequestsMax?: number | undefined;
-  /** `ingress.requests-per-second-limit`: in the long run, and at once; unlimited when undefined. The same do not count. */
+  /**
+   * `ingress.requests-per-second-limit`: sustained rate and burst; unlimited when undefined. Health checks and preflights do not count.
+   */
   readonly requestsPerSecondMax?: number | undefined;
   /** Bytes of all bodies being read together. */
   readonly bufferedBodyBytesMax?: number;
   readonly bodyTimeoutMs?: number;
   readonly drainMs?: number;
-  /** `experimental-enable-vqueues`: scoped calls are taken; true unless said otherwise. */
+  /** `experimental-enable-vqueues`: scoped calls are accepted; true by default. */
   readonly scopesEnabled?: boolean;
-  /** Origins of web pages that may read answers; `*` is any, which is the default. */
+  /** Origins of web pages that may read responses; `*` is any, which is the default. */
   readonly corsOrigins?: readonly string[];
   readonly http?: HttpPortOptions;
 }
@@ -44,13 +46,13 @@ export interface IngressOptions {
 export interface Ingress extends AsyncDisposable {
   /** Binds and serves. Rejects with RT0004 when the address cannot be bound. */
   listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
-  /** Stops accepting, lets running requests finish for `drainMs`, drops the rest. Invocations go on. */
+  /** Stops accepting, lets running requests finish for `drainMs`, drops the rest. Invocations continue. */
   close(): Promise<void>;
-  /** Requests neither answered nor abandoned yet, those that wait for an outcome included. */
+  /** Requests neither answered nor abandoned yet, including those that wait for an outcome. */
   readonly inFlight: number;
 }
 
-/** Only routes that name a service look one up. */
+/** Only routes that name a service have a look-up. */
 function noteLookup(route: ReturnType<typeof routeOf>, metrics: IngressMetrics): void {
   if (route.kind === "invoke") metrics.countLookup(true);
   else if (route.kind === "refused" && route.status === 404) metrics.countLookup(false);
@@ -81,7 +83,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
     },
     fail(exchange, cause, advice) {
       const error = PerdureError.from(cause);
-      // An expected refusal comes once for each client that waits, and its stack says nothing.
+      // An expected refusal occurs once for each waiting client, and its stack is of no use.
       const reason = error.code === "OPS0003" ? { cause: error } : { reason: error.detail };
       const fields = { code: error.code, kind: exchange.kind, ...reason };
       failures.warn(logger, { service: "ingress", code: error.code }, fields, "partition did not answer");
@@ -111,7 +113,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   const corsOrigins =
     options.corsOrigins === undefined || options.corsOrigins.includes("*") ? undefined : new Set(options.corsOrigins);
   function handle(exchange: IngressExchange): void {
-    // Without an origin no answer has the header by which a browser shows it to the page.
+    // Without an origin no response has the header with which a browser shows it to the page.
     if (corsOrigins?.has(exchange.origin ?? "") === false) exchange.origin = undefined;
     inFlight++;
     if (metrics !== undefined) exchange.startedAtMs = clock.monotonicMs();

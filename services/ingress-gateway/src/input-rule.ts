@@ -1,4 +1,7 @@
-/** Why: what a handler declared about its input is checked before anything is stored, so that the caller hears at once (ingress.md §3.2). */
+/**
+ * Checks a request's input against the handler's declaration before anything is stored, so that the caller gets the error at once
+ * (ingress.md §3.2).
+ */
 import type { InputRule } from "@perdure/control";
 import { badInput, type IngressRefusal } from "./refusal.js";
 

@@ -1,6 +1,6 @@
 /**
- * Why: a call or send becomes one Invoke command. Checks 7 to 15 of ingress.md §2 "Order of checks", the command, and the
- * answer when the partition has spoken.
+ * Turns a call or send into one Invoke command: checks 7 to 15 of ingress.md §2 "Order of checks", the command, and the response with the
+ * partition's result.
  */
 import {
   formatTimestampNanos,
@@ -35,7 +35,7 @@ export function handleInvoke(context: IngressContext, exchange: IngressExchange,
   exchange.startBody(context.bodies.open(request, exchange.contentLength));
 }
 
-/** Checks 7, 8 and 9: all that can be said before the body. */
+/** Checks 7, 8 and 9: all checks that do not need the body. */
 function checkHead(
   context: IngressContext,
   exchange: IngressExchange,
@@ -55,7 +55,7 @@ function checkHead(
   return exchange.method === "POST" || exchange.method === "GET" ? undefined : refusal.methodNotAllowed;
 }
 
-/** One call or send: takes the body, submits, answers. */
+/** One call or send: reads the body, submits, responds. */
 class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #context: IngressContext;
   readonly #exchange: IngressExchange;
@@ -64,7 +64,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #scope: string | undefined;
   #id: InvocationId | undefined = undefined;
   #executionTimeMs: number | undefined = undefined;
-  /** Of the monotonic clock; only when somebody measures. */
+  /** Monotonic clock; set only when metrics are on. */
   #submittedAtMs = 0;
 
   constructor(
@@ -175,7 +175,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     answerJson(this.#exchange, 202, `{"invocationId":"${id}"${time},"status":"${status}"}`, id);
   }
 
-  /** Of the latest revision; of the one that was called when the handler has gone since. */
+  /** Rule of the latest revision; of the called revision when the latest no longer has the handler. */
   #outputRule(): OutputRule {
     const called = this.#route.handler;
     const latest = this.#context.ports.registry.current().services.get(called.service)?.handlers.get(called.handler);
@@ -207,12 +207,12 @@ function invocationIdFor(target: Target, idempotencyKey: string | undefined, now
   return newInvocationId(target, nowMs, random);
 }
 
-/** 48 random bits, never 0: that means "not used". */
+/** 48 random bits, never 0, which means "not used". */
 function newRequestId(random: Random): number {
   return random.uint32() * 65_536 + (random.uint32() >>> 16) || 1;
 }
 
-/** The header wins over the query parameter; an empty value counts as none. */
+/** The header takes precedence over the query parameter; an empty value counts as none. */
 function limitKeyOf(exchange: IngressExchange, query: QueryParameters): string | undefined {
   return (exchange.limitKey ?? query.limitKey) || undefined;
 }
@@ -228,7 +228,7 @@ function checkLimitKeyOf(
   return checkLimitKey(limitKey) ?? (scope === undefined ? refusal.limitKeyWithoutScope : undefined);
 }
 
-/** As with limit keys. Without a scope a query parameter of this name is the handler's business. */
+/** Same rule as for limit keys. Without a scope a query parameter of this name belongs to the handler. */
 function priorityTextOf(exchange: IngressExchange, query: QueryParameters): string | undefined {
   return (exchange.priority ?? query.priority) || undefined;
 }

@@ -1,4 +1,4 @@
-/** Why: what the ingress tells about itself, as metrics under the names that dashboards know. Labels are closed sets. */
+/** Metrics of the ingress, under the names that dashboards use. Labels are closed sets. */
 import type { Metrics } from "@perdure/role";
 import type { IngressMetrics } from "./context.js";
 
@@ -52,7 +52,7 @@ function outcomeOf(status: number, code: string | undefined): string {
   return status >= 500 ? "upstream" : "refused";
 }
 
-/** What is asked for when somebody looks. `syncAgeMs`: how old what is known of the registry may be. */
+/** Values read at each scrape. `syncAgeMs`: age of the copy of the registry. */
 export function observeIngress(metrics: Metrics, ingress: { readonly inFlight: number }, syncAgeMs: () => number): void {
   metrics.observed(
     { type: "gauge", name: "perdure_gateway_in_flight", help: "Requests neither answered nor abandoned" },

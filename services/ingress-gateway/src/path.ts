@@ -1,17 +1,17 @@
-/** Why: paths are matched as they came, still percent-encoded; only keys and scopes are ever decoded (ingress.md §2). */
+/** Paths are matched as received, still percent-encoded; only keys and scopes are ever decoded (ingress.md §2). */
 import { fromBinaryString, fromUtf8Strict, utf8 } from "@perdure/base";
 
 /** A request target in its parts. */
 export interface RequestPath {
   /** Starts with one slash; no trailing slashes. */
   readonly path: string;
-  /** Behind the first `?`; undefined when there is none. */
+  /** Text behind the first `?`; undefined when there is none. */
   readonly query: string | undefined;
-  /** Path and query together: what the handler is told. */
+  /** Path and query together, as passed to the handler. */
   readonly full: string;
 }
 
-/** Reads origin-form and absolute-form targets as Node hands them out, a character for each byte; a fragment is dropped. */
+/** Parses origin-form and absolute-form targets as Node provides them, a character for each byte; a fragment is dropped. */
 export function parseRequestTarget(target: string): RequestPath {
   let text = isAscii(target) ? target : (fromUtf8Strict(fromBinaryString(target)) ?? target);
   if (text.charCodeAt(0) !== SLASH) text = withoutAuthority(text);
@@ -52,7 +52,7 @@ export function slashCount(path: string): number {
   return count;
 }
 
-/** Percent-decodes UTF-8. A broken escape stays as it is, `+` too; undefined when the bytes are not UTF-8. */
+/** Percent-decodes UTF-8. A broken escape is kept, `+` too; undefined when the bytes are not UTF-8. */
 export function percentDecode(raw: string): string | undefined {
   return raw.includes("%") ? fromUtf8Strict(percentDecodeBytes(raw)) : raw;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: three query parameters mean something to the ingress, `delay`, `limit-key` and, in a scope, `priority`; all others are the
- * handler's (ingress.md §3.1).
+ * The three query parameters of the ingress, `delay`, `limit-key` and, in a scope, `priority`; all others belong to the handler
+ * (ingress.md §3.1).
  */
 import { fromUtf8, parseDuration } from "@perdure/base";
 import { percentDecodeBytes } from "./path.js";
@@ -14,7 +14,7 @@ export interface QueryParameters {
 
 export const NO_PARAMETERS: QueryParameters = { delay: undefined, limitKey: undefined, priority: undefined };
 
-/** Form-decoded values; the first occurrence of a name wins. Names are found whatever their case. */
+/** Form-decoded values; the first occurrence of a name counts. Names are not case-sensitive. */
 export function parseQuery(query: string): QueryParameters {
   let delay: string | undefined;
   let limitKey: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Why: the ingress refuses for many reasons; each is data until the one place that answers. Texts are part of the wire
- * contract (ingress.md §10): clients print them and tests compare them. Codes are for logs and metrics only.
+ * Refusals of the ingress as data, until one place writes them. Texts are part of the wire contract (ingress.md §10): clients print them
+ * and tests compare them. Codes are for logs and metrics only.
  */
 import { catalogue, type ErrorCode, unreachable } from "@perdure/base";
 
@@ -21,12 +21,12 @@ export function refuse(code: ErrorCode, message: string, status: number = catalo
 export const methodNotAllowed = refuse("ING0008", "method not allowed");
 export const notFound = refuse("ING0002", "not found");
 export const invocationNotFound = refuse("ING0002", "invocation not found");
-/** Not an error to us, but 470 answers have the shape of one. */
+/** Not an error of this ingress, but 470 responses have the shape of one. */
 export const notReady = refuse("ING0002", "the invocation exists but has not completed yet", 470);
 export const overloaded = refuse("ING0005", "too many requests, the ingress is overloaded. Retry later.");
 export const headersTooMany = refuse("ING0003", "too many header fields", 431);
 export const bodyTooLarge = refuse("ING0004", "cannot read body: LengthLimitError");
-/** The reference answers the first three words as plain text; README of the specification, no. 10, asks for a proper error. */
+/** The reference responds to the first three reasons with plain text; README of the specification, no. 10, requires a proper error. */
 export function announcedTooLarge(bytes: number, bytesMax: number): IngressRefusal {
   const limit = `the request body has ${bytes} bytes, and ingress.request-size-limit allows ${bytesMax}`;
   return refuse("ING0004", `length limit exceeded: ${limit}`);
@@ -71,7 +71,7 @@ export const badPriority = refuse("ING0003", "invalid priority: expected a whole
 export const priorityWithoutScope = refuse("ING0003", "priority requires a scope to be set");
 export const limitKeyWithoutScope = refuse("ING0003", "limit-key requires a scope to be set");
 
-/** The same path and texts, but because of the type that the service has now. */
+/** The same path and texts, but caused by the present type of the service. */
 export const badServicePathOfType = ofRegistry(badServicePath);
 export const badReservedPathOfType = ofRegistry(badReservedPath);
 export const badInvocationPathOfType = ofRegistry(badInvocationPath);
@@ -127,7 +127,7 @@ export function unreadableBody(reason: string): IngressRefusal {
   return refuse("ING0009", `cannot read body: ${reason}`);
 }
 
-/** The partition did not answer; what the caller may do next depends on what was asked. */
+/** The partition did not respond; what the caller may do next depends on the request. */
 export function unavailable(reason: string, advice: RefusalAdvice): IngressRefusal {
   return refuse("ING0006", `internal routing error: ${reason}. ${ADVICE[advice]}`);
 }

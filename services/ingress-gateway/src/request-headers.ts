@@ -1,8 +1,8 @@
-/** Why: handlers see the caller's headers, but not those that are between the caller and us (ingress.md §3.1). */
+/** Handlers receive the caller's headers, except those that concern only the connection to the ingress (ingress.md §3.1). */
 import type { Header } from "@perdure/service-protocol";
 import { badHeader, type IngressRefusal } from "./refusal.js";
 
-/** Ours, made up for the handler; a caller cannot speak in our place. */
+/** Headers that the ingress adds for the handler; a caller cannot set them. */
 const PATH_HEADER = "x-restate-ingress-path";
 const KEPT_BACK: ReadonlySet<string> = new Set([
   "connection",
@@ -11,7 +11,7 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "idempotency-expires",
   "x-perdure-priority",
   "x-perdure-trace",
-  // What tracers of callers carry along is theirs to write, and would travel through all that handlers call.
+  // Baggage of tracers is written by callers, and would be passed to everything that handlers call.
   "baggage",
   PATH_HEADER,
 ]);
@@ -41,7 +41,7 @@ function find(headers: readonly Header[], key: string): number {
   return -1;
 }
 
-/** What the reference takes for text: tab and the printable ASCII characters. */
+/** Characters that the reference accepts as text: tab and the printable ASCII characters. */
 export function isVisibleAscii(value: string): boolean {
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);

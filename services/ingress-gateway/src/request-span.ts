@@ -1,4 +1,4 @@
-/** Why: the span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
+/** The span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
 import { type Edge, httpServerSpan } from "@perdure/role";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import { traceContextOf } from "./trace-context.js";
@@ -21,13 +21,13 @@ export function beginSpan(exchange: IngressExchange, edge: Edge): void {
   exchange.span = edge.begin(caller?.traceparent, exchange.isTraceRequested);
 }
 
-/** `status` is undefined when the client left. */
+/** `status` is undefined when the client disconnected. */
 export function endSpan(
   { kind, method, refusedWith, rawHeaders }: IngressExchange,
   span: NonNullable<IngressExchange["span"]>,
   status: number | undefined,
 ): void {
-  if (kind === "health") return; // Probes belong to nobody's trace.
+  if (kind === "health") return; // Probes belong to no trace.
   const route = ROUTES[kind];
   const verb = METHODS.has(method) ? method : "_OTHER";
   const named = headersOf(rawHeaders);
@@ -35,13 +35,13 @@ export function endSpan(
   const httpVersion = named[":method"] === undefined ? "1.1" : "2";
   // TLS ends in front of it.
   span.note(httpServerSpan({ method: verb, route, scheme: "http", httpVersion, host, userAgent, status }));
-  // What a handler answers is no failure of the request; what the ingress could not do is.
+  // An error outcome of a handler is no failure of the request; a failure of the ingress is.
   span.end(refusedWith !== undefined && (status ?? 0) >= 500 ? refusedWith : undefined);
 }
 
 const NAMED: ReadonlySet<string> = new Set([":method", ":authority", "host", "user-agent"]);
 
-/** The first of each header that a span tells. */
+/** The first of each header that a span records. */
 function headersOf(raw: readonly string[]): Readonly<Record<string, string | undefined>> {
   const headers: Record<string, string> = {};
   for (let i = 0; i + 1 < raw.length; i += 2) {

@@ -1,4 +1,4 @@
-/** Why: results can be asked for later, by whoever knows the invocation, its idempotency key or its workflow key (ingress.md §5). */
+/** Returns results later, by invocation id, idempotency key or workflow key (ingress.md §5). */
 import { type InvocationId, idempotentInvocationId, parseInvocationId, unreachable, workflowInvocationId } from "@perdure/base";
 import type { Completion, HandlerView, RegistrySnapshot } from "@perdure/control";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
@@ -95,7 +95,7 @@ function output(context: IngressContext, exchange: IngressExchange, id: Invocati
   );
 }
 
-/** A failure is JSON whoever failed; for the content type of a value its handler must be known. */
+/** A failure is always JSON; for the content type of a value its handler must be resolved. */
 function answerResult(
   context: IngressContext,
   exchange: IngressExchange,
@@ -107,7 +107,7 @@ function answerResult(
   if (target.kind !== "id") return answerValue(context, exchange, id, completion, (registry) => handlerOf(registry, target));
   context.ports.partitions.describe(id).then(
     (invocation) => {
-      // Forgotten in this very moment: the value is still right, only nobody knows its type.
+      // Purged at this very moment: the value is still correct, but its content type is unknown.
       if (invocation === undefined) return answerCompletion(exchange, id, completion, undefined);
       const { service, handler } = invocation.facts.target;
       answerValue(context, exchange, id, completion, (registry) => latestHandler(registry, service, handler));

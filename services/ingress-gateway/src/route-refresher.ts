@@ -1,24 +1,25 @@
 /**
- * Why: a gateway learns of a registration a moment after the registry has answered it. A caller that comes in between would get the answer that
- * the service does not exist, so such a request is held until the registries have been read once more.
+ * Refreshes the copy of the registry for requests without a route. A gateway receives a registration a moment after the registry has
+ * confirmed it, and would refuse a call in between because the service does not exist. Such a request is held until the registries have
+ * been read once more.
  */
 import type { Clock } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { REFRESH_PAUSE_FACTOR, REFRESH_PAUSE_MS_MIN, REFRESH_WAITERS_MAX } from "./limits.js";
 import { type IngressRoute, routeOf } from "./route.js";
 
-/** Resolves with what each registry that can be reached has now; never rejects. */
+/** Resolves with the present state of each reachable registry; never rejects. */
 export type ReadRegistries = () => Promise<readonly RegistrySnapshot[]>;
 
 /**
- * Reads the registries for requests that found no route. Requests that come while a reading has not begun share it, and readings follow each
- * other at a distance of some times what the last one took: a client that calls names at random costs a registry a bounded part of its time.
- * Nothing is remembered as absent, since it may be registered before the next request.
+ * Reads the registries for requests without a route. Requests that arrive before a read begins share it, and reads follow each other at a
+ * multiple of the last one's duration: a client that calls random names costs a registry a bounded part of its time. Absence is not
+ * cached, since a service may be registered before the next request.
  */
 export class RouteRefresher {
   readonly #read: ReadRegistries;
   readonly #clock: Clock;
-  /** The reading that has not begun. */
+  /** The read that has not begun. */
   #next: Promise<readonly RegistrySnapshot[]> | undefined;
   #last: Promise<unknown> = Promise.resolve();
   /** Monotonic. */
@@ -30,7 +31,9 @@ export class RouteRefresher {
     this.#clock = clock;
   }
 
-  /** Resolves with a route that a state read from now on has for `path`; undefined when none has, or too many requests wait. */
+  /**
+   * Resolves with a route for `path` from a state that is read from now on; undefined when no state has one, or too many requests wait.
+   */
   routeOf(path: string): Promise<IngressRoute | undefined> {
     return this.find((snapshot) => {
       const route = routeOf(path, snapshot);
@@ -38,7 +41,7 @@ export class RouteRefresher {
     });
   }
 
-  /** The same for anything else that a state may have. */
+  /** The same for any other value that a state may have. */
   async find<T>(search: (snapshot: RegistrySnapshot) => T | undefined): Promise<T | undefined> {
     if (this.#waiting >= REFRESH_WAITERS_MAX) return undefined;
     this.#waiting++;
@@ -58,7 +61,7 @@ export class RouteRefresher {
     await last;
     const pauseMs = this.#freeAtMs - this.#clock.monotonicMs();
     if (pauseMs > 0) await new Promise<void>((resolve) => this.#clock.setTimer(pauseMs, resolve));
-    this.#next = undefined; // A request from here on must not be served by a state that is older than it is.
+    this.#next = undefined; // A request from here on must not be served by a state that was read before the request.
     const startedAtMs = this.#clock.monotonicMs();
     const reading = this.#read();
     this.#last = reading;

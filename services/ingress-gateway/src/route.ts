@@ -1,6 +1,6 @@
 /**
- * Why: the paths of the ingress, as ingress.md §2 lists them. A path is either refused or becomes one of a few routes in
- * which everything is resolved that the path alone decides: service, handler, key. Checks of §2 "Order of checks", 1 to 6.
+ * The paths of the ingress, as ingress.md §2 lists them. A path is either refused or becomes a route in which everything that the path
+ * alone decides is resolved: service, handler, key. Checks of §2 "Order of checks", 1 to 6.
  */
 import type { HandlerView, RegistrySnapshot, ServiceView } from "@perdure/control";
 import { overlapsSupportedVersions } from "@perdure/service-protocol";
@@ -20,7 +20,7 @@ export interface InvokeRoute {
   readonly scope: string | undefined;
 }
 
-/** What a result is asked of. Ids are not parsed yet. */
+/** The target of a result request. Ids are not parsed yet. */
 export type ResultTarget =
   | { readonly kind: "id"; readonly text: string }
   | { readonly kind: "workflow"; readonly workflow: string; readonly key: string; readonly scope: string | undefined }
@@ -43,11 +43,11 @@ export type IngressRoute =
   | { readonly kind: "awakeable"; readonly id: string; readonly verb: "resolve" | "reject" }
   | { readonly kind: "health" };
 
-/** `path` as `parseRequestTarget` gives it. */
+/** `path` is the result of `parseRequestTarget`. */
 export function routeOf(path: string, registry: RegistrySnapshot): IngressRoute | IngressRefusal {
   const slashes = slashCount(path);
   if (slashes < pathSlashesMin || slashes > pathSlashesMax) return refusal.badPath(path);
-  const segments = path.split("/"); // The first is what stands before the first slash: nothing.
+  const segments = path.split("/"); // The first segment is the empty text before the first slash.
   switch (segments[1]) {
     case "restate":
       return reserved(segments, registry);

@@ -1,4 +1,4 @@
-/** Why: attach, output and lookup by POST name their target in a JSON body (ingress.md §5.3). */
+/** Attach, output and lookup by POST name their target in a JSON body (ingress.md §5.3). */
 import { fromUtf8Strict } from "@perdure/base";
 import { type IngressRefusal, unreadableBody } from "./refusal.js";
 import type { ResultTarget } from "./route.js";
@@ -6,7 +6,7 @@ import { checkScope } from "./scope.js";
 
 type BodyFields = Readonly<Record<string, unknown>>;
 
-/** A body that is not such a target is answered 500, as recorded; only the scope has a 400 of its own. `what` opens the text. */
+/** A malformed body is answered with 500, as recorded from the reference; only the scope has a 400 of its own. `what` opens the text. */
 export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "request body"): ResultTarget | IngressRefusal {
   const text = fromUtf8Strict(bytes);
   if (text === undefined) return bad(what, "it is not UTF-8");
@@ -23,7 +23,7 @@ export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "reques
   return checkScope(target.scope) ?? target;
 }
 
-/** The target, or what is wrong. */
+/** The target, or the error. */
 function readTarget(fields: BodyFields): ResultTarget | string {
   switch (fields["target"]) {
     case "workflow": {

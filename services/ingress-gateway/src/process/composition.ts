@@ -1,6 +1,6 @@
 /**
- * Why: the ingress as a process of a cluster: its role on what registries and workers tell over gRPC. Once it serves it needs the
- * workers alone: without a registry it goes on with the services that it knows.
+ * The ingress as a process of a cluster: its role on the state of registries and workers, received over gRPC. Once it serves, it needs
+ * the workers only: without a registry it continues with the last state.
  */
 import { openPeerCredentials, openRegistryClient, openWorkers, required } from "@perdure/cluster";
 import { type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
@@ -12,8 +12,8 @@ import { ingressMetrics, observeIngress } from "../metrics.js";
 import type { IngressGatewaySettings } from "./config.js";
 
 /**
- * Starts everything as parts of the lifecycle and resolves when callers are served; until a registry and a worker have been heard the
- * process is not ready. Rejects with RT0004 (address), OPS0001 (settings).
+ * Starts everything as parts of the lifecycle and resolves when callers are served; until the state of a registry and of a worker has
+ * arrived the process is not ready. Rejects with RT0004 (address), OPS0001 (settings).
  */
 export async function startGateway(settings: IngressGatewaySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
