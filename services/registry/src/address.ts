@@ -1,7 +1,6 @@
 /**
- * Why: one destination must have one name, however it was written. Addresses are checked and normalised here, and two of them
- * are the same destination when authority, path and the configured routing headers agree; scheme and query are not compared
- * (admin-api.md §3.1).
+ * Parses and normalises addresses of endpoints, so that one destination has one name. Two addresses are the same destination when
+ * authority, path and the configured routing headers agree; scheme and query are not compared (admin-api.md §3.1).
  */
 import { type DeploymentAddress, RegistryRefusal, type RequestedAddress } from "@perdure/metadata";
 import { hasTunnelScheme, parseTunnelUri, type TunnelRoutes } from "@perdure/tunnel";
@@ -13,11 +12,11 @@ const ABSOLUTE = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i;
 export interface Sameness {
   /** Additional headers of deployments that are part of their destination. */
   readonly routingHeaders: readonly string[];
-  /** Places behind tunnels have two names each (cloud.md §2.9). */
+  /** Destinations behind tunnels have two names each (cloud.md §2.9). */
   readonly tunnels: TunnelRoutes;
 }
 
-/** Whom a request means; throws `RegistryRefusal` 400 naming the field. */
+/** The destination of a request; throws `RegistryRefusal` 400 naming the field. */
 export function discoveryTarget(address: RequestedAddress): DiscoveryTarget {
   if (address.kind === "lambda") {
     return { kind: "lambda", arn: checkArn(address.arn), assumeRoleArn: address.assumeRoleArn };
@@ -25,14 +24,14 @@ export function discoveryTarget(address: RequestedAddress): DiscoveryTarget {
   return { kind: "http", uri: normaliseUri(address.uri), httpVersion: address.useHttp11 ? "HTTP/1.1" : "auto" };
 }
 
-/** Whom a stored deployment means, to ask it again the way it is invoked. */
+/** The destination of a stored deployment, to request it in the way it is invoked. */
 export function targetOfStored(address: DeploymentAddress): DiscoveryTarget {
   return address.kind === "lambda"
     ? { kind: "lambda", arn: address.arn, assumeRoleArn: address.assumeRoleArn }
     : { kind: "http", uri: address.uri, httpVersion: address.httpVersion };
 }
 
-/** The address as people read it. */
+/** The address as shown to users. */
 export function addressText(address: DeploymentAddress | DiscoveryTarget): string {
   return address.kind === "lambda" ? address.arn : address.uri;
 }

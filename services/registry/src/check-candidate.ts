@@ -1,4 +1,4 @@
-/** Why: which invocations new code has to do with follows from what it would replace, and from where they could be sent by hand. */
+/** Which invocations concern new code: those of the code that it would replace, and those that could be moved to it by hand. */
 import type { DeploymentRecord, RegisterOutcome } from "@perdure/metadata";
 import type { Invocation, InvocationFacts, Pinned } from "@perdure/partition";
 import type { Candidate } from "./check.js";
@@ -7,8 +7,8 @@ import type { RegistryState } from "./state.js";
 import { deploymentView } from "./views.js";
 
 /**
- * What a registration would put in place: invocations of its services count, and those on the code that it replaces, also of services that
- * it no longer has.
+ * The effect of a registration: invocations of its services count, and those on the code that it replaces, also of services that it no
+ * longer has.
  */
 export function candidateOf(state: RegistryState, { kind, deployment }: RegisterOutcome, defaults: ServiceDefaults): Candidate {
   const replaced = kind === "created" ? undefined : deployment.id;
@@ -21,7 +21,7 @@ export function candidateOf(state: RegistryState, { kind, deployment }: Register
   return { record: deployment, view: deploymentView(deployment, defaults), rankOf, isMeant: () => true };
 }
 
-/** Only what does not run can be resumed on another deployment (service-protocol.md §7.3). */
+/** Only an invocation that does not run can be resumed on another deployment (service-protocol.md §7.3). */
 export function resumableOn(deployment: DeploymentRecord, defaults: ServiceDefaults): Candidate {
   const services = new Set(deployment.services.map(({ definition }) => definition.name));
   const rankOf = ({ target: { service } }: InvocationFacts, { deploymentId }: Pinned): number | undefined => {

@@ -1,4 +1,7 @@
-/** Why: what a check says is read by people and kept with the deployment: worst first, one line for many alike, never long. */
+/**
+ * Builds the report of a check, which users read and which is stored with the deployment: worst first, one line for many equal findings,
+ * bounded in length.
+ */
 import type { ErrorCode } from "@perdure/base";
 import type { ReplayResult } from "@perdure/invoker";
 import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
@@ -6,7 +9,7 @@ import type { AttemptError } from "@perdure/partition";
 import type { ChosenInvocation } from "./check-selection.js";
 import { FINDING_MESSAGE_CHARS_MAX, FINDING_STACK_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
 
-/** In this order they are shown. */
+/** Display order of findings. */
 const KINDS: readonly FindingKind[] = [
   "journalMismatch",
   "handlerMissing",
@@ -49,7 +52,7 @@ export class CheckFindings {
     }
   }
 
-  /** Nobody was asked, and it could not go on there. */
+  /** The endpoint was not requested, and the invocation could not continue there. */
   add(kind: "handlerMissing" | "protocolVersion", chosen: ChosenInvocation, message: string): void {
     this.#impossible++;
     this.#note(kind, chosen, message);
@@ -74,7 +77,7 @@ export class CheckFindings {
     };
   }
 
-  /** Mismatches at one place of one handler, and whatever else is said in the same words, are one finding. */
+  /** Mismatches at one place of one handler are one finding, and so are other results with the same text. */
   #note(kind: FindingKind, { facts, status, pinned }: ChosenInvocation, message: string, details: Details = {}): void {
     const { service, handler } = facts.target;
     const place = kind === "journalMismatch" ? JSON.stringify([details.commandIndex, details.expected, details.actual]) : message;

@@ -1,6 +1,6 @@
 /**
- * Why: there may be millions of invocations and time for a few hundred replays. Of each handler those are chosen that new code would meet
- * first: in flight on the code that it replaces, then in flight elsewhere, then the ones completed last.
+ * Selects the invocations of a check: there may be millions of invocations and time for a few hundred replays. Of each handler it takes
+ * those that new code would run first: in flight on the code that it replaces, then in flight elsewhere, then the ones completed last.
  */
 import type { Clock } from "@perdure/base";
 import type { CheckBounds } from "@perdure/metadata";
@@ -8,7 +8,7 @@ import type { Invocation, InvocationFacts, Pinned } from "@perdure/partition";
 import type { CheckedStore } from "./check-ports.js";
 import { CHECK_SCAN_SHARE, CHECKED_HANDLERS_MAX, SCANNED_PER_TURN } from "./limits.js";
 
-/** What is kept of an invocation until its turn comes. */
+/** The part of an invocation that is kept until its replay. */
 export interface ChosenInvocation {
   readonly facts: InvocationFacts;
   readonly pinned: Pinned;
@@ -18,22 +18,22 @@ export interface ChosenInvocation {
 }
 
 export interface SelectionCriteria {
-  /** Undefined: the handler is none of the candidate's business. */
+  /** Undefined: the candidate does not have the handler. */
   rankOf(facts: InvocationFacts, pinned: Pinned): number | undefined;
-  /** Which of those in flight count. */
+  /** Which invocations in flight count. */
   isMeant(status: Invocation["status"]): boolean;
   readonly bounds: CheckBounds;
 }
 
 export interface CheckSelection {
-  /** Handlers take turns, those in flight first. */
+  /** Handlers take turns, invocations in flight first. */
   readonly chosen: readonly ChosenInvocation[];
   readonly matchCount: number;
-  /** Every invocation in flight that was found is among `chosen`, and all were looked at. */
+  /** Every invocation in flight is among `chosen`, and the whole store was read. */
   readonly isComplete: boolean;
 }
 
-/** Reads until a share of the time is over. Rejects when the store fails or the signal is aborted. */
+/** Reads until its share of the time has passed. Rejects when the store fails or the signal is aborted. */
 export async function select(
   { store, partitionCount }: { readonly store: CheckedStore; readonly partitionCount: number },
   criteria: SelectionCriteria,
@@ -56,7 +56,7 @@ export async function select(
       }
       if (!isInTime) return;
       const { facts, pinned, journal, status } = invocation;
-      if (pinned === undefined || journal.length === 0) continue; // It begins anew wherever it begins.
+      if (pinned === undefined || journal.length === 0) continue; // The invocation starts at the beginning on any deployment.
       if (into === inFlight && !criteria.isMeant(status)) continue;
       const rank = criteria.rankOf(facts, pinned);
       if (rank !== undefined) into.add(rank, chosenOf(invocation, pinned));
@@ -77,7 +77,7 @@ export async function select(
   return { chosen, matchCount: inFlight.matchCount + completed.matchCount, isComplete };
 }
 
-/** Nothing large is kept alive: neither the outcome nor the row it came in. */
+/** Keeps no reference to large values: neither the outcome nor the row that contained it. */
 function chosenOf({ facts, journal, modifiedAtMs, status }: Invocation, pinned: Pinned): ChosenInvocation {
   return {
     facts: { ...facts, bytes: undefined },
@@ -88,10 +88,10 @@ function chosenOf({ facts, journal, modifiedAtMs, status }: Invocation, pinned: 
   };
 }
 
-/** The best few of each handler. */
+/** The best few invocations of each handler. */
 class HandlerRanking {
   matchCount = 0;
-  /** Found and not kept. */
+  /** Number of invocations that were found and not kept. */
   left = 0;
   readonly #perHandler: number;
   readonly #handlers = new Map<string, { readonly rank: number; readonly chosen: ChosenInvocation }[]>();

@@ -1,8 +1,8 @@
 /**
- * Why: whether new code can go on with what old code began is known only to the code. A check asks it, journal by journal, before traffic
- * moves, within bounds of count, time and bytes. It reads, and stores nothing.
+ * Checks whether new code can continue invocations that old code began. The check replays journals at the endpoint before traffic moves,
+ * within bounds of count, time and bytes. It only reads, and stores nothing.
  *
- *     choose journals ▸ no handler, no version, not wished: reported unasked ▸ replay the rest, a few at a time ▸ count and report
+ *     choose journals ▸ no handler, no version, not selected: reported without a replay ▸ replay the rest, a few at a time ▸ count and report
  */
 import { type Clock, partitionOf } from "@perdure/base";
 import type { DeploymentView, HandlerView } from "@perdure/control";
@@ -21,7 +21,7 @@ import type { CheckPorts } from "./check-ports.js";
 import { type ChosenInvocation, type SelectionCriteria, select } from "./check-selection.js";
 import { CHECK_METADATA_KEY, CHECK_METADATA_OFF, CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX } from "./limits.js";
 
-/** The code in question. */
+/** The code to check. */
 export interface Candidate {
   readonly record: DeploymentRecord;
   readonly view: DeploymentView;
@@ -29,7 +29,7 @@ export interface Candidate {
   readonly isMeant: SelectionCriteria["isMeant"];
 }
 
-/** The defaults with a request's wishes, none of them beyond what is allowed. `defaults` differ by what is checked. */
+/** The defaults, overridden by the options of a request, within the allowed bounds. `defaults` differ by what is checked. */
 export function boundsOf(requested: CheckOptions, defaults: Partial<CheckBounds> = {}): CheckBounds {
   const bounds: Record<string, number> = {};
   for (const name of Object.keys(CHECK_DEFAULTS) as (keyof CheckBounds)[]) {
@@ -69,7 +69,7 @@ export async function checkCandidate(
   }
 }
 
-/** What can be said without asking the endpoint. */
+/** The findings that need no request to the endpoint. */
 function isDecidedWithoutReplay({ record, view }: Candidate, chosen: ChosenInvocation, findings: CheckFindings): boolean {
   const { service, handler } = chosen.facts.target;
   const isCompleted = chosen.status === "completed";

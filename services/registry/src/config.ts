@@ -1,4 +1,4 @@
-/** Every setting of the registry that it shares with others, with its sentence, unit and default. */
+/** Every setting that the registry shares with other roles, with its sentence, unit and default. */
 import {
   attemptSettings,
   custom,
@@ -14,7 +14,7 @@ import { z } from "zod";
 import { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 import type { PlanBounds } from "./plan-bounds.js";
 
-/** As in a Kafka client's configuration: any further property is kept as it is. */
+/** As in a Kafka client's configuration: any other property is kept unchanged. */
 const kafkaClusterList = z
   .array(
     z
@@ -33,7 +33,7 @@ function showKafkaClusters(clusters: readonly KafkaCluster[]): string {
   return `[${clusters.map((cluster) => inlineTable(masked(cluster))).join(", ")}]`;
 }
 
-/** Setting `kafka-clusters` of the group `ingress`, where the reference has it. */
+/** Setting `kafka-clusters` of the group `ingress`, as in the reference. */
 export const kafkaClustersSetting = custom(kafkaClusterList, {
   sentence: "Kafka clusters that subscriptions may read from: name, brokers, and further properties of the Kafka client.",
   show: showKafkaClusters,
@@ -52,11 +52,11 @@ export function kafkaClustersOf(clusters: readonly KafkaCluster[]): ReadonlyMap<
   );
 }
 
-/** What services get unless they say otherwise; members of the group `worker`, as workers have them too. */
+/** Defaults of services; members of the group `worker`, as workers have them too. */
 export const retentionDefaults = retentionSettings;
 export const attemptDefaultsGroup = group("Attempts: the streams to user endpoints.", attemptSettings);
 
-/** Members of the group `limits`; nothing is bounded where nothing is set. */
+/** Members of the group `limits`; an unset member is unlimited. */
 export const planLimitSettings = {
   deployments: optionalInteger({ sentence: "Deployments; registering one more is refused with TEN0002.", min: 0 }),
   services: optionalInteger({ sentence: "Services of all deployments; one more is refused with TEN0002.", min: 0 }),
@@ -72,12 +72,12 @@ interface PlanLimits {
   readonly subscriptions?: number | undefined;
 }
 
-/** What `planLimitSettings` say of numbers. */
+/** The values of `planLimitSettings`, as numbers. */
 export function planBoundsOf({ deployments, services, subscriptions }: PlanLimits): PlanBounds {
   return { deploymentsMax: deployments, servicesMax: services, subscriptionsMax: subscriptions };
 }
 
-/** Of settings that have `retentionDefaults` and, as `invoker`, `attemptSettings`. */
+/** From settings that have `retentionDefaults` and, as `invoker`, `attemptSettings`. */
 export function serviceDefaultsOf(
   worker: RetentionSettings & { readonly invoker: z.output<typeof attemptDefaultsGroup> },
 ): ServiceDefaults {

@@ -1,4 +1,4 @@
-/** Why: what a service gets when neither its manifest nor a person says otherwise (service-protocol.md §8, §11). */
+/** Options of a service that neither its manifest nor an operator sets (service-protocol.md §8, §11). */
 import type { RetryPolicy } from "@perdure/control";
 
 export interface ServiceDefaults {
@@ -9,9 +9,9 @@ export interface ServiceDefaults {
   readonly abortTimeoutMs: number;
   readonly enableLazyState: boolean;
   readonly retryPolicy: RetryPolicy;
-  /** Caps, applied after everything else; `undefined` = none. */
+  /** Caps, applied last; `undefined` = none. */
   readonly journalRetentionMaxMs: number | undefined;
-  /** Of anything that is kept of a completed invocation: outcome of a key, of a workflow, journal. */
+  /** Retention of anything that is kept of a completed invocation: outcome of a key, of a workflow, journal. */
   readonly retentionMaxMs: number | undefined;
   readonly maxAttemptsMax: number | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: what registering, updating and removing a deployment changes, and when it is refused. Pure decisions over the state;
- * discovery happened before. Rules: interface specification §9 with its errors META0004, 0006, 0016 and 0017.
+ * Changes by registering, updating and removing a deployment, and their refusals. Pure decisions over the state; discovery happened
+ * before. Rules: interface specification §9 with its errors META0004, 0006, 0016 and 0017.
  */
 import type { DeploymentId } from "@perdure/base";
 import { describeConflict, dissimilarities, revisionConflicts, type ServiceDefinition, sameServices } from "@perdure/manifest";
@@ -21,10 +21,10 @@ import { DEPLOYMENTS_MAX } from "./limits.js";
 import { deleteDeployment, putDeployment } from "./persistence.js";
 import { nextRevision, type RegistryState, type StateChange, type Versioned } from "./state.js";
 
-/** What a decision needs besides state and request. */
+/** Input of a decision besides state and request. */
 export interface DecisionContext {
   readonly nowMs: number;
-  /** For a deployment that is new. */
+  /** Id of a new deployment. */
   readonly freshId: DeploymentId;
   readonly sameness: Sameness;
 }
@@ -38,7 +38,7 @@ export const NO_OVERRIDES: ServiceOverrides = {
   abortTimeoutMs: undefined,
 };
 
-/** Created, replaced (force) or left as it is; throws `RegistryRefusal` META0004, META0006 or META0017. */
+/** Created, replaced (force) or unchanged; throws `RegistryRefusal` META0004, META0006 or META0017. */
 export function decideRegistration(
   state: RegistryState,
   request: RegisterRequest,
@@ -85,7 +85,7 @@ export function decideRegistration(
   };
 }
 
-/** The deployment with its new address and, when asked for, its new services; throws `RegistryRefusal` 404, META0016 or META0006. */
+/** The deployment with its new address and, on request, its new services; throws `RegistryRefusal` 404, META0016 or META0006. */
 export function decideUpdate(
   state: RegistryState,
   id: DeploymentId,
@@ -105,12 +105,12 @@ export function decideUpdate(
     protocolType: discovered.manifest.protocolMode,
     sdkVersion: discovered.sdkVersion,
     services: request.overwrite ? overwritten(state, old, discovered.manifest.services) : old.services,
-    verification: undefined, // Other code may answer there now.
+    verification: undefined, // Other code may run there now.
   };
   return { writes: request.dryRun ? [] : [putDeployment(deployment, stored)], answer: deployment };
 }
 
-/** Removes the deployment; `usage` is `undefined` when it goes by force. Throws `RegistryRefusal` 404, or 409 with the counts. */
+/** Removes the deployment; `usage` is `undefined` when removal is forced. Throws `RegistryRefusal` 404, or 409 with the counts. */
 export function decideRemoval(
   state: RegistryState,
   id: DeploymentId,
@@ -134,7 +134,7 @@ export function decideRemoval(
   return { writes: [deleteDeployment(stored)], answer: undefined };
 }
 
-/** `checked` with what a check found, unless it was replaced meanwhile; throws `RegistryRefusal` 404 when it is gone. */
+/** `checked` with the findings of a check, unless it was replaced since; throws `RegistryRefusal` 404 when it was removed. */
 export function decideVerification(
   state: RegistryState,
   checked: DeploymentRecord,
@@ -195,7 +195,7 @@ function refuseConflicts(state: RegistryState, services: readonly ServiceDefinit
   if (conflicts.length > 0) throw new RegistryRefusal(409, "META0006", conflicts.map(describeConflict).join(" "));
 }
 
-/** Known services keep their revision number, new ones are registered as anywhere else; what people changed by hand is gone. */
+/** Existing services keep their revision number, new ones are registered as usual; changes by hand are lost. */
 function overwritten(
   state: RegistryState,
   old: DeploymentRecord,

@@ -1,6 +1,6 @@
 /**
- * Why: a deployment is what its endpoint says it is. Discovery asks the endpoint, patiently when it only seems to be starting,
- * and turns every way of not getting a usable answer into the code that explains it (service-protocol.md §13.1, §13.3).
+ * Discovers what an endpoint serves: requests its manifest, retries while the endpoint only seems to be starting, and maps each failure
+ * to its error code (service-protocol.md §13.1, §13.3).
  */
 import { STATUS_CODES } from "node:http";
 import { Backoff, type Clock, type Random } from "@perdure/base";
@@ -19,7 +19,7 @@ import {
 } from "./limits.js";
 import type { DiscoveryAnswer, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
 
-/** What an endpoint said, where it answered, and how. */
+/** The manifest of an endpoint, the address it was read from, and the protocol used. */
 export interface Discovered {
   readonly manifest: Manifest;
   readonly address: DeploymentAddress;
@@ -29,20 +29,20 @@ export interface Discovered {
 export interface DiscoveryPorts {
   readonly fetcher: DiscoveryFetcher;
   readonly clock: Clock;
-  /** For the pauses between tries. */
+  /** For the pauses between attempts. */
   readonly random?: Random | undefined;
-  /** Sent with every request to an endpoint, under lower-case names; deployments' own headers win. */
+  /** Sent with every request to an endpoint, lower-case names; a deployment's own headers take precedence. */
   readonly requestHeaders: Readonly<Record<string, string>>;
-  /** Strangers may have named the endpoint: they hear little of what it answers. */
+  /** Set when any tenant may have named the endpoint: errors then quote little of its response. */
   readonly isGuarded?: boolean;
 }
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 const RETRIED_FAILURES: ReadonlySet<string> = new Set(["connect", "reset", "refused"]);
-/** TypeScript SDKs 1.0 to 1.2 announce more than they speak. */
+/** TypeScript SDKs 1.0 to 1.2 announce more protocol versions than they support. */
 const MISTAKEN_SDKS = /^restate-sdk-typescript\/1\.[0-2]\./;
 
-/** Throws `RegistryRefusal` with META0003, 0012, 0013, 0014, 0015, or what `parseManifest` finds wrong. */
+/** Throws `RegistryRefusal` with META0003, 0012, 0013, 0014, 0015, or the errors of `parseManifest`. */
 export async function discover(
   ports: DiscoveryPorts,
   target: DiscoveryTarget,
@@ -57,7 +57,7 @@ export async function discover(
 
   const parsed = parseManifest(answer.headers["content-type"], text);
   if (!parsed.ok) {
-    const { status, code, detail } = parsed.problem; // It quotes the answer.
+    const { status, code, detail } = parsed.problem; // The detail quotes the response.
     throw new RegistryRefusal(status, code, ports.isGuarded === true ? printable(detail, GUARDED_QUOTE_CHARS_MAX) : detail);
   }
   const sdkVersion = answer.headers["x-restate-server"];
@@ -82,7 +82,7 @@ async function fetchWithRetries(
   const backoff = new Backoff(DISCOVERY_RETRY_BOUNDS, random);
   const endsAtMs = clock.monotonicMs() + DISCOVERY_TOTAL_MS;
   for (let attempt = 1; ; attempt++) {
-    // An endpoint that sends a byte now and then ends each attempt by its timeout, which alone would be worth another one.
+    // An endpoint that sends a byte now and then ends each attempt by its timeout; a timeout alone would justify a retry.
     const timeoutMs = Math.min(DISCOVERY_TIMEOUT_MS, endsAtMs - clock.monotonicMs());
     const answer = await fetcher.fetch({ ...request, timeoutMs }, signal);
     if (attempt === DISCOVERY_ATTEMPTS_MAX || signal.aborted || !isWorthRetrying(answer)) return answer;
@@ -97,7 +97,7 @@ function isWorthRetrying(answer: DiscoveryAnswer): boolean {
   return RETRIED_FAILURES.has(answer.failure.kind);
 }
 
-/** Ends early, and quietly, when the signal does. */
+/** Ends early, without an error, when the signal is aborted. */
 function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -153,7 +153,7 @@ function unreachableEndpoint(target: DiscoveryTarget, kind: string, message: str
   return new RegistryRefusal(500, "META0003", `${called}: ${message}`);
 }
 
-/** Status, content type and the beginning of the body: enough to know one's own server by, too little to read another's. */
+/** Status, content type and the beginning of the body: enough to recognise one's own server, too little to read another's data. */
 function guardedBadStatus({ status, headers }: DiscoveryAnswer & { kind: "response" }, body: string): RegistryRefusal {
   const contentType = printable(headers["content-type"] ?? "none", GUARDED_QUOTE_CHARS_MAX);
   const quoted = printable(body, GUARDED_QUOTE_CHARS_MAX);

@@ -1,4 +1,4 @@
-/** Why: the registry asks endpoints what they serve; this takes its questions to them, signed like every other request. */
+/** Sends discovery requests to endpoints, signed like every other request. */
 import type { Clock } from "@perdure/base";
 import { fetchOnce } from "@perdure/driver-http2";
 import type { EgressGuard } from "@perdure/egress";
@@ -8,12 +8,12 @@ import type { DiscoveryFetcher } from "./ports.js";
 
 export interface DiscoveryFetcherPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
-  /** Undefined: the questions carry no signature. */
+  /** Undefined: requests carry no signature. */
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
-  /** The one of the HTTP transport. */
+  /** The egress guard of the HTTP transport. */
   readonly guard?: EgressGuard | undefined;
-  /** Those of the HTTP transport. */
+  /** The tunnels of the HTTP transport. */
   readonly tunnels?: TunnelRoutes | undefined;
 }
 
@@ -21,10 +21,10 @@ export function createDiscoveryFetcher({ transports, identity, clock, guard, tun
   return {
     async fetch({ target, responseBytesMax, timeoutMs, ...request }, signal) {
       const headers = { ...request.headers };
-      // Made out to the service's own path, whatever it is mounted below: SDKs check no more (cloud.md §3.2).
+      // The audience of the token is the service's own path, whatever prefix it is mounted below: SDKs check no more (cloud.md §3.2).
       identity?.sign(headers, request.path, undefined);
       if (target.kind === "http" && tunnels?.routeOf(target.uri).kind === "own") {
-        // What is behind a tunnel cannot be asked what it speaks; clients take HTTP/2 unless told otherwise.
+        // The protocol of an endpoint behind a tunnel cannot be probed; clients accept HTTP/2 unless configured otherwise.
         const httpVersion = target.httpVersion === "auto" ? "HTTP/2.0" : target.httpVersion;
         const endpointRequest = { ...request, headers, address: { kind: "http", uri: target.uri, httpVersion } } as const;
         const answer = await exchangeWhole(
@@ -40,7 +40,7 @@ export function createDiscoveryFetcher({ transports, identity, clock, guard, tun
         const question = { ...request, headers, uri, httpVersion, responseBytesMax, timeoutMs };
         return fetchOnce({ transport: transports.http, clock, guard }, question, { signal });
       }
-      const address = { ...target, compression: undefined }; // Only its manifest tells whether it can unpack requests.
+      const address = { ...target, compression: undefined }; // Only its manifest shows whether it can decompress requests.
       const bounds = { responseBytesMax, timeoutMs };
       const answer = await exchangeWhole(
         { transport: transports.lambda, clock },

@@ -1,10 +1,10 @@
-/** Why: an option is settled in one place: handler, then what a person changed, then the manifest's service, then the server. */
+/** Resolves options with this precedence: handler, change by an operator, service in the manifest, server. */
 import type { RetryPolicy } from "@perdure/control";
 import type { HandlerDefinition, RetryOptions } from "@perdure/manifest";
 import type { DeploymentRecord, EffectiveOptions, Notice, ServiceRevision } from "@perdure/metadata";
 import type { ServiceDefaults } from "./defaults.js";
 
-/** What a service's handlers get unless they say otherwise. */
+/** Options of a service's handlers that do not set their own. */
 export function serviceOptions(
   deployment: DeploymentRecord,
   revision: ServiceRevision,
@@ -34,7 +34,7 @@ export function serviceOptions(
   };
 }
 
-/** The same for one handler. */
+/** Options of one handler. */
 export function handlerOptions(
   deployment: DeploymentRecord,
   revision: ServiceRevision,
@@ -60,7 +60,7 @@ function inactivity(deployment: DeploymentRecord, configuredMs: number): number 
   return deployment.protocolType === "requestResponse" ? 0 : configuredMs;
 }
 
-/** The manifest sets it on the run handler; a person sets it for the service. */
+/** The manifest sets it on the run handler; an operator sets it for the service. */
 function workflowRetention(revision: ServiceRevision, handler: HandlerDefinition | undefined, defaults: ServiceDefaults): number {
   const run = handler ?? revision.definition.handlers.find((candidate) => candidate.kind === "workflow");
   const requestedMs = revision.overrides.workflowCompletionRetentionMs ?? run?.workflowCompletionRetentionMs;
@@ -75,7 +75,7 @@ function clamp(retentionMs: number, { retentionMaxMs }: ServiceDefaults): number
   return Math.min(retentionMs, retentionMaxMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Field by field, the first level that says something. */
+/** Field by field, the first level that sets it. */
 function retryPolicy(levels: readonly RetryOptions[], defaults: ServiceDefaults): RetryPolicy {
   const fallback = defaults.retryPolicy;
   const maxAttempts = first(levels, "maxAttempts") ?? fallback.maxAttempts;

@@ -1,6 +1,6 @@
 /**
- * Why: where strangers register deployments, discovery is a way to make the server connect somewhere and to read what answers. This is
- * what the registry itself adds to the egress guard of its transports (cloud.md §6.6).
+ * Rules for registries where any tenant registers deployments: discovery would let a tenant make the server connect to an address and
+ * read the response. These rules come on top of the egress guard of the transports (cloud.md §6.6).
  */
 import { type Clock, unreachable } from "@perdure/base";
 import { DESTINATION_NOT_ALLOWED, type EgressGuard } from "@perdure/egress";
@@ -8,7 +8,7 @@ import { RegistryRefusal, type RequestedAddress } from "@perdure/metadata";
 import type { TunnelRoutes } from "@perdure/tunnel";
 import { DISCOVERIES_AT_ONCE_MAX, DISCOVERIES_PER_WINDOW_MAX, DISCOVERY_WINDOW_MS } from "./limits.js";
 
-/** The region becomes part of a host name, so it is one that AWS could have. */
+/** The region becomes part of a host name, so only names that AWS could use are valid. */
 const REGION = /^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/;
 const ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
 
@@ -17,8 +17,8 @@ export function destinationRefused(): RegistryRefusal {
 }
 
 /**
- * Whether an address leads through a tunnel of ours, so that the relay judges it and not the egress guard. Throws `RegistryRefusal` 400
- * META0003 when it wants another environment's, or any where there are none.
+ * Whether an address leads through a tunnel of this environment, so that the relay checks it instead of the egress guard. Throws
+ * `RegistryRefusal` 400 META0003 for a tunnel of another environment, or for any where tunnels are disabled.
  */
 export function checkTunnel(tunnels: TunnelRoutes, uri: string): boolean {
   const { kind } = tunnels.routeOf(uri);
@@ -41,7 +41,7 @@ export function checkTunnel(tunnels: TunnelRoutes, uri: string): boolean {
   }
 }
 
-/** By how it is written; throws `RegistryRefusal` 400 META0003. */
+/** Checks the address as text; throws `RegistryRefusal` 400 META0003. */
 export function checkDestination(guard: EgressGuard, address: RequestedAddress): void {
   if (address.kind === "http") {
     if (!guard.allows(address.uri)) throw destinationRefused();
@@ -58,10 +58,10 @@ export function checkDestination(guard: EgressGuard, address: RequestedAddress):
   if (!REGION.test(arn.split(":")[3] ?? "")) throw destinationRefused();
 }
 
-/** So many discoveries in a minute, and at once; for one environment, which is what a guarded server has. */
+/** Discoveries per minute, which is also the burst; for one environment, as a guarded server has only one. */
 export class DiscoveryLimit {
   readonly #clock: Clock;
-  /** When the latest began, oldest first; at most as many as a window may have. */
+  /** Start times of the latest discoveries, oldest first; at most as many as a window may have. */
   readonly #begunAtMs: number[] = [];
   #running = 0;
 
@@ -69,7 +69,7 @@ export class DiscoveryLimit {
     this.#clock = clock;
   }
 
-  /** Throws `RegistryRefusal` 429 when there are too many. */
+  /** Throws `RegistryRefusal` 429 when the rate is exceeded. */
   async run<T>(discovery: () => Promise<T>): Promise<T> {
     const nowMs = this.#clock.monotonicMs();
     while (nowMs - (this.#begunAtMs[0] ?? nowMs) >= DISCOVERY_WINDOW_MS) this.#begunAtMs.shift();

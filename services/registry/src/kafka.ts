@@ -1,6 +1,6 @@
 /**
- * Why: Kafka clusters and the subscriptions that read from them, as metadata: checked when they are made, so that a consumer
- * finds only what can work (admin-api.md §6, ingress.md §13.1, META0009).
+ * Kafka clusters and subscriptions as metadata. They are checked when they are created, so that a consumer finds only valid ones
+ * (admin-api.md §6, ingress.md §13.1, META0009).
  */
 import type { SubscriptionId } from "@perdure/base";
 import { type KafkaClusterRecord, type RecordPlace, RegistryRefusal, type SubscriptionRecord } from "@perdure/metadata";
@@ -9,7 +9,7 @@ import { deleteKafkaCluster, deleteSubscription, putKafkaCluster, putSubscriptio
 import type { RegistryState, StateChange, Versioned } from "./state.js";
 
 type Properties = Readonly<Record<string, string>>;
-/** Clusters named in the server's own settings, by name; they win over stored ones and cannot be changed here. */
+/** Clusters named in the server's own settings, by name; they take precedence over stored ones and cannot be changed here. */
 export type StaticClusters = ReadonlyMap<string, KafkaClusterRecord>;
 
 const DEFAULT_CLIENT_ID = "restate";
@@ -80,7 +80,7 @@ export function decideClusterRemoval(
   return { writes: [deleteKafkaCluster(stored)], answer: undefined };
 }
 
-/** Throws `RegistryRefusal` META0009 unless the cluster is known and the sink is a handler of a latest revision. */
+/** Throws `RegistryRefusal` META0009 unless the cluster exists and the sink is a handler of a latest revision. */
 export function decideSubscription(
   state: RegistryState,
   fixed: StaticClusters,
@@ -120,7 +120,7 @@ export function decidePause(state: RegistryState, id: SubscriptionId, paused: bo
   return { writes: [putSubscription(record, stored)], answer: record };
 }
 
-/** A list of places, because a consumer that restarts comes to them again; the oldest are long behind it. */
+/** A list of positions, because a consumer that restarts reads them again; it has passed the oldest ones long ago. */
 export function decideSkip(state: RegistryState, id: SubscriptionId, place: RecordPlace): StateChange<SubscriptionRecord> {
   const stored = requireSubscription(state, id);
   const { skipped } = stored.record;
@@ -143,7 +143,7 @@ export function decideSubscriptionRemoval(state: RegistryState, id: Subscription
   return { writes: [deleteSubscription(stored)], answer: undefined };
 }
 
-/** Without a group of its own a subscription would share its offsets with others, so its id stands in. */
+/** Without a group of its own a subscription would share its offsets with others, so its id is the group. */
 function consumerOptions(id: SubscriptionId, cluster: Properties, given: Properties): Properties {
   const options: Record<string, string> = { ...given };
   options["group.id"] = given["group.id"] ?? cluster["group.id"] ?? id;
@@ -176,7 +176,7 @@ function clusterOf(subscription: SubscriptionRecord): string | undefined {
 interface ParsedUri {
   readonly scheme: string;
   readonly authority: string;
-  /** With its leading slash. */
+  /** Path with its leading slash. */
   readonly path: string;
 }
 

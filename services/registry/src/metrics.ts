@@ -1,4 +1,4 @@
-/** Why: what a registry tells about itself, as metrics under the names that dashboards know. Everything is read when somebody looks. */
+/** Metrics of a registry, under the names that dashboards use. Everything is read at each scrape. */
 import { type Clock, type OperationObserver, observers } from "@perdure/base";
 import { observedMethods, registryDefinition, schedulesDefinition } from "@perdure/driver-grpc";
 import type { Registry } from "@perdure/metadata";
@@ -17,9 +17,9 @@ import type { DiscoveryFetcher } from "./ports.js";
 
 export interface ObservedRegistry {
   readonly registry: Pick<Registry, "deployments" | "services" | "subscriptions">;
-  /** Processes that are told of every change. */
+  /** Processes that receive every change. */
   readonly watchers: { readonly count: number; readonly lagMs: number };
-  /** To the database. */
+  /** Connections to the database. */
   connections(): { readonly idle: number; readonly used: number; readonly waiting: number };
   /** Whether this process fires schedules. */
   isLeading(): boolean;
@@ -45,7 +45,7 @@ export function observeRegistry(metrics: Metrics, { registry, watchers, connecti
   gauge("perdure_registry_leading", "1 if this registry is the one that fires schedules, else 0", () => (isLeading() ? 1 : 0));
 }
 
-/** Tables that a registry asks, and the function through which it writes. */
+/** Tables that a registry reads, and the function through which it writes. */
 const TABLES = ["documents", "write", "archive", "other"];
 const VERBS = ["SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", "ROLLBACK", "LISTEN"];
 const METHODS = [...observedMethods(registryDefinition), ...observedMethods(schedulesDefinition)];
@@ -76,7 +76,7 @@ export function grpcObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> & Tr
   return observers(measuredOperations({ durations, counts, labels }, ports.clock), tracedOperations(ports, "server", grpcSpan));
 }
 
-/** A fetcher whose questions are counted by how they went and measured. */
+/** A fetcher that counts requests by outcome and measures them. */
 export function measuredFetcher(fetcher: DiscoveryFetcher, metrics: Metrics, clock: Clock): DiscoveryFetcher {
   const discoveries = metrics.counter({
     name: "perdure_registry_discoveries_total",

@@ -1,6 +1,6 @@
 /**
- * Why: the registry's documents: under which keys they are, how they become state, and how written ones change it. A stored
- * document that is not what we wrote is META0005, because serving half of the registry would be worse than not starting.
+ * The registry's documents: their keys, their conversion to state, and how written documents change the state. A malformed stored
+ * document is META0005, because serving half of the registry would be worse than not starting.
  */
 import { type DeploymentId, PerdureError, type SubscriptionId } from "@perdure/base";
 import type {
@@ -15,14 +15,14 @@ import type {
 import { EMPTY_RULE_BOOK, type RegistryState, type RuleDocument, type StateTables, stateOf, type Versioned } from "./state.js";
 import { StoredDeployment, StoredKafkaCluster, StoredRuleBook, StoredSubscription } from "./stored.js";
 
-/** Of all keys of the registry's own documents. */
+/** Prefix of all keys of the registry's own documents. */
 export const REGISTRY_PREFIX = "registry/";
 const DEPLOYMENT = `${REGISTRY_PREFIX}deployment/`;
 const KAFKA_CLUSTER = `${REGISTRY_PREFIX}kafka-cluster/`;
 const SUBSCRIPTION = `${REGISTRY_PREFIX}subscription/`;
 const RULE_BOOK = `${REGISTRY_PREFIX}rule-book`;
 
-/** Everything stored. Rejects with META0005 when a document is damaged, with the store's error when it fails. */
+/** Loads all stored documents. Rejects with META0005 when a document is damaged, with the store's error when it fails. */
 export async function loadState(store: MetadataStore): Promise<RegistryState> {
   let documents: readonly Document[];
   try {
@@ -85,7 +85,7 @@ function mutableTables(state?: RegistryState): MutableTables {
   };
 }
 
-/** What this process wrote is trusted; what comes from storage is checked first. */
+/** Documents that this process wrote are trusted; documents from storage are checked first. */
 type DocumentReader = <T>(key: string, schema: DocumentSchema<T>, value: unknown) => T;
 const trusted: DocumentReader = <T>(_key: string, _schema: DocumentSchema<T>, value: unknown) => value as T;
 

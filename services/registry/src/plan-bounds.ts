@@ -1,6 +1,6 @@
 /**
- * Why: an environment has as many deployments, services and subscriptions as its plan allows (cloud.md §5.4). Looked at where a change
- * is decided, so that two at once do not both find room. What is beyond a bound already, after a change of plan, may stay but not grow.
+ * Bounds of a plan on deployments, services and subscriptions of an environment (cloud.md §5.4). Checked where a change is decided, so
+ * that two concurrent changes cannot both pass. What exceeds a bound already, after a change of plan, may stay but not grow.
  */
 import { type DeploymentRecord, RegistryRefusal } from "@perdure/metadata";
 import type { RegistryState } from "./state.js";
@@ -14,7 +14,7 @@ export interface PlanBounds {
 
 export const NO_PLAN_BOUNDS: PlanBounds = { deploymentsMax: undefined, servicesMax: undefined, subscriptionsMax: undefined };
 
-/** Of a deployment as it would be stored, new or instead of the one with its id. Throws `RegistryRefusal` 403 TEN0002. */
+/** Checks a deployment as it would be stored, new or in place of the one with its id. Throws `RegistryRefusal` 403 TEN0002. */
 export function checkDeployment(state: RegistryState, deployment: DeploymentRecord, bounds: PlanBounds): void {
   const { deploymentsMax, servicesMax } = bounds;
   if (!state.deployments.has(deployment.id)) refuseBeyond("deployments", state.deployments.size, 1, deploymentsMax);
@@ -26,7 +26,7 @@ export function checkDeployment(state: RegistryState, deployment: DeploymentReco
   refuseBeyond("services", state.latest.size, names.size - state.latest.size, servicesMax);
 }
 
-/** Throws `RegistryRefusal` 403 TEN0002 when there is no room for one more. */
+/** Throws `RegistryRefusal` 403 TEN0002 when the bound is reached. */
 export function checkSubscription(state: RegistryState, { subscriptionsMax }: PlanBounds): void {
   refuseBeyond("subscriptions", state.subscriptions.size, 1, subscriptionsMax);
 }

@@ -1,12 +1,12 @@
 /**
- * Why: the registry talks to endpoints and asks about invocations through these, and opens no socket itself. `fetchOnce` of the
- * HTTP driver answers the first of them for http addresses as it is.
+ * Ports through which the registry requests endpoints and counts invocations; it opens no socket itself. `fetchOnce` of the HTTP driver
+ * implements the first of them for http addresses as it is.
  */
 import type { DeploymentId } from "@perdure/base";
 import type { TransportFailure } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 
-/** Whom to ask. `auto`: HTTP/2 for cleartext addresses, whatever TLS agrees on otherwise. */
+/** Destination of the request. `auto`: HTTP/2 for cleartext addresses, otherwise the protocol that TLS negotiates. */
 export type DiscoveryTarget =
   | { readonly kind: "http"; readonly uri: string; readonly httpVersion: "HTTP/1.1" | "HTTP/2.0" | "auto" }
   | { readonly kind: "lambda"; readonly arn: string; readonly assumeRoleArn: string | undefined };
@@ -29,7 +29,7 @@ export type DiscoveryAnswer =
       readonly status: number;
       readonly headers: Readonly<Record<string, string | undefined>>;
       readonly body: Uint8Array;
-      /** What the connection spoke; `undefined` for Lambda. */
+      /** Protocol of the connection; `undefined` for Lambda. */
       readonly httpVersion: "HTTP/1.0" | "HTTP/1.1" | "HTTP/2.0" | undefined;
     }
   | { readonly kind: "failed"; readonly failure: TransportFailure };
@@ -39,5 +39,5 @@ export interface DiscoveryFetcher {
   fetch(request: DiscoveryRequest, signal: AbortSignal): Promise<DiscoveryAnswer>;
 }
 
-/** Counts unfinished invocations; asked before a deployment is removed without force. */
+/** Counts unfinished invocations; called before a deployment is removed without force. */
 export type CountUsage = (id: DeploymentId, services: readonly string[]) => Promise<DeploymentUsage>;

@@ -1,8 +1,8 @@
 /**
- * Why: one place knows which code exists. The registry discovers endpoints, decides over an immutable state, stores what it
- * decided and shows the outcome at once: to the data path as a snapshot, to people as records.
+ * The registry of deployed code. It discovers endpoints, decides over an immutable state, stores the decision and publishes the outcome
+ * at once: to the data path as a snapshot, to the management API as records.
  *
- *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ tell listeners
+ *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ call listeners
  *                                          ▲──── another process was faster: reload ────┘
  */
 import {
@@ -59,13 +59,13 @@ import { snapshotOf, type ViewCache } from "./views.js";
 export interface RegistryPorts {
   readonly metadata: MetadataStore;
   readonly fetcher: DiscoveryFetcher;
-  /** Asked before a deployment is removed without force. */
+  /** Called before a deployment is removed without force. */
   readonly countUsage: CountUsage;
-  /** What code is checked with against existing invocations; without it, asking for a check is refused. */
+  /** Checks code against existing invocations; without it, requests for a check are refused. */
   readonly check?: CheckPorts | undefined;
-  /** Says which destinations may be registered; without one all may. */
+  /** Decides which destinations may be registered; without it all may. */
   readonly guard?: EgressGuard | undefined;
-  /** Those of the HTTP transport; without them there are no tunnels. */
+  /** The tunnels of the HTTP transport; without them there are no tunnels. */
   readonly tunnels?: TunnelRoutes | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -80,17 +80,17 @@ export interface RegistryOptions {
   readonly routingHeaders: readonly string[];
   /** Kafka clusters of the server's settings: name → properties. */
   readonly kafkaClusters: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** What the plan of the environment allows; without them as much as the registry can hold. */
+  /** Bounds of the environment's plan; without them the registry's own bounds. */
   readonly bounds?: PlanBounds | undefined;
 }
 
-/** Both faces of the registry, and a way to learn what another process stored. */
+/** The data-path and the management interface of the registry, and a way to reload what another process stored. */
 export interface RegistryRole extends Registry, RegistryView {
-  /** Reads everything again. Rejects as `createRegistry` does; what was known stays. */
+  /** Reads everything again. Rejects as `createRegistry` does; the previous state is kept. */
   reload(): Promise<void>;
 }
 
-/** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
+/** Loads the stored documents. Rejects with META0005 when they are damaged, with the store's error when they cannot be read. */
 export async function createRegistry(ports: RegistryPorts, options: RegistryOptions): Promise<RegistryRole> {
   const { clock, random, logger } = ports;
   const manager = await createRegistryManager(ports, options.defaults);
@@ -107,7 +107,7 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
   const sameness: Sameness = { routingHeaders: options.routingHeaders, tunnels };
   const limit = ports.guard === undefined ? undefined : new DiscoveryLimit(clock);
 
-  /** Throws `RegistryRefusal` when the address cannot be one, or may not. */
+  /** Throws `RegistryRefusal` when the address is invalid or not allowed. */
   function targetOf(address: RequestedAddress): DiscoveryTarget {
     const target = discoveryTarget(address);
     const isTunnel = target.kind === "http" && checkTunnel(tunnels, target.uri);
@@ -219,7 +219,7 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
   };
 }
 
-/** Holds the state and lets changes through one at a time. */
+/** Holds the state and applies changes one at a time. */
 interface RegistryManager {
   state(): RegistryState;
   snapshot(): RegistrySnapshot;
@@ -234,7 +234,7 @@ async function createRegistryManager(
 ): Promise<RegistryManager> {
   const views: ViewCache = new WeakMap();
   const listeners = new Set<() => void>();
-  // Before the state: a change between the two is met as a conflict, never overlooked.
+  // Before the state: a change between the two reads is then detected as a conflict.
   let turn = await turnVersion(metadata);
   let state = await loadState(metadata);
   let snapshot = snapshotOf(state, defaults, views);
@@ -257,16 +257,16 @@ async function createRegistryManager(
     const present = await turnVersion(metadata);
     const stored = await loadState(metadata);
     turn = present;
-    if (!isSameState(stored, state)) show(stored); // Mostly it is our own change that we hear of.
+    if (!isSameState(stored, state)) show(stored); // Most change events are about this process's own change.
   }
 
-  /** A refusal, or that there is nothing to do, may be about what was true until another process changed it. */
+  /** A refusal, or that there is nothing to do, may rest on a state that another process has changed since. */
   async function decideNow<T>(decide: (state: RegistryState) => StateChange<T>): Promise<StateChange<T>> {
     let decided: StateChange<T> | undefined;
     let refusal: unknown;
     try {
       decided = decide(state);
-      if (decided.writes.length > 0) return decided; // The write will tell.
+      if (decided.writes.length > 0) return decided; // The write will detect a conflict.
     } catch (cause) {
       if (!(cause instanceof RegistryRefusal)) throw cause;
       refusal = cause;
@@ -290,14 +290,15 @@ async function createRegistryManager(
         return answer;
       }
       await load();
-      if (attempt > 1) await pause(clock, backoffMs(attempt - 1, CONFLICT_BOUNDS, random)); // So that two do not keep step.
+      // Random, so that two processes do not conflict again.
+      if (attempt > 1) await pause(clock, backoffMs(attempt - 1, CONFLICT_BOUNDS, random));
     }
     throw new PerdureError("STO0001", `${CONFLICTS_MAX} other changes came first, one after the other; try again`);
   }
 
-  /** Each in its turn; a failed one does not concern the next. */
+  /** Runs each change in its turn; a failed change does not affect the next. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    invariant(waiting < WAITING_CHANGES_MAX, "changes of the registry that wait are bounded by the door in front");
+    invariant(waiting < WAITING_CHANGES_MAX, "waiting changes of the registry are bounded by the API in front");
     waiting++;
     const turn = tail.then(work).finally(() => waiting--);
     tail = turn.catch(() => undefined);

@@ -1,13 +1,13 @@
 /**
- * Why: the rules of flow control live in one book with one counter, so that a rule which was deleted and made again is not mistaken for
- * the old one by somebody who holds its version (admin-api.md §6).
+ * The rules of flow control are one document with one counter, so that a rule which was deleted and created again has another version
+ * than before, and a client that holds the old version does not mistake one for the other (admin-api.md §6).
  */
 import { RegistryRefusal, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { RULES_MAX } from "./limits.js";
 import { putRuleBook } from "./persistence.js";
 import type { RegistryState, StateChange } from "./state.js";
 
-/** All or nothing. Answers the rules as they are afterwards, one for each change and in their order. */
+/** All or nothing. Returns the rules after the change, one for each change and in their order. */
 export function decideRules(
   state: RegistryState,
   changes: readonly RuleChange[],
@@ -31,7 +31,7 @@ export function decideRules(
   return isChanged ? { writes: [write(state, nextVersion, rules)], answer } : { writes: [], answer };
 }
 
-/** All or nothing. Answers the patterns that were there; one without rule and without expectation is no error. */
+/** All or nothing. Returns the patterns that existed; a pattern without rule and without expected version is no error. */
 export function decideRuleDeletion(
   state: RegistryState,
   deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],

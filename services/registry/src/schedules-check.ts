@@ -1,4 +1,4 @@
-/** Why: a schedule that cannot work is refused when it is made (META0100), not discovered at night when it does not fire. */
+/** Refuses a schedule that cannot work when it is created (META0100), instead of failing when it should fire. */
 import { limitKeyProblem, scopeProblem } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { RegistryRefusal } from "@perdure/metadata";
@@ -10,7 +10,7 @@ export interface SpecCheck {
   readonly nowMs: number;
 }
 
-/** The timetable of a spec that can work. Throws `RegistryRefusal` META0100. */
+/** The timetable of a valid spec. Throws `RegistryRefusal` META0100. */
 export function checkSpec(spec: ScheduleSpec, check: SpecCheck): Timetable {
   checkTarget(spec, check);
   return checkTimes(spec, check.nowMs);

@@ -1,4 +1,4 @@
-/** Why: schedules are kept by the registry's side and acted upon by an engine; the management API wants both as one. */
+/** Opens schedules for the management API: the stored schedules and the engine that fires them as one object. */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
@@ -10,7 +10,7 @@ export interface SchedulesParts {
   readonly registry: RegistryView;
   readonly partitions: Partitions;
   readonly scopesEnabled: boolean;
-  /** Shows what is stored and fires nothing. */
+  /** Shows stored schedules and fires nothing. */
   readonly isSuspended?: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,7 +22,7 @@ export interface OpenSchedules extends Schedules, AsyncDisposable {
   rows(): Iterable<ReturnType<typeof scheduleRow>>;
 }
 
-/** Loads what is stored and begins to act on it. Rejects with META0005 when it is damaged. Disposing stops the firing. */
+/** Loads the stored schedules and begins to fire them. Rejects with META0005 when they are damaged. Disposing stops the firing. */
 export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedules> {
   const manager = await createScheduleBook(parts, { scopesEnabled: parts.scopesEnabled });
   const engine = parts.isSuspended === true ? undefined : createScheduleEngine({ ...parts, book: manager });

@@ -1,6 +1,6 @@
 /**
- * Why: the documents of schedules: three for each, so that a firing rewrites only the small one, and a name is taken once whoever
- * writes. What comes back from storage is checked before it is believed; damage is META0005.
+ * The documents of schedules: three for each, so that a firing rewrites only the small one, and a name is unique whichever process
+ * writes. Documents from storage are validated; damage is META0005.
  */
 import { type InvocationId, PerdureError, parseInvocationId, parseScheduleId, type ScheduleId } from "@perdure/base";
 import type { Document, DocumentWrite, Json } from "@perdure/metadata";
@@ -88,7 +88,7 @@ export interface StoredRecords {
   readonly states: ReadonlyMap<ScheduleId, { readonly version: number; readonly value: ScheduleState }>;
 }
 
-/** Throws META0005 for a document that we did not write. */
+/** Throws META0005 for a malformed document. */
 export function readDocuments(documents: readonly Document[]): StoredRecords {
   const records = new Map<ScheduleId, { version: number; value: ScheduleRecord }>();
   const states = new Map<ScheduleId, { version: number; value: ScheduleState }>();
@@ -112,7 +112,7 @@ export function putRecord(record: ScheduleRecord, expectedVersion: number): Docu
 export function putState(id: ScheduleId, state: ScheduleState, expectedVersion: number): DocumentWrite {
   return { kind: "put", key: STATE + id, value: state as unknown as Json, expectedVersion };
 }
-/** Refused by the store when somebody has the name. */
+/** The store refuses the write when another schedule has the name. */
 export function takeName(name: string, id: ScheduleId): DocumentWrite {
   return { kind: "put", key: NAME + name, value: { id }, expectedVersion: 0 };
 }

@@ -1,5 +1,5 @@
 /**
- * Why: keeps schedules: what people asked for, and what the engine tells of them. Apart from the registry's own state, because a
+ * Stores schedules: their specs from users, and their progress from the engine. Separate from the registry's own state, because a
  * schedule changes with every firing and deployments hardly ever do.
  *
  *     change ▸ decide over what is in memory ▸ write with expected versions ▸ show
@@ -43,11 +43,14 @@ export interface ScheduleBookOptions {
 }
 
 export interface ManagedScheduleBook extends ScheduleBook, ScheduleManager {
-  /** Reads everything again and tells of what another process changed. Rejects as `createScheduleKeeper` does; what was known stays. */
+  /**
+   * Reads everything again and publishes what another process changed. Rejects as `createScheduleBook` does; the previous state is
+   * kept.
+   */
   reload(): Promise<void>;
 }
 
-/** Loads what is stored. Rejects with META0005 when it is damaged, with the store's error when it cannot be read. */
+/** Loads the stored schedules. Rejects with META0005 when they are damaged, with the store's error when they cannot be read. */
 export async function createScheduleBook(ports: ScheduleBookPorts, options: ScheduleBookOptions): Promise<ManagedScheduleBook> {
   const manager = new MetadataScheduleBook(ports, options);
   await manager.load();
@@ -61,7 +64,7 @@ interface ScheduleEntry {
   readonly stateVersion: number;
 }
 
-/** What a decision wants: documents, how memory looks once they are durable, and the answer. */
+/** Outcome of a decision: documents to write, the memory once they are durable, and the result. */
 interface ScheduleChange<T> {
   readonly writes: readonly DocumentWrite[];
   readonly show: (version: number) => void;
@@ -73,7 +76,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
   readonly #options: ScheduleBookOptions;
   #entries = new Map<ScheduleId, ScheduleEntry>();
   #names = new Map<string, ScheduleId>();
-  /** Made when asked for, dropped by every change. */
+  /** Created when first needed, dropped by every change. */
   #listed: readonly Schedule[] | undefined;
   #payloadChars = 0;
   readonly #listeners = new Set<(id: ScheduleId) => void>();
@@ -102,7 +105,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     return () => this.#listeners.delete(listener);
   }
 
-  // ── people ─────────────────────────────────────────────────────────────────────────────────────
+  // ── management ─────────────────────────────────────────────────────────────────────────────────
 
   async create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule> {
     const { clock, random, logger } = this.#ports;
@@ -173,9 +176,9 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     const schedule = await this.#change(() => {
       const entry = this.#require(id, undefined);
       const { state: old } = entry.schedule;
-      // Written as it is: only that shows that it is so still, and not what another process has changed meanwhile.
+      // Written unchanged: only the write proves that no other process has changed it since.
       if (old.isPaused === isPaused) return this.#stateChange(entry, old);
-      // What passed during a pause was meant not to happen.
+      // Firings during a pause are skipped on purpose.
       const decidedThroughMs = isPaused ? old.decidedThroughMs : Math.max(old.decidedThroughMs, this.#ports.clock.nowMs());
       return this.#stateChange(entry, { ...old, isPaused, decidedThroughMs });
     });
@@ -287,13 +290,13 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     return entry;
   }
 
-  /** Each in its turn; a failed one does not concern the next. */
+  /** Runs each change in its turn; a failed change does not affect the next. */
   #change<T>(decide: () => ScheduleChange<T>): Promise<T> {
     return this.#inTurn(() => this.#changeNow(decide));
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    invariant(this.#waiting < WAITING_CHANGES_MAX, "changes of schedules that wait are bounded by the doors in front");
+    invariant(this.#waiting < WAITING_CHANGES_MAX, "waiting changes of schedules are bounded by the APIs in front");
     this.#waiting++;
     const turn = this.#tail.then(work).finally(() => this.#waiting--);
     this.#tail = turn.catch(() => undefined);
@@ -314,7 +317,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     throw new PerdureError("STO0001", `${CONFLICTS_MAX} other changes came first, one after the other; try again`);
   }
 
-  /** What is missing or taken here may be so because another process was faster than its news. */
+  /** A name may be missing or taken here because another process changed it and the change event has not arrived yet. */
   async #decideNow<T>(decide: () => ScheduleChange<T>): Promise<ScheduleChange<T>> {
     try {
       return decide();
@@ -331,7 +334,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     this.#notifyChanges(before);
   }
 
-  /** Of those that came, went, or have other documents than before. */
+  /** Names that were added, removed, or have other documents than before. */
   #notifyChanges(before: ReadonlyMap<ScheduleId, ScheduleEntry>): void {
     for (const [id, { recordVersion, stateVersion }] of this.#entries) {
       const old = before.get(id);
@@ -351,7 +354,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
   }
 }
 
-/** New times owe nothing of the past: neither those that wait nor those that a higher count or a later end would allow again. */
+/** A new timetable cancels earlier firings: those that wait, and those that a higher count or a later end would allow again. */
 function stateAfter(old: Schedule, record: ScheduleRecord, nowMs: number): ScheduleState {
   const before = old.record;
   const isSameTimes =

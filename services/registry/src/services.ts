@@ -1,4 +1,4 @@
-/** Why: a person may change a few options of a service without new code; the change belongs to its latest revision and ends with it. */
+/** Changes options of a service by hand, without new code; a change belongs to the latest revision and ends with it. */
 import { type LocatedRevision, RegistryRefusal, type ServiceOverrides } from "@perdure/metadata";
 import { putDeployment } from "./persistence.js";
 import type { RegistryState, StateChange } from "./state.js";

@@ -1,6 +1,6 @@
 /**
- * Why: the registry as one immutable value: decisions are functions from it to documents to write, so that a decision can be
- * made again when another process was faster. What is derived (the latest revision of each service) is derived here.
+ * The registry as one immutable value. Decisions are functions from it to documents to write, so that a decision can be repeated after a
+ * conflict with another process. Derived data (the latest revision of each service) is computed here.
  */
 import type { DeploymentId, SubscriptionId } from "@perdure/base";
 import type {
@@ -38,7 +38,7 @@ export interface RegistryState {
 
 export type StateTables = Omit<RegistryState, "latest">;
 
-/** What a decision wants written, and what its maker is told once that is durable. */
+/** The documents that a decision writes, and the result for its caller once they are durable. */
 export interface StateChange<T> {
   readonly writes: readonly DocumentWrite[];
   readonly answer: T;
@@ -46,7 +46,7 @@ export interface StateChange<T> {
 
 export const EMPTY_RULE_BOOK: Versioned<RuleDocument> = { version: 0, record: { version: 0, rules: [] } };
 
-/** Adds what is derived; deployments come in any order. */
+/** Adds derived data; deployments come in any order. */
 export function stateOf(tables: StateTables): RegistryState {
   const ordered = [...tables.deployments.values()].sort(
     ({ record: a }, { record: b }) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1),
@@ -68,7 +68,7 @@ export function nextRevision(state: RegistryState, service: string): number {
   return (state.latest.get(service)?.revision.revision ?? 0) + 1;
 }
 
-/** Whether both were made of the same documents. */
+/** Whether both states have the same documents. */
 export function isSameState(one: StateTables, other: StateTables): boolean {
   return (
     one.ruleBook.version === other.ruleBook.version &&

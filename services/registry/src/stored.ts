@@ -1,4 +1,4 @@
-/** Why: what comes back from storage is checked before it is believed. One schema per document, each giving the record's own type. */
+/** Validates documents from storage. One schema per document, each giving the record's own type. */
 import { type ErrorCode, parseDeploymentId, parseSubscriptionId } from "@perdure/base";
 import type { HandlerDefinition, ManifestOptions, ServiceDefinition } from "@perdure/manifest";
 import {

@@ -1,4 +1,4 @@
-/** Why: the data path reads an immutable picture with every option settled; it is made here, once per change. */
+/** The immutable snapshot that the data path reads, with every option resolved; made once per change. */
 
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentView, HandlerView, RegistrySnapshot, ServiceView } from "@perdure/control";
@@ -7,10 +7,10 @@ import type { ServiceDefaults } from "./defaults.js";
 import { handlerOptions, serviceOptions } from "./effective.js";
 import type { RegistryState } from "./state.js";
 
-/** Views of one deployment never change unless its record does, so they are kept with it. */
+/** The view of a deployment changes only with its record, so it is cached by record. */
 export type ViewCache = WeakMap<DeploymentRecord, DeploymentView>;
 
-/** The picture of `state`. Unchanged deployments keep their views, and with them their identity. */
+/** The snapshot of `state`. Unchanged deployments keep their views, and with them their identity. */
 export function snapshotOf(state: RegistryState, defaults: ServiceDefaults, cache: ViewCache): RegistrySnapshot {
   const deployments = new Map<DeploymentId, DeploymentView>();
   for (const { record } of state.deployments.values()) {

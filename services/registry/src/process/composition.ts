@@ -1,8 +1,8 @@
 /**
- * Why: the registry as a process of a cluster: its role on PostgreSQL, shown over gRPC.
+ * The registry as a process of a cluster: its role on PostgreSQL, served over gRPC.
  *
- *     database ▸ registry, schedules ▸ gRPC door        one process of all: the engine that fires schedules
- *         └─ what others wrote ─▸ reload
+ *     database ▸ registry, schedules ▸ gRPC listener    in one process only: the engine that fires schedules
+ *         └─ writes of other processes ─▸ reload
  */
 import {
   type Endpoints,
@@ -38,8 +38,8 @@ import type { RegistrySettings } from "./config.js";
 import { DeferredStore } from "./deferred-store.js";
 
 /**
- * Starts everything as parts of the lifecycle and resolves when registry and schedules are served; until the database can be reached
- * the process is not ready. Rejects with RT0004 (address), META0005, META0010 (database), OPS0001 (settings).
+ * Starts everything as parts of the lifecycle and resolves when registry and schedules are served; until the database can be reached the
+ * process is not ready. Rejects with RT0004 (address), META0005, META0010 (database), OPS0001 (settings).
  */
 export async function startRegistry(settings: RegistrySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, logger } = ports;
@@ -106,7 +106,7 @@ function delegate(manager: ManagedScheduleBook, runNow: Schedules["runNow"]): Sc
 
 // ── below the role ───────────────────────────────────────────────────────────────────────────────
 
-/** Undefined without Redis: then deployments cannot be checked against what partitions hold. */
+/** Undefined without Redis: then deployments cannot be checked against stored invocations. */
 async function checkOf(
   settings: RegistrySettings,
   { transports, identity }: Endpoints,

@@ -1,4 +1,7 @@
-/** Why: only deploy checks read partitions and their archive, so a registry needs no Redis to start; it connects when somebody asks for one. */
+/**
+ * Partition reader that connects at first use. Only deploy checks read partitions and their archive, so a registry needs no Redis to
+ * start.
+ */
 import type { Clock, InvocationId, Logger } from "@perdure/base";
 import { deferredPostgresArchive } from "@perdure/driver-postgres";
 import { connectRedis, type RedisConnectionOptions, type RedisConnections, RedisPartitionStore } from "@perdure/driver-redis";
@@ -8,12 +11,12 @@ import type { CheckedStore } from "../check-ports.js";
 
 export interface DeferredStoreOptions {
   readonly redis: RedisConnectionOptions;
-  /** Of the archive. */
+  /** Connection to the archive. */
   readonly postgresUrl: string;
   readonly environment: string;
 }
 
-/** Everything rejects with STO0001 while Redis does not answer, or the archive where it is needed; the next question tries again. */
+/** Everything rejects with STO0001 while Redis is unreachable, or the archive where it is needed; the next request tries again. */
 export class DeferredStore implements CheckedStore, AsyncDisposable {
   readonly #options: DeferredStoreOptions;
   readonly #ports: { readonly clock: Clock; readonly logger: Logger };
@@ -52,6 +55,6 @@ export class DeferredStore implements CheckedStore, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#archive[Symbol.asyncDispose]();
-    await (await this.#connections?.catch(() => undefined))?.[Symbol.asyncDispose](); // One that never came needs no end.
+    await (await this.#connections?.catch(() => undefined))?.[Symbol.asyncDispose](); // A connection that failed needs no disposal.
   }
 }
