@@ -72,7 +72,7 @@ export const workerSettings = group("The worker: partitions, their storage, and 
 
 export type WorkerSettings = z.output<typeof workerSettings>;
 
-/** `requestHeaders` go with every request to an endpoint; names in lower case. `scopesEnabled`: handlers may name scopes. */
+/** `requestHeaders` are sent with every request to an endpoint; names in lower case. `scopesEnabled`: handlers may name scopes. */
 export function invokerOptionsOf(
   settings: WorkerSettings,
   requestHeaders: Readonly<Record<string, string>>,

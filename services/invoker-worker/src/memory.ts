@@ -1,4 +1,4 @@
-/** What this process may use of memory: its heap limit, or the limit of its container when that is lower. */
+/** Memory that this process may use, in bytes: its heap limit, or the limit of its container when that is lower. */
 import { getHeapStatistics } from "node:v8";
 
 export function memoryBytesMax(): number {

@@ -1,4 +1,4 @@
-/** Why: what the worker tells about itself, as metrics under the names that dashboards know. Labels are closed sets. */
+/** Metrics of the worker, under the names that dashboards use. Labels are closed sets. */
 import type { Clock } from "@perdure/base";
 import type { RedisStatus } from "@perdure/driver-redis";
 import type { InvokerMetrics, Slots } from "@perdure/invoker";
@@ -11,14 +11,14 @@ import type { SubscriptionStatus, Subscriptions } from "@perdure/subscription";
 import { ATTEMPT_MEAN_WEIGHT, LAG_SERIES_MAX } from "./limits.js";
 import { RunningAges } from "./running-ages.js";
 
-/** Told by invokers and processors of one worker. */
+/** Called by invokers and processors of one worker. */
 export type WorkerMetrics = InvokerMetrics & LeadingWorkerMetrics & { readonly attempts: RecentAttempts };
 
-/** What is known of attempts besides what Prometheus keeps. */
+/** Data about attempts that is kept besides the Prometheus metrics. */
 export interface RecentAttempts {
   running: number;
   backingOff: number;
-  /** Of those that ended lately; 0 before the first has. */
+  /** Mean duration of recent attempts; 0 before the first has ended. */
   meanSeconds: number;
   readonly ages: RunningAges;
 }
@@ -126,7 +126,7 @@ function resultOf(outcome: Outcome): string {
   return message === "killed" ? "killed" : /^cancell?ed$/i.test(message) ? "cancelled" : "failure";
 }
 
-/** Code of an outcome that somebody ended from outside; handlers may use it too, with other words. */
+/** Code of an invocation that was ended from outside; handlers may use it too, with other messages. */
 const CONFLICT = 409;
 
 function failureOf(code: string | undefined): string {
@@ -151,7 +151,7 @@ function failureOf(code: string | undefined): string {
   }
 }
 
-/** The task that asks Redis how it is; rejects when there is no answer. */
+/** The task that pings Redis; rejects when there is no response. */
 export function redisMetrics(metrics: Metrics, readHealth: () => Promise<RedisStatus>): () => Promise<void> {
   const up = metrics.gauge({ name: "perdure_worker_redis_up", help: "1 when Redis has answered the last question, else 0" });
   const log = metrics.gauge({ name: "perdure_worker_redis_log_bytes", help: "Append-only file of Redis on its disk" });
@@ -169,7 +169,7 @@ export function redisMetrics(metrics: Metrics, readHealth: () => Promise<RedisSt
   };
 }
 
-/** HTTP/2 connections to endpoints by what they do, and sockets for HTTP/1.1. */
+/** HTTP/2 connections to endpoints by state, and sockets for HTTP/1.1. */
 export interface EndpointConnectionCounts {
   readonly connecting: number;
   readonly open: number;
@@ -177,29 +177,29 @@ export interface EndpointConnectionCounts {
   readonly http11: number;
 }
 
-/** Partitions whose lease is ours. */
+/** Partitions whose lease this worker holds. */
 export interface PartitionCounts {
-  /** They work here. */
+  /** Partitions that are working. */
   readonly leading: number;
-  /** They will. */
+  /** Partitions that are starting. */
   readonly taking: number;
   readonly yielding: number;
 }
 
-/** A worker as far as it is looked at. */
+/** The worker, as far as metrics read it. */
 export interface ObservedWorker {
   readonly counters: Readonly<ProcessorCounters>;
   readonly slots: Pick<Slots, "limit" | "used" | "waiting" | "oldestQueuedAtMs" | "suspensionsRequested">;
   readonly partitionCounts: () => PartitionCounts;
   /** Partitions of the environment, wherever they are led. */
   readonly partitionCount: number;
-  /** What the partitions have that are led here. */
+  /** State of the partitions that are led here. */
   readonly population: () => Population;
   /** Connections to endpoints. */
   readonly connections: () => EndpointConnectionCounts;
 }
 
-/** What the worker knows anyway, read when somebody looks. */
+/** Values that the worker has anyway, read at each scrape. */
 export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attempts }: WorkerMetrics, clock: Clock): void {
   const { counters, slots } = worker;
   const count = (name: string, help: string, read: () => number) => metrics.observed({ type: "counter", name, help }, read);
@@ -274,7 +274,7 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
 
 const HOUR_MS = 3_600_000;
 
-/** How far subscriptions are, of the topic partitions that this process reads. */
+/** Progress of subscriptions, for the topic partitions that this process reads. */
 export function observeSubscriptions(metrics: Metrics, subscriptions: Subscriptions): void {
   const lags = function* (read: readonly SubscriptionStatus[]) {
     for (const { id, positions } of read) {

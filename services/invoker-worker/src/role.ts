@@ -1,6 +1,6 @@
 /**
- * Why: the role that leads partitions. It puts a processor on a partition store and an invoker beside it, and shows both to the
- * other roles as `Partitions`. What it stands on comes in as ports, so that one process and a cluster call the same function.
+ * The role that leads partitions: a processor on a partition store and an invoker beside it, exposed to the other roles as `Partitions`.
+ * Its dependencies are ports, so that one process and a cluster call the same function.
  */
 import {
   type Clock,
@@ -35,7 +35,7 @@ import type { WorkerMetrics } from "./metrics.js";
 import { countUnfinished } from "./usage.js";
 
 export interface InvokerWorkerPorts {
-  /** Stays the caller's to close, after the worker. */
+  /** The caller closes it, after the worker. */
   readonly store: PartitionStore;
   readonly registry: RegistryView;
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
@@ -45,7 +45,7 @@ export interface InvokerWorkerPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: WorkerMetrics | undefined;
-  /** Nothing can be promised any more: the store failed or another process took a partition over. */
+  /** Called when durability can no longer be guaranteed: the store failed or another process took a partition over. */
   readonly onFatal: (error: PerdureError) => void;
 }
 
@@ -54,7 +54,7 @@ export interface InvokerWorkerOptions {
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
   readonly invoker: InvokerOptions;
-  /** Answers what is asked and does nothing; what is due meanwhile happens when a worker starts without this. */
+  /** Serves reads and starts no work; work that becomes due is done when a worker starts without this option. */
   readonly isSuspended?: boolean;
 }
 
@@ -67,19 +67,19 @@ export interface InvokerWorker extends AsyncDisposable {
   statuses(): Iterable<InvokerStatus>;
   /** Virtual queues, limits and buckets of a partition; reads the store. */
   flowRows(partition: number): Promise<FlowRows>;
-  /** Its limits and buckets alone; reads nothing. */
+  /** Limits and buckets of a partition only; reads nothing. */
   flowLimits(partition: number): FlowLimits;
-  /** What holds back an invocation that waits for a slot of its scope; undefined when it does not. */
+  /** The limit that delays an invocation that waits for a slot of its scope; undefined when it does not wait. */
   flowWait(id: InvocationId): FlowWait | undefined;
-  /** With a reason: attempts that run are broken off and no further ones begin, until it is called without. Nothing is lost. */
+  /** With a reason: running attempts are cut off and no further ones begin, until it is called without. No state is lost. */
   hold(reason: Interruption | undefined): void;
-  /** Cuts off the attempt of `id` that runs, see `InterruptibleInvoker`. */
+  /** Cuts off the running attempt of `id`, see `InterruptibleInvoker`. */
   cutAttempt(id: InvocationId): CutAttempt | undefined;
-  /** What the partitions have. */
+  /** State of the partitions. */
   population(): Population;
-  /** Where records of subscribed topics go. */
+  /** Destination of records of subscribed topics. */
   readonly deliveries: Deliveries;
-  /** Of the leadership of a partition; undefined when the partition has stopped. */
+  /** Signal of the leadership of a partition; undefined when the partition has stopped. */
   epochOf(partition: number): number | undefined;
   /** Unfinished invocations of a deployment and of services; reads the store. */
   countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
@@ -87,7 +87,7 @@ export interface InvokerWorker extends AsyncDisposable {
 
 const NO_FLOW: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
 
-/** Leads the partitions once it resolves: what was running goes on. Rejects when the store fails. */
+/** Leads the partitions once it resolves: running invocations continue. Rejects when the store fails. */
 export async function createInvokerWorker(ports: InvokerWorkerPorts, options: InvokerWorkerOptions): Promise<InvokerWorker> {
   const { store, registry, transports, identity, clock, random, logger, metrics, onFatal } = ports;
   const peers = new LoopbackPeers();
@@ -172,7 +172,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     deliveries: {
       partitionCount: options.partitionCount,
       deliver({ command, producer, seq, after }, delivered, undelivered) {
-        // Full mailboxes are for callers who wait; records wait where they are.
+        // Full inboxes reject callers, which wait; records wait in their topics.
         if (processor.isOverloaded || !processor.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
       },
     },

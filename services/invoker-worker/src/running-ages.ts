@@ -1,11 +1,11 @@
 /**
- * Why: an invocation that runs for hours without an end or a suspension is one that somebody should look at. How many there are is told
- * without looking at each: beginnings are counted by minutes, and a question adds up the old ones.
+ * Counts long-running invocations. An invocation that runs for hours without an end or a suspension deserves an operator's attention.
+ * Beginnings are counted by minutes, so that a read adds up the old counters without visiting each invocation.
  */
 import { RUNNING_AGE_STEP_MS } from "./limits.js";
 
 export class RunningAges {
-  /** Invocations that run here, by the step in which they began. */
+  /** Running invocations, by the step in which they began. */
   readonly #counts = new Map<number, number>();
 
   change(sinceMs: number, by: 1 | -1): void {
@@ -15,7 +15,7 @@ export class RunningAges {
     else this.#counts.set(step, count);
   }
 
-  /** Those that began at least so long ago, to the step. */
+  /** Number of invocations that began at least this long ago, to the step. */
   olderThan(ageMs: number, nowMs: number): number {
     const last = Math.floor((nowMs - ageMs) / RUNNING_AGE_STEP_MS);
     let total = 0;

@@ -1,4 +1,7 @@
-/** Why: a deployment may only go quietly when nothing needs it (specification, item 8), and the partitions know what does. */
+/**
+ * Counts what still needs a deployment: it may be removed without force only when nothing does (specification, item 8), and the
+ * partitions have that information.
+ */
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage } from "@perdure/metadata";
 import type { AnyPartitionStore } from "@perdure/store";

@@ -1,6 +1,6 @@
 /**
- * The worker of a cluster: leads the partitions whose leases it holds, each with a processor and an invoker of its own, answers for
- * them over gRPC, and brings what they owe to leaders elsewhere.
+ * The worker of a cluster: leads the partitions whose leases it holds, each with a processor and an invoker of its own, serves them over
+ * gRPC, and delivers their outbox to leaders elsewhere.
  */
 import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
@@ -35,11 +35,11 @@ import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
 import { OwnLeases } from "./own-leases.js";
 
 export interface ClusterWorkerPorts {
-  /** Claims under this worker's leases. Stays the caller's to close, after the worker. */
+  /** Leadership claims under this worker's leases. The caller closes it, after the worker. */
   readonly store: AsyncPartitionStore;
   /** Undefined: completed invocations stay in the store. */
   readonly archiving: Archiving | undefined;
-  /** Asked before every leadership; a rejection keeps us from it. */
+  /** Called before every leadership; a rejection prevents the leadership. */
   readonly mayLead: () => Promise<void>;
   readonly leases: Leases;
   readonly membership: Membership;
@@ -50,14 +50,14 @@ export interface ClusterWorkerPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: WorkerMetrics | undefined;
-  /** For reaching other workers. */
+  /** Connections to other workers. */
   readonly tls: PeerCredentials | undefined;
 }
 
 export interface ClusterWorkerOptions {
-  /** Of this process: a restarted one takes another. */
+  /** Id of this process; a restarted process takes another. */
   readonly id: string;
-  /** Where peers and gateways reach this worker, `host:port`. */
+  /** Address at which peers and gateways reach this worker, `host:port`. */
   readonly address: string;
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
@@ -67,31 +67,31 @@ export interface ClusterWorkerOptions {
 export interface ClusterWorker extends AsyncDisposable {
   readonly counters: Readonly<ProcessorCounters>;
   readonly slots: Slots;
-  /** What the gRPC server answers with. */
+  /** Handlers of the gRPC server. */
   readonly served: ServedPartitions;
   readonly leaderPartitions: LeaderPartitions;
   /** All partitions, wherever they are led. */
   readonly partitions: Partitions;
   readonly deliveries: Deliveries;
-  /** Partitions that work here now. */
+  /** Partitions that this worker leads and that are working. */
   leading(): readonly number[];
-  /** The same, with their leases. */
+  /** The same partitions, with their leases. */
   leadershipStatuses(): readonly LeadershipStatus[];
-  /** Partitions whose lease is ours, by what becomes of them here. */
+  /** Partitions whose lease this worker holds, by their state here. */
   partitionCounts(): PartitionCounts;
-  /** Partitions whose lease is ours, whatever state they are in. */
+  /** Partitions whose lease this worker holds, in any state. */
   heldCount(): number;
   /** Gives all partitions away for good; resolves when none is left. */
   drain(): Promise<void>;
-  /** Begins the same, unless told to `stay` again before it is for good. */
+  /** Begins to give all partitions away; `stay` reverts it, but not after `drain`. */
   standDown(): void;
   stay(): void;
   isDraining(): boolean;
-  /** While barred it leads nothing, whether or not it drains. */
+  /** While barred the worker leads nothing, whether or not it drains. */
   setBarred(isBarred: boolean): void;
 }
 
-/** Resolves when the worker is on the list and looks for partitions. Rejects with STO0001 when the store does not answer. */
+/** Resolves when the worker is on the list of workers and claims partitions. Rejects with STO0001 when the store is unreachable. */
 export async function createClusterWorker(ports: ClusterWorkerPorts, options: ClusterWorkerOptions): Promise<ClusterWorker> {
   const { clock, logger, random, registry, transports, identity, metrics, tls } = ports;
   const { partitionCount } = options;

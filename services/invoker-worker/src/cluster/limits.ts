@@ -1,4 +1,7 @@
-/** Why: how soon a partition has a leader again. */
+/** Bounds of how soon a partition has a leader again. */
 
-/** How long a silent worker counts as one that could lead: shorter than a lease, so that free partitions do not wait for the dead. */
+/**
+ * How long a silent worker counts as a candidate for leadership: shorter than a lease, so that free partitions do not wait for a worker
+ * that has ended.
+ */
 export const MEMBER_MS = 1_500;

@@ -1,4 +1,6 @@
-/** Why: operators see since when this worker leads a partition, and when its lease ends; each poll of the leases shows the second only. */
+/**
+ * Records since when this worker leads a partition, and when its lease ends, for operators; each poll of the leases has the second only.
+ */
 import type { Clock } from "@perdure/base";
 import type { LeadershipStatus } from "@perdure/driver-grpc";
 import type { LeaseHolder } from "@perdure/store";
@@ -35,7 +37,7 @@ export class OwnLeases {
     }
   }
 
-  /** `leading`: partitions that work here. Those whose lease was not read yet are left out until the next poll. */
+  /** `leading`: partitions that this worker leads. Those whose lease was not read yet are omitted until the next poll. */
   of(leading: readonly number[]): readonly LeadershipStatus[] {
     return leading.flatMap((partition) => {
       const lease = this.#leases.get(partition);

@@ -1,20 +1,20 @@
 /**
- * Why: that the data in Redis are lost for good is an operator's decision, made once and for all workers. It needs no restart of a worker:
- * running ones read the record in PostgreSQL and follow within seconds.
+ * Accepts the loss of the data in Redis, an operator's decision that is made once and for all workers. No worker needs a restart: running
+ * ones read the record in PostgreSQL and follow within seconds.
  */
 import { PerdureError } from "@perdure/base";
 import { readDataSet } from "@perdure/metadata";
 import { type AgreementPorts, agreeOnDataSet } from "./agreement.js";
 
-/** `accepted`: partitions carry `mark` now. `acceptedBefore`: this loss was accepted earlier, and nothing was changed. */
+/** `accepted`: the partitions have the new `mark`. `acceptedBefore`: this loss was accepted earlier, and nothing was changed. */
 export interface LossAcceptance {
   readonly kind: "accepted" | "acceptedBefore";
   readonly mark: string;
 }
 
 /**
- * Gives the partitions in Redis a new mark, and epochs beyond all earlier ones, when `lost` is the mark that the environment misses.
- * Rejects with STO0005 when another mark is missing, OPS0001 when nothing is missing, STO0001 when PostgreSQL or Redis does not answer.
+ * Gives the partitions in Redis a new mark, and epochs beyond all earlier ones, when `lost` is the missing mark of the environment.
+ * Rejects with STO0005 when another mark is missing, OPS0001 when nothing is missing, STO0001 when PostgreSQL or Redis is unreachable.
  */
 export async function acceptLoss(ports: AgreementPorts, lost: string): Promise<LossAcceptance> {
   const { metadata, partitions } = ports;
@@ -22,7 +22,7 @@ export async function acceptLoss(ports: AgreementPorts, lost: string): Promise<L
   const count = await partitions.count();
   if (before === undefined && count === undefined)
     throw new PerdureError("OPS0001", "neither PostgreSQL nor Redis knows a data set of this environment; nothing was changed");
-  // Of a new environment, or of data of an earlier version, workers make the record.
+  // Workers create the record of a new environment, or of data of an earlier version.
   const partitionCount = before?.partitionCount ?? (count as number);
   const isUnmarked = before === undefined && (await partitions.marks(partitionCount)).every((mark) => mark === undefined);
   if (isUnmarked) throw new PerdureError("OPS0001", "the environment has no mark of a data set yet; nothing was changed");

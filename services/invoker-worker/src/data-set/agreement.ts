@@ -1,6 +1,6 @@
 /**
  * Decides, before any partition is led, whether the partitions are those that the environment was using. PostgreSQL holds a record with
- * the mark of the data set, each partition in Redis carries the mark.
+ * the mark of the data set, each partition in Redis has the mark.
  *
  *     record        partitions                        then
  *     none          no mark (new, or older version)   record `creating` ▸ mark the partitions ▸ `established`
@@ -10,10 +10,10 @@
  *     established   the mark everywhere               agreed
  *     established   missing or another                refuse, unless the loss is accepted ▸ record `replacing` with a new mark
  *
- * Every change of the record is a compare-and-set and every mark is placed idempotently, so processes that start together do each
- * other's work; whichever loses a race reads again. No window remains in which a crash looks like a loss: marks are written after the
- * record, and compared only after `established`. Two windows remain in which a loss looks like a start: Redis is emptied while the very
- * first marks are placed, or a process that was frozen while it placed them wakes up after Redis was emptied.
+ * Every change of the record is a compare-and-set and every mark is written idempotently, so processes that start together complete each
+ * other's work; the loser of a race reads again. No window remains in which a crash looks like a loss: marks are written after the
+ * record, and compared only after `established`. Two windows remain in which a loss looks like a first start: Redis is emptied while the
+ * very first marks are written, or a process that was frozen while it wrote them resumes after Redis was emptied.
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
@@ -29,9 +29,9 @@ import { AGREEMENT_STEPS_MAX } from "../limits.js";
 
 /** The partitions of the environment, as far as their marks matter. */
 export interface MarkedPartitions {
-  /** Undefined when the store knows none. Writes nothing. */
+  /** Undefined when the store has no partitions. Writes nothing. */
   count(): Promise<number | undefined>;
-  /** Writes the number down unless there is one; resolves with the one that counts. */
+  /** Stores the number unless one is stored; resolves with the stored number. */
   agreeOnCount(count: number): Promise<number>;
   marks(count: number): Promise<readonly (string | undefined)[]>;
   place(count: number, mark: string, replaces: ReplacedData | undefined): Promise<PlacedMarks>;
@@ -50,13 +50,13 @@ export interface AgreementOptions {
   readonly partitionCount: number;
   /** `worker.incarnation`: other data are accepted once for each value. */
   readonly incarnation: string | undefined;
-  /** Mark of the data set that may be given up (`worker.accept-data-loss`, or the command `accept-data-loss`). */
+  /** Mark of the data set whose loss is accepted (`worker.accept-data-loss`, or the command `accept-data-loss`). */
   readonly acceptDataLoss: string | undefined;
 }
 
 export interface DataSetMismatch {
   readonly kind: "mismatch";
-  /** What `accept-data-loss` must name: the mark in the record; without a record the one in Redis. */
+  /** The mark that `accept-data-loss` must name: the mark in the record; without a record the one in Redis. */
   readonly mark: string;
   readonly detail: string;
 }
@@ -65,11 +65,11 @@ export interface AgreedDataSet {
   readonly kind: "agreed";
   readonly id: string;
   readonly partitionCount: number;
-  /** Under which the partitions must begin before they are led (`beginIncarnation`); undefined: as they are. */
+  /** Incarnation that the partitions must begin before they are led (`beginIncarnation`); undefined: none. */
   readonly incarnation: string | undefined;
 }
 
-/** Rejects with STO0001 when PostgreSQL or Redis does not answer, STO0003 when the record cannot be understood. */
+/** Rejects with STO0001 when PostgreSQL or Redis is unreachable, STO0003 when the record is malformed. */
 export async function agreeOnDataSet(ports: AgreementPorts, options: AgreementOptions): Promise<AgreedDataSet | DataSetMismatch> {
   for (let step = 0; step < AGREEMENT_STEPS_MAX; step++) {
     const record = await readDataSet(ports.metadata);
@@ -79,7 +79,7 @@ export async function agreeOnDataSet(ports: AgreementPorts, options: AgreementOp
   throw new PerdureError("STO0001", "other processes keep changing the record of the data set");
 }
 
-/** Undefined: the record was changed, here or elsewhere. */
+/** Undefined: this or another process changed the record; read it again. */
 function nextStep(record: StoredDataSet | undefined, ports: AgreementPorts, options: AgreementOptions) {
   if (record === undefined) return create(ports, options);
   return record.state === "established" ? compare(record, ports, options) : place(record, ports, options);
@@ -138,7 +138,7 @@ async function compare(
   }
   const { incarnation } = options;
   if (incarnation !== undefined && !incarnations.includes(incarnation)) {
-    // The partitions are about to jump (`beginIncarnation`), and what replaces them one day must begin beyond that.
+    // The partitions are about to skip epochs (`beginIncarnation`), and a later replacement must begin beyond those.
     const next = { incarnations: [...incarnations, incarnation], epochBase: epochBase + INSTANCE_EPOCHS };
     await writeDataSet(metadata, { ...record, ...next });
     return undefined;
@@ -164,8 +164,8 @@ function problemWith(
 }
 
 /**
- * The same for all workers, whichever settings each was started with: the name that was recorded last. A data set that replaced another
- * must not begin again under a name that its partitions had before.
+ * The recorded incarnation, which is the same for all workers, whichever settings each was started with. A data set that replaced another
+ * must not reuse a name that its partitions had before.
  */
 function incarnationOf({ accepted, incarnations, id }: StoredDataSet): string | undefined {
   const incarnation = incarnations.at(-1);
@@ -173,7 +173,7 @@ function incarnationOf({ accepted, incarnations, id }: StoredDataSet): string | 
   return incarnation === undefined ? id : `${incarnation}.${id}`;
 }
 
-/** The mismatch, unless the operator has accepted it: then the record says what replaces the data, and undefined is returned. */
+/** The mismatch, unless the operator has accepted it: then the record states what replaces the data, and undefined is returned. */
 async function acceptOr(
   mismatch: DataSetMismatch,
   record: StoredDataSet,
@@ -190,7 +190,7 @@ async function acceptOr(
     ...record,
     id,
     state: "replacing",
-    // What is there was divided among as many partitions as it says.
+    // The present data were divided among the number of partitions that they state.
     partitionCount: (await partitions.count()) ?? record.partitionCount,
     incarnations: isRestored ? [...record.incarnations, incarnation] : record.incarnations,
     accepted: [...record.accepted, loss],

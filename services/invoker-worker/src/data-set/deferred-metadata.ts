@@ -1,4 +1,7 @@
-/** Why: a worker must start, and go on, while PostgreSQL is away; it connects when the record of the data set is first needed. */
+/**
+ * Connection to PostgreSQL that opens when the record of the data set is first needed: a worker must start, and continue, while
+ * PostgreSQL is unreachable.
+ */
 import type { Logger } from "@perdure/base";
 import { openPostgresMetadataStore, type PostgresConnectionOptions } from "@perdure/driver-postgres";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
@@ -22,7 +25,7 @@ export class DeferredMetadata implements Pick<MetadataStore, "get" | "write">, A
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const store = await this.#opening?.catch(() => undefined); // One that never opened holds nothing.
+    const store = await this.#opening?.catch(() => undefined); // A connection that failed needs no disposal.
     await store?.[Symbol.asyncDispose]();
   }
 

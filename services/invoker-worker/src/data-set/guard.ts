@@ -1,8 +1,8 @@
 /**
- * Why: while a worker runs, Redis may lose its data (FLUSHALL, an empty replica that is promoted, another server behind its name). The
- * leases report the marks of all partitions with each poll; when one is missing or different this worker leads nothing until all are
- * right again. The record in PostgreSQL is read again from time to time, and often while something is wrong: it has another mark when
- * an operator accepted the loss.
+ * Watches the data set while the worker runs. Redis may lose its data (FLUSHALL, an empty replica that is promoted, another server behind
+ * its name). Each poll of the leases has the marks of all partitions; when one is missing or different this worker leads nothing until
+ * all are correct again. The record in PostgreSQL is read again at long intervals, and at short ones during a mismatch: it has another
+ * mark once an operator has accepted the loss.
  */
 import { type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
 import type { ExpectedDataSet } from "@perdure/driver-redis";
@@ -10,7 +10,7 @@ import type { StoredDataSet } from "@perdure/metadata";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS, RECORD_CHECK_MS } from "../limits.js";
 
 export interface DataSetGuardPorts {
-  /** Rejects with STO0001 when PostgreSQL does not answer: then what was read last counts. */
+  /** Rejects with STO0001 when PostgreSQL is unreachable: then the last record counts. */
   readonly readRecord: () => Promise<StoredDataSet | undefined>;
   /** Called after each change of `isMismatched`. */
   readonly onChange: (isMismatched: boolean) => void;
@@ -24,14 +24,14 @@ export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
   readonly #partitionCount: number;
   #id: string;
   #isMismatched = false;
-  /** Whether the record had `#id` when it was read last. */
+  /** Whether the record had `#id` when it was last read. */
   #isRecorded = true;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   #timer: TimerHandle | undefined;
   #reading: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  /** `id` is the mark that was agreed on. `isRecorded` false: PostgreSQL was away, and the record is read soon. */
+  /** `id` is the agreed mark. `isRecorded` false: PostgreSQL was unreachable, and the record is read soon. */
   constructor(ports: DataSetGuardPorts, partitionCount: number, id: string, isRecorded: boolean) {
     this.#ports = ports;
     this.#partitionCount = partitionCount;
@@ -50,7 +50,7 @@ export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
   onMarks(marks: readonly (string | undefined)[]): void {
     const other = marks.filter((mark) => mark !== this.#id);
     if (other.length > 0 || !this.#isRecorded) return this.#refuse(other);
-    // One partition that is right says nothing about the others.
+    // One partition with the correct mark says nothing about the others.
     if (this.#isMismatched && marks.length === this.#partitionCount) this.#change(false);
   }
 
@@ -100,13 +100,13 @@ export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
     try {
       record = await readRecord();
     } catch (cause) {
-      // While PostgreSQL is away live work goes on.
+      // While PostgreSQL is unreachable the worker continues.
       logger.debug({ reason: PerdureError.from(cause).detail }, "the record of the data set cannot be read; trying again");
       return;
     }
     const isRecorded = record?.id === this.#id && record.state === "established";
     if (!isRecorded && record?.state === "established") {
-      // The next poll finds whether the partitions carry the new mark.
+      // The next poll checks whether the partitions have the new mark.
       logger.warn({ mark: record.id, before: this.#id }, "the environment uses another data set now");
       this.#id = record.id;
       this.#isRecorded = true;

@@ -1,4 +1,4 @@
-/** Why: an agreement on the data set needs little of the partitions in Redis: how many there are, and the mark of each. */
+/** The operations that an agreement on the data set needs of the partitions in Redis: their number, and the mark of each. */
 import { agreedPartitionCount, placeMarks, type RedisConnections, readMarks, storedPartitionCount } from "@perdure/driver-redis";
 import type { MarkedPartitions } from "./agreement.js";
 

@@ -1,6 +1,6 @@
 /**
- * Why: a worker that starts must not lead anything before it knows that Redis holds the data of its environment. While it does not, the
- * worker waits, is not ready, and says why; the right data, or an accepted loss, let it go on without a restart.
+ * Opens the data set: a starting worker must lead nothing before it is certain that Redis holds the data of its environment. Until then
+ * the worker waits, is not ready, and reports the reason; the expected data, or an accepted loss, let it continue without a restart.
  */
 import { PerdureError, type TimerHandle } from "@perdure/base";
 import type { RedisConnections } from "@perdure/driver-redis";
@@ -26,12 +26,12 @@ export interface WorkerDataSetOptions extends AgreementOptions {
   readonly environment: string;
 }
 
-/** PART of `/readyz` while the data are not the expected ones. */
+/** Name of the part in `/readyz` while the data are not the expected ones. */
 const PART = "data set";
 
 /**
- * Resolves when the partitions in Redis are those of the environment; the guard, a part of the lifecycle, watches that they stay so.
- * `onChange` is called when they are no longer, and when they are again. Rejects with OPS0004 when the process is stopped before.
+ * Resolves when the partitions in Redis are those of the environment; the guard, a part of the lifecycle, then watches that they stay so.
+ * `onChange` is called when they no longer are, and when they are again. Rejects with OPS0004 when the process is stopped before.
  */
 export async function openDataSet(
   redis: RedisConnections,
@@ -52,7 +52,7 @@ export async function openDataSet(
     mismatched.set(isMismatched ? 1 : 0);
     if (isMismatched) {
       matched = Promise.withResolvers<void>();
-      // It never rejects, and the health of the process follows it.
+      // The guard never rejects, and the health of the process depends on it.
       void lifecycle.awaitPart(PART, () => matched.promise).catch(() => undefined);
     } else matched.resolve();
     onChange(isMismatched);
@@ -72,8 +72,8 @@ export async function openDataSet(
 type Trusted = AgreedDataSet & { readonly isRecorded: boolean };
 
 /**
- * While PostgreSQL is away, a Redis whose partitions all carry one mark is trusted: an empty one carries none. The guard compares it
- * with the record later. A restored environment waits for the record, which says whether its incarnation began.
+ * While PostgreSQL is unreachable, a Redis whose partitions all have one mark is trusted: an empty one has none. The guard compares it
+ * with the record later. A restored environment waits for the record, which shows whether its incarnation began.
  */
 async function agreeOrTrust(
   agree: () => Promise<AgreedDataSet | DataSetMismatch>,

@@ -34,7 +34,7 @@ function specFor(lost: string): TaskSpec<typeof settings> {
   };
 }
 
-/** With the settings of the program behind the mark. Resolves with the exit code. */
+/** Uses the settings of the program, given behind the mark. Resolves with the exit code. */
 export function runAcceptDataLoss([lost = "", ...args]: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   return runTask(specFor(lost), args, environment);
 }

@@ -1,6 +1,6 @@
 /**
- * Why: whoever scales workers in, or puts a whole environment to sleep, must know what would be held up by that: what is led here, what is
- * ready or runs, since when nothing has happened, and what is due next. Looking costs nothing while nobody asks but a glance now and then.
+ * Reports what scaling in a worker, or hibernating its environment, would interrupt: what is led here, what is ready or runs, the time of
+ * the last activity, and what is due next. Between requests it costs one short check per interval.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { Registry } from "@perdure/metadata";
@@ -9,7 +9,7 @@ import type { ClusterWorker } from "../cluster/cluster-worker.js";
 import { ACTIVITY_POLL_MS } from "../limits.js";
 import type { RecentAttempts } from "../metrics.js";
 
-/** What is looked at. */
+/** The observed parts. */
 export interface ActivitySources {
   readonly worker: Pick<ClusterWorker, "counters" | "slots" | "leaderPartitions">;
   readonly attempts: Readonly<RecentAttempts>;
@@ -18,21 +18,21 @@ export interface ActivitySources {
 
 /** How busy a worker is; times in milliseconds since 1970. */
 export interface Activity {
-  /** Something would be held up or broken off if the worker ended now. */
+  /** Whether work would be delayed or cut off if the worker ended now. */
   readonly inFlight: boolean;
-  /** What of it is attempts: with a slot, waiting for one, and waiting for their next one. The rest is callers and messages. */
+  /** The part of it that is attempts: with a slot, waiting for one, and waiting for their next one. The rest is callers and messages. */
   readonly running: number;
   readonly ready: number;
   readonly backingOff: number;
-  /** Seconds until what is ready has begun. */
+  /** Seconds until all ready work has begun. */
   readonly readySeconds: number;
-  /** Seconds since anything happened. */
+  /** Seconds since the last activity. */
   readonly idleSeconds: number;
   /** When the first timer of the partitions led here is due; null: there is none. */
   readonly timerDueAtMs: number | null;
-  /** When the first schedule of the environment is due; null: there is none; absent: no registry says. */
+  /** When the first schedule of the environment is due; null: there is none; absent: no registry is reachable. */
   readonly scheduleDueAtMs?: number | null;
-  /** Topics whose records must be read: nobody else tells when one comes. */
+  /** Topics whose records must be read: nothing else reports a new record. */
   readonly subscriptions: number;
 }
 
@@ -47,7 +47,7 @@ export class ActivityMonitor {
     this.#activeAtMs = clock.monotonicMs();
   }
 
-  /** Looks now and then until it is disposed of. */
+  /** Checks for activity at an interval until it is disposed of. */
   watch(observed: ActivitySources): AsyncDisposable {
     this.#observed = observed;
     const check = (): void => {
@@ -62,7 +62,7 @@ export class ActivityMonitor {
     };
   }
 
-  /** Undefined before anything is led. Rejects as the store does. */
+  /** Undefined before any partition is led. Rejects as the store does. */
   async activity(): Promise<Activity | undefined> {
     if (this.#observed === undefined) return undefined;
     const { worker, attempts, registry } = this.#observed;
@@ -95,7 +95,7 @@ export class ActivityMonitor {
   }
 }
 
-/** Null: none is due ever; undefined: no registry answers. */
+/** Null: none is due ever; undefined: no registry is reachable. */
 async function firstSchedule(schedules: Pick<Schedules, "list">): Promise<number | null | undefined> {
   let first = Number.POSITIVE_INFINITY;
   try {
@@ -103,10 +103,10 @@ async function firstSchedule(schedules: Pick<Schedules, "list">): Promise<number
       const { isPaused, queue } = schedule.state;
       const nominal = isPaused ? undefined : nextNominal(schedule);
       if (nominal !== undefined) first = Math.min(first, dueAt(schedule, nominal));
-      if (queue.length > 0) first = 0; // It fires when a run has ended, which may be now.
+      if (queue.length > 0) first = 0; // The head is fired when a run has ended, which may be now.
     }
   } catch {
-    return undefined; // Its front may be gone already: then it was asked before.
+    return undefined; // The registry is unreachable.
   }
   return Number.isFinite(first) ? first : null;
 }

@@ -1,9 +1,9 @@
 /**
- * Why: the worker as a process of a cluster: partitions in Redis by lease, services as the registry tells them, answers over gRPC.
+ * The worker as a process of a cluster: partitions in Redis by lease, services from the registry's state, requests over gRPC.
  *
- *     Redis ▸ registry's state ▸ endpoint transports ▸ leads what is its share ▸ gRPC door ▸ reads subscribed topics
+ *     Redis ▸ registry's state ▸ endpoint transports ▸ leads its share of partitions ▸ gRPC listener ▸ reads topics
  *
- * Told to stop it gives its partitions away one by one before anything else of it closes.
+ * On a stop signal it gives its partitions away one by one before anything else of it closes.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
@@ -65,8 +65,8 @@ import { drainAnswers } from "./drain-answers.js";
 import { lossAnswers } from "./loss-answers.js";
 
 /**
- * Starts everything as parts of the lifecycle and resolves when the worker answers for partitions; until Redis and a registry have
- * been heard the process is not ready. Rejects with RT0004 (address), OPS0001 (settings), STO0003 (data of another version).
+ * Starts everything as parts of the lifecycle and resolves when the worker serves partitions; until Redis and a registry are reached the
+ * process is not ready. Rejects with RT0004 (address), OPS0001 (settings), STO0003 (data of another version).
  */
 export async function startWorker(settings: InvokerWorkerSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
@@ -82,7 +82,7 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
     ...drainAnswers({ worker: () => deferred.worker, activityMonitor, logBytes: () => deferred.logBytes, clock, logger }),
     ...lossAnswers({ accept: () => deferred.acceptLoss, logger }),
   };
-  // Where it leads nothing, the first partition stands for all: a Redis that is away takes leases as well.
+  // While the worker leads nothing, the first partition stands for all: an unreachable Redis loses the leases as well.
   const commits = new CommitProbe(async () => {
     const { worker, redis } = deferred;
     const leaderPartitions = worker?.leading() ?? [];
@@ -113,7 +113,7 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
   const traced = (plain: EndpointTransport): EndpointTransport =>
     tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
 
-  // Bound before the worker is on the list of workers: its address goes with its name.
+  // Bound before the worker is on the list of workers, which contains its address.
   const listener = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls));
   const id = `${settings.nodeName}-${randomUUID()}`;
   const address = settings.advertisedAddress ?? `localhost:${listener.port}`;
@@ -130,7 +130,7 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
         store,
         archiving,
         mayLead: async () => {
-          if (archiving === undefined) await agree(); // Who archives has said so for good.
+          if (archiving === undefined) await agree(); // A worker that archives has recorded that permanently.
         },
         ...leadershipPorts(redis, environment, id, dataSet, clock),
         registry: client.registry,
@@ -210,16 +210,16 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
   };
 }
 
-/** Parts that probes need and that come later. */
+/** Parts that probes need and that are created later. */
 interface DeferredWorkerParts {
   worker: ClusterWorker | undefined;
   redis: RedisConnections | undefined;
   acceptLoss: ((lost: string) => Promise<LossAcceptance>) | undefined;
-  /** Of Redis. */
+  /** Connection to Redis. */
   logBytes: number | undefined;
 }
 
-/** What the partitions are, and who watches that they stay so. */
+/** The result of the agreement, and the guard that watches it. */
 interface WorkerPartitioning {
   readonly partitionCount: number;
   readonly incarnation: string | undefined;
@@ -260,7 +260,7 @@ async function dataSetOf(
   );
 }
 
-/** Before anybody leads: whoever led before a restore must not go on. */
+/** Before any leadership: leaders from before a restore must be fenced. */
 async function fenceFormerLeaders(
   environmentName: string,
   incarnation: string | undefined,
@@ -289,7 +289,7 @@ function leadershipPorts(
   };
 }
 
-/** Undefined without a database. One that is away is no reason not to start: what is live does not need it. */
+/** Undefined without a database. An unreachable one does not prevent a start: live work does not need it. */
 async function openArchiving(
   { archive: options, metadata, environmentName: environment }: InvokerWorkerSettings,
   store: ArchivableStore,

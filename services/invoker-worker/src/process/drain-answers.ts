@@ -1,7 +1,7 @@
 /**
- * Why: a worker that is to go gives its partitions away one by one while it is still there, so that each pauses for moments only. An
- * operator asks for that before it takes the pod away, and may change its mind; a node that is emptied asks by a hook that can only GET.
- * Nothing depends on being asked: a new leader fences the old one.
+ * HTTP API to drain a worker. A worker that is to be removed gives its partitions away one by one while it still runs, so that each
+ * pauses for moments only. An operator requests that before it removes the pod, and may cancel it; a drained node requests it by a hook
+ * that can only GET. Correctness does not depend on it: a new leader fences the old one.
  *
  *     POST /drain    begins to give away     GET /drain      how far it is, and what would be held up
  *     DELETE /drain  stays after all         GET /prestop    begins for good, answers when nothing is left
@@ -11,22 +11,22 @@ import type { Clock, Logger } from "@perdure/base";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
 import type { Activity, ActivityMonitor } from "./activity-monitor.js";
 
-/** What `/drain` answers. */
+/** The body of `/drain` responses. */
 export interface DrainReport extends Partial<Activity> {
   readonly draining: boolean;
-  /** Since it began; 0 when it has not. */
+  /** Milliseconds since the drain began; 0 when it has not. */
   readonly drainingSeconds: number;
-  /** Whose lease is still ours. */
+  /** Partitions whose lease this worker still holds. */
   readonly partitions: number;
-  /** Of what Redis has on its disk; absent before it was asked. */
+  /** Persistence status of Redis; absent before the first read. */
   readonly logBytes?: number;
 }
 
 interface DrainAnswerPorts {
-  /** Undefined before it leads anything. */
+  /** Undefined before any partition is led. */
   readonly worker: () => Pick<ClusterWorker, "heldCount" | "drain" | "standDown" | "stay" | "isDraining"> | undefined;
   readonly activityMonitor: ActivityMonitor;
-  /** As Redis said last. */
+  /** Last status that Redis reported. */
   readonly logBytes: () => number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -101,7 +101,7 @@ export function drainAnswers({
 }
 
 function answer(res: ServerResponse, status: number, body: object): void {
-  if (res.writableEnded || res.destroyed) return; // Whoever asked has gone.
+  if (res.writableEnded || res.destroyed) return; // The client has disconnected.
   res.writeHead(status, { "content-type": "application/json" });
   res.end(`${JSON.stringify(body)}\n`);
 }

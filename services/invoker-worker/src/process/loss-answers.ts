@@ -1,6 +1,7 @@
 /**
- * Why: an operator of environments hands on that data are lost for good, to any worker: also to one that leads nothing because of that.
- * Who names the mark of what is missing, which only logs say, may do so; nothing is accepted while the data are there.
+ * HTTP API through which an operator of environments accepts that data are lost for good. Any worker serves it, also one that leads
+ * nothing because of the loss. A client that names the mark of the missing data, which only logs contain, is authorized; nothing is
+ * accepted while the data are present.
  *
  *     POST /accept-data-loss?mark=…    200 `{"kind": "accepted" | "acceptedBefore"}`    409 `{"reason": …}`    503 later perhaps
  */
@@ -9,7 +10,7 @@ import { type Logger, PerdureError } from "@perdure/base";
 import type { LossAcceptance } from "../data-set/accept-loss.js";
 
 interface LossAnswerPorts {
-  /** Undefined while PostgreSQL and Redis are not known, and without PostgreSQL. Rejects as `acceptLoss` does. */
+  /** Undefined while PostgreSQL and Redis are not connected, and without PostgreSQL. Rejects as `acceptLoss` does. */
   readonly accept: () => ((lost: string) => Promise<LossAcceptance>) | undefined;
   readonly logger: Logger;
 }
@@ -41,7 +42,7 @@ export function lossAnswers({ accept, logger }: LossAnswerPorts) {
 }
 
 function answer(res: ServerResponse, status: number, body: object): void {
-  if (res.writableEnded || res.destroyed) return; // The client has gone.
+  if (res.writableEnded || res.destroyed) return; // The client has disconnected.
   res.writeHead(status, { "content-type": "application/json" });
   res.end(`${JSON.stringify(body)}\n`);
 }
