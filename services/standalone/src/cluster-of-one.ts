@@ -1,10 +1,10 @@
-/** Why: `sys_node` and `sys_partition` have the same columns where one process leads everything. */
+/** `sys_node` and `sys_partition` for one process that leads everything, with the same columns as in a cluster. */
 import type { InvokerWorker } from "@perdure/invoker-worker";
 import { VERSION } from "@perdure/role/version";
 import type { ClusterPort } from "@perdure/sql";
 import type { PartitionRow } from "@perdure/store";
 
-/** `sinceMs`: when it began to lead. */
+/** `sinceMs`: when the process began to lead. */
 export function clusterOfOne(
   id: string,
   worker: Pick<InvokerWorker, "epochOf">,

@@ -1,4 +1,4 @@
-/** What people type: `perdure server` and its flags, help and version. Everything heavier is imported when it is needed. */
+/** The command line `perdure server` with its flags, help and version. Everything heavier is imported when it is needed. */
 import { isHelp, isVersion, processCommand } from "@perdure/role/command";
 import { VERSION } from "@perdure/role/version";
 

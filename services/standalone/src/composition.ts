@@ -1,10 +1,9 @@
 /**
- * Why: the one place where a single process is put together: embedded drivers below, the roles' own functions on them, objects
- * passed where a cluster passes clients.
+ * Composes the single process: embedded drivers, the roles' own functions on them, and direct references where a cluster uses clients.
  *
  *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ admin API ▸ ingress ▸ subscriptions
  *
- * Work comes in last: callers and topics fill the event loop in which everything else would still be starting.
+ * Sources of work start last: callers and topics would fill the event loop in which everything else is still starting.
  */
 import {
   type AdminPorts,
@@ -75,16 +74,16 @@ import { StorageLimit } from "./storage-limit.js";
 const SQL_STORE_THREAD = new URL("./sql-store-thread.mjs", import.meta.url);
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
 
-/** Where the doors were bound; different from the settings when those say port 0. */
+/** Addresses at which the listeners were bound; different from the settings when those have port 0. */
 export interface BoundPorts {
   readonly ingressPort: number;
   readonly adminPort: number;
-  /** What endpoints check signatures with; undefined when requests are not signed. */
+  /** Public key with which endpoints check signatures; undefined when requests are not signed. */
   readonly identityPublicKey: string | undefined;
 }
 
 /**
- * Starts everything as parts of the lifecycle and resolves when both doors answer. Rejects with RT0004 (address), RT0005 (locked),
+ * Starts everything as parts of the lifecycle and resolves when both listeners are open. Rejects with RT0004 (address), RT0005 (locked),
  * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO0005 (directories that do not belong together),
  * STO… (storage), OPS0001 (identity key).
  */
@@ -94,7 +93,7 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const listenerGuards = await lifecycle.prepare(() => guardsOf(settings));
   const { isSuspended } = listenerGuards;
   const tunnels = await lifecycle.prepare(() => tunnelsOf(settings));
-  // Before anything is led or resumed: a server that cannot be reached should not run anybody's handlers.
+  // Before any partition is led or work resumed: an unreachable server should not run handlers.
   await lifecycle.prepare(() => checkAddress(settings.ingress, "ingress.bind-port"));
   await lifecycle.prepare(() => checkAddress(settings.admin, "admin.bind-port"));
   await lifecycle.prepare(() => recordScopesOf(settings));
@@ -111,7 +110,7 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const { store, usage, level } = partitioned;
   const partitionCount = await lifecycle.prepare(() => dataSet.finish(metadata, partitioned));
 
-  // What comes before the worker asks it only later, when somebody uses it.
+  // Parts before the worker call it only later, on use.
   const deferred: DeferredServerParts = { worker: undefined, subscriptions: undefined, ingressPort: undefined };
   const tracing = invocationTracing(ports);
   const traced = (plain: EndpointTransport): EndpointTransport =>
@@ -174,7 +173,7 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
   const callEndpoint = createCallEndpoint({ transports, identity, clock });
   const stored = { registry, partitions, schedules, sql, insight, batches };
-  // Behind a gateway it is somebody's production.
+  // Behind a gateway the server runs a tenant's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
@@ -212,7 +211,7 @@ function openStorageLimit(
   return StorageLimit.open({ storage, onHeld, clock, logger }, bytesMax);
 }
 
-/** Records wait where they are. */
+/** Records wait in their topics. */
 function deliveriesUntilFull({ partitionCount, deliver }: Deliveries, storage: StorageFull): Deliveries {
   return {
     partitionCount,
@@ -269,7 +268,7 @@ function openAdmin(
       scopesEnabled: settings.experimentalEnableVqueues,
       recordScopesEnabled: recordScopesOf(settings),
     },
-    // A runtime answers its gateway alone, which has the console elsewhere.
+    // A runtime serves only its gateway, which has a console of its own.
     { guard: adminGuard(guards), showsConsole: guards.secret === undefined },
   );
 }
@@ -290,18 +289,18 @@ async function readStoredPartitions(path: string): Promise<StoredPartitions> {
   return storedPartitions(level);
 }
 
-/** What is committed, and what it amounts to. */
+/** The stores, and their size. */
 interface OpenPartitions extends AsyncDisposable {
   readonly store: KvPartitionStore;
   readonly usage: () => Promise<UsageReport>;
   readonly level: LevelStore;
-  /** What was there before anything was written. */
+  /** State found before anything was written. */
   readonly stored: StoredPartitions;
-  /** Of the data set; usage is reported under the same name. */
+  /** Id of the data set; usage is reported under the same name. */
   readonly mark: string;
 }
 
-/** `newMark` is for data without one; nothing is written when `check` rejects. */
+/** `newMark` is for data without a mark; nothing is written when `check` rejects. */
 async function openPartitions(
   directory: string,
   newMark: string,
@@ -332,7 +331,7 @@ async function openPartitions(
   };
 }
 
-/** Throws OPS0001 when the file with the secret cannot be read or holds none. */
+/** Throws OPS0001 when the file with the secret cannot be read or is empty. */
 function guardsOf({ runtime: { secretFile, mode } }: StandaloneSettings): GuardOptions {
   const isSuspended = mode === "suspended";
   if (secretFile === undefined) return { secret: undefined, isSuspended };
@@ -341,7 +340,7 @@ function guardsOf({ runtime: { secretFile, mode } }: StandaloneSettings): GuardO
   return { secret: new Secret(secret), isSuspended };
 }
 
-/** Throws OPS0001 when the file cannot be read or holds something else than one Ed25519 key. */
+/** Throws OPS0001 when the file cannot be read or holds anything but one Ed25519 key. */
 function identityOf({ requestIdentityPrivateKeyPemFile: file }: StandaloneSettings, clock: Clock): RequestIdentity | undefined {
   if (file === undefined) return undefined;
   return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
@@ -349,22 +348,22 @@ function identityOf({ requestIdentityPrivateKeyPemFile: file }: StandaloneSettin
 
 // ── roles ────────────────────────────────────────────────────────────────────────────────────────
 
-/** How endpoints are reached. */
+/** Transports to endpoints. */
 interface Transports {
   readonly http: EndpointTransport;
   readonly lambda: EndpointTransport;
 }
 
-/** What is there only after those parts that need it at work. */
+/** Parts that are created only after the parts that use them at run time. */
 interface DeferredServerParts {
   worker: InvokerWorker | undefined;
   /** None while nothing is consumed. */
   subscriptions: Subscriptions | undefined;
-  /** Where it is bound; different from the setting when that is 0. */
+  /** The bound address; different from the setting when that has port 0. */
   ingressPort: number | undefined;
 }
 
-/** Behind tunnels too, when there are some: the proxy is the operator's, so that no guard is asked about it. */
+/** Reaches endpoints behind tunnels too, when there are some: the proxy belongs to the operator, so the guard does not check it. */
 function openTransport(tunnels: TunnelSetup | undefined, plain: EndpointTransport, deps: HttpTransportDeps): EndpointTransport {
   if (tunnels === undefined) return plain;
   const { access, ca } = tunnels;

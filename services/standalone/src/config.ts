@@ -76,7 +76,7 @@ export const settings = group("Settings of perdure server. Every line can be set
 export type StandaloneSettings = z.output<typeof settings>;
 export type LoadedSettings = LoadedConfig<typeof settings>;
 
-/** Names under which the reference knows what is kept elsewhere here. */
+/** Reference names of settings that have another place here. */
 const ALIASES: readonly Alias[] = [
   { alias: "default-retry-policy", name: "worker.invoker.defaultRetryPolicy" },
   { alias: "max-retry-policy-max-attempts", name: "worker.invoker.maxRetryPolicyMaxAttempts" },

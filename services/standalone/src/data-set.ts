@@ -1,7 +1,8 @@
 /**
- * Why: `db` (partitions) and `local-metadata-store` (what is registered, and the number of partitions) belong together. When one of them
- * is gone or exchanged the other looks like a new start: counters begin at 0 beside the old deployments, or ids lead to wrong
- * partitions. So the metadata record the mark of the partitions, and a server refuses to start on a pair that does not match.
+ * Checks that the directories `db` (partitions) and `local-metadata-store` (registered data, and the number of partitions) belong
+ * together. When one of them is lost or exchanged the other looks like a first start: counters begin at 0 beside the old deployments, or
+ * ids lead to wrong partitions. So the metadata record the mark of the partitions, and a server refuses to start on a pair that does not
+ * match.
  *
  *     metadata            partitions           then
  *     none                none                 a new start: record `creating` ▸ database with that mark ▸ `established`
@@ -10,7 +11,7 @@
  *     older version's     none                 refuse: the partitions are lost
  *     record              none, or other mark  refuse: the partitions are lost or exchanged
  *
- * `creating` is written before the database is made, so a crash in between is finished by the next start. A refusal changes nothing.
+ * `creating` is written before the database is made, so the next start completes one that crashed in between. A refusal changes nothing.
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { randomBase62 } from "@perdure/cloud";
@@ -19,7 +20,7 @@ import { type AcceptedLoss, type MetadataStore, readDataSet, type StoredDataSet,
 import { countAcceptedLoss, type KeyValue, type StoredPartitions } from "@perdure/store";
 import { PARTITIONS_KEY, partitionCountOf, writePartitionCount } from "./partition-count.js";
 
-/** Of the mark that data get: two never have the same one. */
+/** Characters of a random mark: no two data sets have the same mark. */
 const MARK_CHARS = 22;
 /** Accepts the loss of data that an older version made without a mark. */
 const UNMARKED = "unmarked";
@@ -42,7 +43,7 @@ export class LocalDataSet {
   readonly #ports: DataSetPorts;
   #hadPartitions = false;
   #record: StoredDataSet | undefined;
-  /** Of the partitions that are there, or of metadata that are not. */
+  /** Mark of the partitions that are present, or of missing metadata. */
   #acceptedLoss: AcceptedLoss | undefined;
 
   constructor(options: DirectoryDataSetOptions, ports: DataSetPorts) {
@@ -50,7 +51,7 @@ export class LocalDataSet {
     this.#ports = ports;
   }
 
-  /** Before the directory of the metadata is made. `look` reads partitions that are there. Throws STO0005 when the metadata are lost. */
+  /** Called before the directory of the metadata is made. `look` reads existing partitions. Throws STO0005 when the metadata are lost. */
   async checkDirectories(readPartitions: () => Promise<StoredPartitions>): Promise<void> {
     const { partitions, metadata } = this.#options.directories;
     this.#hadPartitions = await holdsDatabase(partitions);
@@ -58,7 +59,7 @@ export class LocalDataSet {
     this.#refuseLostMetadata(await readPartitions(), "is not there");
   }
 
-  /** Before the directory of the partitions is made; resolves with the mark for a new one. Throws STO0005 when they are lost. */
+  /** Called before the directory of the partitions is made; resolves with the mark for a new one. Throws STO0005 when they are lost. */
   async beforePartitions(metadata: MetadataStore): Promise<string> {
     const { numPartitions, directories } = this.#options;
     const record = await readDataSet(metadata);
@@ -69,7 +70,7 @@ export class LocalDataSet {
     }
     if (this.#hadPartitions) {
       this.#record = record;
-      return newMark; // For data of a version that gave them none.
+      return newMark; // For data of a version that wrote no marks.
     }
     const blank = { partitionCount: numPartitions, epochBase: 0, incarnations: [], accepted: [], version: 0 };
     const isNew = record === undefined && (await metadata.get(PARTITIONS_KEY)) === undefined;
@@ -86,8 +87,8 @@ export class LocalDataSet {
   }
 
   /**
-   * With the partitions open, before anything is written to them: `stored` is what they say, and `newMark` what they get when they
-   * have no mark. Throws STO0005 when they are others.
+   * Called with the partitions open, before anything is written to them: `stored` is the state of the partitions, and `newMark` is their
+   * mark when they have none. Throws STO0005 when they are other partitions.
    */
   async check(metadata: MetadataStore, stored: StoredPartitions, newMark: string): Promise<void> {
     const { partitions, metadata: path } = this.#options.directories;
@@ -106,8 +107,8 @@ export class LocalDataSet {
   }
 
   /**
-   * With the mark durable in the partitions; resolves with their number. A setting that accepts the loss of these metadata is used up
-   * with that, also when nothing was lost: left behind, it must not accept a later loss.
+   * Called with the mark durable in the partitions; resolves with their number. A setting that accepts the loss of these metadata is used
+   * up with that, also when nothing was lost: if it is not removed, it must not accept a later loss.
    */
   async finish(
     metadata: MetadataStore,
@@ -125,7 +126,7 @@ export class LocalDataSet {
   async #establish(metadata: MetadataStore, mark: string, stored: StoredPartitions): Promise<number> {
     const record = this.#record;
     const loss = this.#acceptedLoss;
-    // Whatever the metadata say, ids were divided among as many partitions as the data have.
+    // Whatever the metadata state, ids were divided among as many partitions as the data have.
     if (loss !== undefined && stored.partitionCount > 0) await writePartitionCount(metadata, stored.partitionCount);
     const partitionCount = await partitionCountOf(metadata, this.#options.numPartitions, this.#ports.logger);
     if (record?.id === mark && record.state === "established") return partitionCount;
@@ -138,7 +139,7 @@ export class LocalDataSet {
   #refuseLostMetadata(stored: StoredPartitions, what: string): void {
     const { partitions, metadata } = this.#options.directories;
     const lost = lostMetadata(stored);
-    // Without any partition it is a first start that was broken off.
+    // Without any partition it is a first start that was interrupted.
     if (stored.partitionCount === 0 || this.#accepts(lost)) return;
     throw refusal(
       lost,
@@ -157,7 +158,7 @@ export class LocalDataSet {
   }
 }
 
-/** Accepts that the metadata of these partitions are lost; another text after each time, because the partitions keep their mark. */
+/** Accepts that the metadata of these partitions are lost; the text differs after each use, because the partitions keep their mark. */
 function lostMetadata({ mark = UNMARKED, acceptedLossCount }: StoredPartitions): string {
   return acceptedLossCount === 0 ? mark : `${mark}.${acceptedLossCount}`;
 }

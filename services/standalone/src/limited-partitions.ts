@@ -1,19 +1,22 @@
-/** Why: an environment that stores all it may takes nothing that adds to it, by whatever door; what ends or forgets invocations makes room, and passes. */
+/**
+ * Rejects commands that add data when the environment has reached its storage limit, whichever API they come from; commands that end or
+ * purge invocations free storage, and pass.
+ */
 import { PerdureError } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 
-/** What callers are told; the code is looked up by people. */
+/** Message for callers; operators look up the code. */
 export function storageIsFull(bytesMax: number): PerdureError {
   return new PerdureError("TEN0003", `the plan of this environment allows ${bytesMax} stored bytes, and they are used up`);
 }
 
-/** Asked for each command, so that nobody has to be told when there is room again. */
+/** Called for each command, so that no notification is necessary when there is room again. */
 export interface StorageFull {
   readonly isFull: boolean;
   readonly bytesMax: number;
 }
 
-/** `partitions` itself without a limit. New invocations become unavailable; other commands that add reject with TEN0003. */
+/** Returns `partitions` itself without a limit. New invocations become unavailable; other commands that add reject with TEN0003. */
 export function limitedPartitions(partitions: Partitions, limit: StorageFull | undefined): Partitions {
   if (limit === undefined) return partitions;
   return {

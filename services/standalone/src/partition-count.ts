@@ -1,13 +1,13 @@
 /**
- * Why: an invocation's partition follows from its id and the number of partitions, so that number must never change under
- * existing data. It is written down with the first start; later the setting only matters to new data directories.
+ * The number of partitions of a data directory. An invocation's partition follows from its id and this number, so the number must never
+ * change under existing data. It is stored at the first start; later the setting only matters to new data directories.
  */
 import { type Logger, PerdureError } from "@perdure/base";
 import type { MetadataStore } from "@perdure/metadata";
 
 export const PARTITIONS_KEY = "cluster/partitions";
 
-/** The number to use. Throws STO0003 when what is stored is no number. */
+/** The number to use. Throws STO0003 when the stored value is malformed. */
 export async function partitionCountOf(metadata: MetadataStore, setting: number, logger: Logger): Promise<number> {
   const stored = await metadata.get(PARTITIONS_KEY);
   if (stored === undefined) {
@@ -22,7 +22,7 @@ export async function partitionCountOf(metadata: MetadataStore, setting: number,
   return count as number;
 }
 
-/** Over whatever number is there: only when data are used that are not those of the metadata. */
+/** Overwrites the stored number: only for data that do not belong to the metadata. */
 export async function writePartitionCount(metadata: MetadataStore, count: number): Promise<void> {
   await metadata.write([{ kind: "put", key: PARTITIONS_KEY, value: { count }, expectedVersion: undefined }]);
 }

@@ -1,6 +1,6 @@
 /**
- * Why: a server that is the runtime of an environment answers its gateway alone, because whoever else has an account on the machine
- * reaches its ports too; one that is suspended answers reads alone (cloud.md §5.2), and one that stores all it may takes nothing
+ * Request guard of a server that is the runtime of an environment. It serves only its gateway, because other users of the machine can
+ * reach its ports too; a suspended runtime serves only reads (cloud.md §5.2), and one that has reached its storage limit accepts nothing
  * more to run (cloud.md §5.4).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -10,32 +10,32 @@ import type { GuardRefusal, RequestGuard } from "@perdure/role/http";
 import { type StorageFull, storageIsFull } from "./limited-partitions.js";
 
 export interface GuardOptions {
-  /** Undefined: anybody may ask. */
+  /** Undefined: any client may send requests. */
   readonly secret: Secret | undefined;
   readonly isSuspended: boolean;
-  /** Undefined: as much as the disk takes. */
+  /** Undefined: no storage limit. */
   readonly storage?: StorageFull | undefined;
 }
 
 type GuardHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Undefined when there is nothing to guard. */
+/** Undefined when nothing is restricted. */
 export function ingressGuard(options: GuardOptions): RequestGuard | undefined {
   return guardOf(options, (_method, path) => path === "/restate/health", addsNothing);
 }
 
-/** What of its commands adds to what is stored is refused where they are submitted. */
+/** Its commands that add to what is stored are refused where they are submitted. */
 export function adminGuard(options: GuardOptions): RequestGuard | undefined {
   const isRead = (method: string, path: string): boolean => method === "GET" || method === "HEAD" || isQuery(method, path);
   return guardOf({ ...options, storage: undefined }, isRead, () => true);
 }
 
-/** Waiting for an invocation, its outcome and health; what services are called, whatever the method, adds. */
+/** Attaching to an invocation, its outcome and health add nothing; calls of services do, whatever the method. */
 function addsNothing(method: string, path: string): boolean {
   return method === "OPTIONS" || /^\/restate\/(health$|(attach|output|lookup|invocation|workflow)(\/|$))/.test(path);
 }
 
-/** Reads that carry a body. */
+/** Reads that have a body. */
 function isQuery(method: string, path: string): boolean {
   return method === "POST" && /^(\/v[2-4])?\/query$/.test(path);
 }
@@ -61,7 +61,7 @@ function isShown(expected: Buffer, headers: GuardHeaders): boolean {
   return typeof shown === "string" && timingSafeEqual(digest(shown), expected);
 }
 
-/** Of equal length, whatever is shown. */
+/** Compares values of equal length, whatever the client sends. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

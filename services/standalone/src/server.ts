@@ -28,7 +28,7 @@ export function runServer(command: ProcessCommand, environment: NodeJS.ProcessEn
 async function start(settings: StandaloneSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { ingressPort, adminPort, identityPublicKey } = await startStandalone(settings, ports);
   const admin = settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`;
-  // Runtimes answer their gateway alone, which has the console elsewhere.
+  // Runtimes serve only their gateway, which has a console of its own.
   const hasConsole = !settings.admin.disableWebUi && settings.runtime.secretFile === undefined;
   return {
     ingress: settings.ingress.advertisedAddress ?? `http://localhost:${ingressPort}/`,

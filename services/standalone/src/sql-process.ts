@@ -1,6 +1,6 @@
 /**
- * Why: the entry point of the process that runs SQL statements. It has no driver of a store: the server has LevelDB open and answers
- * reads of it. It is bundled beside `main.mjs` and started by `@perdure/sql` when a statement comes.
+ * The entry point of the process that runs SQL statements. It has no driver of a store: the server has LevelDB open and serves reads of
+ * it. It is bundled beside `main.mjs` and started by `@perdure/sql` when a statement comes.
  */
 import { runSqlProcess } from "@perdure/sql/process";
 

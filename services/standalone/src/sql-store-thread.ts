@@ -1,4 +1,4 @@
-/** Why: the entry point of the thread that reads LevelDB for processes of SQL statements. It is bundled beside `main.mjs`. */
+/** The entry point of the thread that reads LevelDB for statement processes. It is bundled beside `main.mjs`. */
 import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "@perdure/base";
 import { openLevelReader } from "@perdure/driver-level";

@@ -1,8 +1,8 @@
 /**
- * Why: an environment stores no more than its plan allows (cloud.md §5.4), and refusing must not lose anything. The measure is what the
- * engine has on disk, looked at every second, so it is late by what is written in one.
+ * Enforces the storage limit of an environment's plan (cloud.md §5.4) without losing data. The measure is the engine's size on disk, read
+ * every second, so it lags by what is written in one second.
  *
- *     below ──(limit)──▶ full: doors refuse writes, topics wait ──(a tenth more)──▶ held: no attempts either
+ *     below ──(limit)──▶ full: writes refused, topics wait ───────(a tenth more)──▶ held: no attempts either
  *       ▲                     │                                                        │
  *       └──(under 95 %)───────┴────── what was deleted is compacted away ◀─────────────┘
  */
@@ -10,7 +10,7 @@ import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdur
 import { STORAGE_CHECK_MS, STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE } from "./limits.js";
 
 export interface MeasuredStorage {
-  /** Nothing is measured while it stays the same: idle environments cost nothing. */
+  /** Nothing is measured while this value stays the same: idle environments cost nothing. */
   readonly batches: number;
   storedBytes(): Promise<number>;
   compact(): Promise<void>;
@@ -18,7 +18,7 @@ export interface MeasuredStorage {
 
 export interface StorageLimitPorts {
   readonly storage: MeasuredStorage;
-  /** Told when no attempts shall run, at every look while it lasts, and once when they may again. */
+  /** Called with true at every check while no attempts may run, and once with false when they may again. */
   readonly onHeld: (isHeld: boolean) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,7 +42,7 @@ export class StorageLimit implements AsyncDisposable {
     this.#looking = this.#check();
   }
 
-  /** Resolves after the first look: a server that starts full takes nothing. */
+  /** Resolves after the first check: a server that starts full accepts nothing. */
   static async open(ports: StorageLimitPorts, bytesMax: number): Promise<StorageLimit> {
     const limit = new StorageLimit(ports, bytesMax);
     await limit.#looking;
@@ -95,7 +95,7 @@ export class StorageLimit implements AsyncDisposable {
     if (this.#isFull && clock.monotonicMs() >= this.#compactAtMs) this.#compacting ??= this.#compact();
   }
 
-  /** Never rejects. Much of what is full may be deleted already. */
+  /** Never rejects. Much of the full storage may be deleted data. */
   async #compact(): Promise<void> {
     const { storage, clock, logger } = this.#ports;
     const startedAtMs = clock.monotonicMs();
@@ -106,7 +106,7 @@ export class StorageLimit implements AsyncDisposable {
       logger.warn({ code, reason: detail }, "the storage could not be compacted; trying again");
     }
     const endedAtMs = clock.monotonicMs();
-    // So that it takes a tenth of the time at most.
+    // So that compaction takes a tenth of the time at most.
     this.#compactAtMs = endedAtMs + Math.max(STORAGE_COMPACT_EVERY_MS, 10 * (endedAtMs - startedAtMs));
     this.#compacting = undefined;
   }
