@@ -62,7 +62,7 @@ export function observeIngress(metrics: Metrics, ingress: { readonly inFlight: n
     {
       type: "gauge",
       name: "perdure_gateway_route_sync_age_seconds",
-      help: "Since the registry was last listened to; 0 while it is",
+      help: "Time since changes of the registry were last received; 0 while connected",
     },
     () => syncAgeMs() / 1000,
   );

@@ -50,21 +50,21 @@ const invokerSettings = group("Attempts: the streams to user endpoints.", {
 });
 
 export const workerSettings = group("The worker: partitions, their storage, and attempts.", {
-  cleanupInterval: duration("1h", { sentence: "How often what outlived its retention is removed (duration).", minMs: 1 }),
+  cleanupInterval: duration("1h", { sentence: "Interval at which data beyond its retention is removed (duration).", minMs: 1 }),
   numPartitions: integer(PARTITION_COUNT_DEFAULT, {
     sentence: "Partitions of a new data directory; one that exists keeps the number it was made with.",
     min: 1,
     max: PARTITION_COUNT_SETTING_MAX,
   }),
   incarnation: optionalText({
-    sentence: "Name of the life that a restored Redis begins: workers of before are fenced, once for each name. Clusters only.",
+    sentence: "Name of the incarnation that a restored Redis begins: earlier workers are fenced, once for each name. Clusters only.",
   }),
   acceptDataLoss: optionalText({
     sentence:
-      "Mark of the data set whose loss is accepted, as the error STO0005 names it; what is stored instead is used from then on. Remove it afterwards.",
+      "Mark of the data set whose loss is accepted, as given in the error STO0005; the present data is used from then on. Remove it afterwards.",
   }),
   ...retentionSettings,
-  storageRocksdb: group("Where partitions live.", {
+  storageRocksdb: group("Storage of partitions.", {
     path: optionalText({ sentence: "Directory; <base-dir>/<node-name>/db when not set." }),
   }),
   invoker: invokerSettings,

@@ -40,7 +40,7 @@ function attemptMetrics(metrics: Metrics): InvokerMetrics & Pick<WorkerMetrics, 
   });
   const delays = metrics.histogram({
     name: "perdure_worker_schedule_delay_seconds",
-    help: "From when an attempt could run until it got a slot and began",
+    help: "Time from when an attempt was due until it got a slot and began",
   });
   const slowedDown = metrics.counter({
     name: "perdure_worker_attempt_slowdowns_total",
@@ -82,7 +82,7 @@ function partitionMetrics(metrics: Metrics): LeadingWorkerMetrics {
   });
   const fenced = metrics.counter({
     name: "perdure_worker_fenced_writes_total",
-    help: "Batches that were refused because another worker leads",
+    help: "Batches refused because another worker leads",
   });
   const entries = metrics.counter({
     name: "perdure_worker_journal_entries_total",
@@ -92,16 +92,16 @@ function partitionMetrics(metrics: Metrics): LeadingWorkerMetrics {
   const bytes = metrics.counter({ name: "perdure_worker_journal_bytes_total", help: "Bytes of journal entries written" });
   const lateness = metrics.histogram({
     name: "perdure_worker_timer_lateness_seconds",
-    help: "From when a sleep, a delayed call or another timer was due until it fired",
+    help: "Time from when a sleep, a delayed call or another timer was due until it fired",
   });
   const completed = metrics.counter({
     name: "perdure_worker_invocations_completed_total",
-    help: "Invocations that got their outcome",
+    help: "Completed invocations",
     labels: { result: ["success", "failure", "cancelled", "killed"] },
   });
   const takes = metrics.histogram({
     name: "perdure_worker_partition_handover_seconds",
-    help: "From a partition's lease until it works here",
+    help: "Time from acquiring a partition's lease until the partition works here",
     labels: { cause: HANDOVER_CAUSES },
   });
   return {
@@ -153,9 +153,9 @@ function failureOf(code: string | undefined): string {
 
 /** The task that pings Redis; rejects when there is no response. */
 export function redisMetrics(metrics: Metrics, readHealth: () => Promise<RedisStatus>): () => Promise<void> {
-  const up = metrics.gauge({ name: "perdure_worker_redis_up", help: "1 when Redis has answered the last question, else 0" });
+  const up = metrics.gauge({ name: "perdure_worker_redis_up", help: "1 when Redis has answered the last ping, else 0" });
   const log = metrics.gauge({ name: "perdure_worker_redis_log_bytes", help: "Append-only file of Redis on its disk" });
-  const ratio = metrics.gauge({ name: "perdure_worker_redis_memory_ratio", help: "Memory that Redis uses, of what it may use" });
+  const ratio = metrics.gauge({ name: "perdure_worker_redis_memory_ratio", help: "Memory of Redis, used and allowed" });
   return async () => {
     try {
       const { usedBytes, bytesMax, logBytes } = await readHealth();
@@ -237,7 +237,7 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
     ];
   });
   gauge("perdure_worker_timers_pending", "Pending sleeps, delayed calls and other timers", () => worker.population().timers);
-  each("perdure_worker_stuck_invocations", "Invocations that have been running or retrying for so long", "bucket", () => [
+  each("perdure_worker_stuck_invocations", "Invocations that have run or retried for at least this long", "bucket", () => [
     ["1h", attempts.ages.olderThan(HOUR_MS, clock.nowMs())],
     ["1d", attempts.ages.olderThan(24 * HOUR_MS, clock.nowMs())],
   ]);
@@ -256,18 +256,18 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
     "Attempts with a blocked handler that were requested to suspend because others waited for a slot",
     () => slots.suspensionsRequested,
   );
-  each("perdure_worker_concurrency_slots", "Attempts that run at the same time, and how many may", "state", () => [
+  each("perdure_worker_concurrency_slots", "Concurrent attempts, and their limit", "state", () => [
     ["used", slots.used],
     ["limit", slots.limit],
   ]);
   gauge(
     "perdure_worker_oldest_ready_age_seconds",
-    "How long the invocation has waited that has waited longest for a slot",
+    "Longest present wait of an invocation for a slot",
     () => Math.max(0, clock.nowMs() - (slots.oldestQueuedAtMs ?? clock.nowMs())) / 1000,
   );
   gauge(
     "perdure_worker_ready_queue_seconds",
-    "How long it will take until what is ready has begun, by the durations of late attempts",
+    "Estimated time until all ready invocations have begun, by the durations of recent attempts",
     () => (slots.waiting * attempts.meanSeconds) / slots.limit,
   );
 }
@@ -300,7 +300,7 @@ export function observeSubscriptions(metrics: Metrics, subscriptions: Subscripti
     {
       type: "gauge",
       name: "perdure_worker_kafka_subscriptions_stuck",
-      help: "Subscriptions with a record that cannot be handled",
+      help: "Subscriptions stopped at a record that cannot be handled",
     },
     () => subscriptions.statuses().filter(({ stuck }) => stuck !== undefined).length,
   );
@@ -308,7 +308,7 @@ export function observeSubscriptions(metrics: Metrics, subscriptions: Subscripti
     {
       type: "counter",
       name: "perdure_worker_kafka_consumed_total",
-      help: "Records that became invocations, were left out, or were met and could be neither",
+      help: "Consumed records, by result: made into invocations, skipped, or stuck",
       labels: ["result"],
       seriesMax: 3,
     },

@@ -137,7 +137,7 @@ class Round {
     const { store, partitionCount, replays } = this.#ports;
     const partition = partitionOf(facts.id, partitionCount);
     const entries = await store.readJournal(partition, facts.id, journalLength);
-    if (entries.length !== journalLength) return this.#findings.skip(chosen, "its journal is gone");
+    if (entries.length !== journalLength) return this.#findings.skip(chosen, "its journal was removed");
     const state = await this.#stateOf(chosen, partition);
     const bytes = entries.reduce((sum, { body }) => sum + body.length, 0) + sizeOf(state);
     if (bytes > CHECKED_JOURNAL_BYTES_MAX) {

@@ -31,14 +31,14 @@ export function observeRegistry(metrics: Metrics, { registry, watchers, connecti
     metrics.observedEach({ type: "gauge", name, help, labels: [label], seriesMax: 4 }, () =>
       Object.entries(read()).map(([value, count]) => ({ labels: [value], value: count })),
     );
-  each("perdure_registry_entities", "What is registered", "kind", () => ({
+  each("perdure_registry_entities", "Registered deployments, services and subscriptions", "kind", () => ({
     deployment: registry.deployments().length,
     service: registry.services().length,
     subscription: registry.subscriptions().length,
   }));
   gauge("perdure_registry_watchers", "Gateways, workers and management APIs that watch this registry", () => watchers.count);
-  gauge("perdure_registry_watch_lag_seconds", "How long the slowest of them has not read a change", () => watchers.lagMs / 1000);
-  each("perdure_registry_db_pool", "Connections to the database by what they do, and who waits for one", "state", () => {
+  gauge("perdure_registry_watch_lag_seconds", "Age of the oldest change that a watching process has not read", () => watchers.lagMs / 1000);
+  each("perdure_registry_db_pool", "Connections to the database by state, and requests that wait for one", "state", () => {
     const { idle, used, waiting } = connections();
     return { idle, used, waiting };
   });
@@ -53,7 +53,7 @@ const METHODS = [...observedMethods(registryDefinition), ...observedMethods(sche
 export function databaseObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> & TracingPorts): OperationObserver | undefined {
   const durations = ports.metrics.histogram({
     name: "perdure_registry_db_duration_seconds",
-    help: "How long the database took for a statement, by its verb and table",
+    help: "Duration of database statements, by verb and table",
     labels: { statement: VERBS.flatMap((verb) => TABLES.map((table) => `${verb} ${table}`)) },
     buckets: COARSE_SECONDS_BUCKETS,
   });
@@ -64,12 +64,12 @@ export function databaseObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> 
 export function grpcObserver(ports: Pick<ProcessPorts, "metrics" | "clock"> & TracingPorts): OperationObserver | undefined {
   const counts = ports.metrics.counter({
     name: "perdure_registry_grpc_requests_total",
-    help: "Questions that were answered",
+    help: "Completed requests, by method and code",
     labels: { method: METHODS, code: ["ok", ...GRPC_CODES] },
   });
   const durations = ports.metrics.histogram({
     name: "perdure_registry_grpc_request_duration_seconds",
-    help: "Time until a question was answered",
+    help: "Duration of requests",
     labels: { method: METHODS },
   });
   const labels = (method: string) => [method];

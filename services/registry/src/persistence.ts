@@ -102,7 +102,7 @@ function place(tables: MutableTables, read: DocumentReader, key: string, version
   } else if (key === RULE_BOOK) {
     tables.ruleBook = { version, record: read(key, StoredRuleBook, value) };
   } else {
-    throw new PerdureError("META0005", `the metadata document '${key}' is of no kind this version knows`);
+    throw new PerdureError("META0005", `the metadata document '${key}' is of a kind that this version does not support`);
   }
 }
 

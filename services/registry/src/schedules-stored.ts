@@ -100,7 +100,7 @@ export function readDocuments(documents: readonly Document[]): StoredRecords {
       const id = checked(key, StoredId, key.slice(STATE.length));
       states.set(id, { version, value: checked(key, StoredState, value) });
     } else if (!key.startsWith(NAME)) {
-      throw new PerdureError("META0005", `the metadata document '${key}' is of no kind this version knows`);
+      throw new PerdureError("META0005", `the metadata document '${key}' is of a kind that this version does not support`);
     }
   }
   return { records, states };

@@ -398,7 +398,7 @@ function openRegistry(
       guard,
       tunnels: routes,
       countUsage(id, services) {
-        if (deferred.worker === undefined) throw new PerdureError("OPS0004", "the worker is not there yet");
+        if (deferred.worker === undefined) throw new PerdureError("OPS0004", "the worker has not started yet");
         return deferred.worker.countUsage(id, services);
       },
       check: { partitionCount, store, replays },

@@ -32,21 +32,21 @@ const ingressSettings = group("The HTTP listener for callers of services.", {
 const adminSettingsWithCrash = group("The management API.", {
   ...adminSettingsShape,
   disableCrashAttempt: boolean(false, {
-    sentence: "Whether requests that break off running attempts are disabled; on the runtime of an environment they always are.",
+    sentence: "Whether requests that cut off running attempts are disabled; on the runtime of an environment they always are.",
   }),
 });
 
 const runtimeSettings = group("For a server that is the runtime of an environment, behind a gateway.", {
   secretFile: optionalText({
     sentence:
-      "File with the secret that each request shows in x-perdure-runtime-secret; without it requests are 401. All requests are accepted when not set.",
+      "File with the secret that requests must send in x-perdure-runtime-secret; others are refused with 401. All requests are accepted when not set.",
   }),
   mode: choice(["running", "suspended"], "running", {
-    sentence: "suspended: reads are answered, nothing runs and nothing fires; what is due meanwhile happens afterwards.",
+    sentence: "suspended: only reads are served, nothing runs and nothing fires; work that becomes due is done afterwards.",
   }),
 });
 
-const limitSettings = group("What an environment may have by the plan of its account; nothing is bounded where nothing is set.", {
+const limitSettings = group("Limits of an environment by the plan of its account; unlimited when not set.", {
   ...planLimitSettings,
   storedBytes: optionalByteSize({
     sentence: "State, journals and results on disk; beyond it what would add to them is refused with TEN0003.",
@@ -64,7 +64,7 @@ export const settings = group("Settings of perdure server. Every line can be set
   experimentalEnableKafkaScope: recordScopesSetting,
   ingress: ingressSettings,
   admin: adminSettingsWithCrash,
-  meta: group("Where deployments, services and subscriptions are remembered.", {
+  meta: group("Storage of deployments, services and subscriptions.", {
     storagePath: optionalText({ sentence: "Directory; <base-dir>/<node-name>/local-metadata-store when not set." }),
   }),
   worker: workerSettings,

@@ -76,7 +76,7 @@ function full({ bytesMax }: StorageFull): GuardRefusal {
   return refused(http, code, message);
 }
 
-const UNAUTHORIZED: GuardRefusal = refused(401, "PERD0401", "This runtime answers its gateway alone", {
+const UNAUTHORIZED: GuardRefusal = refused(401, "PERD0401", "This runtime serves only its gateway", {
   "www-authenticate": 'Bearer realm="perdure"',
 });
 const SUSPENDED: GuardRefusal = refused(403, "PERD0110", "This environment is suspended");

@@ -88,7 +88,7 @@ export class StorageLimit implements AsyncDisposable {
       const fields = { bytes, bytesMax: this.bytesMax };
       if (this.#isFull)
         logger.warn({ ...fields, code: "TEN0003" }, "the storage limit is reached; refusing what would add to it");
-      else logger.info(fields, "there is room again");
+      else logger.info(fields, "storage is below its limit again");
     }
     if (isHeld || this.#isHeld) onHeld(isHeld);
     this.#isHeld = isHeld;

@@ -529,7 +529,7 @@ test("a check that is given up ends at once", async () => {
   const giveUp = new AbortController();
   const result = world.check([input], {}, giveUp.signal);
   giveUp.abort();
-  expect(await result).toMatchObject({ kind: "failed", error: { message: "the check was given up" } });
+  expect(await result).toMatchObject({ kind: "failed", error: { message: "the check was cancelled" } });
   expect([world.transport.last.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
 });
 

@@ -68,7 +68,7 @@ export function replay(
       signal.removeEventListener("abort", onAbort);
       resolve(end);
     });
-    const onAbort = () => stream.giveUp("the check was given up");
+    const onAbort = () => stream.giveUp("the check was cancelled");
     stream.open(transport);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort);
@@ -99,7 +99,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
 
   open(transport: EndpointTransport): void {
     this.#timer = this.#clock.setTimer(this.#bounds.timeoutMs, () =>
-      this.#fail(failure("RT0001", "the endpoint said nothing about this journal in time")),
+      this.#fail(failure("RT0001", "the endpoint sent no result for this journal in time")),
     );
     this.#stream = transport.open(this.#request.request, this);
     this.#outgoing.flush();

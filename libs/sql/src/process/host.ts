@@ -86,7 +86,7 @@ class SqlProcessHost implements SqlEngine {
   #freePlace(): ProcessSlot {
     const free = this.#places.filter(({ isFree }) => isFree);
     const place = free.find(({ isWarm }) => isWarm) ?? free[0];
-    invariant(place !== undefined, "there are as many places as turns");
+    invariant(place !== undefined, "there are as many slots as turns");
     return place;
   }
 

@@ -21,7 +21,7 @@ export async function acceptLoss(ports: AgreementPorts, lost: string): Promise<L
   const before = await readDataSet(metadata);
   const count = await partitions.count();
   if (before === undefined && count === undefined)
-    throw new PerdureError("OPS0001", "neither PostgreSQL nor Redis knows a data set of this environment; nothing was changed");
+    throw new PerdureError("OPS0001", "neither PostgreSQL nor Redis has a data set of this environment; nothing was changed");
   // Workers create the record of a new environment, or of data of an earlier version.
   const partitionCount = before?.partitionCount ?? (count as number);
   const isUnmarked = before === undefined && (await partitions.marks(partitionCount)).every((mark) => mark === undefined);

@@ -159,7 +159,7 @@ function problemWith(
     return `${other.length} of ${partitionCount} partitions in Redis do not carry the mark ${id} of this environment's data set; ${instead}`;
   }
   if (count !== undefined && count !== partitionCount)
-    return `Redis says that there are ${count} partitions and PostgreSQL says ${partitionCount}`;
+    return `Redis has ${count} partitions and PostgreSQL records ${partitionCount}`;
   return undefined;
 }
 

@@ -273,7 +273,7 @@ async function fenceFormerLeaders(
   const begun = await ports.lifecycle.awaitPart("incarnation", () =>
     untilAvailable("Redis", begin, ports, ports.lifecycle.stopping),
   );
-  if (begun > 0) ports.logger.info({ partitions: begun, incarnation }, "a restored environment begins a life of its own");
+  if (begun > 0) ports.logger.info({ partitions: begun, incarnation }, "a restored environment begins a new incarnation");
 }
 
 function leadershipPorts(

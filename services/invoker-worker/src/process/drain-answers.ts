@@ -71,7 +71,7 @@ export function drainAnswers({
       const present = worker();
       if (method !== "GET" && method !== "POST" && method !== "DELETE")
         return answer(res, 405, { reason: "GET, POST or DELETE" });
-      if (method !== "GET" && present === undefined) return answer(res, 503, { reason: "nothing is led yet" });
+      if (method !== "GET" && present === undefined) return answer(res, 503, { reason: "no partition is led yet" });
       if (method === "POST" && present?.isDraining() === false) {
         logger.info({}, "requested to hand over all partitions");
         present.standDown();
@@ -80,7 +80,7 @@ export function drainAnswers({
       if (method === "DELETE" && present?.isDraining() === true) {
         present.stay();
         if (!present.isDraining()) {
-          logger.info({}, "staying after all");
+          logger.info({}, "drain cancelled");
           sinceMs = undefined;
         }
       }

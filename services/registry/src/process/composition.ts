@@ -64,7 +64,7 @@ export async function startRegistry(settings: RegistrySettings, ports: ProcessPo
     lifecycle.awaitPart(what, () => untilAvailable("the database", open, ports, lifecycle.stopping));
   const registry = await available("deployments", () => openRegistry(roleParts, ports));
   const manager = await available("stored schedules", () => openScheduleBook(settings, store, registry, ports));
-  await lifecycle.start("changes of others", () =>
+  await lifecycle.start("changes of other registries", () =>
     followChanges({ store, clock, logger }, [
       { prefix: REGISTRY_PREFIX, reload: () => registry.reload() },
       { prefix: SCHEDULES_PREFIX, reload: () => manager.reload() },

@@ -32,15 +32,15 @@ export const settings = group("Settings of perdure-registry. Every line can be s
   tls: tlsSettings,
   metadata: metadataSettings,
   redis: redisSettings,
-  ingress: group("What the ingress and the registry both know.", { kafkaClusters: kafkaClustersSetting }),
-  worker: group("Workers, and what services get from them unless they say otherwise.", {
+  ingress: group("Settings shared with the ingress.", { kafkaClusters: kafkaClustersSetting }),
+  worker: group("Workers, and defaults of services.", {
     addresses: workerAddresses,
     ...retentionDefaults,
     invoker: attemptDefaultsGroup,
   }),
   tunnels: tunnelSettings,
   limits: group(
-    "What an environment may have by the plan of its account; nothing is bounded where nothing is set.",
+    "Limits of an environment by the plan of its account; unlimited when not set.",
     planLimitSettings,
   ),
 });
