@@ -3,7 +3,7 @@
  * statement takes too long or too much memory. A service's entry point starts it with a function that opens stores.
  *
  *     stream ▸ query ─▸ engine ─▸ store (the server's, or a connection of its own)     chunks ─▸ stream, as many as were requested
- *                         └────▸ Asker ─▸ stream ─▸ what only the server knows
+ *                         └────▸ PageRequester ─▸ stream ─▸ state of the server
  */
 import { writeFileSync } from "node:fs";
 import { connect, Socket } from "node:net";
@@ -13,9 +13,9 @@ import { createSqlEngine } from "../engine.js";
 import { CHUNK_BYTES_MAX, CHUNKS_AHEAD, PROCESS_NICENESS, READ_STALL_MS, RESULT_BYTES_MAX } from "../limits.js";
 import type { SqlEngine } from "../options.js";
 import type { SourceDescription, SqlAnswer, StoredRows } from "../ports.js";
-import { PageRequester } from "./asker.js";
 import { decodeToProcess, encodeFromProcess, FrameReader, TO_PROCESS_BYTES_MAX, writeFrame } from "./frames.js";
 import type { FromProcess, ProcessData, StoreAddress, ToProcess } from "./messages.js";
+import { PageRequester } from "./page-requester.js";
 import { openServedStore } from "./remote-rows.js";
 
 export { runStoreThread, type StoreThreadData } from "./store-server.js";
@@ -41,7 +41,7 @@ export function runSqlProcess({ openStore }: SqlProcessParts): void {
   standBack();
   const stream = new Socket({ fd: STREAM_FD, readable: true, writable: true });
   const send = (message: FromProcess): void => writeFrame(stream, encodeFromProcess(message));
-  const asker = new PageRequester(send);
+  const requester = new PageRequester(send);
   const frames = new FrameReader(TO_PROCESS_BYTES_MAX);
   let statements: Promise<Statements> | undefined;
 
@@ -50,11 +50,11 @@ export function runSqlProcess({ openStore }: SqlProcessParts): void {
       const message = decodeToProcess(frame);
       switch (message.kind) {
         case "start":
-          statements = openEngine(message.data, { openStore, asker, send });
+          statements = openEngine(message.data, { openStore, requester, send });
           break;
         case "rows":
-        case "askFailed":
-          asker.receive(message);
+        case "requestFailed":
+          requester.receive(message);
           break;
         case "query":
         case "more":
@@ -87,13 +87,13 @@ function standBack(): void {
 }
 
 interface EngineParts extends SqlProcessParts {
-  readonly asker: PageRequester;
+  readonly requester: PageRequester;
   readonly send: (message: FromProcess) => void;
 }
 
-async function openEngine(data: ProcessData, { openStore, asker, send }: EngineParts): Promise<Statements> {
+async function openEngine(data: ProcessData, { openStore, requester, send }: EngineParts): Promise<Statements> {
   const store = data.store === undefined ? await openStore(data.source) : openServed(data.store);
-  const ports = { source: sourceOf(data, store, asker), clock: systemClock, logger: errorsOver(send) };
+  const ports = { source: sourceOf(data, store, requester), clock: systemClock, logger: errorsOver(send) };
   return new Statements(createSqlEngine(ports, { ...data.options, runningQueriesMax: 1 }), send);
 }
 
@@ -103,19 +103,19 @@ function openServed({ path, token }: StoreAddress): OpenStore {
   stream.on("error", end);
   const frames = new FrameReader(TO_PROCESS_BYTES_MAX);
   const send = (message: FromProcess): void => writeFrame(stream, encodeFromProcess(message));
-  const asker = new PageRequester(send);
+  const requester = new PageRequester(send);
   writeFrame(stream, utf8(token));
   stream.on("data", (piece) => {
     for (const frame of frames.push(piece)) {
       const message = decodeToProcess(frame);
-      if (message.kind === "rows" || message.kind === "askFailed") asker.receive(message);
+      if (message.kind === "rows" || message.kind === "requestFailed") requester.receive(message);
     }
   });
   stream.on("close", end); // Without the store no statement can continue.
-  return openServedStore(asker, send);
+  return openServedStore(requester, send);
 }
 
-function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, asker: PageRequester) {
+function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, requester: PageRequester) {
   return {
     open() {
       const rows = store.snapshot();
@@ -123,7 +123,7 @@ function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore,
         partitionCount,
         isOneMoment: store.isOneMoment,
         store: rows,
-        live: asker.rows,
+        live: requester.rows,
         [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose](),
       };
     },

@@ -11,10 +11,10 @@ import { INTERRUPT_GRACE_MS, MEMORY_CHECK_EVERY_MS, PROCESS_IDLE_MS, STDERR_CHAR
 import { processMemoryBytesMax, type SqlEngineOptions } from "../options.js";
 import type { SqlAnswer, SqlFormat } from "../ports.js";
 import { Turns } from "../turns.js";
-import { Answerer } from "./answerer.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
 import type { SqlProcessPorts } from "./host.js";
 import type { FromProcess, SqlRefusal, StoreAddress, ToProcess } from "./messages.js";
+import { PageServer } from "./page-server.js";
 import { memoryBytesOf, spawnSqlProcess } from "./spawn.js";
 import { RemoteStatement } from "./statement.js";
 
@@ -40,7 +40,7 @@ export class EngineProcess {
   readonly #memoryBytesMax: number;
   readonly #child: ChildProcess;
   readonly #stream: Duplex;
-  readonly #answerer: Answerer;
+  readonly #pageServer: PageServer;
   readonly #exited = Promise.withResolvers<void>();
   /** Statements that run or whose rows are being read. */
   readonly #statements = new Map<number, RemoteStatement>();
@@ -66,7 +66,9 @@ export class EngineProcess {
       environment,
     });
     this.#stream = this.#child.stdio[3] as Duplex;
-    this.#answerer = new Answerer({ live: ports.live, openStore: NO_STORE, reads: NO_READS }, (message) => this.#send(message));
+    this.#pageServer = new PageServer({ live: ports.live, openStore: NO_STORE, reads: NO_READS }, (message) =>
+      this.#send(message),
+    );
     const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
     this.#stream.on("data", (piece: Buffer) => {
       try {
@@ -170,13 +172,13 @@ export class EngineProcess {
 
   #receive(message: FromProcess): void {
     switch (message.kind) {
-      case "ask":
+      case "requestRows":
       case "read":
-      case "askMore":
-      case "askEnd":
+      case "requestMore":
+      case "endRequest":
       case "snapshot":
       case "release":
-        void this.#answerer.receive(message);
+        void this.#pageServer.receive(message);
         return;
       case "engineError":
         this.#ports.logger.error({ stack: message.stack }, message.what);
@@ -230,6 +232,6 @@ export class EngineProcess {
     this.#memoryCheck?.cancel();
     this.#idle?.cancel();
     this.#child.kill("SIGKILL");
-    void this.#answerer.close();
+    void this.#pageServer.close();
   }
 }

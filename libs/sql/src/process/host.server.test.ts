@@ -164,7 +164,7 @@ describe("what only the server knows", () => {
         for (; rowsMade < 1000; rowsMade++) yield { pattern: String(rowsMade) } as never;
       },
     });
-    expect(await run("ask rules")).toBe("1000");
+    expect(await run("request rules")).toBe("1000");
     expect(rowsMade).toBe(1000);
   });
 
@@ -179,7 +179,7 @@ describe("what only the server knows", () => {
     ["a row that is no plain data", () => [{ pattern: () => "x" }], /could not be cloned/],
   ])("is reported when it cannot be read: %s", async (_what, rules, message) => {
     start({ rules: rules as unknown as LiveRows["rules"] });
-    expect(await run("ask rules")).toMatch(message);
-    expect(await run("ask nothingOfTheKind")).toMatch(/no live rows called nothingOfTheKind/);
+    expect(await run("request rules")).toMatch(message);
+    expect(await run("request nothingOfTheKind")).toMatch(/no live rows called nothingOfTheKind/);
   });
 });

@@ -48,7 +48,7 @@ export type ToProcess =
   | { readonly kind: "cancel"; readonly query: number }
   /** Some of the requested rows, or `StorePage`s. `isLast`: no more follow. */
   | { readonly kind: "rows"; readonly requestId: number; readonly rows: readonly unknown[]; readonly isLast: boolean }
-  | { readonly kind: "askFailed"; readonly requestId: number; readonly message: string };
+  | { readonly kind: "requestFailed"; readonly requestId: number; readonly message: string };
 
 export type FromProcess =
   | { readonly kind: "refused"; readonly query: number; readonly refusal: SqlRefusal }
@@ -56,7 +56,12 @@ export type FromProcess =
   | { readonly kind: "chunk"; readonly query: number; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly query: number }
   | { readonly kind: "failed"; readonly query: number; readonly message: string }
-  | { readonly kind: "ask"; readonly requestId: number; readonly method: keyof LiveRows; readonly args: readonly unknown[] }
+  | {
+      readonly kind: "requestRows";
+      readonly requestId: number;
+      readonly method: keyof LiveRows;
+      readonly args: readonly unknown[];
+    }
   | {
       readonly kind: "read";
       readonly requestId: number;
@@ -64,8 +69,8 @@ export type FromProcess =
       readonly method: StoreMethod;
       readonly args: readonly unknown[];
     }
-  | { readonly kind: "askMore"; readonly requestId: number }
-  | { readonly kind: "askEnd"; readonly requestId: number }
+  | { readonly kind: "requestMore"; readonly requestId: number }
+  | { readonly kind: "endRequest"; readonly requestId: number }
   /** A view of what is committed now; reads name it until it is released. */
   | { readonly kind: "snapshot"; readonly snapshot: number }
   | { readonly kind: "release"; readonly snapshot: number }

@@ -5,19 +5,19 @@
 import type { InvocationId } from "@perdure/base";
 import { invocationRowKeys, type KeyValue, KvPartitionStore } from "@perdure/store";
 import type { StoredRows } from "../ports.js";
-import type { PageRequester } from "./asker.js";
 import type { OpenStore } from "./engine-main.js";
 import { type FromProcess, NO_VALUE, type PackedValues, type StoreMethod, type StorePage } from "./messages.js";
+import type { PageRequester } from "./page-requester.js";
 
 /** The store that the server has open. */
-export function openServedStore(asker: PageRequester, send: (message: FromProcess) => void): OpenStore {
+export function openServedStore(requester: PageRequester, send: (message: FromProcess) => void): OpenStore {
   let last = 0;
   return {
     isOneMoment: true,
     snapshot() {
       const snapshot = ++last;
       send({ kind: "snapshot", snapshot });
-      return servedSnapshot(new ServedKeyValue(asker, send, snapshot));
+      return servedSnapshot(new ServedKeyValue(requester, send, snapshot));
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
@@ -82,12 +82,12 @@ class InvocationRows {
 }
 
 class ServedKeyValue implements KeyValue {
-  readonly #asker: PageRequester;
+  readonly #requester: PageRequester;
   readonly #send: (message: FromProcess) => void;
   readonly #snapshot: number;
 
-  constructor(asker: PageRequester, send: (message: FromProcess) => void, snapshot: number) {
-    this.#asker = asker;
+  constructor(requester: PageRequester, send: (message: FromProcess) => void, snapshot: number) {
+    this.#requester = requester;
     this.#send = send;
     this.#snapshot = snapshot;
   }
@@ -123,7 +123,7 @@ class ServedKeyValue implements KeyValue {
   }
 
   async *#pages(method: StoreMethod, args: readonly unknown[]): AsyncIterable<StorePage> {
-    for await (const pages of this.#asker.pages({ kind: "read", snapshot: this.#snapshot, method, args }))
+    for await (const pages of this.#requester.pages({ kind: "read", snapshot: this.#snapshot, method, args }))
       yield* pages as readonly StorePage[];
   }
 

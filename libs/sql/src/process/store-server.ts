@@ -12,9 +12,9 @@ import type { Clock, Logger } from "@perdure/base";
 import { STORE_READS_AT_ONCE, STORE_THREAD_CLOSE_MS } from "../limits.js";
 import type { LiveRows, SnapshotSource } from "../ports.js";
 import { Turns } from "../turns.js";
-import { Answerer } from "./answerer.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
 import type { StoreAddress } from "./messages.js";
+import { PageServer } from "./page-server.js";
 
 const TOKEN_BYTES = 32;
 
@@ -104,20 +104,20 @@ export interface StoreThreadParts {
 export async function runStoreThread({ port, data, openStore }: StoreThreadParts): Promise<void> {
   const store = await openStore();
   const sockets = new Set<Socket>();
-  const answerers = new Set<Answerer>();
+  const pageServers = new Set<PageServer>();
   const reads = new Turns(STORE_READS_AT_ONCE, Number.POSITIVE_INFINITY); // The number of reads of each statement is bounded.
   const server = createServer((socket) => {
     socket.on("error", () => undefined); // The close of the socket is handled instead.
     sockets.add(socket);
-    let answerer: Answerer | undefined;
+    let pageServer: PageServer | undefined;
     serve(socket, data.address.token, (send) => {
-      answerer = new Answerer({ live: NO_ROWS, openStore: () => Promise.resolve(store), reads }, send);
-      answerers.add(answerer);
-      return answerer;
+      pageServer = new PageServer({ live: NO_ROWS, openStore: () => Promise.resolve(store), reads }, send);
+      pageServers.add(pageServer);
+      return pageServer;
     });
     socket.once("close", () => {
       sockets.delete(socket);
-      if (answerer !== undefined) answerers.delete(answerer);
+      if (pageServer !== undefined) pageServers.delete(pageServer);
     });
   });
   await listen(server, data.address.path);
@@ -127,7 +127,7 @@ export async function runStoreThread({ port, data, openStore }: StoreThreadParts
   async function close(): Promise<void> {
     server.close();
     for (const socket of sockets) socket.destroy();
-    await Promise.all([...answerers].map((answerer) => answerer.close()));
+    await Promise.all([...pageServers].map((pageServer) => pageServer.close()));
     await store[Symbol.asyncDispose]();
     port.close();
   }
@@ -136,26 +136,26 @@ export async function runStoreThread({ port, data, openStore }: StoreThreadParts
 /** Rows of the server's memory come from its main thread. */
 const NO_ROWS = {} as LiveRows;
 
-function serve(socket: Socket, token: string, open: (send: ConstructorParameters<typeof Answerer>[1]) => Answerer): void {
+function serve(socket: Socket, token: string, open: (send: ConstructorParameters<typeof PageServer>[1]) => PageServer): void {
   const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);
-  let answerer: Answerer | undefined;
+  let pageServer: PageServer | undefined;
   socket.on("data", (piece) => {
     try {
       for (const frame of frames.push(piece)) {
-        if (answerer === undefined) {
+        if (pageServer === undefined) {
           const expected = Buffer.from(token);
           if (frame.length !== expected.length || !timingSafeEqual(frame, expected)) return void socket.destroy();
-          answerer = open((message) => writeFrame(socket, encodeToProcess(message)));
+          pageServer = open((message) => writeFrame(socket, encodeToProcess(message)));
           continue;
         }
         const message = decodeFromProcess(frame);
         switch (message.kind) {
           case "read":
-          case "askMore":
-          case "askEnd":
+          case "requestMore":
+          case "endRequest":
           case "snapshot":
           case "release":
-            void answerer.receive(message);
+            void pageServer.receive(message);
             break;
           default:
             throw new Error(`${message.kind} is no read of a store`);
@@ -165,7 +165,7 @@ function serve(socket: Socket, token: string, open: (send: ConstructorParameters
       socket.destroy();
     }
   });
-  socket.once("close", () => void answerer?.close());
+  socket.once("close", () => void pageServer?.close());
 }
 
 function listen(server: Server, path: string): Promise<void> {

@@ -1,4 +1,4 @@
-// A process that speaks the protocol and does what the text of a statement says.
+// A process that implements the protocol and runs the command in the text of a statement.
 import { Socket } from "node:net";
 import { deserialize } from "node:v8";
 
@@ -24,7 +24,7 @@ function answer(query, text) {
 }
 
 function receive(message) {
-  if (message.kind === "rows" || message.kind === "askFailed") return waiting.get(message.ask)?.(message);
+  if (message.kind === "rows" || message.kind === "requestFailed") return waiting.get(message.requestId)?.(message);
   if (message.kind === "cancel" && running.get(message.query) === "hang")
     return post({
       kind: "refused",
@@ -66,20 +66,20 @@ function receive(message) {
       return answer(query, Object.keys(process.env).join(" "));
     case "pid":
       return answer(query, String(process.pid));
-    case "ask": {
-      const ask = ++requests;
-      const seen = [];
-      waiting.set(ask, (page) => {
-        if (page.kind === "rows") seen.push(...page.rows);
-        if (page.kind === "rows" && !page.isLast) return post({ kind: "askMore", ask });
-        return answer(query, page.kind === "rows" ? String(seen.length) : page.message);
+    case "request": {
+      const requestId = ++requests;
+      const rows = [];
+      waiting.set(requestId, (page) => {
+        if (page.kind === "rows") rows.push(...page.rows);
+        if (page.kind === "rows" && !page.isLast) return post({ kind: "requestMore", requestId });
+        return answer(query, page.kind === "rows" ? String(rows.length) : page.message);
       });
-      return post({ kind: "ask", ask, method: argument, args: [undefined] });
+      return post({ kind: "requestRows", requestId, method: argument, args: [undefined] });
     }
-    case "deaf": // Nothing ends it but its death.
+    case "deaf": // Only a kill ends it.
       for (;;);
-    case "report": // It has begun, as its server learns by a request, and goes on as the argument says.
-      post({ kind: "ask", ask: ++requests, method: "rules", args: [] });
+    case "report": // Reports its start to the server with a request, and continues with the statement in the argument.
+      post({ kind: "requestRows", requestId: ++requests, method: "rules", args: [] });
       return receive({ ...message, text: argument });
   }
   return undefined; // "hang": until it is cancelled.

@@ -11,11 +11,11 @@ import type { LiveRows, RowSource, SnapshotSource } from "../ports.js";
 import type { Turns } from "../turns.js";
 import { type FromProcess, NO_VALUE, type StoreMethod, type StorePage, type ToProcess } from "./messages.js";
 
-type RowRequest = FromProcess & { readonly kind: "ask" | "read" | "askMore" | "askEnd" | "snapshot" | "release" };
+type RowRequest = FromProcess & { readonly kind: "requestRows" | "read" | "requestMore" | "endRequest" | "snapshot" | "release" };
 /** Returns the last page, so that a request with few rows needs one message. */
 type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
 
-export interface AnswererPorts {
+export interface PageServerPorts {
   readonly live: LiveRows;
   readonly openStore: () => Promise<SnapshotSource>;
   /** Reads of the store take turns, across all processes. */
@@ -24,7 +24,7 @@ export interface AnswererPorts {
 
 const NEVER = new AbortController().signal;
 
-export class Answerer {
+export class PageServer {
   readonly #live: LiveRows;
   readonly #store: () => Promise<SnapshotSource>;
   readonly #reads: Turns;
@@ -34,7 +34,7 @@ export class Answerer {
   readonly #snapshots = new Map<number, Promise<KeyValue>>();
   #isClosed = false;
 
-  constructor({ live, openStore, reads }: AnswererPorts, send: (message: ToProcess) => void) {
+  constructor({ live, openStore, reads }: PageServerPorts, send: (message: ToProcess) => void) {
     this.#live = live;
     this.#store = openStore;
     this.#reads = reads;
@@ -47,8 +47,8 @@ export class Answerer {
     if (message.kind === "release") return await this.#release(message.snapshot);
     const { requestId } = message;
     try {
-      if (message.kind === "askEnd") return await this.#end(requestId);
-      if (message.kind === "ask") {
+      if (message.kind === "endRequest") return await this.#end(requestId);
+      if (message.kind === "requestRows") {
         const pages = inPages(this.#liveRows(message.method, message.args));
         this.#open.set(requestId, { pages, takesTurns: false });
       }
@@ -60,7 +60,7 @@ export class Answerer {
       await this.#page(requestId);
     } catch (cause) {
       this.#open.delete(requestId);
-      this.#send({ kind: "askFailed", requestId, message: cause instanceof Error ? cause.message : String(cause) });
+      this.#send({ kind: "requestFailed", requestId, message: cause instanceof Error ? cause.message : String(cause) });
     }
   }
 

@@ -4,8 +4,8 @@ import { LIVE_METHODS } from "../live.js";
 import type { LiveRows } from "../ports.js";
 import type { FromProcess, ToProcess } from "./messages.js";
 
-type PageMessage = ToProcess & { readonly kind: "rows" | "askFailed" };
-type PageRequest = FromProcess & { readonly kind: "ask" | "read" };
+type PageMessage = ToProcess & { readonly kind: "rows" | "requestFailed" };
+type PageRequest = FromProcess & { readonly kind: "requestRows" | "read" };
 /** A request without its number. */
 type Unnumbered<R> = R extends PageRequest ? Omit<R, "requestId"> : never;
 
@@ -32,7 +32,7 @@ export class PageRequester {
   }
 
   async *#rows(method: keyof LiveRows, args: readonly unknown[]): AsyncIterable<unknown> {
-    for await (const page of this.pages({ kind: "ask", method, args })) yield* page;
+    for await (const page of this.pages({ kind: "requestRows", method, args })) yield* page;
   }
 
   /** The next page is requested while the current one is read. */
@@ -43,18 +43,18 @@ export class PageRequester {
     try {
       for (;;) {
         const page = await next;
-        if (page.kind === "askFailed") {
+        if (page.kind === "requestFailed") {
           isOver = true;
           throw new Error(`${request.method} could not be read: ${page.message}`);
         }
         isOver = page.isLast;
-        if (!isOver) next = this.#page(requestId, { kind: "askMore", requestId });
+        if (!isOver) next = this.#page(requestId, { kind: "requestMore", requestId });
         yield page.rows;
         if (isOver) return;
       }
     } finally {
       this.#waiting.delete(requestId);
-      if (!isOver) this.#send({ kind: "askEnd", requestId });
+      if (!isOver) this.#send({ kind: "endRequest", requestId });
     }
   }
 
