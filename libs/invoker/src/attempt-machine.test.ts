@@ -83,7 +83,7 @@ class Harness implements AttemptOutput {
     this.machine.flush();
   }
 
-  /** Frames written and not taken yet. */
+  /** Frames that were written and not read yet. */
   frames(): Frame[] {
     const frames: Frame[] = [];
     for (let frame = this.#decoder.next(); frame !== undefined; frame = this.#decoder.next()) frames.push(frame);
@@ -139,14 +139,14 @@ function callFailed(id: number) {
 }
 
 describe("an attempt", () => {
-  test("sends Start and the journal in one write, before the endpoint has said anything", () => {
+  test("sends Start and the journal in one write, before the endpoint has sent anything", () => {
     const attempt = new Harness({ entries: [input, entryOf(run(1))] });
     expect(attempt.writes.length).toBe(1);
     expect(attempt.frameNames()).toEqual(["Start", "Input", "Run"]);
     expect(attempt.halfClosed).toBe(false);
   });
 
-  test("in request/response mode ends the request right after the replay and tells nothing afterwards", () => {
+  test("in request/response mode ends the request right after the replay and sends nothing afterwards", () => {
     const attempt = new Harness({ mode: "requestResponse" });
     expect(attempt.halfClosed).toBe(true);
     attempt.frames();
@@ -185,7 +185,7 @@ describe("an attempt", () => {
     expect(command).toMatchObject({ kind: "appendCommand", action: { kind: "setState", key: "a", value: utf8("value") } });
   });
 
-  test("tells a completion before the ack of the same command", () => {
+  test("sends a completion before the ack of the same command", () => {
     const attempt = new Harness();
     attempt.frames();
     const invocationId = {
@@ -243,14 +243,14 @@ describe("an attempt", () => {
     expect(attempt.submitted.map(({ kind }) => kind)).toEqual(["appendCommand", "end"]);
   });
 
-  test("keeps what the handler says it waits for", () => {
+  test("keeps the future that the handler reports as awaited", () => {
     const awaitingOn = future({ completions: [1], combinator: "firstCompleted" });
     const attempt = new Harness({ version: 7 }).control({ kind: "awaitingOn", awaitingOn, executingSideEffects: false });
     expect(attempt.machine.awaiting).toEqual(awaitingOn);
     expect(attempt.ending).toBeUndefined();
   });
 
-  test("after the request is closed it counts notifications without telling them", () => {
+  test("after the request is closed it counts notifications without sending them", () => {
     const attempt = new Harness().command({ kind: "sleep", wakeUpTimeMs: 5, resultCompletionId: 1, name: "" });
     attempt.frames();
     attempt.machine.closeRequest();
@@ -279,7 +279,7 @@ describe("suspension", () => {
     expect(attempt.ending).toEqual({ kind: "suspended" });
   });
 
-  test("tells failures from successes", () => {
+  test("distinguishes failures from successes", () => {
     const condition = future({ combinator: "allSucceededOrFirstFailed", completions: [1, 2] });
     const waiting = new Harness({ version: 7 }).stored(sleepDone(1)).control({ kind: "suspension", awaitingOn: condition });
     expect(waiting.submitted.at(-1)).toMatchObject({ satisfied: false });
@@ -287,7 +287,7 @@ describe("suspension", () => {
     expect(failed.submitted.at(-1)).toMatchObject({ satisfied: true });
   });
 
-  test("knows signals by index and by name, the replayed ones too", () => {
+  test("records signals by index and by name, including the replayed ones", () => {
     const byIndex = {
       type: MessageType.Signal,
       body: encodeNotification({ kind: "signalIndex", index: 17 }, { kind: "void" }),
@@ -388,7 +388,7 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
     expect(attempt.ending).toMatchObject({ failure: { resetStream: true } });
   });
 
-  test("a command beyond the longest journal is RT0100 and pauses at once; the outcome is always taken", () => {
+  test("a command beyond the longest journal is RT0100 and pauses at once; an Output is always accepted", () => {
     const sleep = { kind: "sleep", name: "", wakeUpTimeMs: 1, resultCompletionId: 1 } as const;
     const output = { kind: "output", name: "", result: { kind: "value", value: EMPTY_BYTES } } as const;
     const full = new Harness({ journalEntriesMax: 2 }).command(sleep).command({ ...sleep, resultCompletionId: 2 });

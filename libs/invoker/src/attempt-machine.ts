@@ -398,7 +398,10 @@ export class AttemptMachine {
   #internalFailure(cause: unknown): AttemptFailure {
     if (cause instanceof ProtoError) return protocolFailure(protocolViolation(`malformed message: ${cause.message}`));
     const error = PerdureError.from(cause);
-    this.#deps.logger.error({ invocationId: this.#id, run: this.#plan.run, error, cause }, "attempt failed because of an error of the server");
+    this.#deps.logger.error(
+      { invocationId: this.#id, run: this.#plan.run, error, cause },
+      "attempt failed because of an error of the server",
+    );
     return failure("RT0006", error.detail);
   }
 }

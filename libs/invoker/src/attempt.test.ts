@@ -108,7 +108,7 @@ describe("time", () => {
 });
 
 describe("bounds", () => {
-  test("an attempt whose commands are not settled stops reading, and goes on when they are", async () => {
+  test("an attempt whose commands are not settled stops reading, and continues when they are", async () => {
     const world = new World();
     const invocation = await world.invoke(object);
     world.last.respond();
@@ -159,7 +159,7 @@ describe("bounds", () => {
     expect(counts.slice(0, 4)).toEqual([1 + 64, 1 + 64 + 2_048, 1 + 64 + 2 * 2_048, 5_002]);
     world.partition.whenDurable = whenDurable;
     expect(invocation.status).toBe("completed");
-    expect(world.clock.pendingTimers).toBe(0); // The stream is not waited for: its end was seen.
+    expect(world.clock.pendingTimers).toBe(0); // The attempt does not wait for the stream: it has ended.
   });
 
   test("an attempt beyond its rates is read more slowly, loses nothing, and may end meanwhile", async () => {
@@ -196,7 +196,7 @@ describe("bounds", () => {
     expect(world.clock.pendingTimers).toBe(1); // The next attempt's.
   });
 
-  test("large messages arrive one after the other, and the connection of each is known to be busy meanwhile", async () => {
+  test("large messages arrive one after the other, and each marks its connection as busy", async () => {
     const world = new World();
     const invocations = [await world.invoke(), await world.invoke()];
     const [first, second] = world.streams as [FakeStream, FakeStream];
@@ -226,7 +226,7 @@ describe("bounds", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("an attempt that fails in the middle of a large message makes room for the next", async () => {
+  test("an attempt that fails in the middle of a large message releases its turn", async () => {
     const world = new World();
     await world.invoke();
     await world.invoke();
@@ -260,7 +260,7 @@ describe("bounds", () => {
     expect(invocation.failures).toEqual([]);
   });
 
-  test("what the partition tells in one turn leaves in one write", async () => {
+  test("notifications of one turn are sent in one write", async () => {
     const world = new World();
     const invocation = await world.invoke();
     const before = world.last.writes.length;

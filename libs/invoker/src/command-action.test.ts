@@ -316,7 +316,7 @@ describe("callees", () => {
     expect(partitionKeyOf(facts[0]!.id)).toBe(partitionKeyOf(facts[1]!.id));
   });
 
-  test("start later only when asked for a time still to come", () => {
+  test("start later only when they request a time in the future", () => {
     expect(calleeOf(send({ invokeTimeMs: 1_795_000_060_000 })).executionTimeMs).toBe(1_795_000_060_000);
     expect(calleeOf(send({ invokeTimeMs: 1_794_999_999_999 })).executionTimeMs).toBeUndefined();
   });
@@ -338,7 +338,7 @@ describe("actions", () => {
     expect(actionOf(object, setState)).toEqual({ kind: "setState", key: toBinaryString(utf8("ä")), value: utf8("v") });
   });
 
-  test("an awakeable is a signal of its invocation, one of an older journal is nobody's", () => {
+  test("an awakeable is a signal of its invocation; an id of an older journal has no target", () => {
     const result = { kind: "value", value: utf8("1") } as const;
     const complete = (awakeable: string) =>
       actionOf(service, { kind: "completeAwakeable", awakeableId: awakeable, result, name: "" });

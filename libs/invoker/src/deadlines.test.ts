@@ -3,7 +3,7 @@ import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { AttemptDeadlines, type DeadlineWaiter, type Ticket } from "./deadlines.js";
 
 describe("deadlines", () => {
-  test("come after exactly their delay, whoever joins and leaves meanwhile, behind one timer for each delay", () => {
+  test("fire exactly after their delay, whichever waits are added and removed before, behind one timer for each delay", () => {
     const clock = new VirtualClock();
     const deadlines = new AttemptDeadlines(clock);
     const random = new SeededRandom(1);
@@ -35,7 +35,7 @@ describe("deadlines", () => {
     expect(fired).toBeGreaterThan(1_000);
   });
 
-  test("something may wait again from inside its deadline, and nobody behind it comes late", () => {
+  test("a wait may start again from inside its deadline without delaying the waits behind it", () => {
     const clock = new VirtualClock();
     const deadlines = new AttemptDeadlines(clock);
     const times: number[] = [];

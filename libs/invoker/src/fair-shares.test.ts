@@ -1,4 +1,4 @@
-/** Turns and bounds of the fair shares between services, judged by counts. */
+/** Turns and bounds of the fair shares between services, checked by counts. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { FairShares, type ShareLimits, type ShareMember } from "./fair-shares.js";
@@ -13,13 +13,13 @@ const LIMITS: ShareLimits = {
   epochsAtWork: 8,
 };
 
-/** A commit ends when the test says so. */
+/** The test ends each commit. */
 class World {
   readonly log: string[] = [];
   readonly #barriers: (() => void)[] = [];
   readonly shares = new FairShares(LIMITS, (callback) => void this.#barriers.push(callback));
 
-  /** Ends a commit; false when nobody waits for one. */
+  /** Ends a commit; false when no member waits for one. */
   commit(): boolean {
     const barrier = this.#barriers.shift();
     barrier?.();
@@ -87,7 +87,7 @@ describe("fair shares", () => {
     expect(world.shares.allowance(world.shares.serviceShare("B"))).toBe(20);
   });
 
-  test("what cannot be divided is paid for by later commits, and by nobody else", () => {
+  test("indivisible work is paid for by later commits of its own service only", () => {
     const world = new World();
     world.spend("A", 1);
     world.spend("B", 1);
@@ -115,7 +115,7 @@ describe("fair shares", () => {
     expect(world.shares.allowance(world.shares.serviceShare("A"))).toBe(100);
   });
 
-  test("a member that fails keeps nobody from its turn", () => {
+  test("a member that fails does not delay the turns of others", () => {
     const world = new World();
     const broken: ShareMember = {
       serve() {
@@ -131,7 +131,7 @@ describe("fair shares", () => {
     expect(world.log.toSorted()).toEqual(["a0", "b0"]);
   });
 
-  test("nobody starves, members keep their order, and no batch exceeds its bound but by what cannot be divided", () => {
+  test("no member starves, members keep their order, and only indivisible work exceeds the bound of a batch", () => {
     const backlog = fc.record({
       service: fc.constantFrom("A", "B", "C"),
       frames: fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 300 })), { minLength: 1, maxLength: 30 }),
@@ -149,7 +149,7 @@ describe("fair shares", () => {
           const before = world.log.length;
           world.commit();
           expect(world.log.length - before).toBeLessThanOrEqual(LIMITS.aloneUnits);
-          // Each commit pays for some units of somebody who waits, so the end comes.
+          // Each commit pays for some units of a waiting member, so the loop ends.
           expect(commits).toBeLessThan(20 + units);
         }
         for (const { name, frames } of left) {
@@ -162,7 +162,7 @@ describe("fair shares", () => {
   });
 });
 
-test("services that come and go are forgotten, those of which something waits are not", () => {
+test("shares of services that come and go are dropped, except those with waiting members", () => {
   const world = new World();
   world.spend("Greedy", 1_000);
   world.backlog("Greedy", "g", [1]);

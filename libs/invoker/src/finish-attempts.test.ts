@@ -12,7 +12,7 @@ function finishing(world: World): () => boolean {
 }
 
 describe("before a partition is handed over", () => {
-  test("attempts that run may end, and what they said is submitted by then", async () => {
+  test("running attempts may end, and their commands are submitted by then", async () => {
     const world = new World();
     const invocation = await world.invoke();
     const stream = world.last.respond();

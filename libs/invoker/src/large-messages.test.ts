@@ -54,7 +54,7 @@ describe("turns for large messages", () => {
     expect(granted).toEqual(["bad 1", "good", "bad 2", "bad 3"]);
   });
 
-  test("who does not want it any more is passed over", () => {
+  test("a withdrawn request is skipped", () => {
     const { acquire, granted } = turns();
     const first = acquire("first", LARGE_MESSAGES_BYTES_MAX);
     acquire("gone", LARGE_MESSAGES_BYTES_MAX).release();

@@ -66,7 +66,7 @@ describe("state", () => {
     ]);
   });
 
-  test("stops before the limit would be exceeded, and says so", async () => {
+  test("stops before the limit would be exceeded, and reports it", async () => {
     const start = await startWithState(object, { eagerStateBytesMax: 9 });
     expect(start.partialState).toBe(true);
     expect(start.state.map(({ key }) => key)).toEqual([utf8("pre"), utf8("zeta")].slice(0, 2));
@@ -81,7 +81,7 @@ describe("state", () => {
 });
 
 describe("reading", () => {
-  test("entries stored while the journal is read are neither lost nor told twice", async () => {
+  test("entries stored while the journal is read are neither lost nor sent twice", async () => {
     const world = new World();
     const invocation = await world.invoke();
     world.last.respond().fails("no").close();

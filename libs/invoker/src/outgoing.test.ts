@@ -56,7 +56,7 @@ describe("outgoing frames", () => {
     }
   });
 
-  test("nothing is written while the stream says wait, and the end waits too", () => {
+  test("nothing is written during backpressure, and the end waits too", () => {
     const { outgoing, writes, halfClosed } = open([frameOf(GATHER_BYTES), frameOf(1)], () => false);
     outgoing.flush();
     outgoing.close();
@@ -80,7 +80,7 @@ describe("outgoing frames", () => {
     expect(halfClosed()).toBe(1);
   });
 
-  test("one frame is always taken, however large", () => {
+  test("one frame is always accepted, however large", () => {
     const { outgoing, writes } = open([frameOf(1)], () => false);
     outgoing.flush();
     const body = new Uint8Array(OUTGOING_BYTES_MAX * 2);
@@ -112,7 +112,7 @@ describe("outgoing frames", () => {
     expect(outgoing.isIdle).toBe(true);
   });
 
-  test("a beginning that was not written is forgotten with the rest", () => {
+  test("an unwritten beginning is dropped with the rest", () => {
     const { outgoing, writes } = open([], () => false, [new Uint8Array(1), new Uint8Array(2)]);
     outgoing.flush();
     outgoing.closeNow();
@@ -120,7 +120,7 @@ describe("outgoing frames", () => {
     expect(writes.length).toBe(1);
   });
 
-  test("closing now forgets what was not written and half-closes once", () => {
+  test("closing now drops what was not written and half-closes once", () => {
     const { outgoing, writes, halfClosed } = open([frameOf(1), frameOf(GATHER_BYTES)], () => false);
     outgoing.flush();
     outgoing.closeNow();

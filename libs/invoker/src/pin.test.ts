@@ -39,7 +39,7 @@ describe("deployments", () => {
     expect(invocation.pinned).toMatchObject({ protocolVersion: 7 });
   });
 
-  test("a pinned version nobody speaks any more is RT0014", async () => {
+  test("a pinned version that is no longer supported is RT0014", async () => {
     const world = new World();
     const invocation = await world.invoke();
     world.last.respond().command(sleep).control(waitForSleep).close();

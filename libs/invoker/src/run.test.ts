@@ -8,7 +8,7 @@ import { failuresOf, handler, names, sleep, startOf, World, waitForSleep } from 
 import { traceIdOf } from "./trace.js";
 
 describe("the way of an invocation", () => {
-  test("pins its deployment before it does anything, runs, and is forgotten when its stream is gone", async () => {
+  test("pins its deployment before its first command, runs, and is dropped when its stream is closed", async () => {
     const world = new World();
     const invocation = await world.invoke();
     expect(world.last.request).toMatchObject({ method: "POST", path: "/invoke/Svc/run", requestResponse: false });
@@ -74,7 +74,7 @@ describe("the way of an invocation", () => {
 });
 
 describe("control", () => {
-  test("kill resets an open stream and nothing it says counts any more", async () => {
+  test("kill resets an open stream, and later messages on it are ignored", async () => {
     const world = new World();
     const invocation = await world.invoke();
     world.partition.kill(invocation.facts.id);
@@ -203,7 +203,7 @@ describe("control", () => {
     }
     expect(failuresOf(invocation)).toEqual(Array.from({ length: 10 }, () => "RT0101 retry"));
     world.last.respond().finish();
-    expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined(); // Its last word is said.
+    expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined(); // Its outcome was reported.
     world.last.close();
     await world.turn();
     expect(invocation.status).toBe("completed");

@@ -14,7 +14,7 @@ function worldWith(concurrentInvocationsMax: number, protocolVersionMax: 6 | 7 =
   return new World({}, { concurrentInvocationsMax, protocolVersionMax });
 }
 
-/** An attempt whose handler sleeps, and has done so for `ms`. */
+/** An attempt whose handler has been sleeping for `ms`. */
 async function sleeping(world: World, ms = 0): Promise<FakeStream> {
   await world.invoke();
   const stream = world.last.respond().command(sleep);
@@ -65,7 +65,7 @@ describe("while a run waits for a slot", () => {
     expect(streams.map(({ ended }) => ended)).toEqual([true, true]);
   });
 
-  test("what a handler on protocol 7 says counts at once, until it goes on", async () => {
+  test("an await reported by a handler on protocol 7 counts at once, until the handler continues", async () => {
     const world = worldWith(2, 7);
     const saying = await sleeping(world);
     saying.control({ kind: "awaitingOn", awaitingOn, executingSideEffects: false });
@@ -78,7 +78,7 @@ describe("while a run waits for a slot", () => {
     expect([saying.ended, working.ended]).toEqual([true, false]);
   });
 
-  test("a handler on protocol 7 whose awaited completion is on its way is not requested", async () => {
+  test("a handler on protocol 7 whose awaited completion is being sent is not requested", async () => {
     const world = worldWith(1, 7);
     const invocation = await world.invoke();
     const stream = world.last.respond().command(sleep);
@@ -88,7 +88,7 @@ describe("while a run waits for a slot", () => {
     await world.invoke();
     await world.pass(900);
     expect(stream.ended).toBe(false);
-    stream.command(secondSleep); // It went on, and does not say that it waits for this one.
+    stream.command(secondSleep); // The handler continued, and does not report that it waits for this one.
     await world.pass(100);
     expect(stream.ended).toBe(true);
   });
@@ -107,7 +107,7 @@ describe("while a run waits for a slot", () => {
     expect(world.last.ended).toBe(false);
   });
 
-  test("a handler whose run result is not stored yet is not requested; one that works on is, after a second of silence", async () => {
+  test("a handler whose run result is not stored yet is not requested; one that continues is, after a second of silence", async () => {
     const world = worldWith(1);
     await world.invoke();
     const stream = world.last.respond().command({ kind: "run", resultCompletionId: 1, name: "" });

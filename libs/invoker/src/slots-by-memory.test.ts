@@ -1,4 +1,4 @@
-/** The number of slots where no setting says one. */
+/** The default number of slots. */
 import { expect, test } from "@jest/globals";
 import { slotsByMemory } from "./index.js";
 

@@ -1,4 +1,4 @@
-/** Attempts at the same time are bounded: who waits, in which order, and what holds all of them back. */
+/** The limit of concurrent attempts: which runs wait, in which order, and what delays all of them. */
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, utf8 } from "@perdure/base";
 import { VirtualClock } from "@perdure/testkit";
@@ -47,7 +47,7 @@ describe("bounds", () => {
     expect([broken.status, waiting.status]).toEqual(["completed", "completed"]);
   });
 
-  test("many that fail at once for want of a slot's use do not pile up", async () => {
+  test("many that fail at once without using their slot do not grow the stack", async () => {
     const world = new World({ services: { Other: { handlers: {} } } }, { concurrentInvocationsMax: 1 });
     world.registry = aRegistry({ services: { Svc: { handlers: { run: handler } } } });
     const blocking = await world.invoke();
@@ -91,7 +91,7 @@ class User implements SlotUser {
   }
 }
 
-describe("whose turn it is", () => {
+describe("order of turns", () => {
   test("services take turns, so that a call of one does not wait behind all calls of another", () => {
     const log: string[] = [];
     const slots = new Slots(1, new VirtualClock(), silentLogger);

@@ -1,6 +1,6 @@
 /**
- * Whatever happens in whatever order (slow storage, signals, failures, suspensions, pauses, retries by hand), each stream tells its
- * handler the journal exactly once and in order, and the invocation comes to its end.
+ * Whatever happens in any order (slow storage, signals, failures, suspensions, pauses, retries by hand), each stream sends the journal to
+ * its handler exactly once and in order, and the invocation completes.
  */
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, toHex, utf8 } from "@perdure/base";
@@ -117,7 +117,7 @@ class Chaos {
     for (const invocation of unfinished) this.wake(invocation);
   }
 
-  /** What people do to paused invocations, and time to suspended ones. */
+  /** Actions of operators on paused invocations, and of time on suspended ones. */
   wake(invocation: FakeInvocation): void {
     if (invocation.status === "paused") {
       invocation.pauseRequested = false;
@@ -194,7 +194,7 @@ class Chaos {
     const text = ({ type, body }: { type: number; body: Uint8Array }) => toHex(encodeFrame(type, body));
     const replayed = sent.slice(0, start.knownEntries).map(text);
     expect(replayed).toEqual(entries.slice(0, replayed.length).map(text));
-    // No command of an earlier attempt turns up behind the replay, where its handler would not know of it.
+    // No command of an earlier attempt is appended behind the replay, where its handler would not expect it.
     const position = this.transport.streams.indexOf(stream);
     for (const { type, body } of entries.slice(start.knownEntries)) {
       if (type === MessageType.Run)

@@ -31,7 +31,7 @@ import { type RecordedAttempt, type RecordedFrame, recordedAttempts } from "./re
 
 const attempts = recordedAttempts();
 
-/** What the recorded services were: names tell their type. */
+/** Types of the recorded services, by their names. */
 function typeOf(service: string): ServiceType {
   if (/^(Lazy)?Wf/.test(service)) return "workflow";
   return /^(Lazy)?Obj/.test(service) ? "virtualObject" : "service";
@@ -166,7 +166,7 @@ class Playback implements AttemptOutput {
   }
 }
 
-/** The effect whose telling is this frame. */
+/** The effect that sends this frame. */
 function effectBehind({ type, body }: RecordedFrame): EntryStored {
   const id = someFacts().id;
   const base = { kind: "entryStored", id, run: 1, index: 0 } as const;
@@ -294,7 +294,7 @@ describe("recorded exchanges", () => {
     }
   });
 
-  test("a suspension knows every notification of its attempt, and whether it is met already", () => {
+  test("a suspension considers every notification of its attempt, including those that satisfy it already", () => {
     let met = 0;
     for (const attempt of whole) {
       const suspend = new Playback(attempt, 1).submitted.find((command) => command.kind === "suspend");
@@ -304,7 +304,7 @@ describe("recorded exchanges", () => {
       );
       expect(suspend.receivedNotificationCount).toBe(delivered.length);
       if (suspend.satisfied) met++;
-      // Suspensions of recorded handlers wait for something new: what was told before is never awaited again.
+      // Suspensions of recorded handlers wait for something new: what was sent before is never awaited again.
       expect(suspend.awaiting).toBeDefined();
     }
     expect(met).toBe(0);

@@ -66,7 +66,7 @@ const returns = (value: string): Step => ({ do: outputCommand(value) });
 
 interface Behaviour {
   readonly steps: readonly Step[];
-  /** As the shared core of the published SDKs (default), or one that tells only the code. */
+  /** An endpoint like the shared core of the published SDKs (default), or one that reports only the code. */
   readonly reports?: "all" | "codeOnly";
 }
 
@@ -189,7 +189,7 @@ class World {
     return check.check(this.candidate, subject, 1_000, signal);
   }
 
-  /** Each stream is answered once the request is closed, and ends when the endpoint has said its last word. */
+  /** Each stream is answered once the request is closed, and ends after the endpoint's final message. */
   play(behaviour: Behaviour): Sdk {
     const sdk = new Sdk(behaviour);
     this.transport.onOpen = (stream) => {
@@ -230,7 +230,7 @@ describe("a completed invocation", () => {
     });
   });
 
-  test("that would end otherwise is compatible, and said to differ", async () => {
+  test("that would end with another output is compatible, and reported as different", async () => {
     const { result } = await resultOf([...step("a", 1), ...step("b", 2), returns("else")], completedJournal, {
       isCompleted: true,
     });
@@ -246,7 +246,7 @@ describe("a completed invocation", () => {
     });
   });
 
-  test("tells where steps changed places", async () => {
+  test("reports where steps changed places", async () => {
     const { result, performed } = await resultOf([...step("b", 1), ...step("a", 2), returns("done")], completedJournal, {
       isCompleted: true,
     });
@@ -260,7 +260,7 @@ describe("a completed invocation", () => {
     expect(performed).toEqual([]);
   });
 
-  test("tells which step is gone", async () => {
+  test("reports which step is missing", async () => {
     const { result } = await resultOf([...step("a", 1), returns("done")], completedJournal, { isCompleted: true });
     expect(result).toMatchObject({
       kind: "mismatch",
@@ -336,7 +336,7 @@ describe("a step under way", () => {
     expect(world.frameTypes).toEqual([[Start, Input, Sleep, CompleteAwakeable, SleepCompletion]]);
   });
 
-  test("leaves it open what an endpoint means that tells nothing, rather than performing the step", async () => {
+  test("is inconclusive for an endpoint that reports no position, and does not perform the step", async () => {
     const world = new World();
     const sdk = world.play({ steps: twoSteps, reports: "codeOnly" });
     expect(await world.check(working)).toMatchObject({ kind: "unclear", error: { errorCode: "RT0016" } });
@@ -377,7 +377,7 @@ describe("an invocation between two steps", () => {
   });
 });
 
-test("an endpoint that tells only the code is asked without the stop, and cut at the first new command", async () => {
+test("an endpoint that reports only the code gets a replay without the stop, which is cut at the first new command", async () => {
   const world = new World();
   const sdk = world.play({ steps: twoSteps, reports: "codeOnly" });
   expect(await world.check([input, run("a", 1), ran(1)])).toEqual({ kind: "compatible", output: undefined });
@@ -386,7 +386,7 @@ test("an endpoint that tells only the code is asked without the stop, and cut at
 });
 
 describe("on the wire", () => {
-  test("a check says Start and the journal as a real attempt, and that it is a check", async () => {
+  test("a check sends Start and the journal like a real attempt, and marks the request as a check", async () => {
     const signed: unknown[] = [];
     const identity: RequestIdentity = {
       publicKey: "k",
@@ -441,7 +441,7 @@ describe("on the wire", () => {
     expect(world.transport.last.request.requestResponse).toBe(true);
   });
 
-  test("without a transport for Lambda it fails and says so", async () => {
+  test("without a transport for Lambda it fails with the reason", async () => {
     const address = {
       kind: "lambda",
       arn: "arn:aws:lambda:r:1:function:f:1",

@@ -74,7 +74,7 @@ export function aHandler(handler: Partial<HandlerView> = {}): HandlerView {
   };
 }
 
-/** Types a handler has unless told otherwise. */
+/** Default types of a handler. */
 const defaultHandlerType: Readonly<Record<ServiceType, HandlerType>> = {
   service: "shared",
   virtualObject: "exclusive",

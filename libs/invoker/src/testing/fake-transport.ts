@@ -82,7 +82,7 @@ export class FakeStream implements EndpointStream {
 
   // ── the endpoint's side ────────────────────────────────────────────────────────────────────────
 
-  /** The response's head; by default what every good endpoint says. */
+  /** The response's head; by default that of a correct endpoint. */
   respond(status = 200, headers: Record<string, string> = {}): this {
     this.listener.response(status, {
       "content-type": invocationContentType(this.version),

@@ -1,4 +1,4 @@
-/** Why: the invoker as its partition, the registry and endpoints see it; all of them are fakes that a test drives by hand. */
+/** A test world for the invoker: fakes of its partition, the registry and endpoints, all driven by hand. */
 import { silentLogger, utf8 } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import { decodeStart, isFault, messageTypeName, type StartMessage } from "@perdure/service-protocol";
