@@ -35,7 +35,7 @@ test("a range is begun while the one before it is read, and none before that", a
   expect(happened).toEqual(["begin a", "begin b", "a1", "end a", "begin c", "b1", "end b", "c1", "end c"]);
 });
 
-test("whoever leaves early ends what was begun, and nothing else is begun", async () => {
+test("a caller that stops early ends the started ranges, and no further range is started", async () => {
   const happened: string[] = [];
   for await (const _ of readAhead(
     ["a", "b", "c"].map((name) => range(name, ["1", "2"], happened)),
@@ -45,7 +45,7 @@ test("whoever leaves early ends what was begun, and nothing else is begun", asyn
   expect(happened).toEqual(["begin a", "begin b", "end a", "end b"]);
 });
 
-test("a range that fails is told in its turn, after the pages before it", async () => {
+test("a failed range is reported in its turn, after the pages before it", async () => {
   const happened: string[] = [];
   const pages = readAhead([range("a", ["1", "2"], happened), range("b", ["broken"], happened), range("c", [], happened)], 1);
   const received: string[] = [];

@@ -4,7 +4,7 @@ import { Turns } from "./turns.js";
 const never = new AbortController().signal;
 
 describe("turns", () => {
-  test("come in the order in which they were asked for", async () => {
+  test("come in the order of the requests", async () => {
     const turns = new Turns(1, 8);
     const begun: string[] = [];
     const begin = (name: string, signal = never) => turns.begin(signal).then(() => begun.push(name));
@@ -30,7 +30,7 @@ describe("turns", () => {
     expect(await waiting).toBe(true);
   });
 
-  test("pass over who has left", async () => {
+  test("skip callers that have disconnected", async () => {
     const turns = new Turns(1, 8);
     await turns.begin(never);
     const impatient = new AbortController();

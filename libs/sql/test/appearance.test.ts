@@ -82,7 +82,7 @@ describe("information_schema", () => {
     expect(await refusalOf(engine, "select * from information_schema.character_sets")).toMatchObject({ reason: "invalid" });
   });
 
-  test("is what SHOW and DESCRIBE tell, of queries too", async () => {
+  test("is the result of SHOW and DESCRIBE, also for queries", async () => {
     expect(await rowsOf(engine, "show columns from sys_service")).toContainEqual({
       table_catalog: "restate",
       table_schema: "public",
@@ -102,7 +102,7 @@ describe("information_schema", () => {
   });
 });
 
-test("~ looks for a match anywhere, and not for its opposite", async () => {
+test("~ matches anywhere, unlike its opposite", async () => {
   expect(await rowsOf(engine, "select 'abc' ~ 'b' as a, 'abc' !~ 'b' as b, 'abc' ~ '^b' as c, 'abc' !~ 'x' as d")).toEqual([
     { a: true, b: false, c: false, d: true },
   ]);
@@ -133,7 +133,7 @@ describe("the length of bytes", () => {
     expect(row?.["own"]).toEqual(row?.["n2"]);
   });
 
-  test("x'00ff' are bytes, whatever the case of its letters", async () => {
+  test("x'00ff' are bytes, in upper and lower case", async () => {
     expect(await rowsOf(engine, "select x'00ff' as a, X'AB' as b, x'' as c, x'0' as d, x'61' = 'a' as e")).toEqual([
       { a: "00ff", b: "ab", c: "", d: "00", e: true },
     ]);

@@ -1,4 +1,4 @@
-/** Why: operators read the leaders of partitions from two tables; a value that is not known is NULL. */
+/** The two tables with the leaders of partitions; an unknown value is NULL. */
 import { afterAll, expect, test } from "@jest/globals";
 import type { NodeRow, PartitionRow } from "@perdure/store";
 import type { IntrospectionSource, LiveRows } from "../src/ports.js";

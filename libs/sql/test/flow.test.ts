@@ -1,4 +1,4 @@
-/** What the tables of flow control show of a scheduler's rows, and of which partitions they ask for it. */
+/** Rows of the flow-control tables from a scheduler's rows, and the partitions they are read from. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   hashString,
@@ -30,7 +30,7 @@ const waiting = anId("s1");
 const holder = newInvocationId({ service: "Counter", key: "k", handler: "add" }, NOW, systemRandom);
 
 const store = new KvPartitionStore(new MemoryKeyValue());
-/** Partitions whose flow was asked for. */
+/** Partitions whose flow was read. */
 const requestedPartitions: number[] = [];
 let engine: SqlEngine;
 let live: LiveRows;
@@ -224,7 +224,7 @@ describe("sys_vqueue_meta", () => {
 });
 
 describe("sys_scheduler", () => {
-  test("says what the head of each queue waits for, and for how long it has", async () => {
+  test("shows what the head of each queue waits for, and for how long", async () => {
     const rows = await query(
       "select m.limit_key, s.status, s.blocked_on, s.scheduled_at, s.concurrency_rules_block_duration as c, " +
         "s.throttling_rules_block_duration as t, s.lock_block_duration as l " +
@@ -261,7 +261,7 @@ describe("sys_scheduler", () => {
 });
 
 describe("sys_vqueues", () => {
-  test("shows who is in a queue, as the official command line asks", async () => {
+  test("shows the entries of a queue, as the official command line reads them", async () => {
     const sql = `SELECT entry_id, entry_kind, stage, status, has_lock, created_at, num_attempts, deployment FROM sys_vqueues WHERE id = '${idOf("t4")}' LIMIT 100`;
     expect(await query(sql)).toMatchObject([
       {
@@ -282,7 +282,7 @@ describe("sys_vqueues", () => {
 });
 
 describe("limits", () => {
-  test("sys_user_limits counts who runs at each level, and never less than none is available", async () => {
+  test("sys_user_limits counts running invocations at each level, and availability is never below zero", async () => {
     expect(
       await query("select level, scope, l1, usage, concurrency_limit, available, rule_pattern, num_waiters from sys_user_limits"),
     ).toEqual([
@@ -327,7 +327,7 @@ describe("what a statement names", () => {
   });
 });
 
-test("invocations of a scope are looked for in its partition alone", async () => {
+test("invocations of a scope are read from its partition only", async () => {
   const scanned: number[] = [];
   const watched = anEngine({
     partitionCount: PARTITIONS,
@@ -346,13 +346,13 @@ test("invocations of a scope are looked for in its partition alone", async () =>
 });
 
 describe("keys in scopes", () => {
-  test("locks name the object and its holder; one that nobody holds is not shown", async () => {
+  test("locks name the object and its holder; an unheld lock is not shown", async () => {
     expect(await query("select * from sys_locks")).toEqual([
       { partition_key: hashString("k"), lock_name: "Counter/k", acquired_by: holder },
     ]);
   });
 
-  test.each(["state", "sys_promise"])("%s tells the scope from the service", async (table) => {
+  test.each(["state", "sys_promise"])("%s separates the scope from the service", async (table) => {
     const sql = `select partition_key, scope, service_name, service_key from ${table} where service_name = 'Wf' and service_key = 'w' order by scope`;
     expect(await query(sql)).toEqual([
       { partition_key: partitionKey, scope: "s1", service_name: "Wf", service_key: "w" },
@@ -361,7 +361,7 @@ describe("keys in scopes", () => {
     expect(await query(`select service_key from ${table} where scope = 's1'`)).toEqual([{ service_key: "w" }]);
   });
 
-  test("a key in a scope is looked up", async () => {
+  test("a key in a scope is read by key", async () => {
     const sql = "select value_utf8 from state where service_name = 'Wf' and service_key = 'w' and scope = 's1'";
     expect(await query(sql)).toEqual([{ value_utf8: "1" }]);
     const object = "select value_utf8 from state where service_name = 'Counter' and service_key = 'k'";

@@ -1,4 +1,4 @@
-/** Why: tests ask an engine a question and want rows, or the reason why not. */
+/** Runs a statement in tests and returns its rows, or the reason of a refusal. */
 import { concatBytes, fromUtf8, silentLogger, systemClock } from "@perdure/base";
 import { tableFromIPC } from "apache-arrow";
 import { createSqlEngine } from "../src/engine.js";

@@ -1,4 +1,4 @@
-/** People may look and nothing else: every way out that DuckDB has must be closed. */
+/** Statements only read: every other capability of DuckDB must be closed. */
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { TABLE_NAMES } from "../src/schema.js";
@@ -224,7 +224,7 @@ describe("bounds", () => {
     await tight[Symbol.asyncDispose]();
   });
 
-  test("a caller who hangs up ends the statement", async () => {
+  test("a caller that disconnects ends the statement", async () => {
     const caller = new AbortController();
     const answer = engine.query("select count(*) from range(100000000000) a", "json", caller.signal);
     caller.abort();
@@ -232,7 +232,7 @@ describe("bounds", () => {
     expect(await rowsOf(engine, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("beyond the waiting room callers are asked to come back", async () => {
+  test("beyond the queue callers are refused with the advice to retry", async () => {
     const narrow = anEngine(NO_SOURCE, { runningQueriesMax: 1, waitingQueriesMax: 1 }, TABLE_NAMES.map(recordedTable));
     const caller = new AbortController();
     const request = () => narrow.query("select count(*) from range(100000000000) a", "json", caller.signal);
@@ -268,7 +268,7 @@ test("bytes written in hex are bytes", async () => {
   ]);
 });
 
-describe("what helps people look around", () => {
+describe("statements that describe the schema", () => {
   test("the tables are listed under catalog and schema of the reference", async () => {
     const rows = await rowsOf(
       engine,

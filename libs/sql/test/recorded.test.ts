@@ -1,4 +1,4 @@
-/** Statements of the official CLI and of people, asked over recorded rows: the answers must be the recorded ones. */
+/** Statements of the official CLI and of users, run over recorded rows: the results must be the recorded ones. */
 import { afterAll, expect, test } from "@jest/globals";
 import { TABLE_NAMES } from "../src/schema.js";
 import { anEngine, arrowOf, NO_SOURCE, rowsOf } from "./querying.js";
@@ -31,7 +31,7 @@ test.each(recording.statements.map((statement): [string, RecordedStatement] => [
   },
 );
 
-test("rows come in the order the statement asks for", async () => {
+test("rows come in the order of the statement", async () => {
   const ordered = recording.statements.filter(({ name }) => /^(Q5|Q5_asc|Q10|Q10_steps|Q14|like|distinct)$/.test(name));
   expect(ordered.length).toBeGreaterThan(4);
   for (const { sql, rows } of ordered) expect(await rowsOf(engine, sql)).toEqual(rows);

@@ -1,4 +1,4 @@
-/** Why: tables whose rows were recorded elsewhere, so that recorded statements can be asked again. */
+/** Tables whose rows were recorded elsewhere, so that recorded statements can run again. */
 import { readFileSync } from "node:fs";
 import { fromHex } from "@perdure/base";
 import { columnsOf, type TableName } from "../src/schema.js";
@@ -24,7 +24,7 @@ interface Recording {
   readonly statements: readonly RecordedStatement[];
 }
 
-/** Newer than the type declarations: what a number looked like in the text. */
+/** Newer than the type declarations: the number as written in the text. */
 const parseWithSource = JSON.parse as (
   text: string,
   revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,

@@ -1,4 +1,4 @@
-/** Why: a schedule keeps its types on the way into SQL: times are timestamps, jitter a duration, and what is not said is absent. */
+/** A schedule keeps its types in SQL: times are timestamps, jitter a duration, and unset fields are absent. */
 import { afterAll, expect, test } from "@jest/globals";
 import type { IntrospectionSource, LiveRows, ScheduleRow } from "../src/ports.js";
 import { anEngine, rowsOf } from "./querying.js";

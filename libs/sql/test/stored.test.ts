@@ -26,7 +26,7 @@ const query = (sql: string): Promise<readonly JsonRow[]> => rowsOf(engine, sql);
 const idsOf = (rows: readonly JsonRow[]) => rows.map((row) => row["id"]).sort();
 
 describe("sys_invocation", () => {
-  test("shows the status people know, derived from what is stored and what the invoker holds", async () => {
+  test("shows the status for users, derived from stored rows and from the invoker's memory", async () => {
     const rows = await query("select id, status from sys_invocation");
     const status = new Map(rows.map((row) => [row["id"], row["status"]]));
     const byRole = Object.fromEntries(Object.entries(world.ids).map(([role, id]) => [role, status.get(id)]));
@@ -45,7 +45,7 @@ describe("sys_invocation", () => {
     });
   });
 
-  test("joins what the invoker knows of a failing invocation", async () => {
+  test("joins the invoker's view of a failing invocation", async () => {
     expect(await query(`select * from sys_invocation where id = '${world.ids.retrying}'`)).toEqual([
       {
         id: world.ids.retrying,
@@ -80,7 +80,7 @@ describe("sys_invocation", () => {
     ]);
   });
 
-  test("shows who waits for a slot, and since when", async () => {
+  test("shows which invocations wait for a slot, and since when", async () => {
     expect(await query("select id, service, is_continuation, queued_at, retry_count from sys_slot_wait")).toEqual([
       {
         id: world.ids.retrying,
@@ -226,7 +226,7 @@ describe("sys_invocation", () => {
     expect(world.source.counts).toEqual({ pointReads: 0, rows: 0, scans: [] });
   });
 
-  test("leaves completed invocations unread where the statement does not want them", async () => {
+  test("does not read completed invocations that the statement excludes", async () => {
     const rows = await query(
       "SELECT id FROM sys_invocation inv WHERE status != 'completed' ORDER BY inv.created_at DESC, inv.id LIMIT 100",
     );
@@ -234,7 +234,7 @@ describe("sys_invocation", () => {
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("unfinished"));
   });
 
-  test("leaves unfinished invocations unread where only completed ones are wanted", async () => {
+  test("does not read unfinished invocations when only completed ones are needed", async () => {
     const rows = await query(
       "SELECT id FROM sys_invocation inv WHERE status = 'completed' AND inv.completion_result = 'failure'",
     );
@@ -250,14 +250,14 @@ describe("sys_invocation", () => {
     expect((await query("select id from sys_invocation where target_service_name = 'Greeter' limit 1 offset 1")).length).toBe(1);
   });
 
-  test("reads one partition for a partition key, whose 64 bits count to the last", async () => {
+  test("reads one partition for a partition key, with all of its 64 bits", async () => {
     const key = partitionKeyOf(world.ids.done);
     expect(idsOf(await query(`select id from sys_invocation_status where partition_key = ${key}`))).toEqual([world.ids.done]);
     expect(world.source.counts.scans).toEqual(["unfinished", "completed"]);
     expect(await query(`select id from sys_invocation_status where partition_key = ${key ^ 1n}`)).toEqual([]);
   });
 
-  test("narrows by deployment and leaves completed rows unread, as draining asks", async () => {
+  test("narrows by deployment and does not read completed rows, for the query of draining", async () => {
     const [row] = await query(
       "SELECT COUNT(1) AS inv_count FROM sys_invocation_status WHERE pinned_deployment_id = 'dp_14pRvKO3JzniV4tg6GOFKOl' AND status != 'completed'",
     );
@@ -308,7 +308,7 @@ describe("sys_invocation_status", () => {
     ]);
   });
 
-  test("shows how invocations ended and who called them", async () => {
+  test("shows how invocations ended and which invocation called them", async () => {
     const columns =
       "completion_result, completion_failure, invoked_by, invoked_by_id, invoked_by_target, invoked_by_service_name";
     expect(
@@ -463,19 +463,19 @@ describe("keyed tables", () => {
     expect(world.source.counts.scans).toEqual(["stateOf"]);
   });
 
-  test("state of a service is scanned, of a key only looked up", async () => {
+  test("state of a service is scanned, state of a key is read by key", async () => {
     expect((await query("select * from state where service_name = 'Counter'")).length).toBe(3);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("state"));
     world.source.counts.scans.length = 0;
     expect((await query("select * from state where service_key = 'w1' and service_name = 'Counter'")).length).toBe(0);
     expect(world.source.counts.scans).toEqual(["stateOf"]);
     world.source.counts.scans.length = 0;
-    // Whoever names neither service nor scope may mean a workflow in any scope, wherever that lives.
+    // A statement without service and scope may mean a workflow in any scope, in any partition.
     expect((await query("select * from state where service_key = 'w1'")).length).toBe(1);
     expect(world.source.counts.scans).toEqual(Array(PARTITIONS).fill("state"));
   });
 
-  test("locks and inboxes show holders and who waits", async () => {
+  test("locks and inboxes show holders and waiting invocations", async () => {
     expect(await query("select service_name, service_key, invocation_id from sys_keyed_service_status")).toEqual([
       { service_name: "Counter", service_key: "k1", invocation_id: world.ids.running },
     ]);
@@ -504,7 +504,7 @@ describe("keyed tables", () => {
   });
 });
 
-test("what the registry knows is shown", async () => {
+test("rows of the registry are shown", async () => {
   expect(await query("select * from sys_deployment")).toEqual([
     {
       id: "dp_14pRvKO3JzniV4tg6GOFKOl",

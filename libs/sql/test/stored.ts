@@ -1,4 +1,4 @@
-/** Why: a small environment in a real partition store, with invocations in every state and rows in every table. */
+/** A small environment in a real partition store, with invocations in every state and rows in every table. */
 import {
   type DeploymentId,
   hashString,
@@ -49,7 +49,7 @@ const DAY_MS = 86_400_000;
 const random = new SeededRandom(7);
 const deploymentId = "dp_14pRvKO3JzniV4tg6GOFKOl" as DeploymentId;
 
-/** Counts what is read, so that tests can say how little it was. */
+/** Counts reads, so that tests can check how little was read. */
 export interface CountedSource extends IntrospectionSource {
   /** `rows`: of invocations, in scans. */
   readonly counts: { pointReads: number; rows: number; scans: string[] };

@@ -37,7 +37,7 @@ async function textOf(answer: SqlAnswer): Promise<string> {
 }
 const run = async (text: string, signal = never): Promise<string> => textOf(await engine.query(text, "json", signal));
 
-/** The process before, the answer of a statement whose client leaves when it has begun, and the process after it. */
+/** The process before, the result of a statement whose client disconnects when it has begun, and the process after it. */
 async function leave(how: string): Promise<readonly string[]> {
   const caller = new AbortController();
   const begun = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ describe("processes that run statements", () => {
     expect(await run("echo x")).toBe("unavailable: the query was cancelled");
   });
 
-  test("answer, and say what was wrong with a statement", async () => {
+  test("return results, and the error of a statement", async () => {
     start();
     expect(await Promise.all([run("echo one"), run("echo two"), run("refuse bad")])).toEqual(["one", "two", "invalid: bad"]);
   });
@@ -109,26 +109,26 @@ describe("processes that run statements", () => {
     for (let i = 0; i <= PROCESS_STARTS_MAX; i++) expect(await run("deaf")).toMatch(/took longer/);
   });
 
-  test("are killed when a statement whose client has left goes on", async () => {
+  test("are killed when a statement continues after its client has disconnected", async () => {
     const [first, abandoned, last] = await leave("deaf");
     expect(abandoned).toBe("unavailable: the query was cancelled");
     expect(last).not.toBe(first);
   });
 
-  test("go on when a statement whose client has left ends", async () => {
+  test("continue when a statement ends after its client has disconnected", async () => {
     const [first, abandoned, last] = await leave("hang");
     expect(abandoned).toBe("unavailable: the query was cancelled");
     expect(last).toBe(first);
   });
 
   test("are killed when a statement takes more memory than one may", async () => {
-    if (process.platform !== "linux") return void start(); // The system does not say what a process holds.
+    if (process.platform !== "linux") return void start(); // The system does not report the memory of a process.
     start({}, { engineMemoryBytesMax: 1, gatheredBytesMax: 1, heapBytesMax: 64 * 1024 * 1024 });
     expect(await run("take")).toBe("invalid: the query needs more memory than one statement may use");
     expect(await run("echo again")).toBe("again");
   });
 
-  test("take no more statements than they can bear; others are asked to come back", async () => {
+  test("refuse statements beyond their bound, with the advice to retry", async () => {
     start({}, { runningQueriesMax: 1, waitingQueriesMax: 1 });
     const caller = new AbortController();
     const kept = Array.from({ length: 2 }, () => run("hang", caller.signal));
@@ -156,7 +156,7 @@ describe("processes that run statements", () => {
   });
 });
 
-describe("what only the server knows", () => {
+describe("live rows of the server", () => {
   test("goes to the process page by page", async () => {
     let rowsMade = 0;
     start({

@@ -49,7 +49,7 @@ describe("rewriting", () => {
 });
 
 describe("refusing", () => {
-  test("says which statement it was", () => {
+  test("reports the kind of the statement", () => {
     expect(textOf("drop table t")).toBe("refused: only statements that read are supported, not DROP");
     expect(textOf("(((delete from t)))")).toMatch(/^refused: only statements that read/);
   });

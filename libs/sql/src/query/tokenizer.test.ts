@@ -4,7 +4,7 @@ import { tokenize } from "./tokenizer.js";
 const texts = (sql: string) => tokenize(sql).map(({ kind, text }) => `${kind}:${text}`);
 
 describe("tokens", () => {
-  test("words, names, texts, numbers and symbols are told apart", () => {
+  test("words, names, texts, numbers and symbols are distinguished", () => {
     expect(texts(`SELECT a.b, "Q x", 'it''s', 1.5e3 FROM t;`)).toEqual([
       ...["word:SELECT", "word:a", "symbol:.", "word:b", "symbol:,", 'name:"Q x"', "symbol:,", "text:'it''s'", "symbol:,"],
       ...["number:1.5e3", "word:FROM", "word:t", "symbol:;"],

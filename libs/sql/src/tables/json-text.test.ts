@@ -11,7 +11,7 @@ describe("JSON text with bytes in it", () => {
     expect(cutBytesOf({ ...value, bytes: every })).toBeUndefined();
   });
 
-  test("lists a part of long bytes, and how long they are is known", () => {
+  test("lists a part of long bytes, together with their length", () => {
     const value = { deep: [{ short: new Uint8Array(3) }, { long: new Uint8Array(LISTED_BYTES_MAX + 1).fill(255) }] };
     expect(cutBytesOf(value)).toBe(LISTED_BYTES_MAX + 1);
     const { deep } = JSON.parse(jsonText(value)) as { deep: [unknown, { long: number[] }] };

@@ -1,4 +1,4 @@
-// Listens where it is expected to and does what its store says.
+// Listens at the given address and serves the configured store.
 import { createServer } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 
