@@ -1,11 +1,11 @@
 /**
- * What a call costs the ingress: CPU time of this process per request, partitions that answer at once, load from a second
- * process over keep-alive connections. Bundle with esbuild, then run with node; arguments: requests, connections.
+ * What a call costs the ingress: CPU time of this process per request, partitions that respond at once, load from a second process over
+ * keep-alive connections. Bundle with esbuild, then run with node; arguments: requests, connections.
  *
- * 2026-11, two shared cores, Node 24, CPU µs per request when the machine was quiet: call 40 over HTTP/1.1 and 60 over
- * HTTP/2, send 36 and 65. `node:http` answering a constant with the same headers cost 37 to 43, so what is ours is a few
- * microseconds; the socket writes are 40 % of all. Rejected: results as bytes instead of Latin-1 text (two gathered writes,
- * 6 µs more); taking body chunks in an overridden `IncomingMessage.push` (4 µs less, but leans on Node's internals).
+ * 2026-11, two shared cores, Node 24, CPU µs per request when the machine was quiet: call 40 over HTTP/1.1 and 60 over HTTP/2, send 36
+ * and 65. `node:http` answering a constant with the same headers cost 37 to 43, so the share of the ingress is a few microseconds; the
+ * socket writes are 40 % of all. Rejected: results as bytes instead of Latin-1 text (two gathered writes, 6 µs more); reading body chunks
+ * in an overridden `IncomingMessage.push` (4 µs less, but depends on Node's internals).
  */
 import { fork } from "node:child_process";
 import { connect as connectHttp2 } from "node:http2";
@@ -20,7 +20,7 @@ type Http = "http1" | "http2";
 const BODY = '"Ann"';
 const outcome: Outcome = { kind: "success", value: utf8('"Hello Ann"') };
 
-/** Accepts and completes everything, remembers nothing. */
+/** Accepts and completes everything, stores nothing. */
 const instantPartitions: Partitions = {
   invoke(_command, wait, observer) {
     // A later turn, as from a real partition: the answer must not be part of reading the request.

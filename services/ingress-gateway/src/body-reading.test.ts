@@ -93,7 +93,7 @@ describe("a body", () => {
     expect(tooLarge.received).toEqual({ bodies: [], failures: ["tooLarge"] });
   });
 
-  test("that was cancelled tells nobody", () => {
+  test("that was cancelled makes no call", () => {
     const { reading, received } = aGate().open();
     reading.push(utf8("a"));
     reading.cancel();

@@ -63,7 +63,7 @@ describe("an exchange", () => {
     expect(bodies).toEqual([]);
   });
 
-  test("whose answer cannot be written drops the connection and says why", () => {
+  test("whose response cannot be written drops the connection and reports the reason", () => {
     const { exchange, outcomes } = anExchange();
     exchange.broken = true;
     exchange.send(200, [], "a");
@@ -73,7 +73,7 @@ describe("an exchange", () => {
 });
 
 describe("headers that mean something", () => {
-  test("are found whatever their case, the first of repeated ones", () => {
+  test("are found in upper and lower case, the first of repeated ones", () => {
     const { exchange } = anExchange([
       ...["Content-Type", "a/b", "content-type", "c/d", "CONTENT-LENGTH", "12", "Transfer-Encoding", "chunked"],
       ...["Idempotency-Key", "", "idempotency-key", "k", "X-Restate-Limit-Key", "l", "Origin", "o"],
@@ -99,7 +99,7 @@ describe("headers that mean something", () => {
     expect(exchange.chunked).toBe(false);
   });
 
-  test("others are looked up on demand", () => {
+  test("others are read on demand", () => {
     expect(anExchange(["X-Other", "1", "x-other", "2"]).exchange.header("x-other")).toBe("1");
     expect(anExchange([]).exchange.header("x-other")).toBeUndefined();
   });

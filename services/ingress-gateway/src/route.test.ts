@@ -9,7 +9,7 @@ const services = {
 };
 const registry = aRegistry(services).current();
 
-/** Short text of a route: what it does and to whom, or the status and text of the refusal. */
+/** Short text of a route: its action and target, or the status and text of the refusal. */
 function shown(path: string, of = registry): string {
   const route = routeOf(path, of);
   switch (route.kind) {
@@ -82,7 +82,7 @@ describe("paths of calls and sends", () => {
     expect(shown(path)).toBe(`400 bad path: ${path}`);
   });
 
-  test("a service behind a deployment whose protocol is gone is refused, after the handler was found", () => {
+  test("a service behind a deployment with an unsupported protocol is refused, after the handler was found", () => {
     const old = aRegistry(services, { min: 1, max: 4 }).current();
     const future = aRegistry(services, { min: 8, max: 9 }).current();
     const text = `400 the service S is exposed by the deprecated deployment ${testDeploymentId}. Upgrade the SDK used by S.`;

@@ -28,7 +28,7 @@ describe("parseTargetBody", () => {
     expect(parse({ ...named, key: "k", extra: 1 })).toEqual({ ...expected, key: "k", scope: undefined });
   });
 
-  test("an invocation id is taken as it is", () => {
+  test("an invocation id is accepted as it is", () => {
     expect(parse({ target: "invocation", invocationId: "inv_bad" })).toEqual({ kind: "id", text: "inv_bad" });
   });
 

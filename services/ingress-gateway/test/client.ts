@@ -35,7 +35,7 @@ function openHttp1(port: number): Client {
   return {
     send: ({ method = "POST", path, headers = {}, body, unfinished }, signal) =>
       new Promise((resolve, reject) => {
-        // Node's client frames bodies of GET and the like only when told to.
+        // Node's client frames bodies of GET and the like only when configured to.
         const framed = body === undefined || unfinished || "transfer-encoding" in headers || "content-length" in headers;
         const fields = framed ? headers : { ...headers, "content-length": String(Buffer.byteLength(body)) };
         const req = httpRequest({ host: "127.0.0.1", port, agent, method, path, headers: fields, signal });
@@ -58,7 +58,7 @@ function openHttp1(port: number): Client {
 
 function openHttp2(port: number): Client {
   const session: ClientHttp2Session = connect(`http://127.0.0.1:${port}`);
-  session.on("error", () => {}); // Its streams say so to whoever waits.
+  session.on("error", () => {}); // Its streams report the error to their callers.
   return {
     send: ({ method = "POST", path, headers = {}, body, unfinished }, signal) =>
       new Promise((resolve, reject) => {

@@ -170,7 +170,7 @@ function someHeaders(random: SeededRandom): [string, string][] {
   return random.chance(0.5) ? [["content-type", "application/json"], ...any] : any;
 }
 
-/** What every answer must look like, whoever asked. */
+/** The shape of every response, for any request. */
 function checkAnswer({ status, headers, body }: RawAnswer, isHead: boolean): void {
   expect(status).toBeGreaterThanOrEqual(200);
   if (isHead || body.length === 0) return;

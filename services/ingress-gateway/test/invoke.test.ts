@@ -1,4 +1,4 @@
-/** What a call or send asks of the partition, and how its answers become HTTP. */
+/** The command of a call or send for the partition, and the HTTP response for each result. */
 import { describe, expect, test } from "@jest/globals";
 import {
   hashString,
@@ -265,7 +265,7 @@ describe("the order of checks", () => {
 describe("a scoped call", () => {
   const path = "/restate/scope/s1/call/Greeter/greet";
 
-  test("has its scope in the target and in the id, and what it says of limits in the command", async () => {
+  test("has its scope in the target and in the id, and its limits in the command", async () => {
     const command = await commandOf({
       path: `${path}?limit-key=x&priority=5`,
       headers: { "x-restate-limit-key": "t/u", "x-perdure-priority": "2" },
@@ -279,12 +279,12 @@ describe("a scoped call", () => {
     expect(names).not.toContain("x-perdure-priority");
   });
 
-  test("takes both from the query where the headers say nothing", async () => {
+  test("takes both from the query where the headers have neither", async () => {
     const { facts } = await commandOf({ path: `${path}?limit-key=t%2Fu&priority=1` });
     expect(facts).toMatchObject({ limitKey: "t/u", priority: 1 });
   });
 
-  test.each(["", "?limit-key=&priority="])("has neither when nobody names them: %j", async (query) => {
+  test.each(["", "?limit-key=&priority="])("has neither without header and parameter: %j", async (query) => {
     const { facts } = await commandOf({ path: `${path}${query}` });
     expect(facts).toMatchObject({ limitKey: undefined, priority: PRIORITY_DEFAULT });
   });
@@ -296,7 +296,7 @@ describe("a scoped call", () => {
     expect(scoped?.id).toBe(workflowInvocationId("Wf", "w", "s1"));
   });
 
-  test("is refused where flow control is switched off, before the method is looked at", async () => {
+  test("is refused where flow control is disabled, before the method is checked", async () => {
     const { answer } = await send({ method: "PUT", path }, { options: { scopesEnabled: false } });
     expect(answer).toMatchObject({ status: 400, text: expect.stringContaining("require vqueues to be enabled") });
   });
@@ -370,7 +370,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     expect(answer.headers["content-type"]).toBe(size === 0 ? undefined : "application/json");
   });
 
-  test("an empty value has a content type when the handler says so", async () => {
+  test("an empty value has a content type when the handler declares one", async () => {
     const output = { contentType: "text/x", setContentTypeIfEmpty: true };
     const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h", { output })] } });
     const answer = await call({ registry, script: () => success("") }, { path: "/S/h" });
@@ -429,7 +429,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     }
   });
 
-  test("a second call of a workflow's run is 409 at once and is not told the outcome", async () => {
+  test("a second call of a workflow's run is 409 at once and does not get the outcome", async () => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const first = client.send({ path: "/Wf/w/run" });
@@ -446,7 +446,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     expect((await first).status).toBe(200);
   });
 
-  test("a partition that cannot be reached is 503, and the text says what a retry may do", async () => {
+  test("an unreachable partition is 503, and the text states what a retry may do", async () => {
     await using fixture = await startIngress();
     fixture.partitions.down = "no leader";
     await using client = openClient(http, fixture.port);
@@ -473,7 +473,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     }
   });
 
-  test("a bug in a port is 500, is logged, and hurts nobody else", async () => {
+  test("a bug in a port is 500, is logged, and affects no other request", async () => {
     await using fixture = await startIngress();
     fixture.partitions.invoke = () => {
       throw new TypeError("oops");

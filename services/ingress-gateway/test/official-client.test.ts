@@ -22,7 +22,7 @@ interface Greeter {
 interface Counter {
   key(context: unknown): Promise<string>;
 }
-/** The client's types want an alias here: an interface has no index signature. */
+/** The client's types need an alias here: an interface has no index signature. */
 type Wf = {
   run(context: unknown, input: string): Promise<string>;
   peek(context: unknown): Promise<string>;
@@ -81,7 +81,7 @@ describe("the official TypeScript client", () => {
     await expect(failed).rejects.toMatchObject({ status: 418, responseText: expect.stringContaining("teapot") });
   });
 
-  test("sends, later and idempotently, and asks for the result", async () => {
+  test("sends, later and idempotently, and fetches the result", async () => {
     outcome = "pending";
     const sender = client.serviceSendClient<typeof greeter>(greeter);
     const options = rpc.sendOpts<string>({ idempotencyKey: "s1", delay: 1500 });
@@ -96,7 +96,7 @@ describe("the official TypeScript client", () => {
     expect(await result).toBe("later");
   });
 
-  test("submits a workflow, looks for its output, attaches", async () => {
+  test("submits a workflow, fetches its output, attaches", async () => {
     outcome = "pending";
     const workflow = client.workflowClient<typeof wf>(wf, "w 1");
     const id = workflowInvocationId("Wf", "w 1");

@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** Writes `bytes`, then collects what comes until the peer ends or `done` says it is enough; at most `patienceMs`. */
+/** Writes `bytes`, then collects the response until the peer ends or `done` returns true; at most `patienceMs`. */
 export function exchangeRaw(
   port: number,
   bytes: Uint8Array | string,
@@ -39,7 +39,7 @@ export function exchangeRaw(
   });
 }
 
-/** All answers in `bytes`, which must hold nothing else. `headOf` says which answer is to a HEAD request. */
+/** All responses in `bytes`, which must hold nothing else. `headOf` returns which response is to a HEAD request. */
 export function parseAnswers(bytes: Buffer, headOf: (index: number) => boolean = () => false): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let at = 0;

@@ -128,7 +128,7 @@ function aRecord(id: InvocationId, target: Target, outcome: Outcome | "pending",
     : { ...common, status: "completed", outcome };
 }
 
-/** Texts of the reference's parsers, which nobody need match: compared up to here. */
+/** Texts of the reference's parsers, which need no exact match: compared up to here. */
 const parserTexts = [
   "bad path, cannot decode key: ",
   "bad delay query parameter, must be a ISO8601 duration: ",

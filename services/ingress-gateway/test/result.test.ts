@@ -1,4 +1,4 @@
-/** Asking for results later, and completing awakeables. */
+/** Fetching results later, and completing awakeables. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   awakeableId,
@@ -51,7 +51,7 @@ describe.each(bothProtocols)("results over %s", (http) => {
     expect(answer.headers["idempotency-expires"]).toBeUndefined();
   });
 
-  test("a stored result says when it is forgotten", async () => {
+  test("a stored result has the time of its expiry", async () => {
     const id = await idOfSend(client, "/S/h");
     fixture.partitions.complete(id, success("x"));
     const record = fixture.partitions.records.get(id)!;
@@ -98,7 +98,7 @@ describe.each(bothProtocols)("results over %s", (http) => {
     }
   });
 
-  test("a result that is forgotten between the two questions is still told, without a type", async () => {
+  test("a result that is purged between the two reads is still returned, without a type", async () => {
     const id = await idOfSend(client, "/S/h");
     fixture.partitions.complete(id, success("x"));
     fixture.partitions.describe = async () => undefined;
@@ -135,7 +135,7 @@ describe.each(bothProtocols)("results over %s", (http) => {
     });
   });
 
-  test("lookup needs nobody to exist", async () => {
+  test("lookup needs no existing invocation", async () => {
     const body = JSON.stringify({
       target: "idempotentInvocation",
       service: "Nope",
@@ -150,7 +150,7 @@ describe.each(bothProtocols)("results over %s", (http) => {
     expect(answer.headers["x-restate-id"]).toBeUndefined();
   });
 
-  test.each(["PUT", "DELETE"])("%s is no way to ask", async (method) => {
+  test.each(["PUT", "DELETE"])("%s is not a valid form of the request", async (method) => {
     for (const path of [
       "/restate/attach",
       "/restate/lookup",
@@ -161,7 +161,7 @@ describe.each(bothProtocols)("results over %s", (http) => {
     ]) {
       expect((await client.send({ method, path })).status).toBe(405);
     }
-    // Recorded: whether the id is one is looked at first.
+    // Recorded: the id is validated first.
     expect((await client.send({ method, path: "/restate/output/inv_x" })).status).toBe(400);
   });
 });
@@ -194,14 +194,14 @@ describe.each(bothProtocols)("awakeables over %s", (http) => {
     expect(fixture.partitions.submitted).toMatchObject([{ result: { kind: "value", value: new Uint8Array(0) } }]);
   });
 
-  test("a reason that is not UTF-8 is taken as well as it goes", async () => {
+  test("a reason that is not UTF-8 is decoded as far as possible", async () => {
     await using fixture = await startIngress();
     await using client = openClient(http, fixture.port);
     expect((await client.send({ path: `/restate/a/${sign}/reject`, body: Uint8Array.of(97, 255) })).status).toBe(202);
     expect(fixture.partitions.submitted).toMatchObject([{ result: { failure: { message: "a\ufffd" } } }]);
   });
 
-  test("an id of older SDKs is accepted and reaches nobody", async () => {
+  test("an id of older SDKs is accepted and has no effect", async () => {
     await using fixture = await startIngress();
     await using client = openClient(http, fixture.port);
     const legacy = `prom_1${sign.slice("sign_1".length)}`;

@@ -1,4 +1,4 @@
-/** Registrations that the registry has answered and this gateway has not heard of yet. */
+/** Registrations that the registry has confirmed and this gateway has not received yet. */
 import { describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
@@ -15,7 +15,7 @@ const snapshotWith = (handler: string, isPublic = true): RegistrySnapshot =>
 const json = { "content-type": "application/json" };
 
 describe.each(bothProtocols)("a request over %s for what this gateway does not know", (http) => {
-  test("is served when a registry knows it", async () => {
+  test("is served when a registry has it", async () => {
     const registry = aRegistry({});
     const readRegistries = async () => [registry.current(), snapshotWith("h")];
     await using fixture = await startIngress({ registry, ports: { readRegistries } });
@@ -26,7 +26,7 @@ describe.each(bothProtocols)("a request over %s for what this gateway does not k
     expect(fixture.partitions.invoked).toHaveLength(3);
   });
 
-  test("is refused as before when no registry knows it, or none can be reached", async () => {
+  test("is refused as before when no registry has it, or none can be reached", async () => {
     let snapshots: readonly RegistrySnapshot[] = [snapshotWith("h")];
     await using fixture = await startIngress({ registry: aRegistry({}), ports: { readRegistries: async () => snapshots } });
     await using client = openClient(http, fixture.port);
@@ -66,7 +66,7 @@ test.each(["/S/key/h", "/restate/call/S/key/h", "/restate/invocation/S/key/h/i/o
   },
 );
 
-test("results are found by path and by body when only a registry knows the service", async () => {
+test("results are found by path and by body when only a registry has the service", async () => {
   const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h")] } });
   let snapshots: readonly RegistrySnapshot[] = [registry.current()];
   await using fixture = await startIngress({ registry, ports: { readRegistries: async () => snapshots } });
@@ -74,7 +74,7 @@ test("results are found by path and by body when only a registry knows the servi
   const sent = await client.send({ path: "/S/h/send", headers: { ...json, "idempotency-key": "i" }, body: "1" });
   const { invocationId } = JSON.parse(sent.text) as { invocationId: InvocationId };
   fixture.partitions.complete(invocationId, success("x"));
-  registry.replace(new Map()); // This gateway has not heard of the service.
+  registry.replace(new Map()); // This gateway has not received the service.
   const body = JSON.stringify({ target: "idempotentInvocation", service: "S", handler: "h", idempotencyKey: "i" });
   const requests = [
     { path: "/restate/attach", body },

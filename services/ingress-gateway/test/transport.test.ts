@@ -67,7 +67,7 @@ describe("expect: 100-continue", () => {
   });
 });
 
-describe("a body nobody wants", () => {
+describe("an unread body", () => {
   test("that is small is skipped and the connection goes on", async () => {
     await using fixture = await startIngress();
     const requests = post("/Nope/x", ["content-length: 5"], "abcde") + post("/Greeter/greet", ["content-length: 0"]);
@@ -124,7 +124,7 @@ describe("limits", () => {
   });
 
   test.each(bothProtocols)(
-    "requests beyond the concurrency limit hear 429 over %s, health checks and preflights never",
+    "requests beyond the concurrency limit get 429 over %s, health checks and preflights never",
     async (http) => {
       await using fixture = await startIngress({ script: () => "pending", options: { concurrentRequestsMax: 1 } });
       await using client = openClient(http, fixture.port);
@@ -166,7 +166,7 @@ describe("limits", () => {
     }
   });
 
-  test("requests beyond the rate hear 429, health checks never", async () => {
+  test("requests beyond the rate get 429, health checks never", async () => {
     await using fixture = await startIngress({ options: { requestsPerSecondMax: 1 } });
     await using client = openClient("h2c", fixture.port);
     // However slowly they come here, most of many are beyond one a second.
@@ -184,7 +184,7 @@ describe("limits", () => {
     expect(answer).toMatchObject({ status: 431, text: '{"code":431,"message":"too many header fields","source":"ingress"}' });
   });
 
-  test("a path of 64 KB and 250 KB of headers are taken", async () => {
+  test("a path of 64 KB and 250 KB of headers are accepted", async () => {
     await using fixture = await startIngress();
     const key = "k".repeat(64_000);
     const lines = Array.from({ length: 5 }, (_, n) => `x-${n}: ${"y".repeat(50_000)}`);
@@ -221,7 +221,7 @@ describe("limits", () => {
 });
 
 describe("slow clients", () => {
-  test("a connection that says nothing is dropped", async () => {
+  test("a connection that sends nothing is dropped", async () => {
     await using fixture = await startIngress({ options: { http: { headersTimeoutMs: 100 } } });
     expect(await exchangeRaw(fixture.port, "")).toMatchObject({ closed: true });
     expect(await exchangeRaw(fixture.port, "P")).toMatchObject({ closed: true });
@@ -252,7 +252,7 @@ describe("clients that leave", () => {
     await using client = openClient(http, fixture.port);
     const leaving = new AbortController();
     const response = client.send({ path: "/Greeter/greet" }, leaving.signal);
-    response.catch(() => {}); // Looked at below; it may fail before.
+    response.catch(() => {}); // Checked below; it may fail before.
     await eventually(() => fixture.partitions.waiting.size === 1, "the caller waits");
     leaving.abort();
     await expect(response).rejects.toThrow();
@@ -269,7 +269,7 @@ describe("clients that leave", () => {
     await using client = openClient(http, fixture.port);
     const leaving = new AbortController();
     const response = client.send({ path: "/Greeter/bin", headers: octets, body: "x", unfinished: true }, leaving.signal);
-    response.catch(() => {}); // Looked at below.
+    response.catch(() => {}); // Checked below.
     await eventually(() => fixture.ingress.inFlight === 1, "the request has begun");
     leaving.abort();
     await expect(response).rejects.toThrow();
@@ -372,7 +372,7 @@ describe("closing", () => {
     await using fixture = await startIngress({ script: () => "pending", options: { drainMs: 50 } });
     await using client = openClient(http, fixture.port);
     const response = client.send({ path: "/Greeter/greet" });
-    response.catch(() => {}); // Looked at below.
+    response.catch(() => {}); // Checked below.
     await eventually(() => fixture.partitions.invoked.length === 1, "the call is submitted");
     await fixture.ingress.close();
     await expect(response).rejects.toThrow();
@@ -389,7 +389,7 @@ describe("closing", () => {
 });
 
 describe("metrics", () => {
-  test("hear of each exchange once, with its kind and the code of a refusal", async () => {
+  test("receive each exchange once, with its kind and the code of a refusal", async () => {
     const outcomes: [ExchangeKind, number | "abandoned", ErrorCode | undefined][] = [];
     const metrics = {
       answered: (kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number) => {

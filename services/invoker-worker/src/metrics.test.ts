@@ -26,7 +26,7 @@ test("attempts are counted by how they ended, and those that run are shown", () 
   expect(samples(metrics, "perdure_worker_attempts_running")).toEqual(["perdure_worker_attempts_running 1"]);
 });
 
-test("outcomes are told apart by how an invocation ended", () => {
+test("outcomes are counted by how an invocation ended", () => {
   const metrics = new Metrics();
   const worker = workerMetrics(metrics);
   const failed = (code: number, message: string) =>
@@ -55,7 +55,7 @@ const anObserved = () => ({
   connections: () => ({ connecting: 0, open: 3, draining: 1, http11: 2 }),
 });
 
-test("partitions, timers and connections are told as they are", () => {
+test("partitions, timers and connections are reported", () => {
   const metrics = new Metrics();
   observeWorker(metrics, anObserved(), workerMetrics(metrics), systemClock);
   expect(samples(metrics, "perdure_worker_partitions{")).toEqual([
@@ -73,7 +73,7 @@ test("partitions, timers and connections are told as they are", () => {
   ]);
 });
 
-test("what has been running for hours is told until it ends, also when it began elsewhere", () => {
+test("an invocation that has run for hours is reported until it ends, also when it began elsewhere", () => {
   const metrics = new Metrics();
   const worker = workerMetrics(metrics);
   const hourMs = 3_600_000;
@@ -88,7 +88,7 @@ test("what has been running for hours is told until it ends, also when it began 
   expect(stuck()).toEqual([1, 1]);
 });
 
-test("what is ready is told with how long its head has waited, and how long it will take at the pace of late attempts", () => {
+test("ready work is reported with the wait of its head, and the estimated time at the pace of recent attempts", () => {
   const metrics = new Metrics();
   const worker = workerMetrics(metrics);
   const clock = { ...systemClock, nowMs: () => 10_000 };

@@ -1,4 +1,7 @@
-/** Workers of a cluster on a real Redis: who leads what, how that moves, and that nothing accepted is lost on the way. */
+/**
+ * Workers of a cluster on a real Redis: which worker leads which partition, how leadership moves, and that no accepted command is lost
+ * meanwhile.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";

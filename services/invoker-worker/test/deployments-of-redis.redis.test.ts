@@ -66,7 +66,7 @@ describe("workers on a Redis with a replica that is waited for", () => {
           isAccepted = true;
           accepted.push(id);
         },
-        () => undefined, // Nobody was told that it is accepted.
+        () => undefined, // Not reported as accepted to any client.
       );
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       expect(isAccepted).toBe(false);

@@ -1,4 +1,4 @@
-/** Why: tests of workers need several of them in one process, with all that their processes would have, on whatever Redis there is. */
+/** Several workers in one process, with all that their processes would have, on a given Redis. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, PerdureError, silentLogger, systemClock, systemRandom } from "@perdure/base";
@@ -31,7 +31,7 @@ const nowhere: EndpointTransport = {
 /** A worker with all that its process would have. */
 export interface Running extends AsyncDisposable {
   readonly worker: ClusterWorker;
-  /** From now on nothing it asks of Redis about leases is answered. */
+  /** From now on no request to Redis about leases gets a response. */
   cutOff(): void;
 }
 
@@ -107,7 +107,7 @@ export class Workers implements AsyncDisposable {
   }
 }
 
-/** The same port, deaf when told so. */
+/** The same port, unresponsive when set. */
 function silenced<T extends object>(port: T, isCut: () => boolean): T {
   return new Proxy(port, {
     get(target, name) {

@@ -79,7 +79,7 @@ describe("identity", () => {
     expect(identity("http://a:1")).not.toBe(identity("tunnel://a:1"));
   });
 
-  test("a place behind a tunnel is the same in its short and its long form", () => {
+  test("an address behind a tunnel is the same in its short and its long form", () => {
     expect(identity("tunnel://t:9080")).toBe(identity(`${PROXY}/${BARE}/t/http/localhost/9080/`));
     expect(identity("tunnel://t:9080/base/")).toBe(identity(`http://relay.internal:9080/${BARE}/t/http/localhost/9080/base`));
     expect(identity("tunnel+https://t:443")).toBe(identity(`${PROXY}/${BARE}/t/https/localhost/443`));

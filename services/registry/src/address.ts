@@ -75,7 +75,10 @@ function normaliseUri(uri: string): string {
 function normaliseTunnelUri(uri: string): string {
   const address = parseTunnelUri(uri);
   if (address === undefined) {
-    throw invalid("uri", "An address behind a tunnel has the form 'tunnel://<name>:<port>/<path>', without credentials and query.");
+    throw invalid(
+      "uri",
+      "An address behind a tunnel has the form 'tunnel://<name>:<port>/<path>', without credentials and query.",
+    );
   }
   return `tunnel${address.scheme === "https" ? "+https" : ""}://${address.name}:${address.port}${address.path}`;
 }

@@ -1,4 +1,4 @@
-/** Why: a check is a sample within bounds; which sample, and what is said of the rest, is decided here, whatever endpoints answer. */
+/** Tests of the sample that a check takes within its bounds, and of its report on the rest, for any result of endpoints. */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type DeploymentId, type InvocationId, partitionOf } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
@@ -51,12 +51,12 @@ interface Row {
   readonly length?: number;
 }
 
-/** Partitions that hold what a test says, and an endpoint that answers as it says. */
+/** Partitions with the rows of a test, and an endpoint with its results. */
 class RegistryWorld implements CheckPorts {
   readonly partitionCount = PARTITIONS;
   readonly clock = new VirtualClock();
   readonly rows: Invocation[] = [];
-  /** By invocation; a body of one byte for each entry unless said otherwise. */
+  /** By invocation; a body of one byte for each entry by default. */
   readonly journals = new Map<InvocationId, readonly JournalEntry[]>();
   readonly checks: { readonly subject: ReplaySubject; readonly candidate: DeploymentView; readonly timeoutMs: number }[] = [];
   readonly stateReads: string[] = [];
@@ -157,7 +157,7 @@ describe("chosen are", () => {
     expect(world.checks.map(({ subject }) => subject.isCompleted)).toEqual([false, false, false, true, true]);
   });
 
-  test("no more in all than asked for", async () => {
+  test("no more in all than requested", async () => {
     const world = await RegistryWorld.open();
     for (let n = 1; n <= 9; n++) world.add({ n });
     expect(await world.check({ invocations: 4 })).toMatchObject({ found: 9, checked: 4, isComplete: false });
@@ -171,7 +171,7 @@ describe("chosen are", () => {
     expect(await world.check()).toMatchObject({ found: 0, checked: 0, isComplete: true, findings: [] });
   });
 
-  test("only suspended and paused ones for a deployment that exists, unless it is asked for more", async () => {
+  test("only suspended and paused ones for an existing deployment, unless more are requested", async () => {
     const world = await RegistryWorld.open();
     const { deployment } = await world.registry.register(aRegisterRequest(await world.serve()), signal);
     world.add({ n: 1, status: "invoked" });
@@ -185,7 +185,7 @@ describe("chosen are", () => {
   });
 });
 
-describe("not asked are", () => {
+describe("not replayed are", () => {
   test("handlers that are not there: in flight they would fail, completed they are done", async () => {
     const world = await RegistryWorld.open();
     world.add({ n: 1, target: { handler: "gone" } });
@@ -210,7 +210,7 @@ describe("not asked are", () => {
     ]);
   });
 
-  test("handlers that opted out, or whose service did, unless they say otherwise", async () => {
+  test("handlers that opted out, or whose service did, unless the handler sets otherwise", async () => {
     const world = await RegistryWorld.open();
     for (const [n, handler] of ["a", "b", "c"].entries()) world.add({ n: n + 1, target: { handler } });
     const off = { "perdure.replay-check": "off" };
@@ -234,7 +234,7 @@ describe("not asked are", () => {
   });
 });
 
-describe("an endpoint is asked", () => {
+describe("the endpoint is requested", () => {
   test("with the state of the key, unless the handler reads it lazily", async () => {
     const world = await RegistryWorld.open();
     const target = { key: "k", service: "O", serviceType: "virtualObject", handlerType: "exclusive" } as const;
@@ -277,7 +277,7 @@ describe("an endpoint is asked", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("until whoever wanted to know has gone", async () => {
+  test("until the client has disconnected", async () => {
     const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const leave = new AbortController();
@@ -355,7 +355,7 @@ describe("findings", () => {
   });
 });
 
-describe("what a check found", () => {
+describe("the findings of a check", () => {
   test("is kept with the deployment over a restart, until other code takes its place", async () => {
     const metadata = createMemoryMetadataStore();
     const world = await RegistryWorld.open(metadata);
@@ -384,7 +384,7 @@ describe("what a check found", () => {
     expect(world.registry.deployment(deployment.id)?.verification).toBeUndefined();
   });
 
-  test("is not told of code that was replaced while it was asked", async () => {
+  test("are not stored for code that was replaced during the check", async () => {
     const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const uri = await world.serve();
@@ -409,7 +409,7 @@ describe("what a check found", () => {
   });
 });
 
-test("a registry that cannot check says so", async () => {
+test("are refused with the reason by a registry that cannot check", async () => {
   const registry = await createTestRegistry();
   const world = await RegistryWorld.open();
   await expect(registry.checkRegistration(aRegisterRequest("http://127.0.0.1:1"), {}, signal)).rejects.toMatchObject({

@@ -96,8 +96,8 @@ test("a function's address keeps role and compression", async () => {
   expect(discovered.address).toEqual({ kind: "lambda", arn: LAMBDA.arn, assumeRoleArn: "arn:role", compression: "zstd" });
 });
 
-describe("patience", () => {
-  test.each([408, 429, 500, 502, 503, 504])("status %i is asked again", async (status) => {
+describe("retries", () => {
+  test.each([408, 429, 500, 502, 503, 504])("status %i is retried", async (status) => {
     const fetcher = scripted(said({}, { status }), said(aManifest([])));
     await discoverWith("http://x/", { fetcher });
     expect(fetcher.requests).toHaveLength(2);
@@ -162,7 +162,7 @@ describe("patience", () => {
     expect(fetcher.requests).toHaveLength(3);
   });
 
-  test("a caller who hangs up ends it", async () => {
+  test("a caller that disconnects ends it", async () => {
     const hangUp = new AbortController();
     const fetcher: DiscoveryFetcher & { count: number } = {
       count: 0,
@@ -186,7 +186,7 @@ describe("every way of not getting a usable answer has its code", () => {
     return [refusal?.status, refusal?.code];
   };
 
-  test("META0003: nobody there, or a bad status, which is quoted", async () => {
+  test("META0003: an unreachable endpoint, or a bad status, which is quoted", async () => {
     const endpoint = await endpointThatSays("h2c", { status: 404, body: "nothing", headers: { "x-hint": "wrong door" } });
     const quoted = await discoverWith(endpoint.uri).catch((cause: Error) => cause.message);
     expect(quoted).toMatch(/^\[META0003\] got status code '404 Not Found'\. Make sure .*"x-hint":"wrong door".* Body: nothing$/);
@@ -216,7 +216,7 @@ describe("every way of not getting a usable answer has its code", () => {
     expect(await codeOf(discoverWith(endpoint.uri))).toEqual([500, "META0013"]);
   });
 
-  test("META0014: an HTTP/1.1 server asked in HTTP/2", async () => {
+  test("META0014: an HTTP/1.1 server requested over HTTP/2", async () => {
     const endpoint = await endpointThatSays("http1", { body: aManifest([]) });
     expect(await codeOf(discoverWith(endpoint.uri))).toEqual([500, "META0014"]);
   });

@@ -32,7 +32,7 @@ interface ReceivedRequest {
   readonly answer: DiscoveryAnswer;
 }
 
-/** Asks an HTTP/1.1 endpoint that answers so many bytes. */
+/** Requests an HTTP/1.1 endpoint whose response has this many bytes. */
 async function fetchBytes(bytes: number, basePath = "", identity?: RequestIdentity): Promise<ReceivedRequest> {
   let received: Pick<ReceivedRequest, "url" | "headers"> = { url: "", headers: {} };
   const endpoint = createServer((req, res) => {
@@ -63,7 +63,7 @@ test("without a key there is no signature", async () => {
   expect(Object.keys(headers).filter((name) => name.startsWith("x-restate-"))).toEqual([]);
 });
 
-test("a function on AWS Lambda is asked through its own transport, signed for the path alone", async () => {
+test("a function on AWS Lambda is requested through its own transport, signed for the path alone", async () => {
   const requests: StreamRequest[] = [];
   const lambda: EndpointTransport = {
     open(opened, listener) {

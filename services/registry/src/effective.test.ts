@@ -1,4 +1,4 @@
-/** Why: who has the last word on an option of a handler, from its manifest to what the data path is told. */
+/** The precedence of options of a handler, from its manifest to the data path. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { SERVICE_DEFAULTS } from "./defaults.js";
 import { aWireService, createTestRegistry } from "./testing/index.js";
@@ -58,7 +58,7 @@ describe("options", () => {
     });
   });
 
-  test("a person's change stands between handler and manifest, and ends with the next registration", async () => {
+  test("a change by an operator ranks between handler and manifest, and ends with the next registration", async () => {
     const endpoint = await world.endpointOf(manifest);
     await world.register(endpoint.uri);
     const before = world.registry.current();
@@ -88,14 +88,14 @@ describe("options", () => {
     expect((await world.registry.modifyService("P", overrides({}))).revision).toBe(world.registry.service("P")?.revision);
   });
 
-  test("request-response mode has no inactivity timeout, and RT0021 says so when one was asked for", async () => {
+  test("request-response mode has no inactivity timeout, and RT0021 reports a requested one", async () => {
     await world.register((await world.endpointOf(manifest, { protocolMode: "REQUEST_RESPONSE" })).uri);
     const located = world.registry.service("S");
     expect(handler("run")?.inactivityTimeoutMs).toBe(0);
     expect(located && world.registry.effective(located).notices.map(({ code }) => code)).toEqual(["RT0021"]);
   });
 
-  test("caps of the server hold for everybody, and RT0022 says so", async () => {
+  test("caps of the server apply to all levels, and RT0022 reports them", async () => {
     world.registry = await createTestRegistry({
       options: { defaults: { ...SERVICE_DEFAULTS, journalRetentionMaxMs: 4000, maxAttemptsMax: 2 } },
     });

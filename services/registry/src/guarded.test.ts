@@ -53,7 +53,7 @@ async function refusalOf(registry: RegistryRole, request: RegisterRequest): Prom
 
 describe("a guarded registry", () => {
   test.each(["https://127.0.0.1:9080/", "http://example.com/", "https://api.perdure.example/", "https://metadata.internal/"])(
-    "does not ask %s, and says no more than that",
+    "does not request %s, and reports no more than that",
     async (uri) => {
       const { registry, requestedUris } = await aGuardedRegistry(answered(200, {}, ""));
       expect(await refusalOf(registry, aRegisterRequest(uri))).toMatchObject({
@@ -65,7 +65,7 @@ describe("a guarded registry", () => {
     },
   );
 
-  test("tells a refusal of a connection in the same words, and does not try again", async () => {
+  test("reports a refused connection in the same words, and does not retry", async () => {
     const denied = { kind: "failed", failure: { kind: "denied", message: "destination not allowed" } } as const;
     const { registry, requestedUris } = await aGuardedRegistry(denied);
     const refusal = await refusalOf(registry, aRegisterRequest("https://rebind.example.com/"));
@@ -92,7 +92,7 @@ describe("a guarded registry", () => {
     expect(message.length).toBeLessThanOrEqual(256 + "[META0013] ".length);
   });
 
-  test("asks ten times in a minute at most", async () => {
+  test("sends at most ten requests in a minute", async () => {
     const { registry, requestedUris } = await aGuardedRegistry(answered(404, {}, ""));
     for (let i = 0; i < 10; i++)
       expect(await refusalOf(registry, aRegisterRequest("https://example.com/"))).toMatchObject({ status: 500 });
@@ -101,7 +101,7 @@ describe("a guarded registry", () => {
   });
 });
 
-describe("a Lambda function where strangers register", () => {
+describe("a Lambda function where any tenant registers", () => {
   const checked = (arn: string, assumeRoleArn: string | undefined) => () =>
     checkDestination(guard, { kind: "lambda", arn, assumeRoleArn });
 
@@ -119,7 +119,7 @@ describe("a Lambda function where strangers register", () => {
     expect(checked(arn, role)).toThrow("[META0003]");
   });
 
-  test("T24: is not asked without a role", async () => {
+  test("T24: is not requested without a role", async () => {
     const { registry, requestedUris } = await aGuardedRegistry(answered(200, {}, ""));
     const refusal = await refusalOf(
       registry,
@@ -143,7 +143,7 @@ describe("the limit of discoveries", () => {
     await Promise.allSettled(running);
   });
 
-  test("forgets a discovery a minute after it began", async () => {
+  test("drops a discovery a minute after it began", async () => {
     let nowMs = 0;
     const limit = new DiscoveryLimit({ nowMs: () => nowMs, monotonicMs: () => nowMs, setTimer: () => ({ cancel() {} }) });
     for (let i = 0; i < 10; i++) await limit.run(async () => (nowMs += 1_000));

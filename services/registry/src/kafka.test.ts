@@ -1,4 +1,4 @@
-/** Why: where the clusters and the options of a subscription come from. */
+/** Sources of the clusters and the options of a subscription. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { aWireService, createTestRegistry } from "./testing/index.js";
 import { RegistryWorld } from "./testing/world.js";

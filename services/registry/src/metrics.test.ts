@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { Metrics } from "@perdure/role";
 import { observeRegistry } from "./metrics.js";
 
-test("a registry tells how much it keeps, who watches it, and whether it fires schedules", () => {
+test("a registry reports its entities, its watchers, and whether it fires schedules", () => {
   const metrics = new Metrics();
   const now = { deployments: 2, services: 3, subscriptions: 1, watchers: 5, lagMs: 1_500, leading: false };
   observeRegistry(metrics, {

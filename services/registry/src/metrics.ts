@@ -37,7 +37,11 @@ export function observeRegistry(metrics: Metrics, { registry, watchers, connecti
     subscription: registry.subscriptions().length,
   }));
   gauge("perdure_registry_watchers", "Gateways, workers and management APIs that watch this registry", () => watchers.count);
-  gauge("perdure_registry_watch_lag_seconds", "Age of the oldest change that a watching process has not read", () => watchers.lagMs / 1000);
+  gauge(
+    "perdure_registry_watch_lag_seconds",
+    "Age of the oldest change that a watching process has not read",
+    () => watchers.lagMs / 1000,
+  );
   each("perdure_registry_db_pool", "Connections to the database by state, and requests that wait for one", "state", () => {
     const { idle, used, waiting } = connections();
     return { idle, used, waiting };

@@ -1,4 +1,4 @@
-/** Why: what a registry stored is there for the next one, and for others beside it on the same store. */
+/** Data that a registry stored is loaded by the next one, and by others beside it on the same store. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MetadataStore } from "@perdure/metadata";
@@ -49,7 +49,7 @@ describe("storage", () => {
     world.registry = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
     const other = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
     const { deployment } = await world.register((await world.endpointOf([aWireService("S", ["h"])])).uri);
-    // `other` has not heard of the deployment: before it refuses it looks whether it is behind.
+    // `other` has not received the deployment: before it refuses, it checks whether it is behind.
     await other.modifyService("S", overrides({ inactivityTimeoutMs: 9 }));
     await world.registry.modifyService("S", overrides({ abortTimeoutMs: 1 }));
     // `other` still has the older version of the document: its write conflicts, it reloads and decides again.
@@ -81,7 +81,7 @@ describe("storage", () => {
     await one.createKafkaCluster("k", { "bootstrap.servers": "b:1" });
     const { id } = await two.createSubscription("kafka://k/t", "service://S/h", {});
     await one.pauseSubscription(id, true);
-    await two.pauseSubscription(id, false); // It had not heard of the pause.
+    await two.pauseSubscription(id, false); // It had not received the pause.
     expect(two.subscription(id)?.paused).toBe(false);
     await one.removeSubscription(id);
     const [made, gone] = await Promise.allSettled([

@@ -1,4 +1,4 @@
-/** Why: by none of the ways into the registry does it become larger than the plan allows. */
+/** No way into the registry makes it larger than the plan allows. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createMemoryMetadataStore, emptyMemoryMetadata } from "@perdure/metadata";
 import { SERVICE_DEFAULTS } from "./defaults.js";
@@ -35,7 +35,7 @@ describe("what the plan allows", () => {
     await world.register(third.uri);
   });
 
-  test("no more subscriptions, and what a smaller plan found there stays", async () => {
+  test("no more subscriptions, and those present under a smaller plan stay", async () => {
     const memory = emptyMemoryMetadata();
     const before = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
     await before.createKafkaCluster("k", { "bootstrap.servers": "b:1" });

@@ -1,4 +1,4 @@
-/** Why: the rules of versioning (interface specification §9), told as stories over real endpoints. */
+/** The rules of versioning (interface specification §9), over real endpoints. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage } from "@perdure/metadata";
@@ -34,7 +34,7 @@ describe("registering", () => {
     ]).toEqual(["h"]);
   });
 
-  test("META0004: a known destination is refused without force, however it is written", async () => {
+  test("META0004: an existing destination is refused without force, however it is written", async () => {
     const endpoint = await world.endpointOf([aWireService("S", ["h"])]);
     const { deployment } = await world.register(endpoint.uri);
     for (const uri of [endpoint.uri, `${endpoint.uri}/`, `${endpoint.uri}/?q=1`]) {
@@ -47,7 +47,7 @@ describe("registering", () => {
     expect(world.revisionOf("S")).toBe(1);
   });
 
-  test("tools that register on every deploy are told when nothing changed, and refused when something did", async () => {
+  test("tools that register on every deploy get the unchanged deployment, and a refusal when something changed", async () => {
     const endpoint = await world.endpointOf([aWireService("S", ["a", "b"])]);
     const { deployment } = await world.register(endpoint.uri, { metadata: { env: "test" } });
     endpoint.say({ body: aManifest([aWireService("S", ["b", "a"])]) });
@@ -87,7 +87,7 @@ describe("registering", () => {
     });
   });
 
-  test("META0006: a new revision keeps type and handlers, unless breaking or force says otherwise", async () => {
+  test("META0006: a new revision keeps type and handlers, unless breaking or force is set", async () => {
     await world.register((await world.endpointOf([aWireService("S", ["a", "b"])])).uri);
     const typed = await world.endpointOf([aWireService("S", ["a", "b"], { ty: "VIRTUAL_OBJECT" })]);
     await expect(world.register(typed.uri)).rejects.toMatchObject({
@@ -106,7 +106,7 @@ describe("registering", () => {
     expect(world.revisionOf("S")).toBe(3);
   });
 
-  test("a dry run says what would happen and stores nothing", async () => {
+  test("a dry run returns the result and stores nothing", async () => {
     const endpoint = await world.endpointOf([aWireService("S", ["h"])]);
     const dry = await world.register(endpoint.uri, { dryRun: true });
     expect(dry).toMatchObject({ kind: "created", deployment: { services: [{ revision: 1 }] } });
@@ -142,14 +142,14 @@ describe("registering", () => {
 });
 
 describe("updating in place", () => {
-  test("an empty update asks nobody and changes nothing", async () => {
+  test("an empty update requests no endpoint and changes nothing", async () => {
     const endpoint = await world.endpointOf([aWireService("S", ["h"])]);
     const { deployment } = await world.register(endpoint.uri);
     expect(await world.update(deployment.id, {})).toBe(deployment);
     expect(endpoint.requests).toHaveLength(1);
   });
 
-  test("a new address is taken over, the services stay as registered; overwrite takes them over under their revision", async () => {
+  test("a new address is adopted, the services stay as registered; overwrite replaces them under their revision", async () => {
     const { deployment } = await world.register((await world.endpointOf([aWireService("S", ["h"])])).uri);
     const fixed = await world.endpointOf([aWireService("S", ["h", "more"]), aWireService("New", ["n"])]);
     const moved = await world.update(deployment.id, { address: at(fixed.uri), additionalHeaders: { "X-A": "1" } });
@@ -167,7 +167,7 @@ describe("updating in place", () => {
     expect(overwritten.createdAtMs).toBe(deployment.createdAtMs);
   });
 
-  test("META0016: what is not similar is refused, overwrite or not, and the message says why", async () => {
+  test("META0016: dissimilar services are refused, with and without overwrite, and the message has the reason", async () => {
     const { deployment } = await world.register((await world.endpointOf([aWireService("S", ["h"])])).uri);
     const cases: [object, RegExp][] = [
       [aManifest([aWireService("S", [])]), /handlers.*h/],
@@ -268,7 +268,7 @@ describe("removing", () => {
   });
 });
 
-test("listeners hear of every change once it can be read, until they stop listening", async () => {
+test("listeners receive every change once it can be read, until they are removed", async () => {
   const counts: number[] = [];
   const stop = world.registry.onChange(() => counts.push(world.registry.kafkaClusters().length));
   world.registry.onChange(() => {

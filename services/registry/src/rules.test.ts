@@ -16,12 +16,12 @@ async function put(change: Parameters<typeof aRuleChange>[0]): Promise<RuleRecor
   return rule as RuleRecord;
 }
 
-describe("what only we know of a rule", () => {
-  test("is nothing unless it is said", async () => {
+describe("own fields of a rule", () => {
+  test("is absent unless it is set", async () => {
     expect(await put({ pattern: "a" })).toMatchObject({ rate: undefined, weight: RULE_WEIGHT_DEFAULT, priority: undefined });
   });
 
-  test("stays when a tool that does not know it changes the rest", async () => {
+  test("stays when a client that does not support it changes the rest", async () => {
     await put({ pattern: "a", rate: RATE, weight: 3, priority: 1 });
     expect(await put({ pattern: "a", concurrency: 7, description: "more" })).toMatchObject({
       concurrency: 7,

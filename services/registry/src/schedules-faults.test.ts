@@ -1,6 +1,6 @@
 /**
- * Why: crashes, lost answers, a disk that refuses and runs that take their time, in any order. Whatever happens, each time of the
- * timetable ends in exactly one of: fired once, skipped, missed, waiting; and policies that know one run at a time never see two.
+ * Crashes, lost responses, a failing disk and slow runs, in any order. Each time of the timetable ends in exactly one of: fired once,
+ * skipped, missed, waiting; and policies that allow one run at a time never have two.
  */
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";

@@ -27,7 +27,7 @@ let memory: MemoryMetadata;
 let store: MetadataStore;
 let manager: ManagedScheduleBook;
 let engine: ScheduleEngine;
-/** Metadata writes fail while it says so. */
+/** Metadata writes fail while it returns true. */
 let isStoreBroken: () => boolean;
 
 beforeEach(async () => {
@@ -86,7 +86,7 @@ async function make(parts: Partial<ScheduleSpec> = {}): Promise<ScheduleId> {
 const stateOf = (id: ScheduleId) => manager.get(id)!.state;
 
 describe("from making to ending", () => {
-  test("it fires on time, says so to the handler, and remembers", async () => {
+  test("it fires on time, passes the time to the handler, and records the firing", async () => {
     const id = await make({ headers: { "x-team": "blue" }, payload: { contentType: "text/plain", base64: btoa("hello") } });
     await pass(MINUTE - 1);
     expect(partitions.times).toEqual([]);
@@ -117,7 +117,7 @@ describe("from making to ending", () => {
     expect(partitions.submissionCount).toBe(5);
   });
 
-  test("pausing stops it, resuming owes nothing of the pause", async () => {
+  test("pausing stops it, resuming skips the times of the pause", async () => {
     const id = await make({ overlap: { kind: "allow" }, catchUp: { kind: "all", max: 100, windowMs: 86_400_000 } });
     await pass(MINUTE);
     await manager.pause(id);
@@ -192,7 +192,7 @@ describe("overlap", () => {
     expect(stateOf(id)).toMatchObject({ queue: [], active: undefined, firedCount: 3 });
   });
 
-  test("cancelPrevious: the run is asked to end, and the newest time follows", async () => {
+  test("cancelPrevious: the run is cancelled, and the newest time follows", async () => {
     const id = await make({ overlap: { kind: "cancelPrevious" } });
     await pass(3 * MINUTE);
     const [first] = partitions.running;
@@ -204,13 +204,13 @@ describe("overlap", () => {
     expect(stateOf(id)).toMatchObject({ skippedCount: 1, queue: [] });
   });
 
-  test("allow: nobody waits for anybody", async () => {
+  test("allow: runs do not wait for each other", async () => {
     await make({ overlap: { kind: "allow" } });
     await pass(3 * MINUTE);
     expect(partitions.running.length).toBe(3);
   });
 
-  test("a run that nobody knows after a restart has ended", async () => {
+  test("a run that is unknown after a restart has ended", async () => {
     const id = await make({ overlap: { kind: "skip" } });
     await pass(MINUTE);
     partitions.runs.clear();
@@ -240,8 +240,8 @@ describe("down time", () => {
   });
 });
 
-describe("trouble", () => {
-  test("a partition that is away is asked again until it is there", async () => {
+describe("failures", () => {
+  test("an unreachable partition is retried until it responds", async () => {
     const id = await make({ overlap: { kind: "allow" } });
     partitions.fault = () => "refuse";
     await pass(MINUTE + 3000, 100);
@@ -271,7 +271,7 @@ describe("trouble", () => {
     await pass(MINUTE + 1000, 100);
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
     expect(stateOf(id).firedCount).toBe(0);
-    await downFor(500); // And the process dies of it.
+    await downFor(500); // And the process crashes.
     isStoreBroken = () => false;
     await pass(MINUTE, 100);
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z", "2026-11-21T12:02:00Z"]);
@@ -279,7 +279,7 @@ describe("trouble", () => {
     expect(partitions.submissionCount).toBeGreaterThan(2);
   });
 
-  test("what was submitted before a crash and not recorded fired, also when it is found late and nothing is caught up", async () => {
+  test("a firing that was submitted before a crash and not recorded has fired, also when it is found late and nothing is caught up", async () => {
     const id = await make({ overlap: { kind: "allow" }, catchUp: { kind: "none" } });
     isStoreBroken = () => true;
     await pass(MINUTE + 1000, 100);
@@ -352,7 +352,7 @@ describe("keys and kinds", () => {
     expect(run?.command.facts.completionRetentionMs).toBe(3_600_000);
   });
 
-  test("a workflow key that somebody else used is a failed firing", async () => {
+  test("a workflow key that is already in use is a failed firing", async () => {
     const id = await make({ target: target("Report", "run", "once"), overlap: { kind: "allow" } });
     const other = await make({ name: "other", target: target("Report", "run", "once"), overlap: { kind: "allow" } });
     await pass(MINUTE);
@@ -372,7 +372,7 @@ describe("by hand", () => {
     expect(partitions.runs.size).toBe(2);
     expect(stateOf(id)).toMatchObject({ manualCount: 2, firedCount: 0, decidedThroughMs: START, active: undefined });
   });
-  test("says what is wrong", async () => {
+  test("reports the reason", async () => {
     const id = await make();
     partitions.fault = () => "refuse";
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ code: "ING0006" });
@@ -407,7 +407,7 @@ describe("what cannot work is refused", () => {
     expect(manager.list()).toEqual([]);
   });
 
-  test("a name that is taken", async () => {
+  test("a name in use", async () => {
     await make();
     await expect(manager.create(aSpec(), false)).rejects.toMatchObject({ status: 409, code: undefined });
   });
@@ -436,7 +436,7 @@ test("a thousand schedules fire at the same minute, each once, and their states 
   expect(upcoming(manager.list()[0]!, clock.nowMs(), 1)).toEqual([START + 2 * MINUTE]);
 });
 
-test("two keepers on one store: each changes what the other made a moment ago, and no name is taken twice", async () => {
+test("two books on one store: each changes what the other made a moment ago, and no name is used twice", async () => {
   const other = await createScheduleBook(
     { metadata: store, registry, clock, random: systemRandom, logger: silentLogger },
     { scopesEnabled: true },

@@ -47,9 +47,9 @@ async function refusalOf(registry: Promise<RegistryRole>, request: RegisterReque
   return outcome;
 }
 
-describe("a place behind a tunnel", () => {
+describe("an address behind a tunnel", () => {
   test.each(["tunnel://t:9080", `${PROXY}/${BARE}/t/http/localhost/9080/`])(
-    "%s is asked, also by a guarded registry, and kept as given",
+    "%s is requested, also by a guarded registry, and stored as given",
     async (uri) => {
       const { registry, requestedUris } = aRegistry({ tunnels, guard });
       const { deployment } = await register(registry, aRegisterRequest(uri));
@@ -86,7 +86,7 @@ describe("a place behind a tunnel", () => {
     expect(requestedUris).toEqual([]);
   });
 
-  test("cannot be registered with a server that has no tunnels, which says so", async () => {
+  test("is refused with the reason by a server without tunnels", async () => {
     const { registry, requestedUris } = aRegistry({});
     expect(await refusalOf(registry, aRegisterRequest("tunnel://t:9080"))).toMatchObject({
       status: 400,

@@ -56,7 +56,7 @@ async function start(...flags: string[]): Promise<BoundPorts> {
   return ports;
 }
 
-/** Ports that nobody uses now. */
+/** Ports that are free now. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))));
@@ -75,7 +75,7 @@ const NODE = "node1";
 const FORMAT_FILE = "perdure-format.json";
 
 describe("a whole server in one process", () => {
-  test("both doors answer, and the management API shows the metrics", async () => {
+  test("both listeners respond, and the management API shows the metrics", async () => {
     const { ingressPort, adminPort } = await start();
     const health = await fetch(`http://127.0.0.1:${ingressPort}/restate/health`);
     expect(await health.json()).toEqual({ services: [] });
@@ -89,7 +89,7 @@ describe("a whole server in one process", () => {
     const [ingress, admin] = await freePorts(2);
     const stop = new AbortController();
     const first = Promise.withResolvers<number>();
-    /** Calls until it is answered, then asks for the health of the management API at once. */
+    /** Calls until there is a response, then requests the health of the management API at once. */
     const caller = async (): Promise<void> => {
       while (!stop.signal.aborted) {
         const answered = await fetch(`http://127.0.0.1:${ingress}/restate/health`).catch(() => undefined);
@@ -137,7 +137,7 @@ describe("a whole server in one process", () => {
 
 describe("as the runtime of an environment", () => {
   test.each(["running", "suspended"])(
-    "%s, it answers who shows the secret, on both doors, and tells what was done",
+    "%s, it serves requests with the secret, on both listeners, and reports what was done",
     async (mode) => {
       const file = join(folder, "secret");
       writeFileSync(file, "between-us\n");
@@ -190,7 +190,7 @@ describe("with the limits of a plan", () => {
     }
   }
 
-  test("as much is stored as it says: then writes are refused, reads go on, and clearing passes", async () => {
+  test("the storage limit applies: then writes are refused, reads go on, and clearing passes", async () => {
     const { ingressPort, adminPort } = await start("--limits.stored-bytes=1MiB", "--limits.deployments=1");
     const uri = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`;
     expect((await post(adminPort, "/deployments", { uri })).status).toBe(201);
@@ -224,7 +224,7 @@ describe("refusals to start", () => {
   });
   afterEach(() => new Promise<void>((resolve) => void occupant.close(() => resolve())));
 
-  test.each(["ingress", "admin"])("RT0004 when the port of %s is taken, before any data is touched", async (listener) => {
+  test.each(["ingress", "admin"])("RT0004 when the port of %s is in use, before any data is touched", async (listener) => {
     const refused = start(`--${listener}.bind-port=${occupiedPort}`);
     await expect(refused).rejects.toMatchObject({
       code: "RT0004",
@@ -309,7 +309,7 @@ describe("a guarded server", () => {
     return { status: answer.status, body: await answer.json() };
   }
 
-  test("refuses to register what is inside, connects nowhere, and says no more than that", async () => {
+  test("refuses to register internal addresses, connects nowhere, and reports no more than that", async () => {
     const { adminPort } = await start("--egress.policy=guarded", "--egress.allow-plain-http=true");
     for (const host of ["127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"]) {
       const refusal = await register(adminPort, { uri: `http://${host}:${port}` });

@@ -103,7 +103,7 @@ describe("settings of the server", () => {
     expect(ignoredVariables).toEqual(["RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE"]);
   });
 
-  test("the cluster's name is told to endpoints, and must be fit for a header", () => {
+  test("the cluster's name is sent to endpoints, and must be valid in a header", () => {
     expect(requestHeadersOf(load('cluster-name = "eu-1"').values)).toEqual({ "x-restate-cluster-name": "eu-1" });
     expect(refusal('cluster-name = "zwölf"')).toContain("must be visible ASCII without blanks");
   });
@@ -126,7 +126,7 @@ describe("settings of the server", () => {
   });
 
   test.each(["*", "0.0.0.0", "::", "::1", "fd00::2", "localhost", "ingress.example.org"])(
-    "the bind address %s is taken",
+    "the bind address %s is accepted",
     (address) => {
       expect(load(`[admin]\nbind-address = "${address}"`).values.admin.bindAddress).toBe(address);
     },

@@ -45,7 +45,7 @@ async function run(...flags: string[]): Promise<void> {
   expect(await lifecycle.untilEnded()).toEqual({ kind: "stopped" });
 }
 
-/** What the refusal says; with the mark that accepts the loss. */
+/** The refusal; with the mark that accepts the loss. */
 async function refused(...flags: string[]): Promise<{ readonly detail: string; readonly mark: string }> {
   const cause: unknown = await run(...flags).then(
     () => undefined,
@@ -66,7 +66,7 @@ const countOf = () => inMetadata(async (metadata) => (await metadata.get("cluste
 const deleteRecord = () =>
   inMetadata((metadata) => metadata.write([{ kind: "delete", key: "cluster/data-set", expectedVersion: undefined }]));
 
-describe("a server whose partitions are gone", () => {
+describe("a server whose partitions are missing", () => {
   test("does not start, makes nothing in their place, and goes on when they are back", async () => {
     await run();
     renameSync(at(PARTITIONS), at("elsewhere"));
@@ -99,7 +99,7 @@ describe("a server whose partitions are gone", () => {
   });
 });
 
-describe("a server whose partitions are those of another", () => {
+describe("a server whose partitions belong to another", () => {
   test("does not start, and with the mark it goes on with them and their number", async () => {
     await run("--worker.num-partitions=3");
     renameSync(at(PARTITIONS), join(folder, "of another"));
@@ -116,7 +116,7 @@ describe("a server whose partitions are those of another", () => {
   });
 });
 
-describe("a server whose metadata are gone", () => {
+describe("a server whose metadata are missing", () => {
   test("does not start, makes nothing in their place, and goes on when they are back", async () => {
     await run();
     renameSync(at(METADATA), at("elsewhere"));

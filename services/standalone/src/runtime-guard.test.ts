@@ -5,7 +5,7 @@ import { adminGuard, ingressGuard } from "./runtime-guard.js";
 const secret = new Secret("a-secret-of-some-length");
 const shown = { "x-perdure-runtime-secret": secret.reveal() };
 
-test("a server that is nobody's runtime is not guarded", () => {
+test("a server that is no runtime is not guarded", () => {
   expect(ingressGuard({ secret: undefined, isSuspended: false })).toBeUndefined();
   expect(adminGuard({ secret: undefined, isSuspended: false })).toBeUndefined();
 });
@@ -15,7 +15,7 @@ describe("with a secret", () => {
   test.each([{}, { "x-perdure-runtime-secret": "another" }, { "x-perdure-runtime-secret": "" }])("%o is 401", (headers) => {
     expect(guard?.refusal("POST", "/Greeter/greet", headers)).toMatchObject({ status: 401 });
   });
-  test("who shows it may ask, and handlers never see it", () => {
+  test("requests with the secret are served, and handlers never receive it", () => {
     expect(guard?.refusal("POST", "/Greeter/greet", shown)).toBeUndefined();
     expect(guard?.hidden).toContain("x-perdure-runtime-secret");
   });
@@ -41,7 +41,7 @@ describe("suspended", () => {
     expect(refusal?.status).toBe(403);
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({ code: 403, restate_code: "PERD0110" });
   });
-  test("nothing is called, and who shows no secret does not even hear that", () => {
+  test("nothing is called, and requests without the secret do not even learn that", () => {
     const ingress = ingressGuard({ secret, isSuspended: true });
     expect(ingress?.refusal("POST", "/Greeter/greet", shown)?.status).toBe(403);
     expect(ingress?.refusal("GET", "/restate/health", shown)).toBeUndefined();

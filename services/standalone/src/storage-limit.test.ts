@@ -36,12 +36,12 @@ async function aLimit(bytes: number) {
   const check = async (): Promise<void> => {
     store.batches++;
     clock.advanceBy(STORAGE_CHECK_MS);
-    await new Promise(setImmediate); // What a look asks answers at once.
+    await new Promise(setImmediate); // What a check reads is returned at once.
   };
   return { limit, clock, held, store, check };
 }
 
-test("it is full beyond the limit, within one look, and has room again somewhat below it", async () => {
+test("it is full beyond the limit, within one check, and has room again somewhat below it", async () => {
   const { limit, store, check, held } = await aLimit(1_000);
   expect(limit.isFull).toBe(false);
   store.bytes = 1_001;
@@ -73,7 +73,7 @@ test("what was deleted is compacted away while it is full, and not all the time"
   const { limit, clock, store, check } = await aLimit(1_050);
   store.deleted = 40;
   await check();
-  expect(store).toMatchObject({ compactions: 1, bytes: 1_050 }); // There was nothing to delete yet at the first look.
+  expect(store).toMatchObject({ compactions: 1, bytes: 1_050 }); // Nothing was deleted yet at the first check.
   clock.advanceBy(STORAGE_COMPACT_EVERY_MS);
   await new Promise(setImmediate);
   await check();
@@ -100,7 +100,7 @@ test("while nothing is written nothing is measured, unless it is full", async ()
   await limit[Symbol.asyncDispose]();
 });
 
-test("a store that cannot be measured leaves things as they are, and is asked again", async () => {
+test("a store that cannot be measured changes nothing, and is measured again", async () => {
   const clock = new VirtualClock();
   let reads = 0;
   const storage = {
@@ -146,12 +146,12 @@ test.each([
   expect(ingressGuard({ secret: undefined, isSuspended: false, storage: FULL })?.refusal(method, target, {})).toBeUndefined();
 });
 
-test("with room nothing is refused", () => {
+test("below the limit nothing is refused", () => {
   const storage = { isFull: false, bytesMax: BYTES_MAX };
   expect(ingressGuard({ secret: undefined, isSuspended: false, storage })?.refusal("POST", "/Greeter/greet", {})).toBeUndefined();
 });
 
-test("commands that add are refused when full, those that end, forget and clear pass", async () => {
+test("commands that add are refused when full, those that end, purge and clear pass", async () => {
   const passed: string[] = [];
   const inner = { submit: async ({ kind }: { kind: string }) => void passed.push(kind) } as unknown as Partitions;
   const partitions = limitedPartitions(inner, FULL);

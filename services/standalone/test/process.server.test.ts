@@ -1,4 +1,4 @@
-/** Why: signals, exit codes and broken pipes only exist for a real process. */
+/** Signals, exit codes and broken pipes exist only for a real process. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -52,16 +52,16 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   30_000,
 );
 
-test("it outlives the reader of its output, and still stops when told to", async () => {
+test("it continues after the reader of its output has closed, and still stops on a signal", async () => {
   const server = await start();
   await ready(server);
   server.stdout.destroy();
   server.stderr.destroy();
-  server.kill("SIGTERM"); // Says so, to nobody.
+  server.kill("SIGTERM"); // Writes a log line into a closed pipe.
   expect(await ended(server)).toEqual([0, null]);
 }, 30_000);
 
-test("a refused start says on standard error what to do, and ends with 1", async () => {
+test("a refused start writes the remedy to standard error, and ends with 1", async () => {
   const server = await start("--ingress.bind-prot=1");
   const [[code], output, complaint] = await Promise.all([ended(server), text(server.stdout), text(server.stderr)]);
   expect(code).toBe(1);

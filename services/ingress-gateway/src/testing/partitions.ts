@@ -1,4 +1,4 @@
-/** A partition without a store or an invoker: it remembers what was submitted and answers as the test says. */
+/** A partition without a store or an invoker: it records submitted commands and responds as the test sets. */
 import type { InvocationId } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
@@ -24,7 +24,7 @@ export class ScriptedPartitions implements Partitions {
   readonly invoked: Invoke[] = [];
   readonly submitted: Exclude<PartitionCommand, Invoke>[] = [];
   readonly records = new Map<string, Invocation>();
-  /** Observers that were told nothing final yet, by invocation. */
+  /** Observers without a final result yet, by invocation. */
   readonly waiting = new Map<string, Set<Waiter>>();
   detachCount = 0;
   /** Set: everything answers that the partition is unavailable, for this reason. */
@@ -80,7 +80,7 @@ export class ScriptedPartitions implements Partitions {
     return { kind: "done" };
   }
 
-  /** Ends a pending invocation and tells whoever waits. */
+  /** Completes a pending invocation and notifies its observers. */
   complete(id: string, outcome: Outcome): void {
     const record = this.records.get(id);
     if (record === undefined) throw new Error(`nothing was submitted as ${id}`);

@@ -11,7 +11,7 @@ test("a lease is dated from its first sight, ends later with each renewal, and b
   nowMs = 1_250;
   leases.update([{ worker: "w", epoch: 1, leftMs: 2_000 }]);
   nowMs = 1_500;
-  leases.update([{ worker: "w", epoch: 1 }]); // The medium does not always say how long.
+  leases.update([{ worker: "w", epoch: 1 }]); // The store does not always report how long.
   expect(leases.of([0])).toEqual([{ partition: 0, epoch: 1, sinceMs: 1_000, leaseExpiresAtMs: 3_250 }]);
 
   leases.update([{ worker: "w", epoch: 3, leftMs: 2_000 }]);

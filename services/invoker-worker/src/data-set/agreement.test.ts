@@ -99,7 +99,7 @@ function world() {
 }
 
 describe("an environment without a record", () => {
-  test("is new: its partitions get a mark, and whoever starts later finds the same", async () => {
+  test("is new: its partitions get a mark, and a worker that starts later finds the same", async () => {
     const { partitions, agreed, record } = world();
     const { id, partitionCount } = await agreed();
     expect(id).toMatch(/^[0-9a-f]{32}$/);
@@ -155,7 +155,7 @@ describe("an environment without a record", () => {
   });
 });
 
-describe("an environment whose data are known", () => {
+describe("an environment with recorded data", () => {
   test("is refused on an empty store, on a foreign one and on one that lost a partition; the right one heals it", async () => {
     const { partitions, agreed, refused } = world();
     const { id } = await agreed();
@@ -169,7 +169,7 @@ describe("an environment whose data are known", () => {
     partitions.stored = [id, undefined, id];
     expect(await refused()).toMatchObject({ detail: expect.stringContaining("1 of 3 partitions") });
     Object.assign(partitions, { ...kept, number: 4 });
-    expect(await refused()).toMatchObject({ detail: expect.stringContaining("4 partitions and PostgreSQL says 3") });
+    expect(await refused()).toMatchObject({ detail: expect.stringContaining("4 partitions and PostgreSQL records 3") });
     Object.assign(partitions, kept);
     expect((await agreed()).id).toBe(id);
   });

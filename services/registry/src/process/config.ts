@@ -39,10 +39,7 @@ export const settings = group("Settings of perdure-registry. Every line can be s
     invoker: attemptDefaultsGroup,
   }),
   tunnels: tunnelSettings,
-  limits: group(
-    "Limits of an environment by the plan of its account; unlimited when not set.",
-    planLimitSettings,
-  ),
+  limits: group("Limits of an environment by the plan of its account; unlimited when not set.", planLimitSettings),
 });
 
 export type RegistrySettings = z.output<typeof settings>;

@@ -1,9 +1,9 @@
-/** Why: an endpoint as far as discovery sees it: a server that says a manifest, or misbehaves on request. */
+/** An endpoint for discovery: a server that returns a manifest, or misbehaves on request. */
 import { createServer as createHttp1Server, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 
-/** What an endpoint says when asked; a function may look at the request. */
+/** The response of an endpoint; a function may depend on the request. */
 export interface EndpointScript {
   status?: number;
   contentType?: string;
@@ -15,7 +15,7 @@ export interface EndpointScript {
 export interface TestEndpoint extends AsyncDisposable {
   /** Without trailing slash. */
   readonly uri: string;
-  /** Requests seen, oldest first. */
+  /** Received requests, oldest first. */
   readonly requests: { path: string; headers: Record<string, unknown> }[];
   /** What is answered from now on; several answers are used up one by one, the last one stays. */
   say(...scripts: EndpointScript[]): void;

@@ -1,4 +1,4 @@
-/** Why: tests of the registry and of the doors to it need endpoints that answer, and a way to ask them, without a driver. */
+/** Test helpers of the registry and the APIs on it: endpoints that respond, and a fetcher without a driver. */
 export * from "./endpoint.js";
 export * from "./node-fetcher.js";
 export * from "./register-request.js";

@@ -1,4 +1,4 @@
-/** Why: a discovery fetcher on Node's own clients, one connection per request: slow, obvious, and good enough for tests. */
+/** A discovery fetcher on Node's own clients, one connection per request: slow, simple, and sufficient for tests. */
 import { request as http1Request } from "node:http";
 import { connect } from "node:http2";
 import type { TransportFailure } from "@perdure/invoker";

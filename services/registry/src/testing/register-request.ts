@@ -1,4 +1,4 @@
-/** Why: a test of registrations says what it wants otherwise than usual, and leaves the rest. */
+/** A registration request with defaults for the fields that a test does not set. */
 import type { RegisterRequest } from "@perdure/metadata";
 
 /** For an endpoint reached over HTTP, with nothing forced, allowed or tried. */

@@ -1,4 +1,4 @@
-/** Why: a registry for tests: memory below, Node's clients to endpoints, retries that cost no time. */
+/** A registry for tests: a store in memory, Node's clients to endpoints, retries that cost no time. */
 import { type Clock, silentLogger, systemRandom } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
 import { createMemoryMetadataStore, type DeploymentUsage, type MetadataStore } from "@perdure/metadata";
@@ -15,7 +15,7 @@ export interface TestRegistrySetup {
   usage?: DeploymentUsage;
   options?: Partial<RegistryOptions>;
   nowMs?: () => number;
-  /** Instead of one whose timers fire at once. */
+  /** Replaces the clock whose timers fire at once. */
   clock?: Clock;
   check?: CheckPorts;
   guard?: EgressGuard;

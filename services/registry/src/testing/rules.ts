@@ -1,4 +1,4 @@
-/** Why: a test of rules says what it is about and leaves the rest. */
+/** Rules with defaults for the fields that a test does not set. */
 import type { RuleChange } from "@perdure/metadata";
 
 /** Without limits, enabled, whatever is there now. */

@@ -1,4 +1,4 @@
-/** Why: the rules of versioning are told as stories: a registry, endpoints that say what they serve, and somebody who registers them. */
+/** A registry, endpoints with manifests, and a client that registers them, for tests of the rules of versioning. */
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage, RegisterRequest, ServiceOverrides, UpdateRequest } from "@perdure/metadata";
 import { NO_OVERRIDES } from "../deployments.js";
@@ -12,7 +12,7 @@ export const at = (uri: string) => ({ kind: "http", uri, useHttp11: false }) as 
 export const overrides = (change: Partial<ServiceOverrides>): ServiceOverrides => ({ ...NO_OVERRIDES, ...change });
 
 export class RegistryWorld implements AsyncDisposable {
-  /** What `registry` is told of how its deployments are used. */
+  /** Usage of deployments as reported to `registry`. */
   readonly usage: DeploymentUsage;
   /** A test that is about another one puts it here. */
   registry: RegistryRole;
