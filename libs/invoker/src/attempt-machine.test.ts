@@ -219,7 +219,7 @@ describe("an attempt", () => {
     });
   });
 
-  test("takes the result of a run that an earlier attempt began", () => {
+  test("accepts the result of a run that an earlier attempt began", () => {
     const attempt = new Harness({ entries: [input, entryOf(run(4))] });
     attempt.control({
       kind: "proposeRunCompletion",
@@ -363,7 +363,7 @@ describe("what an endpoint does wrong ends the attempt and nothing else", () => 
     expect(attempt.failureCode).toBe("RT0012");
   });
 
-  test("a completed run of an earlier attempt takes no second result", () => {
+  test("a completed run of an earlier attempt accepts no second result", () => {
     const done = {
       type: MessageType.RunCompletion,
       body: encodeCompletion(1, { kind: "value", value: EMPTY_BYTES }),

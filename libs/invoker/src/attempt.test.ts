@@ -1,4 +1,4 @@
-/** How long an attempt may take, and how much of it may be on its way. */
+/** Time limits of an attempt, and bounds of its data in transit. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { encodeCommand, encodeFrame, MessageType } from "@perdure/service-protocol";
@@ -45,7 +45,7 @@ describe("time", () => {
     expect(world.last.aborted).toBe(true);
   });
 
-  test("a stream that was given up is reset as soon as the partition takes its invocation back", async () => {
+  test("a stream after a cut is reset as soon as the partition takes its invocation back", async () => {
     for (const verb of ["pause", "kill"] as const) {
       const world = new World(quick);
       const invocation = await world.invoke();
@@ -135,7 +135,7 @@ describe("bounds", () => {
     expect(world.last.readingPaused).toBe(false);
   });
 
-  test("a chunk of thousands of messages is handled in shares, each behind a commit, and the response may end meanwhile", async () => {
+  test("a chunk of thousands of messages is handled in shares, each behind a commit, and the response may end before", async () => {
     const world = new World();
     const held: (() => void)[] = [];
     const { whenDurable } = world.partition;
@@ -162,7 +162,7 @@ describe("bounds", () => {
     expect(world.clock.pendingTimers).toBe(0); // The attempt does not wait for the stream: it has ended.
   });
 
-  test("an attempt beyond its rates is read more slowly, loses nothing, and may end meanwhile", async () => {
+  test("an attempt beyond its rates is read more slowly, loses nothing, and may end before", async () => {
     let slowdowns = 0;
     const metrics = { ...noMetrics, attemptSlowedDown: () => void slowdowns++ };
     const world = new World({}, { pace: { messagesPerSecond: 10, bytesPerSecond: 1_000_000 } }, { metrics });
@@ -242,7 +242,7 @@ describe("bounds", () => {
     expect(second.readingPaused).toBe(false);
   });
 
-  test("while we do not listen, the endpoint's silence does not count against it", async () => {
+  test("while the attempt does not read, the endpoint's silence does not count", async () => {
     const world = new World({
       services: { Svc: { handlers: { run: { ...handler, inactivityTimeoutMs: 700, abortTimeoutMs: 700 } } } },
     });
@@ -277,7 +277,7 @@ describe("large bodies", () => {
   const large = encodeFrame(MessageType.Output, encodeCommand({ kind: "output", result: { kind: "value", value }, name: "" }));
   const end = encodeFrame(MessageType.End, new Uint8Array());
 
-  /** Answers of the store in the order of the bodies, given by the test. */
+  /** Results of the store in the order of the bodies, given by the test. */
   function staging(world: World) {
     const bodies: Uint8Array[] = [];
     const answers: PromiseWithResolvers<Disposable>[] = [];
@@ -341,7 +341,7 @@ describe("large bodies", () => {
     expect(invocation.status).toBe("completed");
   });
 
-  test("an attempt that fails meanwhile submits nothing more, and keeps no file", async () => {
+  test("an attempt that fails during staging submits nothing more, and keeps no file", async () => {
     const world = new World();
     const { disposed, staged } = staging(world);
     const invocation = await world.invoke();

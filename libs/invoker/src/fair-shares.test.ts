@@ -61,7 +61,7 @@ describe("fair shares", () => {
     expect(counts).toEqual([100, 200, 250]);
   });
 
-  test("beside another service a batch is small, and both get the same", () => {
+  test("beside another service a batch is small, and both get the same share", () => {
     const world = new World();
     world.spend("A", 1);
     world.spend("B", 1);
@@ -74,7 +74,7 @@ describe("fair shares", () => {
     expect(world.log.slice(0, 20).some((entry) => entry.startsWith("b"))).toBe(true);
   });
 
-  test("a thousand members of one service leave another service its share", () => {
+  test("a thousand members of one service do not reduce the share of another service", () => {
     const world = new World();
     world.spend("A", 1);
     world.spend("B", 1);
@@ -103,7 +103,7 @@ describe("fair shares", () => {
     expect(world.log).toContain("big1");
   });
 
-  test("a service that has gone quiet no longer counts as a neighbour", () => {
+  test("a service without work no longer counts as active", () => {
     const world = new World();
     world.spend("A", 1);
     world.spend("B", 1);

@@ -41,7 +41,7 @@ describe("turns for large messages", () => {
     expect(granted).toEqual(["second"]);
   });
 
-  test("services take turns: a service with many large messages does not keep another one waiting", () => {
+  test("services take turns: a service with many large messages does not delay another one", () => {
     const { acquire, granted } = turns();
     const first = acquire("bad 0", LARGE_MESSAGES_BYTES_MAX, "Bad");
     const waiting = [1, 2, 3].map((n) => acquire(`bad ${n}`, LARGE_MESSAGES_BYTES_MAX, "Bad"));

@@ -7,7 +7,7 @@ import { aTarget, someFacts, stateKey } from "./testing/index.js";
 import { failuresOf, names, object, startOf, World } from "./testing/world.js";
 
 describe("requests", () => {
-  test("carry the protocol's headers, ours, the deployment's, and the trace of this attempt", async () => {
+  test("carry the headers of the protocol, the invoker and the deployment, and the trace of this attempt", async () => {
     const world = new World({ additionalHeaders: { Authorization: "Bearer x", Accept: "nothing" } });
     const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "a=b" };
     const { facts } = world.partition.invoke(someFacts({ target: aTarget({ ...object, key: "a b/ü!*'()~" }), trace }), utf8(""));
@@ -74,7 +74,7 @@ describe("state", () => {
     expect((await startWithState(object, { eagerStateBytesMax: 0 })).state).toEqual([]);
   });
 
-  test("is left to the handler's questions where it is lazy, and there is none in a service", async () => {
+  test("is requested by the handler where it is lazy, and there is none in a service", async () => {
     expect(await startWithState({ ...object, handler: "lazy" })).toMatchObject({ partialState: true, state: [] });
     expect(await startWithState(aTarget() as typeof object)).toMatchObject({ partialState: true, state: [], key: "" });
   });

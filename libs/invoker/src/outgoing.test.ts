@@ -33,7 +33,7 @@ describe("outgoing frames", () => {
     expect(writes[2]).toBe(large.body);
   });
 
-  test("whatever the sizes, and however often it must wait, the bytes come out whole and in order", () => {
+  test("the bytes are complete and in order, whatever their sizes and however often writing waits", () => {
     for (let seed = 1; seed <= 50; seed++) {
       const random = new SeededRandom(seed);
       const sizes = () => (random.chance(0.1) ? GATHER_BYTES - 8 + random.below(20) : random.below(2_000));

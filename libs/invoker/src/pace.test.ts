@@ -4,7 +4,7 @@ import { MessagePace } from "./pace.js";
 describe("the pace of an attempt", () => {
   const limits = { messagesPerSecond: 100, bytesPerSecond: 1_000 };
 
-  test("lets five seconds' worth of messages pass at once, and then waits until the rate has paid for the rest", () => {
+  test("passes five seconds' worth of messages at once, and then waits until the rate has paid for the rest", () => {
     const pace = new MessagePace(limits, 0);
     expect(pace.delayMs({ messages: 500, bytes: 0 }, 0)).toBe(0);
     expect(pace.delayMs({ messages: 550, bytes: 0 }, 0)).toBe(500);

@@ -114,7 +114,7 @@ describe("control", () => {
     expect(world.streams.length).toBe(1);
   });
 
-  test("pause before the first attempt lets it start half-closed", async () => {
+  test("pause before the first attempt starts it half-closed", async () => {
     const world = new World({}, { concurrentInvocationsMax: 1 });
     const first = await world.invoke();
     const second = await world.invoke();
@@ -195,7 +195,7 @@ describe("control", () => {
       world.last.respond();
       expect(world.invoker.cutAttempt(invocation.facts.id)).toEqual({ attempt: i, journalLength: 1 });
       expect(world.last.aborted).toBe(true);
-      expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined(); // Another one has not begun yet.
+      expect(world.invoker.cutAttempt(invocation.facts.id)).toBeUndefined(); // The next attempt has not begun yet.
       await world.turn();
       expect(world.invoker.status(invocation.facts.id)?.lastFailure?.errorCode).toBe("RT0101");
       await world.pass(5_000);

@@ -55,7 +55,7 @@ describe("while a run waits for a slot", () => {
     expect(streams.map(({ ended }) => ended)).toEqual([false, true, true]);
   });
 
-  test("one that does not answer soon is busy after all, and another one is requested", async () => {
+  test("a handler that does not suspend soon is busy, and another one is requested", async () => {
     const world = worldWith(2);
     const streams = [await sleeping(world, 100), await sleeping(world, 100)];
     await world.invoke();
@@ -140,7 +140,7 @@ describe("while a run waits for a slot", () => {
     expect(failuresOf(invocation)).toEqual(["RT0001 retry"]);
   });
 
-  test("a run that is stopped while it waits takes the pressure with it", async () => {
+  test("a run that is stopped while it waits ends the pressure", async () => {
     const world = worldWith(1);
     const sleepingStream = await sleeping(world);
     const waiting = await world.invoke();

@@ -25,7 +25,7 @@ describe("bounds", () => {
     expect(world.last.request.headers["x-restate-invocation-id"]).toBe(invocations[0]!.facts.id);
   });
 
-  test("held: what runs is broken off, nothing begins and no attempt is used up; then all goes on", async () => {
+  test("held: running attempts are cut off, nothing begins and no attempt is used up; then all continue", async () => {
     const clock = new VirtualClock();
     const slots = new Slots(10, clock, silentLogger);
     const world = new World({}, {}, { slots });
@@ -148,7 +148,7 @@ describe("order of turns", () => {
     expect([log.at(-1), slots.suspensionsRequested]).toEqual(["suspend a3", 1]);
   });
 
-  test("the oldest of all is what has waited longest, stopped runs left out", () => {
+  test("the longest waiting run is reported, except stopped runs", () => {
     const slots = new Slots(1, new VirtualClock(), silentLogger);
     const users = ["a0", "a1", "b0", "b1"].map((name, i) => Object.assign(new User([], name), { queuedAtMs: i }));
     for (const user of users) slots.acquire(user);
@@ -175,7 +175,7 @@ test("that runs wait is logged at once, and not again for a minute", () => {
 });
 
 describe("a burst of calls of one service", () => {
-  test("has only so many attempts without a message; a call of another service begins at once", () => {
+  test("has a bounded number of attempts without a message; a call of another service begins at once", () => {
     const log: string[] = [];
     const slots = new Slots(8_000, new VirtualClock(), silentLogger);
     const burst = Array.from({ length: 5_000 }, (_, i) => new User(log, `a${i}`));
@@ -190,7 +190,7 @@ describe("a burst of calls of one service", () => {
     expect([log.at(-2), log.at(-1), slots.used]).toEqual(["a256", "a257", 258]);
   });
 
-  test("goes on where handlers are silent at first, if not as fast, and nothing is requested to suspend or logged for that", () => {
+  test("continues where handlers are silent at first, more slowly, and nothing is requested to suspend or logged for that", () => {
     const log: string[] = [];
     const clock = new VirtualClock();
     const warnings: object[] = [];
@@ -205,7 +205,7 @@ describe("a burst of calls of one service", () => {
   });
 });
 
-describe("an endpoint that takes no more streams", () => {
+describe("an endpoint that accepts no more streams", () => {
   test("keeps so many slots of a service, and those of no other service or endpoint", () => {
     const log: string[] = [];
     const slots = new Slots(8_000, new VirtualClock(), silentLogger);

@@ -29,7 +29,7 @@ class Chaos {
   readonly random: SeededRandom;
   readonly clock = new VirtualClock();
   readonly transport = new FakeTransport();
-  /** Batches, reads and settlements that have not come back yet. */
+  /** Batches, reads and settlements in progress. */
   readonly pending: (() => void)[] = [];
   readonly partition: FakePartition;
   readonly invocations: FakeInvocation[] = [];
@@ -167,7 +167,7 @@ class Chaos {
         return;
       }
       case 3: {
-        // Waits for the cancel signal and a signal that may or may not have come.
+        // Waits for the cancel signal and a signal that may or may not have arrived.
         const signalIndexes = [1, 17 + random.below(this.nextSignal - 16)];
         stream.control({
           kind: "suspension",

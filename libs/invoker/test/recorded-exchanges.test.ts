@@ -194,7 +194,7 @@ function effectBehind({ type, body }: RecordedFrame): EntryStored {
   return { ...base, entry: { type, body, appendedAtMs: 0 }, delivery: { kind: "push", thenAck: undefined } };
 }
 
-/** In words that read well when they differ. */
+/** As text, for readable differences. */
 function summary(type: number, body: Uint8Array): string {
   return `${messageTypeName(type)} ${toHex(body)}`;
 }

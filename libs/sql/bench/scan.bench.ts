@@ -1,6 +1,6 @@
 /**
- * What statements of the CLI cost over many invocations, and for how long the event loop stands still meanwhile: everything else
- * this process does waits then. Run: bundle with esbuild and start with node; prints one line a statement.
+ * What statements of the CLI cost over many invocations, and how long they block the event loop. Run: bundle with esbuild and start with
+ * node; prints one line a statement.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type DeploymentId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";

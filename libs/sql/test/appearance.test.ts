@@ -1,4 +1,4 @@
-/** What clients of the reference see besides rows: names of columns, types of relations, errors in place of half an answer. */
+/** What clients of the reference see besides rows: names of columns, types of relations, errors in place of partial results. */
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { TABLE_NAMES } from "../src/schema.js";
 import { anEngine, arrowOf, NO_SOURCE, refusalOf, request, rowsOf } from "./querying.js";

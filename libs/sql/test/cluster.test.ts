@@ -41,7 +41,7 @@ afterAll(async () => {
   await engine[Symbol.asyncDispose]();
 });
 
-test("nodes are rows of sys_node, also one that does not answer", async () => {
+test("nodes are rows of sys_node, also an unreachable one", async () => {
   expect(await rowsOf(engine, "select * from sys_node order by address")).toEqual([
     {
       id: "w-1",

@@ -248,7 +248,7 @@ describe("sys_scheduler", () => {
     ]);
   });
 
-  test("explains in the words of the reference", async () => {
+  test("explains with the texts of the reference", async () => {
     const [row] = await query(`select blocked_on_json, head_entry_id from sys_scheduler where id = '${idOf("t1/u1")}'`);
     expect(row).toEqual({
       head_entry_id: waiting,

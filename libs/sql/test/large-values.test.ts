@@ -90,7 +90,7 @@ describe("several large values", () => {
     expect(nulls).toHaveLength(10);
   });
 
-  test("are refused in words of ours when they are more than a statement may read or hold", async () => {
+  test("are refused with the server's own text when they exceed what a statement may read or hold", async () => {
     expect(await refusalOf(stateOf([...sizes, ...sizes]), "select value from state")).toMatchObject({
       reason: "invalid",
       message: expect.stringMatching(/^the query reads too much of state/),

@@ -23,7 +23,7 @@ function always(source: IntrospectionSource): SourcePort {
   return { open: () => ({ ...source, [Symbol.asyncDispose]: async () => undefined }) };
 }
 
-/** The encoded answer. Throws `<reason>: <message>` when refused. */
+/** The encoded result. Throws `<reason>: <message>` when refused. */
 export async function request(engine: SqlEngine, sql: string, format: SqlFormat): Promise<Uint8Array> {
   const answer = await engine.query(sql, format, new AbortController().signal);
   if (answer.kind === "refused") throw new Error(`${answer.reason}: ${answer.message}`);

@@ -244,7 +244,7 @@ describe("bounds", () => {
     await narrow[Symbol.asyncDispose]();
   });
 
-  test("a closed engine answers that it is gone", async () => {
+  test("a closed engine refuses statements", async () => {
     const closed = anEngine(NO_SOURCE, {}, []);
     await closed[Symbol.asyncDispose]();
     expect(await refusalOf(closed, "select 1")).toMatchObject({ reason: "unavailable" });
@@ -279,7 +279,7 @@ describe("statements that describe the schema", () => {
     expect(shown.filter((row) => row["table_schema"] === "public")).toHaveLength(TABLE_NAMES.length);
   });
 
-  test("DESCRIBE, SHOW COLUMNS and EXPLAIN answer", async () => {
+  test("DESCRIBE, SHOW COLUMNS and EXPLAIN return rows", async () => {
     expect((await rowsOf(engine, "describe sys_service")).map((row) => row["column_name"])).toEqual([
       "name",
       "revision",

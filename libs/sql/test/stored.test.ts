@@ -142,7 +142,7 @@ describe("sys_invocation", () => {
     });
   });
 
-  describe("reads the journals of a few invocations when which ones stands in another table:", () => {
+  describe("reads the journals of a few invocations when another table selects them:", () => {
     const OF_STEPS = "i.target LIKE '%/steps'";
     test.each([
       ["a join", `sys_journal j JOIN sys_invocation i ON j.id = i.id WHERE ${OF_STEPS}`],
@@ -201,7 +201,7 @@ describe("sys_invocation", () => {
       expect(world.source.counts.scans.filter((scan) => scan === "journal").length).toBeGreaterThan(5);
     });
 
-    test("as a check: all statements answer as they do over all rows", async () => {
+    test("returns the same for all statements as over all rows", async () => {
       // Without a table that is named once nothing is narrowed.
       const twice = "AND (SELECT count(*) FROM sys_journal) > 0 AND (SELECT count(*) FROM sys_invocation) > 0";
       for (const from of [
@@ -221,7 +221,7 @@ describe("sys_invocation", () => {
     });
   });
 
-  test("answers nothing for a malformed id", async () => {
+  test("returns no rows for a malformed id", async () => {
     expect(await query("select * from sys_invocation where id = 'inv_bad'")).toEqual([]);
     expect(world.source.counts).toEqual({ pointReads: 0, rows: 0, scans: [] });
   });

@@ -23,7 +23,7 @@ const outcome: Outcome = { kind: "success", value: utf8('"Hello Ann"') };
 /** Accepts and completes everything, stores nothing. */
 const instantPartitions: Partitions = {
   invoke(_command, wait, observer) {
-    // A later turn, as from a real partition: the answer must not be part of reading the request.
+    // In a later turn, as from a real partition: the response must not be part of reading the request.
     setImmediate(() => {
       observer.submitted(undefined);
       if (wait) observer.completed({ outcome, expiresAtMs: undefined });

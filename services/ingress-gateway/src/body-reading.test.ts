@@ -48,7 +48,7 @@ describe("a body", () => {
     expect(received.bodies).toEqual([utf8("abcdefghijklmnopq")]);
   });
 
-  test("of an announced length is gathered in memory of that length, once enough of it has come", () => {
+  test("of an announced length is collected in a buffer of that length, once enough of it has arrived", () => {
     const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
     const { reading, received } = open(100_000);
     for (let at = 0; at < 100_000; at += 10_000) reading.push(new Uint8Array(10_000).fill(at / 10_000));
@@ -121,7 +121,7 @@ describe("the common budget", () => {
 });
 
 describe("slow bodies", () => {
-  test("are ended when they take longer than the limit, however fast they are", () => {
+  test("are ended when they take longer than the limit, at any rate", () => {
     const { open, clock } = aGate({ bodyTimeoutMs: 5000 });
     const { reading, received } = open();
     reading.push(utf8("a"));

@@ -51,7 +51,7 @@ describe("an exchange", () => {
     expect({ detached, written: exchange.written, outcomes }).toEqual({ detached: 1, written: [], outcomes: ["abandoned"] });
   });
 
-  test("gives up its body when it is abandoned", () => {
+  test("cancels its body when it is abandoned", () => {
     const clock = new VirtualClock();
     const gate = new BodyGate(clock, { requestBytesMax: 10, bufferedBodyBytesMax: 10, bodyTimeoutMs: 1000 });
     const { exchange } = anExchange();
@@ -91,7 +91,7 @@ describe("headers that mean something", () => {
     });
   });
 
-  test("are undefined when they did not come", () => {
+  test("are undefined when they are absent", () => {
     const { exchange } = anExchange(["x", "y"]);
     expect([exchange.contentType, exchange.contentLength, exchange.idempotencyKey, exchange.origin]).toEqual(
       Array(4).fill(undefined),

@@ -53,7 +53,7 @@ describe("parseTargetBody", () => {
     });
   });
 
-  test.each(["", "{"])("%j is 500 with the parser's words", (body) => {
+  test.each(["", "{"])("%j is 500 with the parser's text", (body) => {
     expect(parse(body)).toMatchObject({
       status: 500,
       message: expect.stringMatching(/^cannot read body: invalid request body: ./),

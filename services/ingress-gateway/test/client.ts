@@ -1,4 +1,4 @@
-/** One request over a real socket, by HTTP/1.1 or by HTTP/2 with prior knowledge; the answer in one shape. */
+/** One request over a real socket, by HTTP/1.1 or by HTTP/2 with prior knowledge; the response in one shape. */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 

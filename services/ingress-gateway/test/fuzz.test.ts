@@ -1,6 +1,6 @@
 /**
- * Whatever comes over the wire, the ingress answers with well-formed HTTP or closes the connection, and goes on serving.
- * Every input comes from a seed; a failure names it.
+ * Whatever the input, the ingress responds with well-formed HTTP or closes the connection, and continues to serve. Every input comes from
+ * a seed; a failure names it.
  */
 import { connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -272,9 +272,9 @@ describe("whatever comes over the wire", () => {
         const text = `${start}${random.pick(methods)} ${aPath(random)} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
         const bytes = damaged(random, Buffer.from(text, "latin1"));
         const { received } = await exchangeRaw(fixture.port, bytes, { end: true });
-        // Behind a preface the answer is frames of HTTP/2: there it is enough that the connection ended.
+        // After a preface the response is frames of HTTP/2: there it is enough that the connection ended.
         if (received.length > 0 && !bytes.toString("latin1").startsWith("PRI")) {
-          // What cannot be parsed has no method: its answer has a body also where the damaged request began with HEAD.
+          // A malformed request has no method: its response has a body also where the damaged request began with HEAD.
           const isUnreadable = /^HTTP\/1\.1 (400|408|413|431) [\s\S]*connection: close/.test(received.toString("latin1"));
           const isHead = (index: number) => index === 0 && !isUnreadable && bytes.toString("latin1").startsWith("HEAD ");
           for (const [index, answer] of parseAnswers(received, isHead).entries()) checkAnswer(answer, isHead(index));

@@ -385,7 +385,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     expect(answer.text).toBe("x");
   });
 
-  test("a content type that cannot be sent is left out", async () => {
+  test("a content type that cannot be sent is omitted", async () => {
     const output = { contentType: "a\nb", setContentTypeIfEmpty: false };
     const registry = aRegistry({ S: { type: "service", handlers: [aHandler("S", "h", { output })] } });
     const answer = await call({ registry, script: () => success("x") }, { path: "/S/h" });
@@ -406,7 +406,7 @@ describe.each(bothProtocols)("answers over %s", (http) => {
     expect((await response).headers["content-type"]).toBe("a/new");
   });
 
-  test("a handler removed meanwhile still answers, with the type it had", async () => {
+  test("a handler removed since still completes, with its former type", async () => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const response = client.send({ path: "/Greeter/greet" });

@@ -1,4 +1,4 @@
-/** A caller that breaks HTTP/2 right behind its request ends its own connection, and the ingress goes on. */
+/** A caller that violates HTTP/2 right behind its request ends its own connection, and the ingress continues. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
 import { openClient } from "./client.js";

@@ -1,4 +1,4 @@
-/** A raw TCP client, for what no HTTP library would send, and a strict reader of HTTP/1.1 answers. */
+/** A raw TCP client, for input that no HTTP library would send, and a strict parser of HTTP/1.1 responses. */
 import { connect, type Socket } from "node:net";
 
 export interface RawAnswer {
@@ -32,7 +32,7 @@ export function exchangeRaw(
     });
     socket.on("end", () => finish(true));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
-      // The peer may close while we are still writing: that is an end too.
+      // The peer may close while the client is still writing: that is an end too.
       if (cause.code === "ECONNRESET" || cause.code === "EPIPE") finish(true);
       else reject(cause);
     });

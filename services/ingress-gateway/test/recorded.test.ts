@@ -1,6 +1,6 @@
 /**
- * The recorded exchanges of the reference server, played against this ingress over real sockets and both HTTP versions.
- * What a handler would have answered is scripted from the recording; everything around it must come out the same.
+ * The recorded exchanges of the reference server, replayed against this ingress over real sockets and both HTTP versions. Results of
+ * handlers are scripted from the recording; everything else must be the same.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -25,7 +25,7 @@ interface IngressExchange {
 
 const files = ["paths", "cors-health", "scope-default", "scope-vqueues", "awakeables", "calls", "send", "workflow", "attach"];
 
-/** The reference answers these in plain text; here every error of the ingress is JSON. */
+/** The reference responds to these with plain text; here every error of the ingress is JSON. */
 const PLAIN_TEXT_ERRORS: Readonly<Record<string, IngressExchange["response"]>> = {
   "content-length above limit": {
     status: 413,
@@ -46,7 +46,7 @@ function bytesOf(body: Body | undefined): Buffer | undefined {
   return "base64" in body ? Buffer.from(body.base64, "base64") : Buffer.alloc(body.count, body.repeat);
 }
 
-/** The outcome a recorded answer shows, if it is that of an invocation. */
+/** The outcome in a recorded response, if it is that of an invocation. */
 function outcomeOf({ response }: IngressExchange): Outcome | "pending" {
   if (response.headers?.["x-restate-error-source"] === "invocation") {
     const { code, message, metadata, stacktrace } = JSON.parse(String(response.body));
@@ -198,7 +198,7 @@ function compare(exchange: IngressExchange, answer: TestAnswer): void {
 
 let current: { fixture: Fixture; outcome: Outcome | "pending" };
 
-/** The recording shows the headers a handler got; ours are in the Input command. */
+/** The recording has the headers that a handler received; here they are in the Input command. */
 function compareReceivedHeaders({ response }: IngressExchange): void {
   const command = current.fixture.partitions.invoked.at(-1)!;
   const input = decodeCommand(MessageType.Input, command.input);

@@ -110,7 +110,7 @@ describe("readings of the registries", () => {
   }
   const turns = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("are shared by requests that come before one begins, and never by those that come after", async () => {
+  test("are shared by requests that arrive before one begins, and never by those that arrive after", async () => {
     const clock = new VirtualClock();
     const { readings, routes } = held(clock);
     const early = [routes.routeOf("/S/h"), routes.routeOf("/S/h")];
@@ -129,7 +129,7 @@ describe("readings of the registries", () => {
     expect(await pending).toMatchObject({ kind: "invoke" });
   });
 
-  test("follow each other at ten times what they take, however many requests come", async () => {
+  test("follow each other at ten times their duration, however many requests arrive", async () => {
     const clock = new VirtualClock();
     const { readings, routes } = held(clock);
     const request = async (): Promise<void> => {
@@ -137,7 +137,7 @@ describe("readings of the registries", () => {
       await turns();
     };
     await request();
-    clock.advanceBy(100); // So long the first one takes.
+    clock.advanceBy(100); // Duration of the first one.
     readings[0]?.([]);
     await turns();
     for (let n = 0; n < 8; n++) {

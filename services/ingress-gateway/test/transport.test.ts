@@ -1,4 +1,4 @@
-/** How the ingress behaves as an HTTP server: interim answers, limits, timeouts, clients that leave, draining. */
+/** The ingress as an HTTP server: interim responses, limits, timeouts, clients that disconnect, draining. */
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
@@ -68,7 +68,7 @@ describe("expect: 100-continue", () => {
 });
 
 describe("an unread body", () => {
-  test("that is small is skipped and the connection goes on", async () => {
+  test("that is small is skipped and the connection stays open", async () => {
     await using fixture = await startIngress();
     const requests = post("/Nope/x", ["content-length: 5"], "abcde") + post("/Greeter/greet", ["content-length: 0"]);
     const { received } = await exchangeRaw(fixture.port, requests, { done: (bytes) => bytes.includes('"ok"') });
@@ -76,7 +76,7 @@ describe("an unread body", () => {
   });
 
   test.each([["content-length: 1000000"], ["transfer-encoding: chunked"]])(
-    "that is large or endless (%s) ends the connection after the answer, and nothing behind it is served",
+    "that is large or endless (%s) ends the connection after the response, and nothing behind it is served",
     async (framing) => {
       await using fixture = await startIngress();
       const chunk = framing.startsWith("t") ? "5\r\nabcde\r\n0\r\n\r\n" : "x".repeat(1_000_000);
@@ -307,7 +307,7 @@ describe("connections", () => {
     expect(parseAnswers(received).map(({ status }) => status)).toEqual([200]);
   });
 
-  test("bytes may come one at a time, whatever the protocol", async () => {
+  test("bytes may arrive one at a time, whatever the protocol", async () => {
     await using fixture = await startIngress();
     const socket = connect({ port: fixture.port, host: "127.0.0.1", noDelay: true });
     let received = "";

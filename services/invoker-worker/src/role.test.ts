@@ -82,7 +82,7 @@ test("an invocation is led, tried, and counted against its service until it ends
   });
 });
 
-test("a worker that starts on a store goes on with what is there", async () => {
+test("a worker that starts on a store continues its invocations", async () => {
   await using store = new KvPartitionStore(new MemoryKeyValue());
   let id: InvocationId;
   {

@@ -37,7 +37,7 @@ describe("workers of a cluster", () => {
     await until("one leads all", () => all(a).join() === EVERY.join());
   }, 60_000);
 
-  test("answer for partitions that others lead, and each accepted invocation is led by exactly one", async () => {
+  test("respond for partitions that others lead, and each accepted invocation is led by exactly one", async () => {
     const [a, b] = (await cluster("a", "b")) as [Running, Running];
     const ids = await Promise.all(Array.from({ length: 200 }, (_, n) => submit(n % 2 === 0 ? a : b)));
     for (const id of ids) expect((await a.worker.partitions.describe(id))?.status).toBe("invoked");
@@ -48,7 +48,7 @@ describe("workers of a cluster", () => {
     expect(await a.worker.partitions.output(ids[0] as InvocationId)).toMatchObject({ kind: "completed" });
   }, 60_000);
 
-  test("take over from one that falls silent within three seconds, with everything it had accepted", async () => {
+  test("take over from a silent worker within three seconds, with everything it had accepted", async () => {
     const [a, b] = (await cluster("a", "b")) as [Running, Running];
     await until("an even share", () => counts(a, b).join() === "4,4");
     const ids = await Promise.all(Array.from({ length: 100 }, () => submit(a)));

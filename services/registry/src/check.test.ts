@@ -219,7 +219,7 @@ describe("not replayed are", () => {
     expect(world.checks[0]?.subject.facts.target.handler).toBe("b");
   });
 
-  test("journals that are too long, too large or gone", async () => {
+  test("journals that are too long, too large or removed", async () => {
     const world = await RegistryWorld.open();
     world.add({ n: 1, length: CHECKED_ENTRIES_MAX + 1 });
     world.journals.set(world.add({ n: 2, length: 1 }), entries(1, CHECKED_JOURNAL_BYTES_MAX + 1));
@@ -309,7 +309,7 @@ describe("findings", () => {
     error: anError(message, { stacktrace: "at x" }),
   });
 
-  test("at one place of a handler are one, the worst come first", async () => {
+  test("at one position of a handler are one, the worst come first", async () => {
     const world = await RegistryWorld.open();
     for (let n = 1; n <= 6; n++) world.add({ n });
     const results: ReplayResult[] = [
@@ -356,7 +356,7 @@ describe("findings", () => {
 });
 
 describe("the findings of a check", () => {
-  test("is kept with the deployment over a restart, until other code takes its place", async () => {
+  test("is kept with the deployment over a restart, until other code replaces it", async () => {
     const metadata = createMemoryMetadataStore();
     const world = await RegistryWorld.open(metadata);
     world.add({ n: 1 });
@@ -398,7 +398,7 @@ describe("the findings of a check", () => {
     expect(world.registry.deployment(deployment.id)?.verification).toBeUndefined();
   });
 
-  test("is gone when the deployment is updated in place", async () => {
+  test("is removed when the deployment is updated in place", async () => {
     const world = await RegistryWorld.open();
     world.add({ n: 1 });
     const { deployment } = await world.registry.register(aRegisterRequest(await world.serve()), signal);

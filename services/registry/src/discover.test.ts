@@ -38,7 +38,7 @@ function discoverWith(
   return discover({ fetcher, clock, requestHeaders: { "x-restate-cluster-name": "test" } }, where, headers, signal);
 }
 
-/** A fetcher that gives the answers one by one, the last one for ever. */
+/** A fetcher that returns the given responses one by one, the last one repeatedly. */
 function scripted(...answers: DiscoveryAnswer[]): DiscoveryFetcher & { readonly requests: DiscoveryRequest[] } {
   const requests: DiscoveryRequest[] = [];
   return {
@@ -109,13 +109,13 @@ describe("retries", () => {
     expect(fetcher.requests).toHaveLength(1);
   });
 
-  test("an endpoint that never comes up is given up after five attempts", async () => {
+  test("an endpoint that never comes up fails after five attempts", async () => {
     const fetcher = scripted(failure("connect"));
     await expect(discoverWith("http://x/", { fetcher })).rejects.toMatchObject({ status: 500, code: "META0003" });
     expect(fetcher.requests).toHaveLength(5);
   });
 
-  test("an endpoint that drips a byte at a time is given up after 45 seconds in all", async () => {
+  test("an endpoint that sends a byte at a time fails after 45 seconds in all", async () => {
     const virtual = new VirtualClock();
     const timeouts: number[] = [];
     const fetcher: DiscoveryFetcher = {
@@ -177,7 +177,7 @@ describe("retries", () => {
   });
 });
 
-describe("every way of not getting a usable answer has its code", () => {
+describe("every kind of unusable response has its code", () => {
   const codeOf = async (promise: Promise<unknown>) => {
     const refusal = await promise.then(
       () => undefined,

@@ -87,7 +87,7 @@ test("a function on AWS Lambda is requested through its own transport, signed fo
   expect(audienceOf(requests[0]!.headers["x-restate-jwt-v1"])).toBe("/discover");
 });
 
-test("an answer that is too long is a failure, not memory", async () => {
+test("a response that is too long is a failure, not memory", async () => {
   const { answer } = await fetchBytes(2048);
   expect(answer).toMatchObject({ kind: "failed", failure: { kind: "protocol" } });
 });

@@ -73,7 +73,7 @@ describe("a guarded registry", () => {
     expect(requestedUris).toHaveLength(1);
   });
 
-  test("T5: quotes 256 printable characters of an answer and no header but the content type", async () => {
+  test("T5: quotes 256 printable characters of a response and no header but the content type", async () => {
     const headers = { "content-type": "text/plain", "x-secret": "header-secret", "set-cookie": "session=1" };
     const { registry } = await aGuardedRegistry(answered(403, headers, `\u0000\u001b[2J${SECRET}`));
     const { message } = await refusalOf(registry, aRegisterRequest("https://example.com/"));
@@ -131,7 +131,7 @@ describe("a Lambda function where any tenant registers", () => {
 });
 
 describe("the limit of discoveries", () => {
-  test("lets three run at once, and the next when one is over, whatever its end", async () => {
+  test("allows three at once, and the next when one ends in any way", async () => {
     const limit = new DiscoveryLimit(new VirtualClock());
     const endings: ((cause: Error) => void)[] = [];
     const running = [1, 2, 3].map(() => limit.run(() => new Promise<never>((_resolve, reject) => endings.push(reject))));

@@ -28,7 +28,7 @@ describe("Kafka", () => {
     });
   });
 
-  test("group and client id of a subscription come from it, from the cluster, or are made up", async () => {
+  test("group and client id of a subscription come from its options, from the cluster, or are generated", async () => {
     await world.register((await world.endpointOf([aWireService("S", ["h"])])).uri);
     await world.registry.createKafkaCluster("plain", { "bootstrap.servers": "b" });
     await world.registry.createKafkaCluster("named", { "bootstrap.servers": "b", "group.id": "g", "client.id": "c" });

@@ -44,7 +44,7 @@ describe("storage", () => {
     expect(again.rules()).toEqual(world.registry.rules());
   });
 
-  test("two processes on one store see each other's changes and never take the same revision", async () => {
+  test("two processes on one store see each other's changes and never use the same revision", async () => {
     const memory = emptyMemoryMetadata();
     world.registry = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
     const other = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });

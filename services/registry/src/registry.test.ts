@@ -195,7 +195,7 @@ describe("updating in place", () => {
     });
   });
 
-  test("a dry run answers the deployment as it would be", async () => {
+  test("a dry run returns the deployment as it would be", async () => {
     const { deployment } = await world.register((await world.endpointOf([aWireService("S", ["h"])])).uri);
     const next = await world.endpointOf([aWireService("S", ["h"])]);
     expect((await world.update(deployment.id, { address: at(next.uri), dryRun: true })).address).toMatchObject({

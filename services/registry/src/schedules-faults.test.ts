@@ -81,7 +81,7 @@ class Scene {
     }
   }
 
-  /** What is under way never comes to an end: answers that hang stop the process for good, so time is given to them first. */
+  /** Hanging requests stop the process for good, so time passes before the end. */
   async stop(): Promise<void> {
     let isStopped = false;
     const stopped = this.engine[Symbol.asyncDispose]().then(() => {

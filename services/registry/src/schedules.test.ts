@@ -54,7 +54,7 @@ async function boot(): Promise<void> {
   engine = createScheduleEngine({ ...ports, book: manager, partitions });
 }
 
-/** The process is gone for so long, and comes back on the same data. */
+/** The process stops for this long, and starts again on the same data. */
 async function downFor(ms: number): Promise<void> {
   await engine[Symbol.asyncDispose]();
   partitions.dropWaiters();
@@ -107,7 +107,7 @@ describe("from making to ending", () => {
     });
   });
 
-  test("it is there after a restart, and goes on where it was", async () => {
+  test("a schedule is there after a restart, and continues", async () => {
     const id = await make({ overlap: { kind: "allow" } });
     await pass(3 * MINUTE);
     await downFor(0);
@@ -170,7 +170,7 @@ describe("from making to ending", () => {
 });
 
 describe("overlap", () => {
-  test("skip: while a run goes on, times pass", async () => {
+  test("skip: times pass while a run is in progress", async () => {
     const id = await make({ overlap: { kind: "skip" } });
     await pass(3 * MINUTE);
     partitions.end(partitions.running[0]!);
@@ -252,18 +252,15 @@ describe("failures", () => {
     expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
   });
 
-  test.each(["lose", "hang"] as const)(
-    "an answer that does not come (%s) leads to one invocation all the same",
-    async (fault) => {
-      const id = await make({ overlap: { kind: "queue", max: 1 } });
-      let left = 2;
-      partitions.fault = () => (left-- > 0 ? fault : "none");
-      await pass(2 * MINUTE - 1000, 100);
-      expect(partitions.submissionCount).toBe(3);
-      expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
-      expect(stateOf(id).firedCount).toBe(1);
-    },
-  );
+  test.each(["lose", "hang"] as const)("a lost response (%s) leads to exactly one invocation", async (fault) => {
+    const id = await make({ overlap: { kind: "queue", max: 1 } });
+    let left = 2;
+    partitions.fault = () => (left-- > 0 ? fault : "none");
+    await pass(2 * MINUTE - 1000, 100);
+    expect(partitions.submissionCount).toBe(3);
+    expect(partitions.times).toEqual(["2026-11-21T12:01:00Z"]);
+    expect(stateOf(id).firedCount).toBe(1);
+  });
 
   test("when it cannot be written what happened, it is done again, and is the same", async () => {
     const id = await make({ overlap: { kind: "allow" } });
@@ -289,7 +286,7 @@ describe("failures", () => {
     expect(stateOf(id)).toMatchObject({ firedCount: 1, missedCount: 10 });
   });
 
-  test("a handler that is gone is a failed firing, and the next is tried", async () => {
+  test("a missing handler is a failed firing, and the next is tried", async () => {
     const id = await make({ overlap: { kind: "allow" } });
     const without = aRegistry({});
     await engine[Symbol.asyncDispose]();
@@ -333,7 +330,7 @@ describe("keys and kinds", () => {
     });
   });
 
-  test("a scope, a limit key and a priority come along", async () => {
+  test("a scope, a limit key and a priority are passed on", async () => {
     await make({ target: { ...target("Greeter", "greet"), scope: "tenant", limitKey: "a/b", priority: 1 } });
     await pass(MINUTE);
     const [run] = partitions.runs.values();

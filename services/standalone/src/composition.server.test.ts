@@ -85,7 +85,7 @@ describe("a whole server in one process", () => {
     expect(metrics).toContain('perdure_gateway_requests_total{kind="health",code="2xx",outcome="ok"} 1');
   });
 
-  test("callers are let in when the management API answers, however many of them wait", async () => {
+  test("callers are served when the management API responds, however many of them wait", async () => {
     const [ingress, admin] = await freePorts(2);
     const stop = new AbortController();
     const first = Promise.withResolvers<number>();
@@ -233,7 +233,7 @@ describe("refusals to start", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("RT0005 when another server has the data; that one is not disturbed", async () => {
+  test("RT0005 when another server has the data; that server is not disturbed", async () => {
     const { ingressPort } = await start();
     await expect(start()).rejects.toMatchObject({ code: "RT0005" });
     expect((await fetch(`http://127.0.0.1:${ingressPort}/restate/health`)).status).toBe(200);

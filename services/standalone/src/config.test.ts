@@ -108,7 +108,7 @@ describe("settings of the server", () => {
     expect(refusal('cluster-name = "zwölf"')).toContain("must be visible ASCII without blanks");
   });
 
-  test("the node's name is the name of a folder, never a way out of the base directory", () => {
+  test("the node's name is the name of a folder, and cannot leave the base directory", () => {
     for (const name of ["../other", "a/b", ".", ".hidden", ""])
       expect(refusal(`node-name = ${JSON.stringify(name)}`)).toContain("'node-name'");
   });

@@ -85,7 +85,7 @@ class Sdk {
     const [, ...entries] = stream.frames;
     const journal = entries.filter(({ type }) => isCommand(type));
     const completed = new Set(entries.flatMap((frame) => completionOf(frame)));
-    let at = 1; // Behind Input.
+    let at = 1; // Index behind the Input.
     const mismatch = (message: string, command?: JournalCommand) =>
       this.#behaviour.reports === "codeOnly"
         ? stream.fails(message.startsWith("'await'") ? "no such luck" : message, { code: 570 })
@@ -282,7 +282,7 @@ describe("a suspended invocation", () => {
     });
   });
 
-  test("that would go on with another step instead is compatible, and the step is not performed", async () => {
+  test("that would continue with another step is compatible, and the step is not performed", async () => {
     const steps = [...step("a", 1), { do: sleepCommand("nap", 2) }, ...step("new", 3), returns("done")];
     expect(await resultOf(steps, asleep)).toEqual({
       result: { kind: "compatible", output: undefined },
@@ -309,7 +309,7 @@ describe("a step under way", () => {
     });
   });
 
-  test("of another name is a mismatch at its place", async () => {
+  test("of another name is a mismatch at its position", async () => {
     const { result, performed } = await resultOf([...step("a", 1), ...step("renamed", 2), returns("done")], working);
     expect(result).toMatchObject({
       kind: "mismatch",
@@ -348,7 +348,7 @@ describe("a step under way", () => {
 describe("an invocation between two steps", () => {
   const between = [input, run("a", 1), ran(1)];
 
-  test("would go on, and the next step is not performed", async () => {
+  test("would continue, and the next step is not performed", async () => {
     expect(await resultOf(twoSteps, between)).toEqual({
       result: { kind: "compatible", output: undefined },
       performed: [],
@@ -478,13 +478,13 @@ describe("an endpoint that", () => {
     return { result: await result, stream: world.transport.last, world };
   };
 
-  test("hangs is given up in time", async () => {
+  test("hangs is cut at the timeout", async () => {
     const { result, stream, world } = await play((_, { clock }) => clock.advanceBy(1_000));
     expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0001" } });
     expect([stream.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
   });
 
-  test("does not hang up after its last word is reset", async () => {
+  test("is reset when it stays open after its final message", async () => {
     const { result, stream } = await play((s, { clock }) => {
       s.respond().fails("no");
       clock.advanceBy(1_000);
@@ -518,13 +518,13 @@ describe("an endpoint that", () => {
     expect(stream.aborted).toBe(true);
   });
 
-  test("sends anything after its last word is not listened to", async () => {
+  test("sends messages after its final message, which are ignored", async () => {
     const { result } = await play((s) => s.respond().fails("first").finish().close());
     expect(result).toMatchObject({ kind: "failed", error: { message: "first" } });
   });
 });
 
-test("a check that is given up ends at once", async () => {
+test("a cancelled check ends at once", async () => {
   const world = new World();
   const giveUp = new AbortController();
   const result = world.check([input], {}, giveUp.signal);
@@ -533,7 +533,7 @@ test("a check that is given up ends at once", async () => {
   expect([world.transport.last.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
 });
 
-test("a journal that cannot be read is a failure of ours", async () => {
+test("a malformed journal is a failure of the server", async () => {
   const damaged = entry(MessageType.RunCompletion, new Uint8Array([0x0a, 0x7f]));
   expect(await new World().check([input, damaged])).toMatchObject({ kind: "failed", error: { errorCode: "RT0006" } });
 });

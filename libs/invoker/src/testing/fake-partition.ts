@@ -1,6 +1,6 @@
 /**
- * A partition in memory for tests of the invoker: it stores what attempts submit, answers as the real one does in the common cases,
- * and records everything. Batches become "durable" when the given `later` runs them; nothing else is asynchronous.
+ * A partition in memory for tests of the invoker: it stores what attempts submit, responds as the real one does in the common cases, and
+ * records everything. Batches become "durable" when the given `later` runs them; nothing else is asynchronous.
  */
 import { type Clock, type InvocationId, toBinaryString } from "@perdure/base";
 import type {

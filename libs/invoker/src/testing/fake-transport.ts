@@ -31,7 +31,7 @@ export class FakeStream implements EndpointStream {
   ended = false;
   aborted = false;
   readingPaused = false;
-  /** What `write` answers. */
+  /** The result of `write`. */
   writable = true;
   readonly #decoder = new FrameDecoder();
   readonly #frames: Frame[] = [];

@@ -72,7 +72,7 @@ describe("processes that run statements", () => {
   });
 
   test.each(["throw", "exit", "fill", "nonsense", "long"])(
-    "that fail (%s) are reported as not available, and the next statement starts another; the neighbour goes on",
+    "that fail (%s) are reported as not available, and the next statement starts another; other statements continue",
     async (how) => {
       start();
       const caller = new AbortController();
@@ -90,7 +90,7 @@ describe("processes that run statements", () => {
     expect(await run("echo again")).toBe("again");
   });
 
-  test("that fail again and again are left alone for a while", async () => {
+  test("that fail repeatedly are not started for a while", async () => {
     start({}, { runningQueriesMax: 1 });
     for (let i = 0; i < PROCESS_STARTS_MAX; i++) expect(await run("exit")).toMatch(/stopped unexpectedly/);
     expect(await run("echo x")).toMatch(/^unavailable: .*several times in a row/);
@@ -143,7 +143,7 @@ describe("processes that run statements", () => {
     expect(await engine.query("echo x", "json", never)).toMatchObject({ reason: "busy", retryAfterSeconds: 1 });
   });
 
-  test("get nothing from clients that have left already", async () => {
+  test("are not used by clients that have disconnected", async () => {
     start();
     expect(await run("hang", AbortSignal.abort())).toBe("unavailable: the query was cancelled");
   });

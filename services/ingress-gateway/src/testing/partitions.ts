@@ -27,7 +27,7 @@ export class ScriptedPartitions implements Partitions {
   /** Observers without a final result yet, by invocation. */
   readonly waiting = new Map<string, Set<Waiter>>();
   detachCount = 0;
-  /** Set: everything answers that the partition is unavailable, for this reason. */
+  /** When set, every request is unavailable, for this reason. */
   down: string | undefined = undefined;
   readonly #script: Script;
   readonly #nowMs: () => number;

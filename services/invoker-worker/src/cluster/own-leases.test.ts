@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { OwnLeases } from "./own-leases.js";
 
-test("a lease is dated from its first sight, ends later with each renewal, and begins anew with another epoch", () => {
+test("a lease is dated from its first read, ends later with each renewal, and begins anew with another epoch", () => {
   let nowMs = 1_000;
   const leases = new OwnLeases("w", { ...systemClock, nowMs: () => nowMs });
   leases.update([{ worker: "w", epoch: 1 }, { worker: "other", epoch: 9, leftMs: 500 }, undefined]);
@@ -18,7 +18,7 @@ test("a lease is dated from its first sight, ends later with each renewal, and b
   expect(leases.of([0])).toEqual([{ partition: 0, epoch: 3, sinceMs: 1_500, leaseExpiresAtMs: 3_500 }]);
 });
 
-test("what another worker leads, or is not led yet, is left out", () => {
+test("partitions that another worker leads, or none yet, are omitted", () => {
   const leases = new OwnLeases("w", systemClock);
   leases.update([
     { worker: "w", epoch: 1 },

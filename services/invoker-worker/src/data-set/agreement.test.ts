@@ -41,7 +41,7 @@ class Partitions implements MarkedPartitions {
   async place(count: number, mark: string, replaces: ReplacedData | undefined): Promise<PlacedMarks> {
     let epochMax = 0;
     for (let partition = 0; partition < count; partition++) {
-      await Promise.resolve(); // Others come in between.
+      await Promise.resolve(); // Other processes run in between.
       this.#mayFail();
       const present = this.stored[partition];
       const epoch = this.epochs[partition] ?? 0;
@@ -174,7 +174,7 @@ describe("an environment with recorded data", () => {
     expect((await agreed()).id).toBe(id);
   });
 
-  test("goes on without the lost data once their mark is given, beyond every epoch of before, and once only", async () => {
+  test("continues without the lost data once their mark is given, beyond every earlier epoch, and once only", async () => {
     const { partitions, agreed, refused, record } = world();
     partitions.epochs = [5, 5, 5];
     const lost = (await agreed()).id;
@@ -191,7 +191,7 @@ describe("an environment with recorded data", () => {
     });
     const epochs = [...partitions.epochs];
     partitions.empty();
-    await refused({ acceptDataLoss: lost }); // The setting was left behind.
+    await refused({ acceptDataLoss: lost }); // The setting was not removed.
     await agreed({ acceptDataLoss: after.id });
     expect(Math.min(...partitions.epochs)).toBeGreaterThanOrEqual(Math.max(...epochs) + INSTANCE_EPOCHS);
   });

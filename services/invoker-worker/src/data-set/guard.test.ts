@@ -48,7 +48,7 @@ describe("the guard of a data set", () => {
     expect(changes).toEqual([true, false]);
   });
 
-  test("takes the mark of the record when the loss was accepted, and allows when the partitions carry it", async () => {
+  test("adopts the mark of the record when the loss was accepted, and allows leadership when the partitions have it", async () => {
     const { guard, changes, state, pass } = world();
     guard.onMarks([undefined, undefined]);
     state.record = { ...established("new"), state: "replacing" };
@@ -62,7 +62,7 @@ describe("the guard of a data set", () => {
     expect(changes).toEqual([true, false]);
   });
 
-  test("finds another record, or none, from time to time, while the partitions stay as they are", async () => {
+  test("finds another record, or none, from time to time, while the partitions are unchanged", async () => {
     const { guard, changes, state, pass } = world();
     state.record = undefined;
     await pass(RECORD_CHECK_MS);
@@ -75,7 +75,7 @@ describe("the guard of a data set", () => {
     expect(changes).toEqual([true, false]);
   });
 
-  test("goes on with what it read last while PostgreSQL is away, and reads soon what it could not at first", async () => {
+  test("continues with the last record while PostgreSQL is unreachable, and reads soon what it could not at first", async () => {
     const { guard, changes, state, pass } = world(false);
     state.record = "away";
     await pass(MISMATCH_CHECK_MS);

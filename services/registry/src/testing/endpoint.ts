@@ -17,7 +17,7 @@ export interface TestEndpoint extends AsyncDisposable {
   readonly uri: string;
   /** Received requests, oldest first. */
   readonly requests: { path: string; headers: Record<string, unknown> }[];
-  /** What is answered from now on; several answers are used up one by one, the last one stays. */
+  /** Responses from now on; several are used one by one, the last one stays. */
   say(...scripts: EndpointScript[]): void;
 }
 

@@ -72,7 +72,7 @@ function fetchHttp2(url: URL, path: string, request: DiscoveryRequest, signal: A
   });
 }
 
-/** A peer that answers in HTTP/1.1 breaks the protocol of HTTP/2 at its first byte. */
+/** A peer that responds with HTTP/1.1 violates the protocol of HTTP/2 at its first byte. */
 function kindOf(cause: NodeJS.ErrnoException, otherwise: TransportFailure["kind"]): TransportFailure["kind"] {
   return cause.code === "ERR_HTTP2_ERROR" ? "http11Peer" : otherwise;
 }
