@@ -62,7 +62,7 @@ export const workerSettings = group("The worker: partitions, their storage, and 
   }),
   acceptDataLoss: optionalText({
     sentence:
-      "Mark of the data set whose loss is accepted, as given in the error STO0005; the present data is used from then on. Remove it afterwards.",
+      "Mark of the data set whose loss is accepted, from the error STO0005; the present data is used from then on. Remove it afterwards.",
   }),
   ...retentionSettings,
   storageRocksdb: group("Storage of partitions.", {

@@ -2,7 +2,7 @@
  * Checks whether new code can continue invocations that old code began. The check replays journals at the endpoint before traffic moves,
  * within bounds of count, time and bytes. It only reads, and stores nothing.
  *
- *     choose journals ▸ no handler, no version, not selected: reported without a replay ▸ replay the rest, a few at a time ▸ count and report
+ *     choose journals ▸ no handler, no version, not selected: reported at once ▸ replay the rest, a few at a time ▸ count and report
  */
 import { type Clock, partitionOf } from "@perdure/base";
 import type { DeploymentView, HandlerView } from "@perdure/control";

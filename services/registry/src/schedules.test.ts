@@ -276,7 +276,7 @@ describe("failures", () => {
     expect(partitions.submissionCount).toBeGreaterThan(2);
   });
 
-  test("a firing that was submitted before a crash and not recorded has fired, also when it is found late and nothing is caught up", async () => {
+  test("a firing that was submitted and not recorded before a crash counts as fired, also when it is found late", async () => {
     const id = await make({ overlap: { kind: "allow" }, catchUp: { kind: "none" } });
     isStoreBroken = () => true;
     await pass(MINUTE + 1000, 100);

@@ -39,7 +39,7 @@ const adminSettingsWithCrash = group("The management API.", {
 const runtimeSettings = group("For a server that is the runtime of an environment, behind a gateway.", {
   secretFile: optionalText({
     sentence:
-      "File with the secret that requests must send in x-perdure-runtime-secret; others are refused with 401. All requests are accepted when not set.",
+      "File with the secret that requests must send in x-perdure-runtime-secret (else 401). All requests are accepted when not set.",
   }),
   mode: choice(["running", "suspended"], "running", {
     sentence: "suspended: only reads are served, nothing runs and nothing fires; work that becomes due is done afterwards.",

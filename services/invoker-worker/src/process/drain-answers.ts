@@ -3,8 +3,10 @@
  * pauses for moments only. An operator requests that before it removes the pod, and may cancel it; a drained node requests it by a hook
  * that can only GET. Correctness does not depend on it: a new leader fences the old one.
  *
- *     POST /drain    begins to give away     GET /drain      how far it is, and what would be held up
- *     DELETE /drain  stays after all         GET /prestop    begins for good, answers when nothing is left
+ *     POST /drain      begins to give partitions away
+ *     GET /drain       progress, and the work that would be interrupted
+ *     DELETE /drain    cancels the drain
+ *     GET /prestop     begins for good, responds when no partition is left
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock, Logger } from "@perdure/base";
