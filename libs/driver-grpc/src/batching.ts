@@ -1,6 +1,7 @@
 /**
- * Messages of a stream go out in batches: what gathers in one turn of the event loop is one message, so that load makes the
- * batches and nobody waits on a timer. While the peer does not read, batches wait here, and `isFull` says when enough do.
+ * Messages of a stream go out in batches: everything added in one turn of the event loop is one message, so batches grow with the load and
+ * no item waits for a timer. While the peer does not read, batches are queued here, and `isFull` returns whether the queue has reached its
+ * bound.
  */
 import { BATCH_BYTES_MAX, BATCH_ITEMS_MAX, LINK_QUEUED_BYTES_MAX } from "./limits.js";
 

@@ -13,7 +13,7 @@ import { observingInterceptor } from "./observed.js";
 import { providerOf, type RenewableTls } from "./renewable-tls.js";
 import { requiringToken, type SharedToken, showingToken } from "./shared-token.js";
 
-/** PEM texts. Each side shows its certificate and wants the other's signed by `authority`. */
+/** PEM texts. Each end of a connection presents its certificate and requires one of the other end that is signed by `authority`. */
 export interface MutualTls {
   readonly authority: string;
   readonly certificate: string;
@@ -24,7 +24,7 @@ export interface MutualTls {
 export type PeerCredentials = MutualTls | RenewableTls | SharedToken;
 
 const CHANNEL_OPTIONS: ChannelOptions = {
-  // Who asks knows what may be asked again; retries beneath would keep a copy of everything sent.
+  // Callers decide which calls may be repeated; retries of the library would keep a copy of everything that was sent.
   "grpc.enable_retries": 0,
   "grpc.keepalive_time_ms": KEEPALIVE_MS,
   "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
@@ -42,7 +42,7 @@ export const SERVER_OPTIONS: ServerOptions = {
   "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
 };
 
-/** `observer`: told of questions with one answer. */
+/** `observer` is notified of unary calls. */
 export function openChannel(address: string, peers: PeerCredentials | undefined, observer?: OperationObserver): Client {
   const interceptors = [
     ...(observer === undefined ? [] : [observingInterceptor(observer)]),

@@ -1,6 +1,7 @@
 /**
- * Follows who leads what by asking workers: each tells of all. Two are asked at a time, because one that is frozen or cut off keeps
- * silent for seconds before that is noticed. When one is lost the next is asked, those that are alive and those from the settings.
+ * Follows who leads each partition by watching workers: each worker reports all leaders. Two workers are watched at a time, because the
+ * silence of a frozen or disconnected worker is noticed only after seconds. When a watch is lost, the next worker is tried; candidates are
+ * the live workers and the addresses in the settings.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream } from "@grpc/grpc-js";
@@ -33,7 +34,7 @@ export class DirectoryWatch {
   }
 }
 
-/** Asks one worker at a time, none that is asked already. */
+/** Watches one worker at a time, never a worker that another watch has. */
 class WorkerWatch {
   readonly #ports: DirectoryWatchPorts;
   readonly #backoff: Backoff;
@@ -67,7 +68,7 @@ class WorkerWatch {
       (address) => !this.#watchedAddresses.has(address),
     );
     const address = candidates[this.#turn++ % candidates.length];
-    if (address === undefined) return this.#connectLater(RECONNECT_LONGEST_MS); // There is nobody but those who are asked.
+    if (address === undefined) return this.#connectLater(RECONNECT_LONGEST_MS); // No worker is left that is not watched already.
     this.#address = address;
     this.#watchedAddresses.add(address);
     const client = open(address);
@@ -104,7 +105,7 @@ class WorkerWatch {
     this.#stream = undefined;
     if (this.#address !== undefined) this.#watchedAddresses.delete(this.#address);
     this.#address = undefined;
-    stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream?.on("error", () => undefined); // `cancel` emits an error on the stream.
     stream?.cancel();
     this.#client?.close();
     this.#client = undefined;

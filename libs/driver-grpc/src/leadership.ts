@@ -1,4 +1,4 @@
-/** Why: gateways and workers must know who leads a partition, and believe the newest claim whatever order the news come in. */
+/** Which worker leads each partition. The claim with the highest epoch wins, in whatever order claims arrive. */
 import type { LeaseHolder, Member } from "@perdure/store";
 
 export interface LeaderClaim {
@@ -11,11 +11,13 @@ export interface LeaderClaim {
 export interface DirectoryUpdate {
   readonly partitionCount: number;
   readonly leaders: readonly LeaderClaim[];
-  /** All workers that are alive, leading or not. */
+  /** Addresses of all live workers, with or without partitions. */
   readonly workers: readonly string[];
 }
 
-/** The news in what a worker saw when it looked: who lives, and who holds each partition's lease (`holders[p]`). */
+/**
+ * The directory update for one poll of the store: `members` are the live workers, `holders[p]` is the holder of the lease of partition p.
+ */
 export function directoryUpdateOf(
   partitionCount: number,
   members: readonly Member[],
@@ -30,14 +32,14 @@ export function directoryUpdateOf(
   return { partitionCount, leaders, workers: members.map(({ address }) => address) };
 }
 
-/** What is known of leaders. Of two claims to a partition the one of the higher epoch counts. */
+/** Leaders by partition. Of two claims to a partition the one with the higher epoch counts. */
 export class LeaderDirectory {
   readonly #claims = new Map<number, LeaderClaim>();
   readonly #listeners = new Set<() => void>();
   #partitionCount = 0;
   #workers: readonly string[] = [];
 
-  /** 0 until the first news. */
+  /** 0 before the first update. */
   get partitionCount(): number {
     return this.#partitionCount;
   }

@@ -1,4 +1,4 @@
-/** Bounds of the traffic between roles, and why. */
+/** Bounds of the traffic between roles, each with its reason. */
 
 /** A batch is written when it holds this much; a single larger command travels alone. */
 export const BATCH_BYTES_MAX = 256 * 1024;
@@ -6,28 +6,30 @@ export const BATCH_BYTES_MAX = 256 * 1024;
 export const BATCH_ITEMS_MAX = 1_024;
 /** What may wait for a slow connection before new requests are refused. */
 export const LINK_QUEUED_BYTES_MAX = 64 * 1024 * 1024;
-/** The largest message either side accepts: the largest legal payload (32 MiB by default) with room for its envelope. */
+/** The largest message that a process accepts: the largest legal payload (32 MiB by default) with room for its envelope. */
 export const MESSAGE_BYTES_MAX = 128 * 1024 * 1024;
-/** How long a request waits for a partition to have a leader again before its caller is told to try later. */
+/** How long a request waits for a partition to have a leader again before it fails as unavailable. */
 export const LEADER_WAIT_MS = 15_000;
 /** Requests that wait for a leader, all partitions together. */
 export const HOMELESS_MAX = 100_000;
-/** How soon a request is tried again when a worker says that it does not lead and the directory says that it does. */
+/** Delay of the next try when a worker answers that it does not lead a partition and the directory still names that worker. */
 export const REROUTE_MS = 50;
 /** Between attempts to reach a worker that does not answer: first and longest pause. */
 export const RECONNECT_FIRST_MS = 50;
 export const RECONNECT_LONGEST_MS = 2_000;
 export const RECONNECT_BOUNDS = { firstMs: RECONNECT_FIRST_MS, longestMs: RECONNECT_LONGEST_MS } as const;
-/** Workers asked who leads at the same time: while one is frozen the other tells. */
+/** Workers that are watched for leaders at the same time: while one is frozen, the other still reports. */
 export const DIRECTORY_WATCHES = 2;
 /** A silent connection is probed after this long and given up after the second. Below a lease, so that a cut cable is noticed. */
 export const KEEPALIVE_MS = 2_000;
 export const KEEPALIVE_TIMEOUT_MS = 2_000;
 /** A registration discovers an endpoint first, which has its own time limit well below this. */
 export const CHANGE_DEADLINE_MS = 120_000;
-/** How long a change that is durable waits to be seen here as well before it is answered all the same. */
+/** How long a durable change waits for this process to receive the state that shows it; after that the change resolves all the same. */
 export const STATE_WAIT_MS = 3_000;
-/** For one state of a registry: a caller of a gateway waits for it, and is refused by what is known when it does not come. */
+/**
+ * Time for one state of a registry. A caller of a gateway waits for it; when it does not arrive, the request is decided by the last state.
+ */
 export const SNAPSHOT_DEADLINE_MS = 5_000;
 /** Rows in one page of a long answer: some hundred kilobytes at most, but for schedules with large payloads. */
 export const ROWS_PER_PAGE = 100;
@@ -36,5 +38,5 @@ export const ROWS_DEADLINE_MS = 120_000;
 /** A partition that moves has a leader again within this many tries, with random pauses of these bounds between them: five seconds on average. */
 export const COUNT_TRIES_MAX = 10;
 export const COUNT_AGAIN_BOUNDS = { firstMs: 1_000, longestMs: 1_000 } as const;
-/** A door holds a request of a tenant meanwhile; it then goes on with what it remembers, or tells the tenant to come again. */
+/** A gateway holds a request of a tenant that long; then it uses its cached decision, or answers that the tenant should retry. */
 export const TENANCY_REQUEST_DEADLINE_MS = 3_000;

@@ -1,6 +1,6 @@
 /**
- * One worker as others see it: a stream that is opened when there is something to ask and again after it broke. What was asked
- * and not answered when it broke is given back to whoever asked: only they know whether asking again is safe.
+ * A connection to one worker: a stream that opens with the first request and opens again after it broke. Requests without an answer when
+ * the stream broke go back to their callers, because only callers can decide whether a request may be repeated.
  */
 import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
 import type { InvocationId } from "@perdure/base";
@@ -11,7 +11,7 @@ import { RequestNumbers } from "./request-numbers.js";
 
 /** A request under way. */
 export interface PendingRequest {
-  /** What is asked about: it tells the partition. */
+  /** The id of the invocation; it determines the partition. */
   readonly id: InvocationId;
   /** True: there is nothing more to come. */
   answered(response: ExchangeResponseBody): boolean;
@@ -51,13 +51,16 @@ export class WorkerLink {
     return number;
   }
 
-  /** Nobody waits for the answers of this request any more. */
+  /** Drops a request whose caller no longer waits for the answer. */
   discard(number: number): void {
     if (!this.#askers.delete(number) || this.#out === undefined) return;
     this.#out.add({ number: 0, body: { case: "forget", value: number } });
   }
 
-  /** Ends the requests that `wanted` picks as if the stream had broken: their leader is elsewhere, whether this worker knows it or not. */
+  /**
+   * Ends the requests that `isSelected` picks as if the stream had broken: their partition has another leader, whether or not this worker
+   * has noticed.
+   */
   giveBack(isSelected: (asker: PendingRequest) => boolean, reason: string): void {
     const picked = [...this.#askers].filter(([, asker]) => isSelected(asker));
     for (const [number] of picked) this.discard(number);
@@ -99,7 +102,7 @@ export class WorkerLink {
 
   #answered(number: number, response: ExchangeResponseBody): void {
     const asker = this.#askers.get(number);
-    if (asker === undefined) return; // Forgotten meanwhile.
+    if (asker === undefined) return; // The caller has given up.
     if (response.case === "submitted") {
       if (asker.answered(response)) this.#askers.delete(number);
       return;

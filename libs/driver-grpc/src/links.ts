@@ -1,10 +1,10 @@
-/** Why: gateways and workers hold links to workers in one way. */
+/** Creates the links from gateways and workers to workers. */
 import { openChannel, type PeerCredentials } from "./connection.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { WorkerLink } from "./link.js";
 import { PerWorker } from "./per-worker.js";
 
-/** A link to each worker that is asked. */
+/** One link for each worker address that requests go to. */
 export function linksToWorkers(directory: LeaderDirectory, peers: PeerCredentials | undefined): PerWorker<WorkerLink> {
   return new PerWorker(directory, {
     open: (address) => new WorkerLink(address, openChannel(address, peers)),

@@ -6,7 +6,7 @@ import type { DeploymentUsage } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscription";
 import type { WorkerStatus } from "./codec/workers.js";
 
-/** What a worker can tell of itself. A worker's role satisfies most of it as it is. */
+/** What a worker reports about itself. The class of the worker role has most of these methods. */
 export interface LiveWorker {
   /** Partitions that it leads now. */
   leaderPartitions(): readonly number[];
@@ -18,7 +18,7 @@ export interface LiveWorker {
   /** Limits and buckets alone. */
   flowLimits(partition: number): FlowLimits;
   flowWait(id: InvocationId): FlowWait | undefined;
-  /** Of those subscriptions whose topics it reads. */
+  /** Progress of the subscriptions whose topics this worker reads. */
   subscriptionStatuses(): readonly SubscriptionStatus[];
   /** Unfinished invocations in the partitions that it leads; reads the store. */
   countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;

@@ -1,6 +1,6 @@
 /**
- * Why: questions with one answer are measured and traced on both sides, in one place each; the caller's trace goes along as `traceparent`.
- * Streams are not: they last as long as a process, and what they carry is counted where it ends up.
+ * Measures and traces unary calls, on the client and on the server; the trace of the caller travels as `traceparent`. Streams are not
+ * measured: they last as long as a process, and their messages are counted by the receiver.
  */
 import {
   InterceptingCall,
@@ -23,7 +23,7 @@ function partsOf(path: string): readonly [service: string, method: string] {
 
 const nameOf = (code: status): string | undefined => (code === status.OK ? undefined : (status[code] ?? "UNKNOWN"));
 
-/** For channels over which questions are asked. */
+/** For channels with unary calls. */
 export function observingInterceptor(observer: OperationObserver): Interceptor {
   return (options, nextCall) => {
     const { path, requestStream, responseStream } = options.method_definition;

@@ -1,4 +1,4 @@
-/** Why: long answers are streams of pages, made no faster than they are read. */
+/** Long answers as streams of pages. The next page is read only when the receiver has read the one before. */
 import {
   type Client,
   type ClientReadableStream,
@@ -10,7 +10,7 @@ import {
 } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
 
-/** Writes the pages and ends the stream; a reader who leaves stops the making of them. */
+/** Writes the pages and ends the stream. When the reader disconnects, no further page is produced. */
 export function streamPages<In, Page>(call: ServerWritableStream<In, Page>, pages: AsyncIterable<Page>, logger: Logger): void {
   write(call, pages).catch((cause: unknown) => {
     if (call.cancelled) return;
@@ -45,7 +45,7 @@ export interface PagesOptions {
   readonly whom: string;
 }
 
-/** Who stops reading hangs up. Throws OPS0004 when the other side cannot be reached or fails. */
+/** Reads the pages; when the consumer stops, the call is cancelled. Throws OPS0004 when the other process cannot be reached or fails. */
 export async function* readPages<In, Page>(
   client: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Page>,
@@ -67,7 +67,7 @@ export async function* readPages<In, Page>(
     const { details } = cause as Partial<ServiceError>;
     throw new PerdureError("OPS0004", `${whom} cannot be reached: ${details ?? "no answer"}`, { cause });
   } finally {
-    stream.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream.on("error", () => undefined); // `cancel` emits an error on the stream.
     stream.cancel();
   }
 }

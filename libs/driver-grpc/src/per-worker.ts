@@ -1,17 +1,17 @@
 /**
- * Why: workers come and go with every roll-out, each under an address of its own. What is held for one of them, a link or a channel,
- * must go with it, or a gateway that lives for months holds one for every worker there ever was.
+ * One value (a link or a channel) per worker address. Every roll-out replaces workers and their addresses, so values of workers that are
+ * gone are closed: a gateway that runs for months would otherwise keep one for every worker there ever was.
  */
 import type { LeaderDirectory } from "./leadership.js";
 
 export interface WorkerResource<T> {
   open(address: string): T;
-  /** False while somebody waits for an answer through it. */
+  /** False while a caller waits for an answer through it. */
   isIdle(held: T): boolean;
   close(held: T): void;
 }
 
-/** One `T` for each address that was asked for, until its worker is gone. */
+/** One `T` for each requested address, until its worker is gone. */
 export class PerWorker<T> {
   readonly #directory: LeaderDirectory;
   readonly #held: WorkerResource<T>;

@@ -1,9 +1,9 @@
-/** Why: what a registry refuses must be heard in the same words, with the same status and code, in the process that asked. */
+/** The text, HTTP status and code of a registry's refusal, so that the calling process can answer its client with exactly the same. */
 import { type ErrorCode, PerdureError } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
 import type { Refused } from "./gen/v1/registry_pb.js";
 
-/** Status 0: an error that is no refusal of the management API. Undefined: nothing the asker should hear about. */
+/** Status 0: an error that is not a refusal of the management API. Undefined: an error that must not be shown to the caller. */
 export function refusalOf(cause: unknown): { status: number; code?: string; detail: string } | undefined {
   if (cause instanceof RegistryRefusal) {
     const { status, code, message } = cause;

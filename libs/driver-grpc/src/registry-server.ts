@@ -17,9 +17,9 @@ import * as proto from "./gen/v1/registry_pb.js";
 import { answerChange, unaryHandler } from "./unary.js";
 import { answerChangeV01, toStateV01 } from "./v01/registry.js";
 
-/** Those who watch, for whoever wants to know how many they are and how far behind. */
+/** The watchers of a registry, with their number and their lag for metrics. */
 export class Watchers {
-  /** With since when each has not read what it was told; undefined when it has. Monotonic milliseconds. */
+  /** Monotonic milliseconds since which a watcher has unread states; undefined when it has read all of them. */
   readonly #behindSinceMs = new Map<unknown, number | undefined>();
   readonly #clock: Clock;
 
@@ -31,7 +31,7 @@ export class Watchers {
     return this.#behindSinceMs.size;
   }
 
-  /** Of the one that is behind for longest; 0 when nobody is. */
+  /** Lag of the slowest watcher in milliseconds; 0 when all have read everything. */
   get lagMs(): number {
     const nowMs = this.#clock.monotonicMs();
     let oldestMs = nowMs;

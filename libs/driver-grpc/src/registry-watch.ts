@@ -1,4 +1,4 @@
-/** Why: what a registry in another process shows is kept here, and changes of it resolve when they are seen here. */
+/** Keeps the state of a registry in another process. A change of the registry resolves when the state that shows it has arrived here. */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
 import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
@@ -24,7 +24,7 @@ export interface RemoteRegistryPorts {
 }
 
 export interface RemoteRegistryOptions {
-  /** Whether people's records are wanted: without them only `current` answers. */
+  /** Whether the records for management APIs are needed: without them only `current` has a value. */
   readonly withRecords: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface RegistryChangeResult<Result> {
   readonly effective?: readonly EffectiveOptions[] | undefined;
 }
 
-/** A change as this release asks for it, and as v0.1 does. */
+/** A change as a unary call of this release, and as v0.1 requested it. */
 export interface RegistryChange<In, Out, Result> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
@@ -67,7 +67,7 @@ export class RegistryWatch {
   #channel = 0;
   #stream: ClientReadableStream<unknown> | undefined;
   #number = 0n;
-  /** Changes that wait until their state is seen here. */
+  /** Changes that wait until the state that shows them arrives here. */
   #unseen: { readonly number: bigint; readonly finish: () => void }[] = [];
   #pause: TimerHandle | undefined;
   #isClosed = false;
@@ -107,7 +107,10 @@ export class RegistryWatch {
     this.#finishUpTo(undefined);
   }
 
-  /** Resolves when this process sees the change, too. A registry of v0.1 does not have `method` and is asked in its own form. */
+  /**
+   * Resolves when the state that shows the change has arrived in this process. A registry of v0.1 does not have `method` and gets the
+   * request in the form of v0.1.
+   */
   async change<In, Out, Result>(
     { method, request, answerOf, v01 }: RegistryChange<In, Out, Result>,
     signal?: AbortSignal,
@@ -195,7 +198,7 @@ export class RegistryWatch {
     // Another registry counts for itself; its first state has everything that was durable.
     this.#unseen = this.#unseen.map(({ finish }) => ({ number: 0n, finish }));
     const pauseMs = this.#backoff.next();
-    this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; using its last known state");
+    this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; using its last state");
     this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
   }
 
@@ -203,7 +206,7 @@ export class RegistryWatch {
     const stream = this.#stream;
     this.#stream = undefined;
     this.#number = 0n;
-    stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream?.on("error", () => undefined); // `cancel` emits an error on the stream.
     stream?.cancel();
   }
 

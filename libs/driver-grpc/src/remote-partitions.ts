@@ -1,12 +1,12 @@
 /**
- * The `Partitions` port where leaders live in other processes: every request goes to the leader of its partition and follows it
- * when it moves. A request whose fate is unknown is asked again only in a form that cannot happen twice:
+ * The `Partitions` port for leaders in other processes: every request goes to the leader of its partition and follows the partition when it
+ * moves. A request whose outcome is unknown is repeated only in a form that cannot take effect twice:
  *
- *     invoke    again, marked as a resubmission: its id tells the leader whether it has it. The first one names the epoch it was
- *               sent to, because over a connection that was given up it may arrive after the second
- *     accepted  not again: the caller attaches by id
- *     edits     of a state, without the version that they replace: not again, since a handler may have written meanwhile
- *     others    again: each of them is idempotent (a copy has its id from the caller, a verb meets what it already did)
+ *     invoke    repeated, marked as a resubmission: the leader recognises the id. The first request names the epoch of the leader,
+ *               because it may arrive after the second one over a connection that was given up
+ *     accepted  not repeated: the caller attaches by id
+ *     edits     of user state without the version that they replace: not repeated, since a handler may have written meanwhile
+ *     others    repeated: each of them is idempotent (a copy has its id from the caller, cancel, kill and the like find their own result)
  */
 import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
 import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
@@ -32,7 +32,7 @@ export class RemotePartitions implements Partitions, Courier {
   readonly #ports: RemotePartitionsPorts;
   /** Requests that wait for a leader, oldest first. */
   #homeless = new Set<Errand>();
-  /** Whom requests were sent to, by partition. */
+  /** The worker that requests of a partition were last sent to, by partition. */
   readonly #leaders = new Map<number, string>();
   #sweep: TimerHandle | undefined;
   readonly #stopListening: () => void;
@@ -94,8 +94,8 @@ export class RemotePartitions implements Partitions, Courier {
   }
 
   /**
-   * A message of an outbox. Calls `delivered` when the receiver has it, `undelivered` when the attempt failed; whoever owes it
-   * decides when to try again, so that messages of one producer keep their order.
+   * Sends an outbox message. Calls `delivered` when the receiver has stored it, `undelivered` when the attempt failed; the sending
+   * partition decides when to retry, so that messages of one producer keep their order.
    */
   deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
     const message = { producer, seq, command: encodeCommand(command as RemoteCommand), after };
@@ -112,7 +112,7 @@ export class RemotePartitions implements Partitions, Courier {
     if (leader?.link.request({ case: "deliver", value: message }, asker) === undefined) undelivered();
   }
 
-  /** Callers that still wait are told that this process ends. */
+  /** Fails the waiting requests, because this process ends. */
   close(): void {
     this.#closed = true;
     this.#stopListening();
@@ -142,8 +142,8 @@ export class RemotePartitions implements Partitions, Courier {
   }
 
   /**
-   * What was asked of a leader that has a successor is asked again there. The old one may be frozen or cut off: its silence would be
-   * noticed much later, and what it might still say no longer counts.
+   * Sends requests to a replaced leader again to its successor. The old leader may be frozen or disconnected: its silence would be noticed
+   * much later, and its answers no longer count.
    */
   #follow(): void {
     const { directory, link } = this.#ports;
@@ -161,7 +161,7 @@ export class RemotePartitions implements Partitions, Courier {
       link(address).giveBack(({ id }) => partitions.has(partitionOf(id, partitionCount)), "its partition is led elsewhere now");
   }
 
-  /** No leader, or one that is gone: wait for news, not for ever. */
+  /** The partition has no leader, or its leader is gone: wait for a directory update, with a time limit. */
   #homecoming(errand: Errand): void {
     if (this.#closed) return errand.failed("this process is shutting down");
     if (this.#homeless.size >= HOMELESS_MAX) return errand.failed(OVERLOADED);
@@ -191,7 +191,7 @@ interface Road {
   remove(errand: Errand): void;
 }
 
-/** A request on its way to whoever leads. */
+/** A request on its way to the leader of its partition. */
 abstract class Errand implements PendingRequest {
   readonly id: InvocationId;
   /** Since when it has been without an answer from a leader. */
@@ -205,7 +205,7 @@ abstract class Errand implements PendingRequest {
     this.id = id;
   }
 
-  /** What to ask of the leader of this epoch. */
+  /** The request for the leader of this epoch. */
   protected abstract requestBody(epoch: number): ExchangeRequestBody;
   protected abstract received(response: ExchangeResponseBody): boolean;
   abstract failed(reason: string): void;
@@ -275,7 +275,7 @@ class InvokeErrand extends Errand implements Detach {
         observer?.completed(completionOf(response.value));
         return true;
       case "notFound":
-        // Accepted, completed and forgotten while its leader moved: there is nothing left to tell.
+        // Accepted, completed and deleted while the partition moved: no result is left to report.
         this.failed("the invocation ended while its partition moved, and its result is not kept");
         return true;
       default:
@@ -381,8 +381,8 @@ class QuestionErrand extends Errand {
 }
 
 /**
- * Answers to commands that find what they may have brought about themselves, after an earlier answer was lost: an invocation that is completed,
- * or gone because it had not begun or is not retained. A cancellation that was heeded was pending first; `done` says that the invocation
+ * Refusals that a repeated command gets because its first try took effect and the answer was lost: the invocation is completed, or it is
+ * gone because it had not begun or is not retained. A cancellation that took effect was pending first; `done` means that the invocation
  * never began.
  */
 const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer } } =

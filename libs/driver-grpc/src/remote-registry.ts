@@ -1,6 +1,6 @@
 /**
- * The registry in another process: reads answer at once from the state heard last, so the data path goes on while no registry can
- * be reached; changes go to a registry and resolve when this process sees them too.
+ * The registry in another process. Reads use the last received state, so the data path continues while no registry can be reached; changes
+ * go to a registry and resolve when this process has received the state that shows them.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -27,7 +27,7 @@ export interface RemoteRegistry extends Registry, RegistryView {
   readonly schedules: Schedules;
   /** What each registry that answers in time has now, in no order; other registries than the one that is listened to among them. */
   snapshots(): Promise<readonly RegistrySnapshot[]>;
-  /** Since a registry was last listened to: what is known may be as old. 0 while one is. */
+  /** Milliseconds since the watch on a registry was lost: the state may be that old. 0 while a watch is open. */
   readonly syncAgeMs: number;
   close(): void;
 }
@@ -78,7 +78,7 @@ type RegistryReads = Pick<
   | "rules"
 >;
 
-/** Answers at once, from the state that was seen last. */
+/** Reads from the state that was received last. */
 function readsOf(watch: RegistryWatch): RegistryReads {
   const records = (): RegistryRecords => watch.records;
   const located = (deploymentId: string, name: string): LocatedRevision | undefined => {
@@ -278,7 +278,7 @@ async function snapshotOfV01(channel: Client, options: PagesOptions): Promise<Re
     const request = create(proto.WatchRegistryRequestSchema, { withRecords: false });
     for await (const state of readPages(channel, registryDefinition.watch, request, options)) return fromStateV01(state).snapshot;
   } catch {
-    // It does not answer: the others are asked as well.
+    // This registry does not answer: try the others as well.
   }
   return undefined;
 }

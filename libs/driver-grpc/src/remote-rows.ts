@@ -1,6 +1,6 @@
 /**
- * What workers in other processes know and nobody else: asked of all of them, or of the one that leads. A worker that cannot be
- * reached has nothing to show, as one that is gone; only counting insists on hearing of every partition.
+ * Rows that only workers in other processes hold, read from all workers or from the leader of one partition. A worker that cannot be
+ * reached contributes no rows; only `countUsage` requires an answer for every partition.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client, MethodDefinition } from "@grpc/grpc-js";
@@ -42,7 +42,7 @@ export interface RemoteRowsPorts {
 
 type PartitionNumbers = readonly number[] | undefined;
 
-/** A table of rows as this release asks for it, and as v0.1 does. */
+/** A table of rows as a call of this release, and as v0.1 requested it. */
 interface RemoteTable<In, Out, Row> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
@@ -75,7 +75,7 @@ export class RemoteRows {
     return undefined;
   }
 
-  /** What flow control says of an invocation that waits for a slot; undefined when it does not wait for one. */
+  /** The flow-control state of an invocation that waits for a slot; undefined when it does not wait for one. */
   async flowWait(id: InvocationId): Promise<FlowWait | undefined> {
     const leader = this.#leaderOf(id);
     if (leader === undefined) return undefined;
@@ -197,7 +197,7 @@ export class RemoteRows {
     return statuses;
   }
 
-  /** Rejects with OPS0004 when some partition has no leader that answers, even after a while: then nobody can know. */
+  /** Counts in all partitions. Rejects with OPS0004 when a partition has no leader that answers within the retries. */
   async countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage> {
     const { clock, random } = this.#ports;
     for (let tries = 1; ; tries++) {
@@ -255,7 +255,7 @@ export class RemoteRows {
     for (const address of this.#ports.directory.workers) yield* this.#of(address, table);
   }
 
-  /** A worker that cannot be reached ends its rows early. One of v0.1 is asked in its own form. */
+  /** A worker that cannot be reached ends its rows early. A worker of v0.1 gets the request in the form of v0.1. */
   async *#of<In, Out, Row>(address: string, { method, request, rowsOf, v01 }: RemoteTable<In, Out, Row>): AsyncIterable<Row> {
     const client = this.#ports.channel(address);
     const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
@@ -272,7 +272,7 @@ export class RemoteRows {
     }
   }
 
-  /** Undefined when the worker cannot be reached. One of v0.1 is asked in its own form. */
+  /** Undefined when the worker cannot be reached. A worker of v0.1 gets the request in the form of v0.1. */
   async #query<In, Out, Result>(
     address: string,
     method: MethodDefinition<In, Out>,

@@ -14,7 +14,10 @@ import { callSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/s
 
 const WHOM = "the registry";
 
-/** `client`: a registry that answers now. Everything rejects with OPS0004 when it does not. A registry of v0.1 is asked in its own form. */
+/**
+ * `client` returns the registry that answers now. Every method rejects with OPS0004 when that registry does not answer. A registry of v0.1
+ * gets the request in the form of v0.1.
+ */
 export function remoteSchedules(client: () => Client): Schedules {
   const call = async <In, Out, Result>(
     method: MethodDefinition<In, Out>,

@@ -1,4 +1,6 @@
-/** Tenancy in another process: each question goes to the process that is listened to, and to the next when it does not answer. */
+/**
+ * Tenancy in another process: each call goes to the process that the watch is connected to, and to the next one when it does not answer.
+ */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
 import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
@@ -97,7 +99,8 @@ export class RemoteTenancy implements Tenancy {
   }
 
   /**
-   * All questions may be asked twice: reports are totals. A process of v0.1 does not have `method` and is asked in its own form.
+   * Every call may be repeated: usage reports are totals. A process of v0.1 does not have `method` and gets the request in the form of
+   * v0.1.
    */
   async #request<In, Out, Result>(
     method: MethodDefinition<In, Out>,
@@ -123,7 +126,7 @@ export class RemoteTenancy implements Tenancy {
           last = cause;
         }
       }
-      if (this.#turn === turn) this.#turn++; // Others who failed as well may have moved on already.
+      if (this.#turn === turn) this.#turn++; // Another failed call may have moved on already.
     }
     const { detail } = PerdureError.from(last);
     throw new PerdureError("TEN0001", detail, { cause: last });
@@ -202,7 +205,7 @@ class TenancyWatch {
   #hangUp(): void {
     const stream = this.#stream;
     this.#stream = undefined;
-    stream?.on("error", () => undefined); // Cancelling reports itself as an error, which is what we asked for.
+    stream?.on("error", () => undefined); // `cancel` emits an error on the stream.
     stream?.cancel();
   }
 }

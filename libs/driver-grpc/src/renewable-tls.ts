@@ -1,6 +1,6 @@
 /**
- * Why: certificates between roles are renewed while processes run. New connections are made, and taken, with the certificate that is good
- * then; open ones go on. The library's certificate providers are its published interface for that, though marked experimental.
+ * Certificates between roles are renewed while processes run: new connections use the certificate that is current then, open connections
+ * continue with theirs. The certificate providers of grpc-js are its published interface for that, though marked experimental.
  */
 import type { experimental } from "@grpc/grpc-js";
 import type { MutualTls } from "./connection.js";

@@ -1,6 +1,6 @@
 /**
- * Why: requests on a stream are told apart by a number of 32 bits. A stream that lives for weeks counts past the end and begins
- * again; numbers of requests that still wait are left out.
+ * Numbers of 32 bits that identify requests on one stream. After the highest number the count starts again, since a stream may last for
+ * weeks; numbers of pending requests are left out.
  */
 export class RequestNumbers {
   readonly #max: number;

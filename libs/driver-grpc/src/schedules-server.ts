@@ -1,4 +1,4 @@
-/** The registry's side of schedules: what management APIs ask is carried out on the port, one method each. */
+/** Serves schedules of the registry: each gRPC method calls the method of the port. */
 import { create } from "@bufbuild/protobuf";
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Logger } from "@perdure/base";

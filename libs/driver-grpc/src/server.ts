@@ -1,6 +1,6 @@
 /**
- * The worker's side: takes batches of requests, asks the partitions it leads, and answers in batches. A stream that ends takes
- * its waiting callers along, never their invocations.
+ * The server of a worker: receives batches of requests, passes them to the partitions that it leads, and answers in batches. When a stream
+ * ends, its waiting callers are dropped, but their invocations continue.
  */
 import { create } from "@bufbuild/protobuf";
 import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
@@ -23,7 +23,7 @@ export interface ServedPartitions {
   leads(id: InvocationId): boolean;
   /** Under which epoch; undefined when it does not. */
   epochOf(id: InvocationId): number | undefined;
-  /** A message owed by another partition; false when its partition is not led here. */
+  /** Delivers an outbox message of another partition; false when this worker does not lead the receiving partition. */
   deliver(
     command: RemoteCommand,
     producer: string,
@@ -33,7 +33,7 @@ export interface ServedPartitions {
     undelivered: () => void,
   ): boolean;
   readonly directory: LeaderDirectory;
-  /** What only this worker knows; without it, it has nothing to show. */
+  /** State that only this worker holds; without it the worker serves no rows. */
   readonly live?: LiveWorker;
   /** When answers that have gathered are sent; by default at the end of the turn of the event loop. */
   readonly soon?: Soon;
@@ -65,7 +65,7 @@ class PartitionExchange {
     });
     call.on("data", (requests: readonly ExchangeRequest[]) => {
       for (const request of requests) this.#take(request);
-      if (this.#out.isFull) call.pause(); // Who does not read answers gets no more of them made.
+      if (this.#out.isFull) call.pause(); // A client that does not read its answers must not cause more of them.
     });
     call.on("end", () => {
       this.#close();
@@ -89,7 +89,7 @@ class PartitionExchange {
 
   #request({ number, body: request }: ExchangeRequest): void {
     if (request === undefined)
-      return this.#reply(number, { case: "unavailable", value: "a request of a kind that this version does not know" });
+      return this.#reply(number, { case: "unavailable", value: "a request of a kind that this version does not support" });
     const { partitions } = this.#served;
     switch (request.case) {
       case "invoke": {
@@ -187,7 +187,7 @@ interface Answering {
   unavailable(number: number, id: InvocationId, reason: string): void;
 }
 
-/** Who waits behind a request. Of a class: three functions made for each request would cost more than what they do. */
+/** The caller of a request. A class, because three closures for each request would cost more than the work that they do. */
 class ReplyingObserver implements InvokeObserver {
   readonly #answering: Answering;
   readonly #number: number;

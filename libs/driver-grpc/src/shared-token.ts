@@ -1,6 +1,6 @@
 /**
- * Why: where certificates are too much, processes of one cluster show each other a token. It keeps out who does not have it; it does not
- * encrypt, so who can read the network reads the token too.
+ * Processes of one cluster can identify themselves with a shared token instead of certificates. The token keeps out clients without it, but
+ * nothing is encrypted: an attacker with access to the network traffic can read the token too.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import {

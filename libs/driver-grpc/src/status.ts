@@ -1,5 +1,5 @@
 /**
- * Errors between processes: a status of gRPC, and in its details a google.rpc.Status whose ErrorInfo names the code of the error catalogue
+ * Errors between processes: a gRPC status, and in its details a google.rpc.Status with the code of the error catalogue in ErrorInfo
  * (https://google.aip.dev/193).
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";

@@ -1,4 +1,4 @@
-/** Tenancy's side: answers gateways and relays of the cloud, and tells them what their caches must drop. */
+/** The server of tenancy: answers gateways and relays of the cloud, and reports which cached values they must drop. */
 import { create } from "@bufbuild/protobuf";
 import type { ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Logger } from "@perdure/base";

@@ -1,4 +1,4 @@
-/** Why: one question and one answer over gRPC, as a promise with a deadline that whoever waits can give up. */
+/** A unary gRPC call as a promise with a deadline that the caller can abort. */
 
 import { create } from "@bufbuild/protobuf";
 import { type Client, type handleUnaryCall, Metadata, type MethodDefinition, type sendUnaryData, status } from "@grpc/grpc-js";
@@ -67,7 +67,7 @@ export function unaryHandler<In, Out>(
   };
 }
 
-/** Answers a change with its result and the number of the state that shows it, or with why it was refused. */
+/** Answers a change with its result and the number of the state that shows it, or with the reason of its refusal. */
 export function answerChange(
   result: Promise<unknown>,
   stateNumber: () => number,

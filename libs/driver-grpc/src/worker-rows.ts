@@ -19,7 +19,7 @@ import { streamPages } from "./pages.js";
 import { unaryHandler } from "./unary.js";
 import { rowsHandlerV01 } from "./v01/worker-rows.js";
 
-/** The methods of `Partitions` that show what only this worker knows. */
+/** The methods of `Partitions` that return state that only this worker holds. */
 export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServiceImplementation {
   const answered = <In, Out>(answerTo: (request: In) => Promise<Out>) => unaryHandler(answerTo, logger);
   const paged = <In, Row, Message, Page>(

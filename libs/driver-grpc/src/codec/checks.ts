@@ -1,4 +1,4 @@
-/** Why: what another process sent is checked where it becomes one of our types. Everything throws OPS0003. */
+/** Checks values from another process where they are converted to the types of this one. Every check throws OPS0003. */
 import { PerdureError } from "@perdure/base";
 
 export function required<T>(value: T | undefined, what: string): T {

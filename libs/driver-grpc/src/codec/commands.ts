@@ -1,13 +1,13 @@
 /**
- * Partition commands as they travel between roles. Those that partitions owe each other have a stored form already, which is the
- * hot one; what people ask for is rare and travels as JSON.
+ * Partition commands as they travel between roles. Commands in the outbox of another partition are frequent and travel in their stored
+ * form; commands of management APIs are rare and travel as JSON.
  */
 import { allocateBytes, InvariantError } from "@perdure/base";
 import type { AttemptCommand, PartitionCommand, TimerFired } from "@perdure/partition";
 import { decodeOutboxCommand, encodeOutboxCommand } from "@perdure/store";
 import { fromJson, toJson } from "./json.js";
 
-/** Whatever may be asked from outside the leader's process. */
+/** Commands that may come from outside the leader's process. */
 export type RemoteCommand = Exclude<PartitionCommand, AttemptCommand | TimerFired>;
 
 const OUTBOX_FORM = 1;
@@ -35,7 +35,7 @@ export function decodeCommand(bytes: Uint8Array): RemoteCommand {
     case JSON_FORM:
       return fromJson(body) as RemoteCommand;
     default:
-      throw new InvariantError("a command in a form that this version does not know");
+      throw new InvariantError("a command in a form that this version cannot read");
   }
 }
 

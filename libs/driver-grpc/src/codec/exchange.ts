@@ -1,7 +1,7 @@
 /**
- * Why: the batches of the stream between gateways and workers carry every invocation twice, and the generated codec costs several times
- * what these few fields need. This writes and reads the same bytes: `RequestBatch` and `AnswerBatch` of
- * `proto/control/v1/partitions.proto`; a test holds it against the generated one.
+ * Writes and reads `RequestBatch` and `AnswerBatch` of `proto/control/v1/partitions.proto` by hand, with the same bytes as the generated
+ * code: these batches carry every invocation twice, and the generated codec costs several times what these few fields need. A test compares
+ * the two.
  */
 import { copyBytes, EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
 
@@ -28,7 +28,7 @@ export type ExchangeRequestBody =
   | { readonly case: "deliver"; readonly value: DeliverBody }
   | { readonly case: "forget"; readonly value: number };
 
-/** `ask` is undefined when it is of a kind that this version does not know. */
+/** `body` is undefined when this version does not have the kind of request. */
 export interface ExchangeRequest {
   readonly number: number;
   readonly body: ExchangeRequestBody | undefined;
@@ -50,7 +50,7 @@ export type ExchangeResponseBody =
   | { readonly case: "invocation"; readonly value: Uint8Array }
   | { readonly case: "delivered" };
 
-/** `tell` is undefined when it is of a kind that this version does not know. */
+/** `body` is undefined when this version does not have the kind of answer. */
 export interface ExchangeResponse {
   readonly number: number;
   readonly body: ExchangeResponseBody | undefined;

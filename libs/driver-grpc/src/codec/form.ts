@@ -1,6 +1,6 @@
 /**
- * Why: a type of ours and its message have the same fields under the same names. A form says for each field, once, how it is written and read,
- * so the two directions cannot differ, and the compiler misses a field that has no form.
+ * Converts between a type of the ports and its protobuf message, which have the same fields under the same names. A form defines once per
+ * field how the field is written and read, so the two directions cannot differ, and the compiler reports a field that has no form.
  */
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { named, oneOf, required } from "./checks.js";
@@ -13,7 +13,7 @@ export interface FieldCodec<T, M> {
 
 type FieldCodecs<T, M> = { readonly [Name in keyof T]-?: Name extends keyof M ? FieldCodec<T[Name], M[Name]> : never };
 
-/** A field whose type is the same on both sides. */
+/** A field with the same type in the port and in the message. */
 export function same<T>(): FieldCodec<T, T> {
   return { to: (value) => value, from: (value) => value };
 }
@@ -59,7 +59,7 @@ export function byName<T, M>(form: FieldCodec<T, M>): FieldCodec<ReadonlyMap<str
   };
 }
 
-/** An enumeration whose values we name. `what` is for the error: "the kind of a service". */
+/** An enumeration with named values. `what` is for the error: "the kind of a service". */
 export function enumeration<Name extends string, Value extends number>(
   values: Readonly<Record<Name, Value>>,
   what: string,

@@ -66,7 +66,7 @@ import {
   whole,
 } from "./form.js";
 
-/** What people see of a registry. */
+/** Records of a registry that management APIs show. */
 export interface RegistryRecords {
   /** Oldest first. */
   readonly deployments: readonly DeploymentRecord[];

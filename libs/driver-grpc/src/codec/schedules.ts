@@ -1,5 +1,5 @@
 /**
- * Schedules as messages of `proto/control/v1/schedules.proto`, and back. Times that follow from a schedule do not travel: whoever reads it
+ * Schedules as messages of `proto/control/v1/schedules.proto`, and back. Times that follow from a schedule do not travel: the receiver
  * computes them.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -43,7 +43,7 @@ export function fromSchedule(message: proto.Schedule | undefined): Schedule {
   return { record, state: fromState(required(state, "the state of a schedule")), times: times.value };
 }
 
-// ── what people say ──────────────────────────────────────────────────────────────────────────────
+// ── specification ────────────────────────────────────────────────────────────────────────────────
 
 export function toSpec(spec: ScheduleSpec): proto.ScheduleSpec {
   const { payload, target } = spec;

@@ -345,7 +345,7 @@ export function toChange(event: TenancyChange): proto.WatchChangesResponse {
   }
 }
 
-/** A kind of change that this release does not know makes everything cached doubtful. */
+/** A kind of change that this release does not have becomes a change that drops every cached value. */
 export function fromChange({ change }: proto.WatchChangesResponse): TenancyChange {
   switch (change.case) {
     case "environment":

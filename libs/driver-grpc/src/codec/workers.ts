@@ -1,4 +1,4 @@
-/** What only workers know as messages of `proto/control/v1/workers.proto`, and back. */
+/** Rows that only workers hold, as messages of `proto/control/v1/workers.proto`, and back. */
 import { create } from "@bufbuild/protobuf";
 import { parseVqueueId, type VqueueId } from "@perdure/base";
 import type {

@@ -1,2 +1,2 @@
-/** Why: tests of roles that ask workers need workers that answer, in their own process and without user code. */
+/** Workers for tests of roles that call workers: they run in the test's process and need no user code. */
 export { anInvoke, NOTHING_LIVE, PARTITIONS, TestWorker } from "./workers.js";

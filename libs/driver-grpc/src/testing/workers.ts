@@ -1,4 +1,4 @@
-/** Workers in this process: real processors on one memory store, real gRPC between them and whoever asks. */
+/** Workers in this process: real processors on one memory store, with real gRPC between them and their clients. */
 import { type Client, Server } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, silentLogger, systemClock, utf8 } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";

@@ -1,4 +1,4 @@
-/** The form in which v0.1 asked the registry: its state, and a method's arguments and result, as JSON. It goes with v0.3. */
+/** Requests to the registry in the form of v0.1: its state, and the arguments and result of a method, as JSON. To be removed in v0.3. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { PerdureError } from "@perdure/base";
@@ -46,7 +46,7 @@ const CHANGES = [
 ] as const satisfies readonly (keyof Registry)[];
 export type ChangeMethod = (typeof CHANGES)[number];
 
-/** What a change resolved with, and what no state may show: the options of revisions that a dry run only looked at. */
+/** The result of a change, and the options of the revisions that a dry run returned, which no state shows. */
 interface ChangeResult {
   readonly value: unknown;
   /** In the order of the services of the deployment that `value` is or holds; empty when it names none. */

@@ -1,4 +1,4 @@
-/** The form in which v0.1 asked about schedules: a method's name, and its arguments and result as JSON. It goes with v0.3. */
+/** Requests about schedules in the form of v0.1: the name of a method, and its arguments and result as JSON. To be removed in v0.3. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { PerdureError } from "@perdure/base";

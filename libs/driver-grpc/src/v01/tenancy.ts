@@ -1,6 +1,6 @@
 /**
- * The form in which v0.1 asked tenancy: a method's name, and its arguments and result as JSON. It goes with v0.3; until then processes of v0.1
- * and later ones work side by side while a cloud is upgraded.
+ * Requests to tenancy in the form of v0.1: the name of a method, and its arguments and result as JSON. To be removed in v0.3; until then
+ * processes of v0.1 and later ones run together while a cloud is upgraded.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";

@@ -1,4 +1,4 @@
-/** The form in which v0.1 asked workers for rows: a table's name, its arguments and its rows as JSON. It goes with v0.3. */
+/** Requests to workers for rows in the form of v0.1: the name of a table, its arguments and its rows as JSON. To be removed in v0.3. */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ServerWritableStream } from "@grpc/grpc-js";
 import { type DeploymentId, type InvocationId, type Logger, PerdureError } from "@perdure/base";
@@ -13,7 +13,7 @@ type RowSourceV01 = Iterable<unknown> | AsyncIterable<unknown>;
 
 type PartitionSelection = readonly number[] | null;
 
-/** Everything that can be asked, by name. `null` stands for an argument that was not given. */
+/** All tables, by name. `null` stands for an argument that was not given. */
 const WORKER_TABLES = {
   *statuses(worker: LiveWorker, ids: readonly InvocationId[] | null): RowSourceV01 {
     if (ids === null) return yield* worker.statuses();
@@ -51,7 +51,7 @@ const WORKER_TABLES = {
 } as const;
 export type WorkerTable = keyof typeof WORKER_TABLES;
 
-/** The method `Rows`, for those who serve `Partitions`. */
+/** The method `Rows` of the service `Partitions`. */
 export function rowsHandlerV01(worker: LiveWorker, logger: Logger): (call: ServerWritableStream<RowsRequest, RowsPage>) => void {
   return (call) => streamPages(call, pagesOf(worker, call.request), logger);
 }
