@@ -1,6 +1,6 @@
 /**
- * Why: once something of an environment has been archived, whoever leads without the archive would take what is there for new: an
- * idempotent call would happen twice. So the first worker that archives writes it down, and none without an archive leads after that.
+ * Records in Redis that an environment archives. A leader without the archive would treat archived invocations as new, and an idempotent
+ * call would run twice; so the first worker that archives writes the record, and afterwards a worker without an archive refuses to lead.
  */
 import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";

@@ -1,13 +1,13 @@
 /**
- * From mutations to the argument of the commit script: writes to one key become one Redis command, and large payloads are left out,
- * to be written beforehand. All of it is packed as it is found, in one go: this runs for every commit of every partition.
+ * Packs mutations into the argument of the commit script: writes to one key become one Redis command, and large payloads are left out, to
+ * be written beforehand. Mutations are packed in one pass, because this runs for every commit of every partition.
  *
- *   [ epoch, number, actions, journals, writes, emptied, staged ]
- *   actions  what is counted as done with the batch (`usage.ts`)
- *   journal  [ id, 1 when what was there goes first, index of the first entry, row … ]
- *   write    [ command, key, argument … ]
- *   emptied  [ table, object ]: when the object has no row left, it leaves the set of the table
- *   staged   keys of chunks that must be there, and last from now on
+ *     [ epoch, number, actions, journals, writes, emptied, staged ]
+ *     actions  number of actions that the batch counts (`usage.ts`)
+ *     journal  [ id, 1 when the existing journal is deleted first, index of the first entry, row … ]
+ *     write    [ command, key, argument … ]
+ *     emptied  [ table, object ]: when the object has no row left, it leaves the set of the table
+ *     staged   keys of chunks that must exist, and no longer expire from now on
  */
 import type { InvocationId } from "@perdure/base";
 import type { Invocation, Mutation } from "@perdure/partition";
@@ -34,7 +34,7 @@ export interface PackedBatch {
   readonly staged: readonly StagedPayload[];
 }
 
-/** What a leadership knows of what is stored; when a batch that it learnt of is not committed it is of no use any more. */
+/** What a leader caches of the stored rows. When a batch that changed the cache is not committed, the cache must be dropped. */
 export interface LeaderCache {
   /** Which payloads are in chunks. */
   readonly sets: ChunkSets;
@@ -231,7 +231,7 @@ class BatchWriter {
     this.#close();
   }
 
-  /** Puts and deletes rows of one hash; tells whether it puts any. State keys are binary strings, all other fields are text. */
+  /** Puts and deletes rows of one hash; returns whether it puts any. State keys are binary strings, all other fields are text. */
   #hash(key: string, fields: HashFields): boolean {
     const binary = key.startsWith("s:");
     let gone = 0;
@@ -275,7 +275,7 @@ class BatchWriter {
     this.#argumentCount = 0;
   }
 
-  /** Room for the next argument, or for two that belong together. */
+  /** The packer for the next argument, or for two that belong together. */
   #more(): BatchPacker {
     // Even, so that pairs are never parted.
     if (this.#argumentCount >= SCRIPT_ARGS_MAX) {
@@ -332,7 +332,7 @@ class BatchWriter {
   }
 }
 
-/** Those that are not suspended are in the index that a new leader looks through. */
+/** Invocations that are not suspended are in the index that a new leader reads. */
 function hasStatusByte({ status }: Invocation): boolean {
   return status !== "completed" && status !== "suspended";
 }

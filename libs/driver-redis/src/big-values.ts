@@ -1,11 +1,11 @@
 /**
- * Large payloads. A script that copied megabytes would hold up every partition on its Redis, so a payload above a bound is written
- * beforehand, in chunks with keys and a short life of their own; the commit that stores its row makes the chunks last, and the one
- * that replaces or deletes the row deletes them. Whose chunks exist is listed in the hash `big`, which a leader reads when it claims,
- * so it knows without asking when a row it touches has some. Chunks whose commit never came expire.
+ * Large payloads. A script that copies megabytes would delay every partition on its Redis, so a payload above a bound is written
+ * beforehand, in chunks under keys of their own that expire; the commit that stores the row makes the chunks permanent, and the commit that
+ * replaces or deletes the row deletes them. The hash `big` lists the rows with chunks; a leader reads it when it claims, and so needs no
+ * request to find out whether a row has chunks. Chunks without a commit expire.
  *
- * A stored value is a tag and what it says: 0 and the payload; or 1 and `<set> <bytes>`, the payload being in the chunks
- * `big:<set>:0` … A set has one name for ever: `<epoch>.<number>`.
+ * A stored value is a tag and its content: 0 and the payload; or 1 and `<set> <bytes>`, with the payload in the chunks `big:<set>:0` … The
+ * name of a set is never used again: `<epoch>.<number>`.
  */
 import { copyBytes, invariant } from "@perdure/base";
 import { CHUNK_BYTES } from "./limits.js";
@@ -55,7 +55,7 @@ export function chunkKeys({ set, chunks }: ChunkSet): string[] {
   return Array.from({ length: chunks }, (_, n) => chunkKey(set, n));
 }
 
-/** The chunk sets of one partition as its leader knows them, those of the batch under way included. */
+/** The chunk sets of one partition, as its leader tracks them, with those of the batch under way. */
 export class ChunkSets {
   readonly #epoch: number;
   #next = 0;
@@ -82,7 +82,9 @@ export class ChunkSets {
     return { staged: { set, payload }, line: JSON.stringify([chunks, group, field]) };
   }
 
-  /** The set of a row that is going to be replaced or deleted, known no longer; of all rows of the group when no field is given. */
+  /**
+   * Removes and returns the set of a row that is about to be replaced or deleted; the sets of all rows of the group when no field is given.
+   */
   drop(group: string, field?: string): readonly ChunkSet[] {
     const rows = this.#groups.get(group);
     if (rows === undefined) return [];

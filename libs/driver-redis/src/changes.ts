@@ -1,6 +1,6 @@
 /**
- * What a batch of mutations amounts to, table by table. Of several writes to one row the last one counts, so a row is encoded and
- * travels once. The recorders say which mutation goes where: a new kind of mutation does not compile until it has its line.
+ * The result of a batch of mutations, table by table. Of several writes to one row the last one counts, so a row is encoded and sent once.
+ * `RECORDERS` maps each kind of mutation to its table; a new kind does not compile until it has a line there.
  */
 import { type InvocationId, invariant } from "@perdure/base";
 import { EVENT_SLOTS, type Invocation, type JournalEntry, type Mutation, type TimerKey } from "@perdure/partition";

@@ -1,4 +1,4 @@
-/** Why: whether commits become durable is seen by making one, in the way and to the degree that partitions do. */
+/** Makes an empty commit with the durability of a partition's commit, to check that commits become durable. */
 import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";
 import { partitionPrefix } from "./keys.js";

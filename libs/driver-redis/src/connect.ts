@@ -1,6 +1,6 @@
 /**
- * Why: a process needs three connections, because Redis answers each in order: commits, which may wait for replicas; reads, whose
- * replies may be large; and leases, which must not wait behind either.
+ * Opens the three connections of a process. Redis answers the commands of one connection in order, so commits (which may wait for
+ * replicas), reads (with possibly large replies) and leases (which must not wait behind either) each have their own.
  */
 import type { Clock, Logger } from "@perdure/base";
 import { RedisLink } from "./link.js";
@@ -23,8 +23,8 @@ export interface RedisConnections extends AsyncDisposable {
 }
 
 /**
- * Resolves when Redis answers. Rejects with STO0001 when it does not in time, OPS0001 when the options contradict each other or the
- * server would forget what it was given; one that may lose what it acknowledged is only told of in the log.
+ * Resolves when Redis answers. Rejects with STO0001 when it does not answer in time, and with OPS0001 when the options contradict each
+ * other or the server evicts keys; a server that may lose acknowledged writes only causes a warning in the log.
  */
 export async function connectRedis(options: RedisConnectionOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
   const links = ["commits", "reads", "leases"].map((role) => new RedisLink(options, role, logger));

@@ -1,7 +1,7 @@
 /**
- * Why: the client listens for one error of a socket, but TLS may report two (the certificate is refused, then the peer complains of the
- * interrupted handshake), and an error nobody listens for ends the process. It also leaves a timer behind when it closes a socket
- * that is closed. Sockets are made here instead.
+ * Creates the sockets for ioredis. The client handles one error of a socket, but TLS may emit two (the certificate is refused, then the
+ * peer reports the interrupted handshake), and an unhandled error ends the process. The client also leaves a timer behind when it closes a
+ * socket that is closed already.
  */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ export class SocketConnector extends AbstractConnector {
     this.connecting = true;
     const address = { host, port } as NetConnectOpts;
     const socket = tls === undefined ? createConnection(address) : connectTls({ ...address, ...this.#trusting(tls) });
-    // The first error is the client's to report; those after it say nothing new about a connection that is over.
+    // The client reports the first error; later errors add nothing about a closed connection.
     handleErrors(socket, (cause) => {
       this.firstError ??= cause;
     });
@@ -51,7 +51,7 @@ export class SocketConnector extends AbstractConnector {
     if (caFile === undefined) return tls;
     try {
       const ca = readFileSync(caFile);
-      new X509Certificate(ca); // Throws for a part of a certificate, of which a context would say nothing.
+      new X509Certificate(ca); // Throws for an incomplete certificate, which a secure context accepts silently.
       this.#context = createSecureContext({ ...tls, ca });
     } catch {
       // Without any context the system's authorities would be trusted, which the file is there to prevent.

@@ -1,7 +1,7 @@
 /**
- * Why: a Redis that comes back empty, or that is another one, looks like a new environment, whose counters begin at zero. So each
- * partition carries the mark of its data set, a random name that PostgreSQL knows too, and the scripts that lease, claim and commit
- * compare it. The mark is in the hash of the epoch, because in a Redis Cluster a script sees the keys of one partition only.
+ * Detects that Redis lost its data or was replaced: an empty Redis looks like a new environment whose counters begin at zero. Each
+ * partition carries the mark of its data set, a random name that PostgreSQL stores too, and the scripts that lease, claim and commit
+ * compare it. The mark is in the hash of the epoch, because in a Redis Cluster a script can only read the keys of one partition.
  */
 
 import type { RedisConnections } from "./connect.js";
@@ -18,7 +18,9 @@ export const NO_MARK = "";
 export interface ExpectedDataSet {
   /** Mark that each partition must carry. May change while the worker runs. */
   readonly id: string;
-  /** Called with marks as they were found: of all partitions in their order, or of one that was refused. Undefined: no mark. */
+  /**
+   * Called with the marks that were read: of all partitions in their order, or of the one partition that was refused. Undefined: no mark.
+   */
   onMarks(marks: readonly (string | undefined)[]): void;
 }
 
@@ -51,8 +53,8 @@ export async function readMarks(
 }
 
 /**
- * Gives every partition the mark, one after the other; doing it again changes nothing. With `replaces`, marks of other data sets are
- * replaced: nobody holds such a partition any more, and its epoch is beyond any of before. Rejects with STO0001.
+ * Gives every partition the mark, one after the other; a repetition changes nothing. With `replaces`, marks of other data sets are
+ * replaced: the lease of such a partition ends, and its epoch becomes higher than any earlier one. Rejects with STO0001.
  */
 export async function placeMarks(
   redis: RedisConnections,
@@ -74,7 +76,7 @@ export async function placeMarks(
   return { kind: "placed", epochMax };
 }
 
-/** The number of partitions that Redis knows; undefined when it knows none. Writes nothing. */
+/** The number of partitions that is stored in Redis; undefined when none is stored. Writes nothing. */
 export async function storedPartitionCount(redis: RedisConnections, environment: string): Promise<number | undefined> {
   const stored = (await redis.reads.one(["GET", `${environmentPrefix(redis, environment)}partitions`])) as Buffer | null;
   const count = Number(stored ?? 0);

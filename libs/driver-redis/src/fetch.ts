@@ -1,6 +1,6 @@
 /**
- * Rows in batches: all fields wanted of one hash in one command, all commands in one transaction, so that a fetch sees one moment of
- * the partition in one round trip. Journals are paged, and large payloads follow in a second trip.
+ * Reads rows in batches: all requested fields of one hash in one command, all commands in one transaction, so that a fetch returns the
+ * state of one moment in one round trip. Journals are paged, and large payloads need a second round trip.
  */
 import { type InvocationId, invariant, unreachable } from "@perdure/base";
 import type { JournalEntry, WorkflowPromise } from "@perdure/partition";
@@ -63,7 +63,7 @@ async function transaction(requester: PartitionReads, commands: readonly RedisCo
 /** Finds a row's cells among the replies. */
 type CellFinder = (replies: readonly CommandReply[]) => readonly StoredCell[];
 
-/** Commands that read what is wanted, fields of one hash together. */
+/** The commands of a fetch, with the fields of one hash in one command. */
 class FetchPlan {
   readonly #prefix: string;
   readonly #single: RedisCommand[] = [];
@@ -134,7 +134,7 @@ class FetchPlan {
     };
   }
 
-  /** All fields and values of a hash: a cell for each; the fields are told by what the cell would be read with again. */
+  /** All fields and values of a hash, one cell each; the command that reads the cell again determines which fields are returned. */
   #all(hash: string): CellFinder {
     return this.#command(["HGETALL", this.#prefix + hash], (reply) =>
       fieldCells(this.#prefix + hash, reply as readonly Buffer[]),

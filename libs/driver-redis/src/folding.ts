@@ -1,14 +1,13 @@
 /**
- * Why: a worker leads many partitions, and each has a script of its own to send when a turn ends. What leaves together is made into as
- * few commands as may be: calls of one script become one (`scripts.ts`). In a cluster their keys are in different slots, and nothing
- * is folded.
+ * Folds calls of one script into one command (`scripts.ts`): a worker leads many partitions, and each has a script to send when a turn of
+ * the event loop ends. In a cluster their keys are in different slots, and nothing is folded.
  */
 import { invariant } from "@perdure/base";
 import { FOLDED_BYTES_MAX, FOLDED_CALLS_MAX } from "./limits.js";
 import type { CommandReply, RedisCommand } from "./link.js";
 import type { RedisScript } from "./scripts.js";
 
-/** A script, its keys and arguments; sent by its hash, and with its text when Redis does not know it. */
+/** A script, its keys and arguments; sent by its hash, and with its text when Redis does not have the script. */
 export interface ScriptCall {
   readonly script: RedisScript;
   readonly keys: readonly string[];
@@ -29,7 +28,7 @@ interface Fold {
   bytes: number;
 }
 
-/** Commands for requests, and which part of their replies is whose. */
+/** The commands for a list of requests, and which part of the replies belongs to which request. */
 export class Folding {
   readonly #folds: Fold[] = [];
   readonly #commands: (RedisCommand | Fold)[] = [];

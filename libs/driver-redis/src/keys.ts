@@ -1,25 +1,25 @@
 /**
- * The keys of a partition, all under the hash tag `{<environment>:<partition>}`, so that a cluster keeps them on one node, after whatever
- * all keys of a shared server begin with:
+ * The keys of a partition, all under the hash tag `{<environment>:<partition>}`, so that a cluster keeps them on one node, after the
+ * prefix that all keys of a shared server have:
  *
- *   epoch          hash    number of the leadership, of its last batch, and of the format; name of the last claim; actions ever done;
+ *   epoch          hash    epoch, number of the last batch, and format; name of the last claim; count of all actions;
  *                          `mark` of the data set that the partition belongs to (`data-set.ts`)
  *   lease          string  worker that holds the lease; expires with it
  *   inv            hash    id → unfinished invocation
- *   status         hash    id → status byte of those unfinished that are not suspended: what a new leader looks for
+ *   status         hash    id → status byte of unfinished invocations that are not suspended; a new leader reads them
  *   done           hash    id → completed invocation              done:at  sorted set of them by the time of completion
  *   j:<id>         stream  journal; entry `<index>-1` (Redis refuses `0-0`), so that no index is ever appended twice
  *   ev:<id>        hash    slot → journal event
- *   s:<object>     hash    state key → user state                 s        set of the objects that have some
+ *   s:<object>     hash    state key → user state                 s        set of the objects that have state
  *   q:<object>     hash    seq → inbox entry                      q        the same
  *   p:<object>     hash    name → workflow promise                p        the same
  *   lock           hash    object → lock
  *   t  r           sorted set  precise and retention timers by due time
  *   out            hash    seq → outbox message                   out:at   sorted set of their sequences
  *   dedup          hash    producer → sequence                    bucket, pause  hashes of flow control
- *   big            hash    chunk set → whose payload it is        big:<set>:<n>  string, a chunk of a large payload
+ *   big            hash    chunk set → row of the payload         big:<set>:<n>  string, a chunk of a large payload
  *
- * `<object>` is `<service>/<key>`. Values of rows begin with a byte that tells payload from chunk set (`big-values.ts`).
+ * `<object>` is `<service>/<key>`. Values of rows begin with a byte that distinguishes a payload from a chunk set (`big-values.ts`).
  */
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { TimerKey } from "@perdure/partition";
@@ -69,7 +69,10 @@ const ID_CHARS = 33;
 const WORD = 2 ** 32;
 const HALF = 2 ** 31;
 
-/** Member of a timer in its sorted set, a binary string: the due time again, as eight bytes that sort, and what tells it from others. */
+/**
+ * Member of a timer in its sorted set, a binary string: the due time as eight bytes in sort order, then the parts that make the timer
+ * unique.
+ */
 export function timerMember(timer: TimerKey): string {
   const high = Math.floor(timer.dueAtMs / WORD);
   const sequence = timer.sequence.toString(36);

@@ -87,7 +87,7 @@ export class RedisLeases implements Leases {
     return this.#dataSet?.id ?? NO_MARK;
   }
 
-  /** What is asked in one round of the event loop leaves in one write; in a cluster in one for each node. */
+  /** Requests of one turn of the event loop leave in one write; in a cluster in one write per node. */
   async #each(
     partitions: readonly number[],
     replicated: boolean,

@@ -8,25 +8,25 @@ export const SCRIPT_BYTES_MAX = 4 * 1024 * 1024;
 export const INLINE_BYTES_CROWDED = 16 * 1024;
 /** Chunks written or read in one go: 4 MiB on the wire. */
 export const CHUNKS_AT_ONCE = 16;
-/** Chunks whose commit never came are forgotten by Redis itself; far longer than any commit is waited for. */
+/** After this time Redis deletes chunks whose commit never came; far longer than the timeout of any commit. */
 export const STAGED_MS = 15 * 60_000;
 
 /** Arguments of one command within a script: Lua's stack takes 8,000, and smaller pieces cost nothing more. */
 export const SCRIPT_ARGS_MAX = 1_000;
 
-/** Invocations of a partition whose status in the index is remembered: more than run at a time, and half a MiB of ids. */
+/** Invocations of a partition whose status in the index is cached: more than run at a time, and half a MiB of ids. */
 export const CACHED_STATUSES_MAX = 4_096;
 
-/** Block of a stream beyond which a server is told of: as much as a journal of eight small entries needs. */
+/** Size of a stream's block above which the server check warns: as much as a journal of eight small entries needs. */
 export const STREAM_NODE_BYTES_MAX = 512;
 
 /** Calls folded into one script, and their bytes: together they hold Redis up for a millisecond or two. */
 export const FOLDED_CALLS_MAX = 64;
 export const FOLDED_BYTES_MAX = 256 * 1024;
 
-/** Rows asked for at a time by scans. */
+/** Rows that a scan requests at a time. */
 export const SCAN_ROWS = 256;
-/** Objects whose rows are asked for at a time by scans. */
+/** Objects whose rows a scan requests at a time. */
 export const SCAN_OBJECTS = 32;
 /** Journal entries read at a time: first so many, then as many as fill the bytes at the size of those before. */
 export const JOURNAL_ROWS_FIRST = 128;
@@ -45,28 +45,31 @@ export const COMMITS_QUEUED_MAX = 16;
 export const RETRY_BOUNDS = { firstMs: 10, longestMs: 250 } as const;
 /** A connection that has not come about by then is tried anew. */
 export const CONNECT_MS_MAX = 2_000;
-/** A connection that we close and that does not say so by then is left to the operating system. */
+/** A closing connection that has not ended after this time is left to the operating system. */
 export const CLOSE_MS_MAX = 250;
-/** A connection that owes replies and is silent for so long is given up: Redis is frozen, or the network is. */
+/** A connection with pending replies that is silent for this long is closed: Redis or the network hangs. */
 export const SILENCE_MS_MAX = 2_500;
 /** One `WAIT` for replicas; well below the silence that ends a connection. */
 export const REPLICA_WAIT_MS = 1_000;
-/** TCP keep-alive of idle connections. */
+/** Delay of TCP keep-alive probes on idle connections. */
 export const KEEP_ALIVE_MS = 10_000;
 /** Redirections followed within a cluster before a job is tried anew. */
 export const REDIRECTIONS_MAX = 16;
 
-/** A lease not renewed ends after so long: with a look at free ones every quarter second, a partition has a new leader within 3 s. */
+/**
+ * A lease that is not renewed ends after this time: since free leases are polled every quarter second, a partition has a new leader within
+ * 3 s.
+ */
 export const LEASE_MS = 2_000;
 /** So much earlier the holder's own clock ends it: clocks run at rates that differ by less, and what it does last takes a moment. */
 export const LEASE_MARGIN_MS = 200;
-/** A worker not heard of for so long is no member any more. */
+/** A worker without a heartbeat for this long is no longer a member. */
 export const MEMBER_MS = 3_000;
 
 /** So far epochs jump when an environment is restored: more leaderships than a partition has in a hundred years at one a second. */
 export const INSTANCE_EPOCHS = 2 ** 32;
 
-/** A look at a Redis from outside is given up after so long: whoever looks has others to look at. */
+/** Time limit of a probe of an external Redis, because the caller has others to probe. */
 export const PROBE_MS_MAX = 3_000;
 
 /** How long a commit of a readiness probe is sent again; a probe itself waits less and finds it under way. */

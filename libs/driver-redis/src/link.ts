@@ -1,7 +1,6 @@
 /**
- * Why: one connection to Redis or its cluster, seen as "send these, tell what came back". Nothing is queued while there is no
- * connection and nothing is sent twice behind our back: the layer above knows what may be repeated. All jobs of one round of the
- * event loop leave in one write.
+ * One connection to Redis or its cluster: sends commands and returns their replies. Commands are not queued while there is no connection,
+ * and never sent twice: the layer above decides what may be repeated. All jobs of one turn of the event loop leave in one write.
  */
 import { backoffMs, invariant, type Logger, PerdureError } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
@@ -22,10 +21,10 @@ import type { RedisConnectionOptions } from "./options.js";
 
 /** Name and arguments. All keys of a job's commands are in one slot. */
 export type RedisCommand = readonly (string | Buffer | number)[];
-/** Text comes as bytes. An error is either the server's word about this command, or means that nothing is known. */
+/** Text comes as bytes. An error is either the server's reply to this command, or means that the outcome is unknown. */
 export type CommandReply = Buffer | string | number | null | Error | readonly CommandReply[];
 
-/** The connection was down or went down: whether the commands were carried out is not known. */
+/** The connection was down or broke: whether the commands were executed is unknown. */
 export class LinkDown extends Error {}
 
 interface LinkJob {
@@ -44,7 +43,7 @@ export class RedisLink implements AsyncDisposable {
   #jobCount = 0;
   #bytes = 0;
   #scheduled = false;
-  /** Why there is no connection, for who asks in vain. */
+  /** The reason why there is no connection, for the errors of requests. */
   #lastError: Error | undefined;
 
   constructor(options: RedisConnectionOptions, role: string, logger: Logger) {
@@ -56,7 +55,7 @@ export class RedisLink implements AsyncDisposable {
     });
     this.#client.on("error", (cause: Error) => {
       this.#lastError = cause;
-      // A server that is away fails every attempt to connect; one line a second says so.
+      // While the server is down every attempt to connect fails; one log line a second is enough.
       if (performance.now() < silentUntil) return;
       silentUntil = performance.now() + 1_000;
       logger.warn({ role, error: cause.message }, "the connection to Redis failed");
@@ -110,7 +109,7 @@ export class RedisLink implements AsyncDisposable {
     for (const job of jobs) this.#exchange([job], undefined); // Each to the node of its slot.
   }
 
-  /** One write, and one `WAIT` for all that asked for it. `single`: where all commands go over one connection. */
+  /** One write, and one `WAIT` for all jobs that require it. `single`: the connection, when all commands go over one. */
   #exchange(jobs: readonly LinkJob[], single: Redis | undefined): void {
     const folding = new Folding(single !== undefined);
     let replicated = false;
@@ -160,7 +159,7 @@ export class RedisLink implements AsyncDisposable {
     const client = this.#client;
     const isOpen = client.status === "ready" || client.status === "connect" || client.status === "connecting";
     client.disconnect();
-    // Between two attempts to connect there is nothing to be closed, and nothing that would tell of it.
+    // Between two attempts to connect there is nothing to close, and no event would follow.
     if (isOpen && this.#statusOf() !== "end") {
       await new Promise<void>((resolve) => {
         const enough = setTimeout(resolve, CLOSE_MS_MAX);
@@ -177,7 +176,7 @@ export class RedisLink implements AsyncDisposable {
   }
 }
 
-/** The server's word about a command, or that nothing is known about it. */
+/** Distinguishes an error reply of the server from an error that leaves the outcome unknown. */
 function errorOf(error: Error): Error {
   return error.name === "ReplyError" ? error : new LinkDown(error.message, { cause: error });
 }

@@ -1,4 +1,4 @@
-/** The list of workers in Redis: who has not beaten for a while, by Redis's own clock, is crossed out by whoever beats next. */
+/** The list of workers in Redis: each heartbeat removes the workers whose last heartbeat is too old by Redis's own clock. */
 import type { Member, Membership, WorkerId } from "@perdure/store";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";

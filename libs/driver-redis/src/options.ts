@@ -8,7 +8,7 @@ export interface RedisNode {
 }
 
 export interface RedisConnectionOptions {
-  /** The server; of a cluster any of its nodes, as many as may be known. */
+  /** The server; of a cluster any number of its nodes. */
   readonly nodes: readonly [RedisNode, ...RedisNode[]];
   /** Whether the nodes are a Redis Cluster. */
   readonly cluster?: boolean;

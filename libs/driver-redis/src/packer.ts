@@ -1,6 +1,6 @@
 /**
- * Why: a commit travels as one binary argument, because a thousand small ones cost client and server more than the work they ask
- * for. MessagePack is what Redis can read in C (`cmsgpack.unpack`); this writes the little of it that commits need.
+ * Packs a commit into one binary argument, because a thousand small arguments cost client and server more than the work itself. Redis reads
+ * MessagePack in C (`cmsgpack.unpack`); this class writes the part of MessagePack that commits need.
  */
 const FIRST_BYTES = 64 * 1024;
 /** A larger buffer is not kept for the next commit. */
@@ -33,7 +33,7 @@ export class BatchPacker {
     return this;
   }
 
-  /** A list whose length is told later, to `closeList` with what this returns; lists within it are closed before. */
+  /** Opens a list whose length is written later by `closeList`, which takes the returned position; inner lists are closed first. */
   openList(): number {
     this.#reserve(1);
     return this.#at++;

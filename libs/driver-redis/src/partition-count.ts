@@ -1,6 +1,6 @@
 /**
- * Why: an invocation's partition follows from its id and the number of partitions, so that number must never change under existing
- * data. The first worker of an environment writes it down; for all others the setting means nothing any more.
+ * Stores the number of partitions. An invocation's partition follows from its id and that number, so the number must never change under
+ * existing data. The first worker of an environment writes it; for later workers the setting has no effect.
  */
 import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";

@@ -1,4 +1,4 @@
-/** Why: what a read finds may be payloads or the names of their chunks; whoever reads wants payloads, in memory of their own. */
+/** Resolves stored values, which hold a payload or the name of its chunks, to payloads in memory of their own. */
 import { concatBytes, PerdureError } from "@perdure/base";
 import { type ChunkSet, chunkKeys, storedPayload } from "./big-values.js";
 import { CHUNKS_AT_ONCE, READ_ATTEMPTS_MAX } from "./limits.js";
@@ -6,7 +6,10 @@ import type { RedisCommand } from "./link.js";
 import type { PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
 
-/** A value as it was found. `again` reads it anew: its chunks go when it is replaced. Without, it was deleted with its journal. */
+/**
+ * A stored value. `again` reads the value anew, because its chunks are deleted when it is replaced. Without `again` the value was deleted
+ * with its journal.
+ */
 export interface StoredCell {
   readonly stored: Buffer | null;
   readonly again: RedisCommand | undefined;

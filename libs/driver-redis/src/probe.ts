@@ -1,6 +1,6 @@
 /**
- * Why: whoever is told of a Redis that somebody else runs should say soon whether it can be used, and why not: nobody answers, it does not
- * let us in, or it would lose what it is given. One connection, a few questions, and gone; nothing is written.
+ * Checks whether a Redis that the platform does not run can be used, and otherwise why not: no answer, refused credentials, or settings
+ * under which data would be lost. Uses one connection for a few reads, and writes nothing.
  */
 import type { Logger } from "@perdure/base";
 import { PROBE_MS_MAX } from "./limits.js";
@@ -8,14 +8,14 @@ import { type CommandReply, RedisLink } from "./link.js";
 import type { RedisConnectionOptions } from "./options.js";
 
 export type RedisProbe =
-  /** `isDurable`: it keeps an append-only file; undefined when it may not be asked. */
+  /** `isDurable`: the server keeps an append-only file; undefined when the user may not read the setting. */
   | { readonly kind: "answers"; readonly isDurable: boolean | undefined }
   /** It throws data away when it is full. */
   | { readonly kind: "evicts"; readonly policy: string }
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "silent"; readonly reason: string };
 
-/** What a server says that does not know us, or not by this password. */
+/** Errors of a server that refuses the credentials. */
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR (invalid password|AUTH)|ERR Client sent AUTH)/;
 const POLL_MS = 25;
 
@@ -41,11 +41,12 @@ async function probeLink(link: RedisLink): Promise<RedisProbe> {
   }
 }
 
-/** What the server said, when it is told as the reason of a connection that did not come about. */
+/** The reply of the server within the reason of a failed connection. */
 const reasonWithin = (reason: string): string => reason.replace(/^there is no connection to Redis: /, "");
 
 function probeOf(info: CommandReply): RedisProbe {
-  if (info instanceof Error) return { kind: "answers", isDurable: undefined }; // It may not be asked, as managed ones often may not.
+  // Reading settings is not allowed, as on many managed servers.
+  if (info instanceof Error) return { kind: "answers", isDurable: undefined };
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(String(info))?.[1];
   const policy = field("maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction") return { kind: "evicts", policy };

@@ -1,4 +1,4 @@
-/** Why: what a leader reads counts only while it leads; what others read, as introspection does, is whatever is there. */
+/** Reads of a leader are checked against its epoch; other reads, e.g. of introspection, return the stored rows unchecked. */
 import { type LeadToken, requireLead, type StoredLead } from "@perdure/store";
 import type { CommandReply, RedisCommand } from "./link.js";
 import { answer, type RedisRequester } from "./requester.js";

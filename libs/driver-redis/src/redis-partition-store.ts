@@ -1,15 +1,16 @@
 /**
- * PartitionStore on Redis. One script per commit checks the epoch, then everything else that can fail, and only then writes: so a
- * batch is there whole or not at all, and a deposed leader leaves no trace.
+ * PartitionStore on Redis. One script per commit checks the epoch, then everything else that can fail, and only then writes: a batch is
+ * stored completely or not at all, and a deposed leader writes nothing.
  *
- * A commit whose reply is lost is simply sent again. The script knows the number of the last batch of the leadership: a batch that is
- * there already is answered as committed and written no second time. So the fate of a commit is never guessed: it is committed,
- * fenced, or, when Redis stays away longer than our patience, unknown and the leadership over (STO0001).
+ * A commit whose reply is lost is sent again. The script stores the number of the last batch of the leader: a batch that is stored already
+ * is answered as committed and not written a second time. So the outcome of a commit is always certain: committed, fenced, or, when Redis
+ * does not answer within the timeout, unknown, which ends the leadership (STO0001).
  *
- * What survives: with `appendfsync always` all that was acknowledged survives the end of the Redis process and of its machine, as long
- * as its disk does. The loss of the disk, and a fail-over to a replica, are survived by what `replicas` replicas have acknowledged
- * (`WAIT`); `min-replicas-to-write` and a majority of voters must keep a cut-off primary from taking writes. Redis elects the replica
- * with the most data only as far as it can see: with more replicas than are waited for, a fail-over may lose acknowledged commits.
+ * Durability: with `appendfsync always` every acknowledged commit survives the end of the Redis process and of its machine, as long as the
+ * disk survives. The loss of the disk, and a fail-over to a replica, are survived by commits that `replicas` replicas have acknowledged
+ * (`WAIT`); `min-replicas-to-write` and a majority of voters must keep a disconnected primary from accepting writes. Redis elects the
+ * replica with the most data only among those that it can reach: with more replicas than `replicas`, a fail-over may lose acknowledged
+ * commits.
  */
 import { randomUUID } from "node:crypto";
 import { type InvocationId, invariant, type OperationObserver, PerdureError, type VqueueId } from "@perdure/base";
@@ -63,17 +64,17 @@ import { claimScript, commitScript, stageScript } from "./scripts.js";
 import { StatusCache } from "./status-cache.js";
 
 export interface RedisPartitionStoreOptions {
-  /** Whose partitions; part of every key. */
+  /** Name of the environment; part of every key. */
   readonly environment: string;
-  /** Claims succeed only while this worker holds the partition's lease. Without, anybody may claim. */
+  /** Claims succeed only while this worker holds the partition's lease. Without a holder, any process may claim. */
   readonly holder?: WorkerId;
   /** Claims and commits succeed only in partitions that carry its mark; undefined: in any. */
   readonly dataSet?: Pick<ExpectedDataSet, "id"> | undefined;
-  /** Told of commits for invocations whose trace is kept. */
+  /** Notified of commits for invocations whose trace is kept. */
   readonly observer?: OperationObserver | undefined;
 }
 
-/** What we know of a partition that we claimed. */
+/** State of a partition that this process has claimed. */
 interface ClaimedPartition {
   readonly epoch: number;
   /** Of the data set that it was claimed in. */
@@ -139,7 +140,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     return observer === undefined ? this.#commitAll(batches) : this.#observedCommit(batches, observer);
   }
 
-  /** A batch belongs to the first of its invocations whose trace is kept; one of none to nobody. */
+  /** A batch belongs to the trace of its first invocation whose trace is kept, or to no trace. */
   async #observedCommit(batches: readonly PartitionBatch[], observer: OperationObserver): Promise<CommitOutcome> {
     const traceparent = keptTraceOf(batches);
     if (traceparent === undefined) return this.#commitAll(batches);
@@ -172,7 +173,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const { packed, staged } = packBatch(mutations, epoch, leadership.batch + 1, leadership.cache);
     leadership.batch++;
     const isFirst = leadership.queued++ === 0;
-    // Whoever committed before hears of what became of that; this one finds the leadership broken.
+    // The caller of the earlier commit gets its error; this commit then fails because the leadership is broken.
     const turn = isFirst
       ? this.#write(partition, leadership, packed, staged)
       : leadership.tail.catch(NOTHING).then(() => this.#write(partition, leadership, packed, staged));
@@ -224,8 +225,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   // ── rows ───────────────────────────────────────────────────────────────────────────────────────
-  // All reads and scans of a partition that was claimed here reject with STO0005 when it does not carry the mark of the claim any more,
-  // with STO0002 when its epoch is another: a row that was not found may be lost, and no caller may receive that it does not exist.
+  // All reads and scans of a partition that was claimed here reject with STO0005 when it no longer carries the mark of the claim, and with
+  // STO0002 when its epoch has changed: a row that was not found may be lost, so the caller must not be answered that it does not exist.
 
   #reads(partition: number): PartitionReads {
     return this.#leaderships.get(partition)?.reads ?? this.#redis.reads;
@@ -331,7 +332,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     }
   }
 
-  /** Those whose status byte is wanted, by the index of all that are not suspended. */
+  /** Unfinished invocations with a matching status byte, by the index of all that are not suspended. */
   async *#byStatus(partition: number, matches: (row: Uint8Array) => boolean, counted?: Population): AsyncIterable<Invocation> {
     const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
@@ -367,7 +368,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   async invocationRow(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
     const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
-    // In this order one that completes in between is found in both places rather than in none.
+    // In this order an invocation that completes in between is found in both places rather than in none.
     const commands = ["inv", "done"].map((table): RedisCommand => ["HGET", `${prefix}${table}`, id]);
     const replies = await reads.request(commands);
     const cells = commands.map((again, n) => ({ stored: answer(replies[n] as CommandReply) as Buffer | null, again }));
@@ -465,7 +466,7 @@ function countStatus(status: Invocation["status"] | undefined, counted: Populati
   if (status !== undefined && status !== "completed") counted[status]++;
 }
 
-/** `traceparent` ends in the flags, of which the lowest says that the trace is kept. */
+/** `traceparent` ends in the flags; the lowest bit means that the trace is kept. */
 const KEPT = /-[0-9a-f][13579bdf]$/;
 
 function keptTraceOf(batches: readonly PartitionBatch[]): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * Why: statements read a partition while its leader goes on writing, and Redis has no view of one moment. What is read here is what was
- * there at some moment of the statement; but no invocation is told twice because it completed in between, nor missed.
+ * Reads a partition for a SQL statement while its leader continues to write. Redis has no snapshot: every returned row existed at some
+ * moment of the statement, and no invocation is returned twice, or missed, because it completed in between.
  */
 import type { InvocationId } from "@perdure/base";
 import type { JournalEntry, JournalEvent } from "@perdure/partition";
@@ -10,7 +10,7 @@ import type { RedisPartitionStore } from "./redis-partition-store.js";
 /** For one statement. Costs memory for the names of the unfinished invocations of one partition. */
 export class RedisSnapshot implements AsyncDisposable {
   readonly #store: RedisPartitionStore;
-  /** Told as unfinished, of the partition that was read last. */
+  /** Ids that were returned as unfinished, of the partition that was read last. */
   readonly #readIds = new Set<string>();
   #readPartition: number | undefined;
 
@@ -18,7 +18,7 @@ export class RedisSnapshot implements AsyncDisposable {
     this.#store = store;
   }
 
-  /** Ask for the unfinished of a partition before its completed. */
+  /** Read the unfinished invocations of a partition before its completed ones. */
   async *invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]> {
     if (group === "unfinished" || this.#readPartition !== partition) this.#readIds.clear();
     this.#readPartition = partition;

@@ -1,6 +1,6 @@
 /**
- * Why: Redis may be away for a while (restart, fail-over, a cut network). Everything this driver sends may be sent again: reads,
- * claims (a higher epoch still), and commits, which carry their number. So one loop asks until there is an answer or patience ends.
+ * Retries requests while Redis is unavailable (restart, fail-over, broken network), until there is an answer or the timeout ends.
+ * Everything that this driver sends may be repeated: reads, claims (which only raise the epoch), and commits, which carry their number.
  */
 import { Backoff, type Clock, PerdureError, type Random } from "@perdure/base";
 import type { RedisRequest } from "./folding.js";
@@ -14,7 +14,7 @@ export interface RedisRequestOptions {
   readonly timeoutMs?: number;
 }
 
-/** What a server says that is starting, failing over, frozen out or full for now. */
+/** Error replies of a server that is starting, failing over, cut off from its cluster or full for the moment. */
 const PASSING = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|NOREPLICAS|UNBLOCKED|MOVED|ASK|MISCONF|OOM)\b/;
 const FULL = /^OOM\b/;
 const UNKNOWN_SCRIPT = /^NOSCRIPT\b/;
@@ -35,8 +35,8 @@ export class RedisRequester {
   }
 
   /**
-   * Sends the requests, whose keys are in one slot, until each has an answer: a value, or an error that asking again does not change.
-   * Rejects with STO0001 when none came in time, STO0004 when Redis is full.
+   * Sends the requests, whose keys are in one slot, until each has an answer: a value, or an error that a retry would not change. Rejects
+   * with STO0001 when no answer came in time, STO0004 when Redis is full.
    */
   async request(requests: readonly RedisRequest[], options: RedisRequestOptions = {}): Promise<readonly CommandReply[]> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
@@ -66,7 +66,7 @@ export class RedisRequester {
     return answer(reply as CommandReply);
   }
 
-  /** Why the replies are no answer yet. */
+  /** The reason why the replies must be requested again; undefined when they are final. */
   #retryableError(replies: readonly CommandReply[], count: number): Error | undefined {
     for (const reply of replies) {
       if (reply instanceof LinkDown) return reply;

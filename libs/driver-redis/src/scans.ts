@@ -1,7 +1,7 @@
 /**
- * Cursors over the tables of a partition, in bounded pages. What is there from beginning to end is told exactly once; what comes,
- * goes or changes meanwhile is told as it was at some moment, or not at all. A scan remembers the names it told, because Redis may
- * tell one twice when it resizes a table.
+ * Cursors over the tables of a partition, in bounded pages. A row that exists during the whole scan is returned exactly once; a row that is
+ * inserted, deleted or changed meanwhile is returned as it was at some moment, or not at all. A scan keeps the names that it returned,
+ * because Redis may return a name twice when it resizes a table.
  */
 
 import { fieldCells, fieldOf } from "./fetch.js";
@@ -26,7 +26,7 @@ export async function* scanHash(
   }
 }
 
-/** Pages of a plain hash, whose values are no rows. */
+/** Pages of a plain hash, whose values are not encoded rows. */
 export async function* scanValues(
   requester: PartitionReads,
   key: string,

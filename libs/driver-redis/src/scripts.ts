@@ -34,12 +34,12 @@ return replies
 export const CONFLICT = "PERDURE";
 
 /**
- * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch and what to write (`batch.ts`); mark of the data set, ''
- * for any. A partition whose epoch is gone (an emptied Redis) or whose mark is another one is refused like a stale epoch.
+ * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch and the writes (`batch.ts`); mark of the data set, '' for
+ * any. A partition without an epoch (an emptied Redis) or with another mark is refused like a stale epoch.
  *
- * Replies 1: written. 2: this very batch was written before; the write that stands for it is replicated and synced again, because the
- * earlier reply may have been lost before it was. −1−n: nothing written, the epoch is n. An error that begins with `PERDURE`: nothing
- * written, the batch does not fit what is stored.
+ * Replies 1: written. 2: this very batch was written before; the repeated write is replicated and synced again, because the reply to the
+ * first one may have been lost before that. −1−n: nothing written, the epoch is n. An error that begins with `PERDURE`: nothing written,
+ * the batch does not fit the stored rows.
  */
 export const commitScript = script(
   1,
@@ -148,9 +148,9 @@ return rise(KEYS[1])
 );
 
 /**
- * KEYS: `epoch`, `lease`. ARGV: format, worker, milliseconds, mark of the data set. Replies `[1, epoch]`: taken, or lengthened when it
- * was ours; `[0, holder, ms left]`: somebody else's; `[2, mark]`: the data set is another. Taking makes the epoch rise: every commit of
- * the leader before fails from that instant.
+ * KEYS: `epoch`, `lease`. ARGV: format, worker, milliseconds, mark of the data set. Replies `[1, epoch]`: acquired, or extended when this
+ * worker held it; `[0, holder, ms left]`: held by another worker; `[2, mark]`: the data set is another one. Acquiring raises the epoch:
+ * every commit of the previous leader fails from that instant.
  */
 export const acquireScript = script(
   2,
@@ -168,8 +168,8 @@ return { 1, epoch }
 );
 
 /**
- * KEYS: `epoch`, `lease`. ARGV: worker, milliseconds, mark of the data set. As `acquireScript`, but only for who holds it; `[0, '', 0]`
- * when nobody does.
+ * KEYS: `epoch`, `lease`. ARGV: worker, milliseconds, mark of the data set. Like `acquireScript`, but only for the holder; `[0, '', 0]`
+ * when the lease is free.
  */
 export const renewScript = script(
   2,
@@ -186,10 +186,11 @@ return { 1, tonumber(redis.call('HGET', KEYS[1], 'epoch') or '0') }
 );
 
 /**
- * KEYS: `epoch`, `lease`. ARGV: name of the incarnation, how far to jump. A partition that is not of this incarnation yet becomes so: nobody
- * holds it, no epoch of before is ever as high as those that come, and what it does is counted anew. Replies 1 when it was another one, else 0.
+ * KEYS: `epoch`, `lease`. ARGV: name of the instance, distance of the jump. Moves a partition of another instance to this one: deletes the
+ * lease, raises the epoch above all earlier ones, and resets the count of actions. Replies 1 when the partition belonged to another
+ * instance, else 0.
  */
-export const incarnateScript = script(
+export const beginInstanceScript = script(
   2,
   2,
   `
@@ -202,7 +203,7 @@ return 1
 `,
 );
 
-/** KEYS: `epoch`, `lease`. Replies `[mark or '', holder, epoch, ms left]` of one moment; the mark alone when nobody holds it. */
+/** KEYS: `epoch`, `lease`. Replies `[mark or '', holder, epoch, ms left]` of one moment; the mark alone when the lease is free. */
 export const holderScript = script(
   2,
   0,
@@ -215,11 +216,11 @@ return { stored[1] or '', holder, tonumber(stored[2] or '0'), redis.call('PTTL',
 );
 
 /**
- * KEYS: `epoch`, `lease`. ARGV: mark of a new data set; 1 when it replaces others, else 0; then the highest epoch of data sets before,
- * how far to jump beyond it, and the name of the incarnation. Replies `[1, epoch]`: the partition carries the mark; `[0, mark]`: it
+ * KEYS: `epoch`, `lease`. ARGV: mark of a new data set; 1 when it replaces others, else 0; then the highest epoch of earlier data sets, the
+ * distance of the jump beyond it, and the name of the instance. Replies `[1, epoch]`: the partition carries the mark; `[0, mark]`: it
  * carries another one and nothing was written.
  *
- * A partition without a mark keeps what it has. One that is replaced begins as after a restore: see `incarnateScript`.
+ * A partition without a mark keeps its data. A partition whose mark is replaced begins as after a restore: see `beginInstanceScript`.
  */
 export const markScript = script(
   2,
@@ -244,7 +245,7 @@ return { 1, epoch }
 `,
 );
 
-/** KEYS: `epoch`, `lease`. ARGV: worker. Who gives back fences itself. */
+/** KEYS: `epoch`, `lease`. ARGV: worker. A worker that releases its lease also raises the epoch, which fences the worker itself. */
 export const releaseScript = script(
   2,
   1,
@@ -256,7 +257,7 @@ return 1
 `,
 );
 
-/** KEYS: `members`, `members:at`. ARGV: worker, what it says, milliseconds. Replies id and text of each member, by Redis's own clock. */
+/** KEYS: `members`, `members:at`. ARGV: worker, its text, milliseconds. Replies id and text of each member, by Redis's own clock. */
 export const beatScript = script(
   2,
   3,

@@ -1,12 +1,15 @@
-/** Why: a Redis set up as a cache loses journals without a word, and one set up for long streams wastes its memory. Better to hear of it when we start. */
+/**
+ * Checks the configuration of Redis at the start: a server that is configured as a cache evicts journals without an error, and one that is
+ * configured for long streams wastes memory.
+ */
 import { type Logger, PerdureError } from "@perdure/base";
 import { STREAM_NODE_BYTES_MAX } from "./limits.js";
 import type { CommandReply } from "./link.js";
 import { answer, type RedisRequester } from "./requester.js";
 
 /**
- * Rejects with OPS0001 when the server evicts; warns when it may lose what it acknowledged, alone or with the
- * `replicas` that are waited for, and when journals take more of it than they have to. A server that may not be asked is trusted.
+ * Rejects with OPS0001 when the server evicts keys; warns when it may lose acknowledged writes, alone or with `replicas` replicas, and when
+ * journals need more memory than necessary. A server that does not allow reading its configuration passes.
  */
 export async function checkServer(requester: RedisRequester, logger: Logger, replicas: number): Promise<void> {
   const info = await textOf(requester, ["INFO"]);
@@ -44,7 +47,7 @@ async function checkStreams(requester: RedisRequester, logger: Logger): Promise<
   );
 }
 
-/** Undefined when we may not ask. */
+/** Undefined when the command is not allowed. */
 async function textOf(requester: RedisRequester, command: readonly string[]): Promise<string | undefined> {
   const [reply] = await requester.request([command]);
   // Managed servers forbid or rename such commands.

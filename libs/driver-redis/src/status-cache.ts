@@ -1,6 +1,6 @@
 /**
- * Why: every step of an invocation writes its row anew, but its status byte, which the index of what runs repeats, seldom changes with
- * it. A leadership is the only writer, so what it wrote itself is what is stored, and need not be written again.
+ * Caches the status bytes that a leader wrote. Every step of an invocation writes its row, but the status byte in the index seldom changes
+ * with it. The leader is the only writer, so the cached byte is the stored one and need not be written again.
  */
 import type { InvocationId } from "@perdure/base";
 import { CACHED_STATUSES_MAX } from "./limits.js";
@@ -8,7 +8,7 @@ import { CACHED_STATUSES_MAX } from "./limits.js";
 export class StatusCache {
   readonly #bytes = new Map<InvocationId, number>();
 
-  /** Whether the byte must be written, which makes it known. */
+  /** Whether the byte must be written; the cache then holds it. */
   needsWrite(id: InvocationId, byte: number): boolean {
     if (this.#bytes.get(id) === byte) return false;
     if (this.#bytes.size >= CACHED_STATUSES_MAX) this.#bytes.clear(); // Written once more than they must be.

@@ -1,17 +1,17 @@
-/** Why: a Redis that is full takes no journals any more, so how full it is must be seen before. */
+/** The memory use of Redis, for metrics: a Redis that is full rejects writes. */
 import type { RedisConnections } from "./connect.js";
 
 export interface RedisStatus {
   readonly usedBytes: number;
   /** Of them, what is stored, without what an empty server has. */
   readonly dataBytes: number;
-  /** What it may use, or what its machine has where it may use everything; undefined when it does not tell. */
+  /** The configured limit, or the memory of the machine when there is no limit; undefined when the server does not report it. */
   readonly bytesMax: number | undefined;
   /** Of its append-only file on disk; undefined when it keeps none. */
   readonly logBytes: number | undefined;
 }
 
-/** Rejects with STO0001 when Redis does not answer within `patienceMs`, and when it may not be asked. */
+/** Rejects with STO0001 when Redis does not answer within `timeoutMs`, and when the command is not allowed. */
 export async function readRedisStatus({ reads }: RedisConnections, timeoutMs: number): Promise<RedisStatus> {
   const info = String(await reads.one(["INFO", "memory", "persistence"], { timeoutMs }));
   const field = (name: string): number => Number(new RegExp(`^${name}:(\\d+)\r?$`, "m").exec(info)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** Why: the protocol fixes the order in which state keys are told (§3.4): by the varint of their length, then by bytes. */
+/** The order of state keys that the protocol requires (§3.4): by the varint of their length, then by bytes. */
 
 export function sortedState(state: [string, Uint8Array][]): ReadonlyMap<string, Uint8Array> {
   if (state.length > 1) state.sort((a, b) => (order(a[0]) < order(b[0]) ? -1 : 1));

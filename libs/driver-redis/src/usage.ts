@@ -1,9 +1,9 @@
 /**
- * Why: who bills asks what an environment has done. Each partition counts that where it becomes durable: the number rises in the very script
- * that writes the batch, so it survives whoever led, and a batch that is sent again counts once. Whoever asks adds partitions up.
+ * Counts the actions of an environment, for billing. Each partition counts in the script that writes the batch, so the count survives a
+ * change of leader, and a batch that is sent again counts once. The reader adds up the partitions.
  *
- * The data have a name, made by whoever asks first. A restored Redis has fewer actions than were told before, so it begins at zero under
- * another name (decision 0021): that of the data and of its incarnation.
+ * The data have a name, chosen by the first reader. A restored Redis has fewer actions than were reported before, so it begins at zero
+ * under another name (decision 0021): the name of the data with that of the instance.
  */
 import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";
@@ -18,7 +18,10 @@ export interface ActionsDone {
   readonly actions: number;
 }
 
-/** `newSource` names data without a name. Rejects with STO0001 when Redis does not answer, and while a restored one begins its life. */
+/**
+ * `newSource` names data that have no name. Rejects with STO0001 when Redis does not answer, and while a restored environment is not yet
+ * initialised.
+ */
 export async function readActions(redis: RedisConnections, environment: string, newSource: () => string): Promise<ActionsDone> {
   const prefix = environmentPrefix(redis, environment);
   const name = await nameOf(redis, `${prefix}usage-source`, newSource);
@@ -34,13 +37,13 @@ export async function readActions(redis: RedisConnections, environment: string, 
     actions += Number(done ?? 0);
     instances.add(String(instance ?? ""));
   }
-  // Some count from zero already, others still tell what was before.
-  if (instances.size > 1) throw new PerdureError("STO0001", "a restored environment is about to begin a life of its own");
+  // Some partitions count from zero already, others still have the old count.
+  if (instances.size > 1) throw new PerdureError("STO0001", "the restored environment is not initialised in all partitions yet");
   const [instance = ""] = instances;
   return { source: instance === "" ? name : `${name}.${instance}`, actions };
 }
 
-/** Whoever is first decides. */
+/** The first caller decides. */
 async function nameOf({ reads, commits }: RedisConnections, key: string, newName: () => string): Promise<string> {
   const storedName = (await reads.one(["GET", key])) as Buffer | null;
   if (storedName !== null) return String(storedName);
