@@ -1,6 +1,6 @@
 /**
- * Why: a process whose event loop answers may still make nothing durable, when its disk or Redis hangs or the threads that write are taken.
- * So its readiness includes a commit: a tiny one, at most each few seconds and only when a probe requests it.
+ * Includes a commit in the readiness of a process: its event loop may answer while nothing becomes durable, when its disk or Redis hangs or
+ * all threads that write are busy. The commit is tiny, and made at most every few seconds, only when a probe requests it.
  */
 import type { Clock } from "@perdure/base";
 import { COMMIT_PROBE_EVERY_MS, COMMIT_PROBE_WAIT_MS } from "./limits.js";
@@ -35,7 +35,7 @@ export class CommitProbe {
       this.#succeededAtMs = this.#clock.monotonicMs();
       return true;
     } catch {
-      return false; // Commits of partitions report why.
+      return false; // Commits of partitions report the reason.
     } finally {
       this.#pending = undefined;
     }

@@ -1,7 +1,8 @@
 /**
- * Why: an exception that nothing catches says nothing of what the program was doing, so it ends the process. At an edge one stranger could
- * then end the process for all tenants whenever a listener for errors is missing somewhere. Node's code on the error tells which exceptions
- * are about one connection: those are logged and counted, and the process goes on (docs/decisions/0038).
+ * Keeps an edge process running after an uncaught error of one connection. Normally an uncaught exception ends the process, since the state
+ * of the program is then unknown; at an edge one client could so end the process for all tenants, wherever a listener for errors is
+ * missing. The code that Node sets on the error shows whether it concerns one connection: those errors are logged and counted, and the
+ * process continues (docs/decisions/0038).
  */
 import type { Clock, Logger } from "@perdure/base";
 import { CONNECTION_ERRORS_LOGGED_MAX, CONNECTION_ERRORS_WINDOW_MS } from "./limits.js";
@@ -9,7 +10,7 @@ import type { Counter, Metrics } from "./metrics.js";
 
 export type ConnectionErrorKind = "http2" | "http1" | "tls" | "stream" | "socket";
 
-/** How Node hands an error to the process: thrown (also an `error` event without a listener), or as a promise that nobody handles. */
+/** How Node reports an error to the process: thrown (also an `error` event without a listener), or as an unhandled rejection. */
 export type UncaughtOrigin = "uncaughtException" | "unhandledRejection";
 
 /**
@@ -45,7 +46,7 @@ const HTTP2: ReadonlySet<string> = new Set([
   "ERR_HTTP2_TRAILERS_NOT_READY",
 ]);
 
-/** About one request or answer of HTTP/1.1. Codes that begin with `HPE_` are the parser's verdict on the bytes of one connection. */
+/** About one request or answer of HTTP/1.1. Codes that begin with `HPE_` are errors of the parser about the bytes of one connection. */
 const HTTP1: ReadonlySet<string> = new Set([
   "ERR_HTTP_BODY_NOT_ALLOWED",
   "ERR_HTTP_CONTENT_LENGTH_MISMATCH",
@@ -55,7 +56,7 @@ const HTTP1: ReadonlySet<string> = new Set([
   "ERR_HTTP_REQUEST_TIMEOUT",
 ]);
 
-/** About one TLS connection. Codes that begin with `ERR_SSL_` are OpenSSL's verdict on a peer's records. */
+/** About one TLS connection. Codes that begin with `ERR_SSL_` are errors of OpenSSL about the records of a peer. */
 const TLS: ReadonlySet<string> = new Set(["EPROTO", "ERR_TLS_HANDSHAKE_TIMEOUT"]);
 
 /** Files and pipes have these too, so the stack must show that the stream is one of the network. */
@@ -81,7 +82,7 @@ export function connectionErrorKind(cause: unknown, origin: UncaughtOrigin): Con
   if (HTTP2.has(code)) return "http2";
   if (HTTP1.has(code) || code.startsWith("HPE_")) return "http1";
   if (STREAM.has(code) && OF_THE_NETWORK.test(stack)) return "stream";
-  // In a promise these are the failure of a question of ours (to a database, to another role) that somebody forgot to handle.
+  // A rejection with these codes is a failed request of this process (to a database, to another role) that the code does not handle.
   if (origin === "unhandledRejection") return undefined;
   if (TLS.has(code) || code.startsWith("ERR_SSL_")) return "tls";
   if (SOCKET.has(code) && OF_OPEN_SOCKETS.has(syscall)) return "socket";

@@ -1,13 +1,10 @@
-/**
- * Why: an orchestrator asks two questions: is the process worth keeping (live), and may it be given work (ready)? Parts that
- * take time to come up, or that are going away, say so here by name.
- */
+/** Liveness and readiness of a process for an orchestrator. Parts that take time to start, or that are stopping, are listed by name. */
 
 export interface HealthReport {
   /** False after a failure the process cannot recover from. */
   readonly live: boolean;
   readonly ready: boolean;
-  /** Names of what is not ready, for whoever is looking into it. */
+  /** Names of the parts that are not ready, for an operator who investigates. */
   readonly waitingFor: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Why: V8 collects the old generation when it has grown, so what a busy hour left there stays resident through a quiet night. A process
- * that has nothing to do collects it at once, and a machine holds more of them.
+ * Collects garbage when a process is idle. V8 collects the old generation only when it has grown, so garbage of a busy hour would stay
+ * resident through a quiet night; with an early collection a machine holds more processes.
  */
 import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
@@ -17,7 +17,7 @@ import {
 } from "./limits.js";
 
 export interface IdleCollectionPorts {
-  /** Processors that this process used since the last time asked: 0.5 is half of one. */
+  /** Average number of busy processors of this process since the last call: 0.5 is half of one. */
   readonly busy: () => number;
   /** Bytes in the old generation and of buffers outside the heap, garbage included. */
   readonly oldBytes: () => number;
@@ -25,11 +25,11 @@ export interface IdleCollectionPorts {
   readonly collect: () => void;
 }
 
-/** Decides, look by look, when a collection is worth its pause. */
+/** Decides at each check whether a collection is worth its pause. */
 export class IdleCollection {
   readonly #ports: IdleCollectionPorts;
   #idleChecks = 0;
-  /** What was alive after the last collection, as far as we know. */
+  /** Estimate of the live bytes after the last collection. */
   #aliveBytes: number;
 
   constructor(ports: IdleCollectionPorts) {
@@ -50,7 +50,7 @@ export class IdleCollection {
   }
 }
 
-/** For this process, until disposed of. Keeps no process alive. */
+/** Starts the checks for this process, until disposed of. The timer does not keep the process running. */
 export function collectWhenIdle(): Disposable {
   let atMs = performance.now();
   let cpu = process.cpuUsage();
@@ -119,7 +119,7 @@ function heapGrowth(): HeapGrowth | undefined {
   );
 }
 
-/** Raises the growth while large buffers come and go, and puts it back afterwards. Keeps no process alive. */
+/** Raises the growth while large buffers are allocated and freed, and resets it afterwards. The timer does not keep the process running. */
 export class HeapGrowth {
   readonly #percent: number;
   readonly #set: (percent: number) => void;

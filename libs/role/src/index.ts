@@ -1,4 +1,4 @@
-/** Why: what every role's process needs around its actual work. The HTTP kit is entered by `@perdure/role/http`. */
+/** The parts of a process that every role needs around its own work. The HTTP kit is exported by `@perdure/role/http`. */
 export { CommitProbe } from "./commit-probe.js";
 export * from "./config/index.js";
 export { type ConnectionErrorKind, ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";

@@ -1,7 +1,7 @@
 /**
- * Why: a process starts its parts in order and lets go of them in the reverse order, whatever ends it: a signal, a failure while
- * starting, or a failure later. Draining comes first (refuse new work, finish what is quick), closing follows; both together
- * have a deadline, because whoever sent the signal will not wait for ever. A second signal ends the process at once.
+ * Starts the parts of a process in order and closes them in the reverse order, whatever ends the process: a signal, a failure while
+ * starting, or a failure later. Draining comes first (refuse new work, finish what is quick), closing follows; both together have a
+ * deadline, because the sender of the signal does not wait longer. A second signal ends the process at once.
  */
 import type { Clock, Logger } from "@perdure/base";
 import { PerdureError } from "@perdure/base";
@@ -41,19 +41,19 @@ export class Lifecycle {
     this.#options = options;
   }
 
-  /** Aborted when the process is told to stop or cannot go on: what waits for others while starting gives up then. */
+  /** Aborted when the process must stop or cannot continue: starts that wait for other processes give up then. */
   get stopping(): AbortSignal {
     return this.#stopSignal.signal;
   }
 
-  /** What probes are told: which parts are not up yet, and whether it is going down. */
+  /** For probes: which parts are not up yet, and whether the process is stopping. */
   get health(): HealthReport {
     return this.#options.health.report();
   }
 
   /**
-   * Starts a part. When it fails, the parts already started are closed before the promise rejects with the cause. Rejects with
-   * OPS0004 when the process was told to stop meanwhile; `untilEnded` then tells when that is done.
+   * Starts a part. When it fails, the parts already started are closed before the promise rejects with the cause. Rejects with OPS0004 when
+   * the process must stop meanwhile; `untilEnded` resolves when that is done.
    */
   async start<P extends ProcessPart>(name: string, open: () => P | Promise<P>): Promise<P> {
     this.#options.health.expect(name);
@@ -65,7 +65,7 @@ export class Lifecycle {
     return part;
   }
 
-  /** Work between the starts of parts that probes are told of as long as it takes; the same happens when it fails. */
+  /** Work between the starts of parts; probes report it as long as it takes. A failure ends the process as a failed start does. */
   async awaitPart<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     this.#options.health.expect(name);
     const done = await this.prepare(work);
@@ -96,7 +96,7 @@ export class Lifecycle {
   fail(cause: unknown): void {
     const error = PerdureError.from(cause);
     this.#options.health.fail();
-    // When it is the logging that fails, telling of each failure would make the next one, for ever.
+    // When logging itself fails, logging each failure would cause the next one, without end.
     if (this.#failuresLogged++ < FAILURES_LOGGED_MAX) {
       this.#options.logger.error({ code: error.code, error: cause }, "fatal error; shutting down");
     }
@@ -140,7 +140,7 @@ export class Lifecycle {
     return drained && closed;
   }
 
-  /** One part's trouble must not keep the others from closing. */
+  /** An error of one part must not keep the others from closing. */
   async #guard(what: string, work: PromiseLike<void>): Promise<void> {
     try {
       await work;

@@ -1,6 +1,6 @@
-/** Why: the bounds of a process's life, each with its reason. */
+/** Bounds of a process, each with its reason. */
 
-/** Most series one metric may have: a label that multiplies beyond this is not a closed set, and would flood whoever scrapes. */
+/** Most series one metric may have: a label with more values than this is not a closed set, and would overload the scraper. */
 export const METRIC_SERIES_MAX = 1_000;
 
 /** Most series of things that come and go: three for each of a thousand environments, and some more. */
@@ -35,10 +35,10 @@ export const SPAN_VALUE_CHARS_MAX = 256;
 /** How far a time made of two clocks may be from the wall clock, which has whole milliseconds, before it is set anew. */
 export const SPAN_CLOCK_DRIFT_MS = 2;
 
-/** Invocations whose first span is remembered, so that their further attempts do not record it again; a few megabytes. */
+/** Invocations whose first span was recorded, so that their further attempts do not record it again; a few megabytes. */
 export const TRACED_INVOCATIONS_MAX = 20_000;
 
-/** How often numbers are asked for that metrics show: about as often as somebody scrapes. */
+/** How often numbers for metrics are polled: about as often as they are scraped. */
 export const POLL_METRICS_MS = 10_000;
 
 /** A span that takes longer is kept, whatever was decided about its trace (kubernetes.md §5.2). */
@@ -47,14 +47,14 @@ export const SLOW_SPAN_MS = 5_000;
 /** Spans of failures in a second that are kept although their traces were not: enough to see what is wrong, and no flood. */
 export const TAIL_SPANS_PER_SECOND = 20;
 
-/** How often a process looks whether it is idle; at most this share of a processor it uses then, so many looks in a row. */
+/** How often a process checks whether it is idle; idle means at most this share of a processor, in this many checks in a row. */
 export const IDLE_CHECK_MS = 1_000;
 export const IDLE_BUSY_MAX = 0.02;
 export const IDLE_CHECKS_MIN = 2;
 
 /**
- * Growth of the old generation that makes a collection worth its pause: some tens of milliseconds for a small process, and for a large one
- * longer, as what is alive is looked through; so both so many bytes and such a share of what is alive.
+ * Growth of the old generation that makes a collection worth its pause: some tens of milliseconds for a small process, more for a large
+ * one, since live objects are traversed. Both the bytes and the share of the live bytes must be reached.
  */
 export const IDLE_GARBAGE_BYTES_MIN = 4 * 1024 * 1024;
 export const IDLE_GARBAGE_SHARE_MIN = 0.25;
@@ -65,11 +65,13 @@ export const LARGE_GROWTH_BYTES = 96 * 1024 * 1024;
 /** So long after the last one. */
 export const LARGE_GROWTH_MS = 5_000;
 
-/** Lines about uncaught errors of single connections in a window: enough to find the mistake, and no flood when somebody sends many. */
+/**
+ * Log lines about uncaught errors of single connections in a window: enough to find the mistake, and no flood when a client causes many.
+ */
 export const CONNECTION_ERRORS_LOGGED_MAX = 10;
 export const CONNECTION_ERRORS_WINDOW_MS = 60_000;
 
 /** How long a durable commit counts for the server's readiness: a tiny write each few seconds at most. */
 export const COMMIT_PROBE_EVERY_MS = 5_000;
-/** How long a probe waits for a commit: below the 2 s within which who probes expects an answer. A commit takes some milliseconds. */
+/** How long a probe waits for a commit: below the 2 s within which orchestrators expect an answer. A commit takes some milliseconds. */
 export const COMMIT_PROBE_WAIT_MS = 1_500;

@@ -1,4 +1,4 @@
-/** Why: which lines are written: a level for everything, and other levels for named components (`info,invoker=debug`). */
+/** Which log lines are written: one level for everything, and other levels for named components (`info,invoker=debug`). */
 import { PerdureError } from "@perdure/base";
 
 const LEVELS = ["debug", "info", "warn", "error", "silent"] as const;

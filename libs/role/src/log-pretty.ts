@@ -1,4 +1,4 @@
-/** Why: log lines for a person at a terminal: time, level, component, sentence, then the fields in grey; stack traces below. */
+/** Formats log lines for a terminal: time, level, component, message, then the fields in grey; stack traces below. */
 import { styleText } from "node:util";
 
 const COLORS = { debug: "gray", info: "green", warn: "yellow", error: "red" } as const;

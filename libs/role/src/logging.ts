@@ -1,6 +1,6 @@
 /**
- * Why: the one place that decides how log lines look and where they go. Machines get JSON lines, people at a terminal get
- * aligned, coloured ones; code everywhere sees base's `Logger`. What must never be read in a log is masked here, by field name.
+ * Decides how log lines look and where they go: JSON lines for machines, aligned and coloured ones at a terminal. Code everywhere uses
+ * base's `Logger`. Values that must never appear in a log are masked here, by field name.
  */
 import { types } from "node:util";
 import type { Logger } from "@perdure/base";
@@ -15,9 +15,9 @@ export interface LoggingOptions {
   readonly colors: boolean;
   /** The role's name: field `service` of each JSON line. */
   readonly service: string;
-  /** Of whose world this process is a part: field `env` of each JSON line. */
+  /** Name of the environment that this process belongs to: field `env` of each JSON line. */
   readonly environment?: string | undefined;
-  /** Asked for each line: what it is written for. */
+  /** Called for each line; returns the trace ids of the current work. */
   readonly traceIds?: (() => object | undefined) | undefined;
   /** Where lines go, each with its newline. */
   readonly sink: (line: string) => void;
@@ -77,7 +77,7 @@ function pinoOptions(options: LoggingOptions) {
   };
 }
 
-/** Waits are spread by chance to fractions of a nanosecond, which tell nobody anything. */
+/** Delays have random fractions of a nanosecond, which are only noise in a log. */
 const DELAYS = ["delayMs", "pauseMs", "retryMs"] as const;
 
 function wholeDelays(fields: Record<string, unknown>): Record<string, unknown> {

@@ -1,7 +1,6 @@
 /**
- * Why: numbers about a process for Prometheus, with one rule that a library cannot keep for us: labels come from closed sets
- * named beforehand, so that no service, key or error text of a user can ever become a series. A metric's series are one flat
- * array; counting is one addition.
+ * Metrics of a process for Prometheus, with one rule that a library cannot enforce: labels come from closed sets that are named beforehand,
+ * so that no service, key or error text of a user can become a series. The series of a metric are one flat array; counting is one addition.
  */
 import { METRIC_SERIES_MAX, OBSERVED_SERIES_MAX } from "./limits.js";
 
@@ -49,14 +48,14 @@ export class Metrics {
     return this.#add(new Gauge(options));
   }
 
-  /** A gauge (or a counter kept elsewhere) whose single value is asked for when somebody looks. */
+  /** A gauge (or a counter kept elsewhere) with a single value that is read at each scrape. */
   observed(options: Omit<MetricOptions, "labels"> & { readonly type: "gauge" | "counter" }, read: () => number): void {
     this.#add(new ObservedMetric(options, read));
   }
 
   /**
-   * Gauges (or counters kept elsewhere) for things that come and go, asked for when somebody looks. Label values are names that we
-   * gave (ids, numbers), never words of users; of more than `seriesMax` series the rest are not shown.
+   * Gauges (or counters kept elsewhere) for a changing set of things, read at each scrape. Label values are ids or numbers that the
+   * platform assigned, never texts of users; series beyond `seriesMax` are not shown.
    */
   observedEach(options: ObservedEachOptions, read: () => Iterable<ObservedValue>): void {
     this.#add(new ObservedEach(options, read));
@@ -104,7 +103,7 @@ abstract class Metric {
 
   abstract write(lines: string[]): void;
 
-  /** The number of a series. A value outside its set counts as `other`: it is seen, and adds no series. */
+  /** The number of a series. A value outside its set counts as `other`, so it is counted without a new series. */
   protected seriesOf(values: readonly string[]): number {
     if (values.length !== this.#labels.length) throw new TypeError(`metric '${this.name}' has ${this.#labels.length} labels`);
     let index = 0;

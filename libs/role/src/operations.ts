@@ -1,4 +1,4 @@
-/** Why: what drivers tell of their operations becomes metrics, and spans under whatever the process is doing just then. */
+/** Turns the operations that drivers report into metrics, and into spans under the work that the process is doing. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock, Operation, OperationObserver } from "@perdure/base";
 import type { Counter, Histogram } from "./metrics.js";
@@ -8,7 +8,7 @@ import type { SpanRecord, Tracer } from "./telemetry.js";
 import { childOf, idsOf, type SpanIds, traceparentOf } from "./trace-ids.js";
 import type { TracingPorts } from "./tracing-ports.js";
 
-/** The span that the running work belongs to. Only spans are ever put here, so nothing is kept while nobody traces. */
+/** The span of the running work. Only spans are put here, so nothing is kept while tracing is off. */
 const current = new AsyncLocalStorage<SpanIds>();
 
 /** Fields of log lines that are written while a span is under way; undefined when none is. */
@@ -46,13 +46,13 @@ export function measuredOperations({ durations, counts, labels }: MeasuredOption
 export interface SpanShape {
   readonly name: string;
   readonly attributes: SpanRecord["attributes"];
-  /** What is known at the end; `error` is undefined when it went well. */
+  /** Attributes that exist only at the end; `error` is undefined when the operation succeeded. */
   readonly ended?: (error: string | undefined) => SpanRecord["attributes"];
 }
 
 /**
- * Spans of operations that are part of something: below the span that is named (of whoever asked from another process, of an invocation),
- * or below that of the work that runs now. What belongs to no trace, or to one that nobody keeps, leaves none.
+ * Spans of operations within other work: below the given span (of a calling process, of an invocation), or below that of the work that runs
+ * now. An operation without a trace, or in a trace that is not kept, leaves no span.
  */
 export function tracedOperations(
   { tracer, clock, random }: TracingPorts,
@@ -69,18 +69,18 @@ export function tracedOperations(
   };
 }
 
-/** At an edge, where traces begin. `isWanted`: as for `Sampler`. */
+/** At an edge, where traces begin. `isTraceRequested`: as for `Sampler`. */
 export interface Edge {
   /** `sinceMs`: when it began (ms since 1970), where that is not now. */
   begin(traceparent: string | undefined, isTraceRequested: boolean, sinceMs?: number): EdgeOperation;
 }
 
 export interface EdgeOperation extends Operation {
-  /** To be told before the end. */
+  /** Sets the shape of the span before the end. */
   note(shape: SpanShape): void;
 }
 
-/** Undefined while nobody traces. */
+/** Undefined while tracing is off. */
 export function tracedEdge({ tracer, clock, random, sampler }: TracingPorts, kind: "server" | "internal"): Edge | undefined {
   if (!tracer.enabled) return undefined;
   return {

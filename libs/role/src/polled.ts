@@ -1,4 +1,4 @@
-/** Why: some numbers have to be asked for (of a server, of a database) before somebody looks; whoever scrapes must not wait for that. */
+/** Polls numbers that need a request (to a server, to a database), so that a scrape need not wait for them. */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { POLL_METRICS_MS } from "./limits.js";
 
@@ -9,7 +9,7 @@ export interface Polled extends AsyncDisposable {
   readonly ageSeconds: number;
 }
 
-/** Asks at once and then every `POLL_METRICS_MS`, one round after the other. A round that fails is told in the log and is not the last. */
+/** Polls at once and then every `POLL_METRICS_MS`, one round after the other. A failed round is logged, and polling continues. */
 export function pollMetrics(
   what: string,
   poll: () => Promise<void>,

@@ -1,4 +1,4 @@
-/** Which process listens at a port, for errors that say more than "address already in use". */
+/** Finds the process that listens at a port, for errors that are more useful than "address already in use". */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -7,7 +7,7 @@ import { handleErrors } from "@perdure/base";
 export interface PortHolder {
   readonly pid: number;
   readonly command: string;
-  /** Its working directory; undefined when the system does not say. */
+  /** Its working directory; undefined when the system does not report it. */
   readonly folder: string | undefined;
 }
 
@@ -98,7 +98,7 @@ function holderByLsof(port: number): PortHolder | undefined {
   return { pid: Number(pid), command: /^c(.*)$/m.exec(listener)?.[1] ?? "", folder };
 }
 
-/** Empty when it is not installed, or found nothing, which it reports with its exit code. */
+/** Empty when lsof is not installed, or found nothing, which it reports with its exit code. */
 function lsof(...args: readonly string[]): string {
   try {
     return execFileSync("lsof", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

@@ -1,4 +1,4 @@
-/** Why: what every role tells about its own process: version, memory, processor time, and how late the event loop runs. */
+/** Metrics of every process: version, memory, processor time, and the delay of the event loop. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { EVENT_LOOP_SAMPLE_MS } from "./limits.js";
 import type { Metrics } from "./metrics.js";

@@ -1,6 +1,6 @@
 /**
- * Why: of a busy platform's traces a few tell enough, if those that went wrong are among them. Who calls us decides for their own traces;
- * of the others one in so many is kept from its beginning, and what failed or took long is kept when that is known (kubernetes.md §5.2).
+ * Sampling of traces: on a busy platform a few traces are enough, if those that failed are among them. Callers decide for their own traces;
+ * of the others a fixed share is kept from the beginning, and failed or slow ones are kept when that is clear (kubernetes.md §5.2).
  */
 import type { Random } from "@perdure/base";
 import { SLOW_SPAN_MS, TAIL_SPANS_PER_SECOND } from "./limits.js";
@@ -22,7 +22,7 @@ export class Sampler {
     this.#random = random;
   }
 
-  /** `isWanted`: somebody who may asked for this very trace. */
+  /** `isTraceRequested`: an authorised caller requested this very trace. */
   keeps(parent: SpanIds | undefined, isTraceRequested: boolean): boolean {
     if (isTraceRequested || parent?.sampled === true) return true;
     return parent === undefined && this.#ratio > 0 && this.#random.float() < this.#ratio;

@@ -1,4 +1,4 @@
-/** Why: settings name files with keys and certificates, and one that cannot be read must be told of by the setting's name. */
+/** Reads a file named by a setting (a key or a certificate); the error for an unreadable file contains the name of the setting. */
 import { readFileSync } from "node:fs";
 import { PerdureError } from "@perdure/base";
 

@@ -1,6 +1,6 @@
 /**
- * Why: most spans last less than a millisecond, and the wall clock has whole ones. The monotonic clock has fractions: it goes on from where the wall
- * clock stood, until the two are apart because the machine's clock was set.
+ * Times of spans with fractions of a millisecond: most spans are shorter than the wall clock's resolution. The monotonic clock continues
+ * from a reading of the wall clock, and is read against it anew when the machine's clock was set.
  */
 import type { Clock } from "@perdure/base";
 import { SPAN_CLOCK_DRIFT_MS } from "./limits.js";

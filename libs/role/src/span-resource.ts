@@ -1,6 +1,6 @@
 /**
- * Why: spans of many processes meet in one collector. What a span's resource says tells apart programs, environments and lives of a process, by
- * OpenTelemetry's semantic conventions for resources.
+ * The resource of spans distinguishes programs, environments and runs of a process in the collector, by OpenTelemetry's semantic
+ * conventions.
  */
 import { randomUUID } from "node:crypto";
 import { RESOURCE_ATTRIBUTES_MAX, RESOURCE_VALUE_CHARS_MAX } from "./limits.js";
@@ -16,8 +16,8 @@ export interface ResourceFacts {
 }
 
 /**
- * Attributes of a process's resource. `OTEL_RESOURCE_ATTRIBUTES` of the environment adds to them, and wins over none of ours: the namespace and pod
- * of Kubernetes, and whatever else its operator wants.
+ * Attributes of a process's resource. `OTEL_RESOURCE_ATTRIBUTES` of the environment adds attributes, such as the namespace and pod of
+ * Kubernetes, but does not replace the ones set here.
  */
 export function resourceAttributes(facts: ResourceFacts, variables: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   const { service, clusterName, nodeName } = facts;
@@ -28,7 +28,7 @@ export function resourceAttributes(facts: ResourceFacts, variables: NodeJS.Proce
     "service.name": service,
     "service.namespace": clusterName,
     "service.version": VERSION,
-    // Of this life of the process: names of nodes are chosen, and five roles on one machine may have one name.
+    // Unique per run of the process: names of nodes are chosen, and five roles on one machine may have one name.
     "service.instance.id": randomUUID(),
     "perdure.node.name": nodeName,
     ...(environment === undefined ? {} : { "perdure.environment.id": environment }),

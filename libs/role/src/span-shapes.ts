@@ -1,4 +1,4 @@
-/** Why: spans of the same kind are called the same in every role, by OpenTelemetry's semantic conventions (kubernetes.md §5.2). */
+/** Names and attributes of spans, the same in every role, by OpenTelemetry's semantic conventions (kubernetes.md §5.2). */
 import { SPAN_VALUE_CHARS_MAX } from "./limits.js";
 import type { SpanShape } from "./operations.js";
 
@@ -23,12 +23,12 @@ function grpcNumber(error: string | undefined): number {
   return (index < 0 ? GRPC_CODES.indexOf("UNKNOWN") : index) + 1;
 }
 
-/** No text of the statement: it may tell what it is about. */
+/** Without the text of the statement, which may contain values. */
 export function postgresSpan(operation: string, table: string): SpanShape {
   return databaseSpan("postgresql", operation, table);
 }
 
-/** `target`: a table, or what of a partition is asked for. */
+/** `target`: a table, or the part of a partition that is read or written. */
 export function redisSpan(operation: string, target: string): SpanShape {
   return databaseSpan("redis", operation, target);
 }
@@ -40,7 +40,7 @@ function databaseSpan(system: string, operation: string, target: string): SpanSh
   };
 }
 
-/** What is known of a request that a server answered. Values that callers choose are bounded. */
+/** Facts about a request that a server answered. Values that callers choose are bounded. */
 export interface HttpFacts {
   /** Of a closed set, or `_OTHER`. */
   readonly method: string;

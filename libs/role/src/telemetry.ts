@@ -1,7 +1,7 @@
 /**
- * Why: traces of durable work. An invocation outlives processes, so no span is ever held open: whoever sees something end
- * records it as a finished span, under ids that travelled with the work (W3C trace context). Without an endpoint to send them
- * to there is a tracer that does nothing, and OpenTelemetry's SDK is not even loaded.
+ * Traces of durable work. An invocation outlives processes, so no span is ever held open: the process that sees the end records a finished
+ * span, under ids that travelled with the work (W3C trace context). Without an endpoint for spans the tracer does nothing, and
+ * OpenTelemetry's SDK is not loaded.
  */
 import type { Attributes, HrTime, SpanContext } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
@@ -39,7 +39,7 @@ export interface SpanEvent {
 }
 
 export interface Tracer {
-  /** False: nobody will see spans, so do not bother to make ids for them. */
+  /** False: spans are discarded, so callers need not make ids for them. */
   readonly enabled: boolean;
   /** Queues the span; never waits, never throws. */
   record(span: SpanRecord): void;
@@ -84,7 +84,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     import("@opentelemetry/resources"),
   ]);
   const logger = options.logger.child({ component: "tracing" });
-  // The SDK only tells of failed exports through this.
+  // The SDK reports failed exports only through this.
   const warn = (message: string): void => logger.warn({}, message);
   api.diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} }, { logLevel: api.DiagLogLevel.WARN });
   const processor = new BatchSpanProcessor({

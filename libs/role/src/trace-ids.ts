@@ -1,4 +1,4 @@
-/** Why: W3C trace context travels as text; this reads and writes it, in one place. */
+/** Reads and writes W3C trace context as text. */
 import { type Random, toHex } from "@perdure/base";
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;

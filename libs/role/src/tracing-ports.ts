@@ -1,4 +1,4 @@
-/** Why: what whoever makes spans stands on. */
+/** Dependencies of the code that makes spans. */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Sampler } from "./sampling.js";
 import type { Tracer } from "./telemetry.js";

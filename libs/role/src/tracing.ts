@@ -1,7 +1,7 @@
 /**
- * Why: the spans of an invocation's life. The ingress starts a trace (or joins the caller's), each attempt is a child of its
- * invocation, and so is each invocation that a handler calls. Ids travel inside the invocation, so spans are recorded when
- * something ends and join up even when the server was restarted in between.
+ * Spans of an invocation. The ingress starts a trace (or joins the caller's), each attempt is a child of its invocation, and so is each
+ * invocation that a handler calls. Ids travel inside the invocation, so spans are recorded at their end and belong together even when the
+ * server was restarted in between.
  */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
@@ -15,7 +15,7 @@ import type { TracingPorts } from "./tracing-ports.js";
 
 export type { TracingPorts } from "./tracing-ports.js";
 
-/** For spans of invocations, wherever these are sent; undefined while nobody wants any. */
+/** Spans of invocations, for any exporter; undefined while tracing is off. */
 export function invocationTracing(
   ports: TracingPorts & { readonly invocationTracer: TracingPorts["tracer"] },
 ): TracingPorts | undefined {
@@ -23,7 +23,9 @@ export function invocationTracing(
   return tracer.enabled ? { tracer, sampler, clock, random, logger } : undefined;
 }
 
-/** Gives an invocation its trace context, from its caller's if that has one. `isWanted`: somebody who may asked for its trace. */
+/**
+ * Gives an invocation its trace context, from its caller's if that has one. `isTraceRequested`: an authorised caller requested its trace.
+ */
 export type StartSpan = (
   caller: TraceContext | undefined,
   target: Target,
@@ -41,7 +43,7 @@ export function invocationSpans({ tracer, sampler, clock, random }: TracingPorts
   };
 }
 
-/** As far as a span tells of a record. */
+/** The part of a record that its span shows. */
 export interface TracedRecord {
   readonly topic: string;
   readonly partition: number;
@@ -50,8 +52,8 @@ export interface TracedRecord {
 }
 
 /**
- * For whoever reads topics: the span of taking a record begins the trace of its invocation, and names its producer's. A record that is read
- * again leaves another span.
+ * For consumers of topics: the span of receiving a record begins the trace of its invocation, and links to its producer's. A record that is
+ * read again leaves another span.
  */
 export function recordSpans({ tracer, sampler, clock, random }: TracingPorts) {
   return (record: TracedRecord, id: InvocationId, target: Target): TraceContext => {
@@ -113,7 +115,7 @@ function attributesOf(
   };
 }
 
-/** A transport whose invocation attempts leave spans. `partitions` answers what an attempt's invocation is, where it is known by then. */
+/** A transport whose invocation attempts leave spans. `partitions` returns the invocation of an attempt, when it is stored by then. */
 export function tracedTransport(
   inner: EndpointTransport,
   partitions: () => Partitions | undefined,
@@ -184,11 +186,11 @@ type Conclusion = "ended" | "suspended" | "failed";
 
 interface OpenAttemptSpan {
   concluded(how: Conclusion, errorCode: string | undefined): void;
-  /** The stream is over; `error` says why it broke. */
+  /** The stream is over; `error` is the reason when it broke. */
   end(error: string | undefined): void;
 }
 
-/** OpenTelemetry's `server.*`: of an endpoint's address only who is asked, because paths and queries may tell more. */
+/** OpenTelemetry's `server.*`: only host and port of an endpoint's address, because paths and queries may contain secrets. */
 function serverOf({ address }: StreamRequest): SpanRecord["attributes"] {
   if (address.kind === "lambda") return { "server.address": address.arn };
   const url = URL.parse(address.uri);
@@ -197,13 +199,13 @@ function serverOf({ address }: StreamRequest): SpanRecord["attributes"] {
   return { "server.address": url.hostname, "server.port": port };
 }
 
-/** Result of an attempt whose process died. */
+/** Result of an attempt whose process ended. */
 const LOST = "lost";
 
 class AttemptSpans {
   readonly #partitions: () => Partitions | undefined;
   readonly #ports: TracingPorts;
-  /** Invocations whose start is known to have a span; the oldest are forgotten first. */
+  /** Invocations whose start has a span; the oldest are dropped first. */
   readonly #started = new Set<InvocationId>();
 
   constructor(partitions: () => Partitions | undefined, ports: TracingPorts) {
@@ -212,8 +214,8 @@ class AttemptSpans {
   }
 
   /**
-   * The attempt that ran in a process that is gone: nobody was left to record it. It ended somewhere between its last stored step and the
-   * take-over; the span lasts until that, so that the trace shows what the caller waited for.
+   * Records the attempt that ran in a process that is gone and could not record it. It ended somewhere between its last stored step and the
+   * take-over; the span lasts until the take-over, so that the trace shows how long the caller waited.
    */
   lost(request: StreamRequest, { sinceMs, atMs }: LostAttempt, ids: SpanIds, id: InvocationId): void {
     const { tracer, sampler, random, logger } = this.#ports;
@@ -248,7 +250,8 @@ class AttemptSpans {
     const { tracer, sampler, clock, logger } = this.#ports;
     const startMs = spanTimeMs(clock);
     const [, , service = "", handler = ""] = request.path.split("/");
-    // Asked now, while it surely exists: when the attempt ends the invocation may be gone. Of a trace that nobody keeps only when it fails.
+    // Read now, while the invocation surely exists: it may be gone when the attempt ends. In a trace that is not kept it is read only after
+    // a failure.
     const early = ids.sampled ? this.#describe(id) : undefined;
     let ended = false;
     let conclusion: { readonly how: Conclusion; readonly errorCode: string | undefined } | undefined;
@@ -259,7 +262,7 @@ class AttemptSpans {
       end: (streamError) => {
         if (ended) return;
         ended = true;
-        // Once the attempt has said how it ended, how its stream ends means nothing.
+        // Once the attempt has reported its result, the end of its stream has no meaning.
         const error = conclusion === undefined ? streamError : conclusion.errorCode;
         const result = conclusion?.how ?? "failed";
         const endMs = spanTimeMs(clock);
@@ -295,7 +298,7 @@ class AttemptSpans {
     };
   }
 
-  /** An invocation that is kept for nobody is gone when it is over: then its outcome is not known here, and no span tells it. */
+  /** An invocation without retention is deleted when it ends: then its outcome is unknown here, and no span shows it. */
   #again(id: InvocationId): Promise<Invocation | undefined> {
     const partitions = this.#partitions();
     return partitions === undefined ? Promise.resolve(undefined) : this.#find(partitions, id);

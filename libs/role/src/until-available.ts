@@ -1,6 +1,6 @@
 /**
- * Why: a process may be started before what it stands on. It then waits, says so once in a while, and is not ready, instead of
- * ending and being started again and again.
+ * Waits for the dependencies of a process that was started before them: it logs the reason from time to time and is not ready, instead of
+ * ending and being restarted again and again.
  */
 import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { AVAILABLE_FIRST_MS, AVAILABLE_LONGEST_MS } from "./limits.js";

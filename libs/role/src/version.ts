@@ -1,2 +1,2 @@
-/** Why: the one place that says which Perdure this is; a test compares it with the package's version. */
+/** The version of Perdure; a test compares it with the package's version. */
 export const VERSION = "0.1.0";

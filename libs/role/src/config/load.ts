@@ -1,6 +1,6 @@
 /**
- * Why: one call turns everything people may have set into a typed configuration, or into one error that lists every mistake,
- * each with its origin and what would be right. Later sources win: defaults, file, `RESTATE_` variables, `PERDURE_` variables, flags.
+ * Reads all settings into a typed configuration, or into one error that lists every mistake with its origin and a correct form. Later
+ * sources win: defaults, file, `RESTATE_` variables, `PERDURE_` variables, flags.
  */
 import { PerdureError } from "@perdure/base";
 import type { z } from "zod";
@@ -79,7 +79,7 @@ function asTree(given: Iterable<GivenSetting>): Record<string, unknown> {
 
 function problemOf(issue: z.core.$ZodIssue, given: ReadonlyMap<string, GivenSetting>): SettingProblem {
   const path = issue.path.map(String);
-  // A structure's issue lies deeper than its setting: look for the setting upwards.
+  // The issue of a structure lies deeper than its setting: search for the setting upwards.
   for (let length = path.length; length > 0; length--) {
     const givenValue = given.get(dottedName(path.slice(0, length)));
     if (givenValue === undefined) continue;
@@ -91,7 +91,7 @@ function problemOf(issue: z.core.$ZodIssue, given: ReadonlyMap<string, GivenSett
   return { code: "RT0002", message: `'${dottedName(path)}': ${issue.message}` };
 }
 
-/** Whatever might hold something secret is judged by its name: a mistyped key must not end up in a log. */
+/** Decides by the name of a setting whether its value may be secret: a mistyped key must not appear in a log. */
 function isSecret(given: GivenSetting): boolean {
   return /secret|token|password|headers|pem$/i.test(given.path.at(-1)!);
 }

@@ -1,6 +1,6 @@
 /**
- * Why: a setting has one name in code (`inactivityTimeout`), one in files (`inactivity-timeout`), and people write both, and more.
- * Dashes, underscores and case never matter; a name that matches nothing is answered with the nearest one that exists.
+ * Names of settings: one in code (`inactivityTimeout`), one in files (`inactivity-timeout`), and users write both and variants. Dashes,
+ * underscores and case never matter; an unknown name is reported with the nearest existing one.
  */
 import { SUGGESTION_DISTANCE_MAX } from "./limits.js";
 
@@ -19,7 +19,10 @@ export function dottedName(path: readonly string[]): string {
   return path.map(kebabName).join(".");
 }
 
-/** The candidate most like `name`, if any is alike; of equals the first. Judged by whole names and by their last parts. */
+/**
+ * The candidate that is most similar to `name`, or undefined when none is similar; of equals the first. Compares whole names and their last
+ * parts.
+ */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestScore = Number.POSITIVE_INFINITY;

@@ -1,4 +1,7 @@
-/** Why: `--print-config` shows every setting as a TOML file that can be saved, edited and used: what it means, its value, and who set it. */
+/**
+ * `--print-config`: every setting as a TOML file that can be saved, edited and used, with its meaning, its value and the source of the
+ * value.
+ */
 import type { z } from "zod";
 import type { LoadedConfig } from "./load.js";
 import { dottedName, kebabName } from "./names.js";

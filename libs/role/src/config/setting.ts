@@ -1,14 +1,14 @@
 /**
- * Why: a role's `config.ts` should read like its manual. Each builder here makes a zod schema that takes what people write in a
- * file, the environment or a flag ("1m", "32MiB", "8080"), gives code a plain value in one unit, and remembers the sentence,
- * the unit and the default for `--print-config` and for messages. Every setting has a default or may be absent.
+ * Builders for the settings of a role. Each makes a zod schema that takes the text of a file, the environment or a flag ("1m", "32MiB",
+ * "8080"), returns a plain value in one unit, and keeps the sentence, the unit and the default for `--print-config` and for messages. Every
+ * setting has a default or may be absent.
  */
 import { formatByteSize, formatDuration, parseByteSize, parseDuration, Secret } from "@perdure/base";
 import { z } from "zod";
 
-/** What `--print-config` and messages know about a setting beyond its value. */
+/** Facts about a setting beyond its value, for `--print-config` and messages. */
 export interface SettingFacts {
-  /** One sentence for people, with the unit where there is one. */
+  /** One sentence that describes the setting, with the unit where there is one. */
   readonly sentence: string;
   /** The value as TOML text; undefined when it is not set. Secrets come out as "***". */
   readonly show: (value: unknown) => string | undefined;
@@ -16,7 +16,7 @@ export interface SettingFacts {
   readonly form: "scalar" | "boolean" | "structure";
 }
 
-/** Facts by schema instance; a nested `group` has facts too, but its `show` is never asked. */
+/** Facts by schema instance; a nested `group` has facts too, but its `show` is never called. */
 export const settingFacts = z.registry<SettingFacts>();
 
 type SettingOptions = { readonly sentence: string };
@@ -35,7 +35,7 @@ const orUnset =
 
 /** A table of settings. */
 export function group<S extends z.ZodRawShape>(sentence: string, shape: S) {
-  // Every member has a default or is optional, so an empty table is a valid input; the compiler cannot know that of a generic shape.
+  // Every member has a default or is optional, so an empty table is a valid input; the compiler cannot derive that for a generic shape.
   const table = z.strictObject(shape).prefault({} as never);
   return withFacts(table, { sentence, show: () => undefined, form: "structure" });
 }
@@ -57,7 +57,7 @@ export function traceUrl(sentence: string) {
   return withFacts(schema, { sentence, show: orUnset(quoted), form: "scalar" });
 }
 
-/** A text nobody should see; code gets a `Secret`. */
+/** A text that must not be printed; code gets a `Secret`. */
 export function optionalSecret(options: SettingOptions) {
   const schema = z
     .string()

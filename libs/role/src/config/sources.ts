@@ -1,6 +1,6 @@
 /**
- * Why: settings come from a TOML file, the environment and flags. Each source becomes a list of `Given`: one value, where in the
- * schema it belongs, and how to name its origin in a message. What belongs nowhere becomes a `Problem` naming the nearest setting.
+ * Reads settings from a TOML file, the environment and flags. Each source becomes a list of `Given`: one value, its place in the schema,
+ * and its origin for messages. A value without a place in the schema becomes a `Problem` with the nearest setting.
  */
 import { readFileSync, statSync } from "node:fs";
 import { PerdureError } from "@perdure/base";
@@ -18,7 +18,7 @@ export interface GivenSetting {
   readonly origin: string;
 }
 
-/** A sentence for people, naming the origin. `code` tells what kind of mistake it is. */
+/** A sentence for the user, with the origin. `code` is the kind of mistake. */
 export interface SettingProblem {
   readonly code: "RT0002" | "OPS0002";
   readonly message: string;
@@ -157,7 +157,7 @@ const RESTATE_CLIENT_VARIABLE =
   /^(HOST|HOST_SCHEME|INGRESS_URL|ADMIN_URL|AUTH_TOKEN|ENVIRONMENT|LOGGING|IDENTITY_KEY|API_KEY|CLI_\w+|CLOUD_\w+|TUNNEL_\w+)$/;
 
 export interface RestateSource extends SourceResult {
-  /** Names of variables that look like server settings and have none here, sorted. */
+  /** Names of variables that have the prefix of server settings but match none, sorted. */
   readonly ignored: readonly string[];
 }
 
@@ -247,7 +247,7 @@ function fromText(text: string, form: SettingFacts["form"]): unknown {
   }
 }
 
-/** Text that is neither JSON nor TOML stays text, and the setting's own schema then says what it wants. */
+/** Text that is neither JSON nor TOML stays text, and the setting's own schema then reports the expected form. */
 function fromTomlText(text: string): unknown {
   try {
     return parseToml(`value = ${text}`)["value"];
@@ -305,7 +305,7 @@ function unknown(message: string, suggestion: string | undefined): SettingProble
   return { code: "RT0002", message: suggestion === undefined ? message : `${message}; did you mean '${suggestion}'?` };
 }
 
-/** Two spellings of one setting within one source: nobody can say which was meant, unless they agree. */
+/** Rejects two spellings of one setting within one source, unless their values agree: which one was meant is undecidable. */
 function finish(source: SourceResult): SourceResult {
   const first = new Map<string, GivenSetting>();
   for (const given of source.given) {

@@ -1,4 +1,4 @@
-/** Why: walks a schema built from `group` and settings, so that reading, printing and suggesting all see the same names. */
+/** Walks a schema built from `group` and settings, so that reading, printing and suggesting use the same names. */
 import { z } from "zod";
 import { kebabName } from "./names.js";
 import { type SettingFacts, settingFacts } from "./setting.js";

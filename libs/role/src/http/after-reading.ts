@@ -1,6 +1,6 @@
 /**
- * Calls back when the event loop has read from every socket once. Timers that are due fire before sockets are read, so after a stall of
- * this process a timeout would end connections whose bytes have long arrived.
+ * Calls back when the event loop has read from every socket once. Due timers fire before sockets are read, so after a stall of this process
+ * a timeout would end connections whose bytes arrived long ago.
  */
 export function afterReading(callback: () => void): void {
   // The first immediate may come before sockets are read when this is called from one of their callbacks; the second comes behind them.

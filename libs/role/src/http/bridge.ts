@@ -1,13 +1,13 @@
 /**
- * Why: express speaks `node:http` only, but ports that run it must answer HTTP/2 too. Each stream is played to the
- * HTTP/1.1 server over an in-memory connection: full fidelity, twice the work, fine for anything that is not hot.
+ * Serves HTTP/2 with express, which supports only `node:http`. Each stream is sent to the HTTP/1.1 server over an in-memory connection:
+ * complete, but twice the work, so only for endpoints that are not hot.
  */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { type Duplex, duplexPair } from "node:stream";
 import { handleErrors } from "@perdure/base";
 
-/** Say something only about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
+/** Header fields about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
 const CONNECTION_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"]);
 
 const STATUS_MAX = 599;
@@ -20,12 +20,12 @@ export function bridgeStreams(
     const [near, far] = duplexPair();
     handleErrors(near);
     handleErrors(far);
-    // The two sides tell each other of an end, but not of a destruction.
+    // The two ends propagate an end, but not a destruction.
     near.on("close", () => far.destroy());
     far.on("close", () => {
       if (!far.writableFinished) near.destroy();
     });
-    // Who asks: limits are kept by address, and all of HTTP/2 would be one.
+    // The client's address: limits are per address, and all of HTTP/2 would share one.
     Object.defineProperty(far, "remoteAddress", { value: remoteAddress });
     accept(far);
     return near;
@@ -55,7 +55,7 @@ export function bridgeStreams(
   };
 }
 
-/** HTTP/1.1 knows statuses up to 999; Node throws when one above 599 is to be sent in HTTP/2. */
+/** HTTP/1.1 has statuses up to 999; Node throws when one above 599 is to be sent in HTTP/2. */
 function statusOf({ statusCode = 500 }: IncomingMessage): number {
   return statusCode > STATUS_MAX ? 500 : statusCode;
 }
@@ -85,11 +85,11 @@ function answer(stream: ServerHttp2Stream, incoming: IncomingMessage): void {
     if (value !== undefined && !CONNECTION_HEADERS.has(name)) headers[name] = value;
   }
   stream.respond(headers);
-  // What the client still sends is not wanted: the stream must not stay open for it (RFC 9113 §8.1).
+  // The rest of the request is not needed, and the stream must not stay open for it (RFC 9113 §8.1).
   stream.once("finish", () => {
     if (stream.readableEnded || stream.closed) return;
     stream.close(constants.NGHTTP2_NO_ERROR);
-    setImmediate(() => stream.destroy()); // It would wait for somebody to read what has arrived.
+    setImmediate(() => stream.destroy()); // A graceful end would wait until the received bytes are read.
   });
   incoming.pipe(stream);
 }

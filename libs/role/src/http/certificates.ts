@@ -1,6 +1,6 @@
 /**
- * Why: certificates are renewed while a server runs. The files are read again now and then; what changed holds for new connections,
- * the old ones go on with what they began with.
+ * Certificates are renewed while a server runs: the files are read again regularly; new connections use the changed certificate, open
+ * connections continue with theirs.
  */
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
@@ -49,7 +49,7 @@ export function observeCertificate(
   );
 }
 
-/** Files are read by name each time: so a directory whose symbolic link is exchanged, as Kubernetes does with Secrets, is followed. */
+/** Reads the files by name each time, so a directory whose symbolic link is exchanged, as Kubernetes does with Secrets, is followed. */
 export class WatchedCertificate<T extends Pick<Certificate, "certificate">> implements RenewedSource<T>, Disposable {
   readonly #options: WatchOptions<T>;
   readonly #clock: Clock;

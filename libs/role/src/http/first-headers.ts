@@ -1,13 +1,13 @@
 /**
- * Why: a connection has a few seconds for its first header section (slowloris), and the time in which this process itself stood still is
- * not the client's. Node's own check runs before what has arrived meanwhile is read, and would reset everybody after a long stall. Here
- * what is due is checked once more after the event loop has read from all sockets.
+ * A connection has a few seconds for its first header section (slowloris), not counting time in which this process itself stood still.
+ * Node's own check runs before the bytes that arrived meanwhile are read, and would reset every such connection after a long stall. Here a
+ * due connection is checked once more after the event loop has read from all sockets.
  */
 import type { Socket } from "node:net";
 import type { Clock, TimerHandle } from "@perdure/base";
 import { afterReading } from "./after-reading.js";
 
-/** Looks per timeout: a connection is cut at most this share of it late. */
+/** Checks per timeout: a connection is cut at most this share of the timeout late. */
 const CHECKS = 10;
 
 const REQUEST_TIMEOUT = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
@@ -39,7 +39,7 @@ export class FirstHeaders {
     if (this.#waiting.size > 0) this.#waiting.delete(socket);
   }
 
-  /** Nobody is cut any more. */
+  /** After this no connection is cut any more. */
   close(): void {
     this.#waiting.clear();
     this.#timer?.cancel();

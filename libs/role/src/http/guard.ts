@@ -1,6 +1,6 @@
 /**
- * Why: a door may stand behind a gateway that alone may call it, or may have to refuse some of what it is asked; who answers should not
- * have to know. A guard sees each request of either HTTP version before its handler does.
+ * A guard checks each request of either HTTP version before its handler, e.g. when a listener is behind a gateway that alone may call it,
+ * or must refuse some requests.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";

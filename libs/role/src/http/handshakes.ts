@@ -1,7 +1,7 @@
 /**
- * Why: a TLS handshake has some seconds, and the time in which this process itself stood still is not the client's. Node's own timer is due
- * before what has arrived meanwhile is read, and would end every handshake that is under way after a long stall. A handshake takes
- * several turns of the event loop, so here the timeout is counted in steps, and a stall of any length is one step.
+ * A TLS handshake has a few seconds, not counting time in which this process itself stood still. Node's own timer fires before the bytes
+ * that arrived meanwhile are read, and would end every handshake that is under way after a long stall. A handshake takes several turns of
+ * the event loop, so here the timeout is counted in steps, and a stall of any length is one step.
  */
 import type { Socket } from "node:net";
 import type { Server } from "node:tls";
@@ -18,7 +18,7 @@ interface Handshake {
 
 /** Ends connections of a server whose handshake is not complete after `timeoutMs`. Node's `handshakeTimeout` should be several times longer. */
 export function boundHandshakes(server: Server, clock: Clock, timeoutMs: number): void {
-  /** By where they come from, which is all that both ends of a handshake know. */
+  /** By the address and port of the client, the only key that both events of a handshake share. */
   const waiting = new Map<string, Handshake>();
   let isStepping = false;
   const step = (): void => {

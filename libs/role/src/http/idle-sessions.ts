@@ -1,9 +1,9 @@
 /**
- * Why: HTTP/2 connections without traffic are closed. Node's `session.setTimeout` would do it, but its timer outlives a session that is
- * destroyed, and keeps it in memory until it is due: a client that breaks connections fills the memory with them.
+ * Closes HTTP/2 connections without traffic. Node's `session.setTimeout` would do that, but its timer keeps a destroyed session in memory
+ * until it is due: a client that breaks connections would fill the memory with them.
  *
- * A closed session is kept for a while all the same. Node 24.21 aborts the process (`current_nghttp2_memory_`) when a session is collected
- * before a stream of it that holds headers; by then what refers to its streams, e.g. a timer for the rest of a body, is over.
+ * A closed session is nevertheless kept for a while. Node 24.21 aborts the process (`current_nghttp2_memory_`) when a session is collected
+ * before a stream of it that holds headers; after that time all references to its streams, e.g. a timer for the rest of a body, are gone.
  */
 import type { ServerHttp2Session } from "node:http2";
 import { type Clock, Ring, type TimerHandle } from "@perdure/base";

@@ -3,7 +3,7 @@
 /** Bytes of one request's header section: twice Node's default, room for large tokens; more is an attack or a bug (431). */
 export const headerBytesMaxDefault = 32 * 1024;
 
-/** Time for a connection to say what it speaks and to finish a header section: nobody honest needs ten seconds (slowloris). */
+/** Time for a connection to send its first bytes and to finish a header section: no regular client needs ten seconds (slowloris). */
 export const headersTimeoutMsDefault = 10_000;
 
 /**
@@ -42,8 +42,8 @@ export const tcpKeepAliveMs = 30_000;
 /** While draining, connections that became idle are closed this often. */
 export const drainSweepMs = 50;
 
-/** So long idle connections may send one more request when draining begins: who is busy on one does within a round trip. */
+/** Time in which an idle connection may send one more request after draining has begun: a client in use sends it within a round trip. */
 export const drainIdleMs = 250;
 
-/** How long a client that is still sending may take to notice that it has been answered and told to close. */
+/** How long a client that is still sending has to notice the answer and the request to close. */
 export const lingerMsDefault = 2000;

@@ -1,7 +1,7 @@
 /**
- * Why: Node destroys a socket right behind the last byte of an answer that closes the connection. When the client is still
- * sending, the kernel then resets the connection and the client may never see the answer ("413, too large"). And a client that never
- * stops sending must not keep a connection that was answered.
+ * Lets a client read the answer that closes its connection. Node destroys the socket right behind the last byte; when the client is still
+ * sending, the kernel then resets the connection, and the client may never see the answer ("413, too large"). A client that never stops
+ * sending is cut off after a time limit.
  */
 import type { IncomingMessage } from "node:http";
 import { constants, type ServerHttp2Stream } from "node:http2";
@@ -39,8 +39,8 @@ export function boundRestOfBody(req: IncomingMessage, clock: Clock, lingerMs: nu
 }
 
 /**
- * The same for a stream of HTTP/2 whose answer stands. What still comes is discarded for `lingerMs`, because clients may fail on a reset
- * before they have read the answer; then the stream is reset without an error (RFC 9113 §8.1).
+ * The same for a stream of HTTP/2 whose answer is complete. Bytes that still arrive are discarded for `lingerMs`, because clients may fail
+ * on a reset before they have read the answer; then the stream is reset without an error (RFC 9113 §8.1).
  */
 export function boundRestOfStream(stream: ServerHttp2Stream, clock: Clock, lingerMs: number): void {
   if (stream.readableEnded || stream.destroyed) return;

@@ -19,7 +19,7 @@ export function listenOn({ bindAddress, bindPort }: ListenerSettings): ListenAdd
   return bindAddress === undefined || bindAddress === "*" ? { port: bindPort } : { host: bindAddress, port: bindPort };
 }
 
-/** Whether other machines may reach it. Of host names only `localhost` is known to be this machine. */
+/** Whether other machines may reach it. Of host names only `localhost` certainly means this machine. */
 export function isBeyondLoopback(settings: ListenerSettings): boolean {
   const { host } = listenOn(settings);
   return host === undefined || !/^(localhost|127(\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
@@ -44,7 +44,7 @@ function addressError(cause: NodeJS.ErrnoException, { host = "*", port }: Listen
   return new PerdureError("RT0004", `cannot listen on ${host}:${port} (${setting}): ${why}`, { cause });
 }
 
-/** A bound door as a part of the process. */
+/** A bound listener as a part of the process. */
 export interface BoundListener extends ProcessPart {
   readonly port: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: every HTTP door of the project listens the same way: HTTP/1.1 and HTTP/2 on one TCP port, cleartext or TLS, bounded headers
- * and timeouts, and an end that lets running requests finish.
+ * Every HTTP listener of the project works the same way: HTTP/1.1 and HTTP/2 on one TCP port, cleartext or TLS, bounded headers and
+ * timeouts, and an end that lets running requests finish.
  */
 import { createServer as createHttp1Server, type IncomingMessage, type ServerOptions, ServerResponse } from "node:http";
 import {
@@ -24,10 +24,10 @@ import { securedBy } from "./secured.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
 import { type ErrorForm, lacksHost, plainErrorForm, refuseUnreadable, refuseWithoutHost } from "./unreadable.js";
 
-/** Who answers. Nobody may throw; whatever waits must watch its own `close` event. */
+/** Handlers of requests. They must not throw, and must watch the `close` event while they wait. */
 export interface HttpHandlers {
   request(req: IncomingMessage, res: ServerResponse): void;
-  /** A request with `expect: 100-continue`: call `res.writeContinue()` when the body is wanted. Unset: it is sent at once. */
+  /** A request with `expect: 100-continue`: call `res.writeContinue()` to receive the body. Unset: it is sent at once. */
   requestExpectingContinue?(req: IncomingMessage, res: ServerResponse): void;
   /** One HTTP/2 stream. Unset: it is translated to `request`. `rawHeaders` has pseudo-headers too, names in lower case. */
   stream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void;
@@ -44,9 +44,9 @@ export interface HttpPortOptions {
   readonly connectionsMax?: number;
   /** Form of the answer to a request that cannot be parsed. Default: `code` and `message`. */
   readonly errorForm?: ErrorForm;
-  /** Looks at each request first. */
+  /** Checks each request before its handler. */
   readonly guard?: RequestGuard | undefined;
-  /** With it the port speaks TLS alone (ALPN says which HTTP), and new connections get the present certificate. */
+  /** With certificates the port accepts TLS alone (ALPN selects the HTTP version), and new connections get the current certificate. */
   readonly certificates?: CertificateSource | undefined;
 }
 
@@ -54,8 +54,8 @@ export interface HttpPort {
   /** Resolves once bound. Rejects with RT0004 when the address cannot be bound. `port` 0 takes a free one. */
   listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
   /**
-   * No new connections; running requests may finish for `graceMs`, then everything is cut. Every answer of HTTP/1.1 says that its
-   * connection ends (RFC 9112 §9.6): who sends one request after the other hears of it before the next. Idempotent.
+   * Accepts no new connections; running requests may finish for `graceMs`, then all connections are cut. Every answer of HTTP/1.1 announces
+   * that its connection ends (RFC 9112 §9.6), so a client that sends one request after the other learns it before the next. Idempotent.
    */
   close(graceMs: number): Promise<void>;
   readonly closing: boolean;
@@ -97,7 +97,7 @@ export function createHttpPort(
     }
   }
   const http1 = createHttp1Server({ ...http1Options(options, headersTimeoutMs), ServerResponse: ClosableResponse });
-  // The server listens and keeps the books, but hears of a connection only when that has shown to speak HTTP/1.1.
+  // The server listens and keeps the list of connections, but gets the event for a connection only when that has proved to be HTTP/1.1.
   const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
   http1.removeAllListeners("connection");
   const secured = options.certificates === undefined ? undefined : securedBy(options.certificates, logger, headersTimeoutMs);
@@ -116,7 +116,7 @@ export function createHttpPort(
   http1.on("clientError", (cause: NodeJS.ErrnoException, socket: Duplex) => {
     handleErrors(socket);
     const pipeline = pipelines.get(socket);
-    // Behind an answer that has begun, or before one to an earlier request, the refusal would be taken for a part of it.
+    // Behind an answer that has begun, or before one to an earlier request, the client would read the refusal as part of it.
     const isAmbiguous =
       pipeline !== undefined && (pipeline.waiting > 1 || (pipeline.waiting === 1 && pipeline.newest.headersSent));
     if (!socket.writable || isAmbiguous || cause.code === "ECONNRESET") return void socket.destroy();
@@ -145,7 +145,7 @@ export function createHttpPort(
     else handlers.request(req, res);
   };
   http1.on("request", onRequest);
-  http1.on("checkExpectation", onRequest); // An unknown `expect` is nobody's business here; Node would refuse it with 417.
+  http1.on("checkExpectation", onRequest); // An unknown `expect` is ignored; Node would refuse it with 417.
   const expecting = handlers.requestExpectingContinue;
   if (expecting !== undefined) {
     http1.on("checkContinue", (req, res) => {
@@ -226,7 +226,7 @@ export function createHttpPort(
       sweep.cancel();
       firstHeaders.close();
       idleSessions.close();
-      http1.close(); // Ends its own looks at connections, too.
+      http1.close(); // Also ends the server's own checks of connections.
     }
   }
 

@@ -1,4 +1,4 @@
-/** Why: roles whose own door is not for orchestrators, or not HTTP, answer probes and scrapes at a port of their own. */
+/** Answers probes and scrapes on a port of their own, for roles whose main port is not open to orchestrators, or not HTTP. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, type Logger, NO_COMMIT } from "@perdure/base";
 import type { HealthReport } from "../health.js";
@@ -12,7 +12,7 @@ export interface ProbePorts {
   readonly isCommitting?: () => Promise<boolean>;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
-  /** Answers of a role's own, by path; they look at the method themselves. */
+  /** Further endpoints of a role, by path; they check the method themselves. */
   readonly more?: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse) => void>>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -56,7 +56,7 @@ export function openProbes(
   const port = createHttpPort(
     {
       request(req, res) {
-        req.resume(); // Nobody wants what a probe might send.
+        req.resume(); // The body of a probe is not needed.
         const [path = "/"] = (req.url ?? "/").split("?");
         const own = Object.hasOwn(more, path) ? more[path] : undefined;
         if (own !== undefined) return own(req, res);
@@ -69,7 +69,7 @@ export function openProbes(
     { clock, logger },
   );
   const close = (): Promise<void> => port.close(PROBES_DRAIN_MS);
-  // Not drained: as long as anything of the process is there, somebody may ask how it is.
+  // Not drained: probes and scrapes are answered until the process ends.
   return openListener(settings, port.listen, close).then((listener) => ({ port: listener.port, [Symbol.asyncDispose]: close }));
 }
 

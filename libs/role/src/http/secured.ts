@@ -1,4 +1,4 @@
-/** Why: a port that speaks TLS takes each connection with the certificate that is good then; those that were there keep theirs. */
+/** A port with TLS accepts each connection with the certificate that is current then; open connections keep theirs. */
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { handleErrors, type Logger } from "@perdure/base";
@@ -15,7 +15,7 @@ export function securedBy(
   logger: Logger,
   timeoutMs: number,
 ): (socket: Socket, decided: Decided) => void {
-  /** By where they come from, which is all that both ends of a handshake know. */
+  /** By the address and port of the client, the only key that both events of a handshake share. */
   const waiting = new Map<string, Decided>();
   const options = {
     ALPNProtocols: ["h2", "http/1.1"],

@@ -1,6 +1,6 @@
 /**
- * Why: HTTP/1.1 and HTTP/2 without TLS share one port (ingress.md §1). An HTTP/2 client speaks first and always the same
- * words, `PRI * HTTP/2.0`, and no HTTP/1.1 method begins with `PRI`, so three bytes decide.
+ * HTTP/1.1 and HTTP/2 without TLS share one port (ingress.md §1). An HTTP/2 client always begins with the bytes `PRI * HTTP/2.0`, and no
+ * HTTP/1.1 method begins with `PRI`, so three bytes decide.
  */
 import type { Socket } from "node:net";
 import { afterReading } from "./after-reading.js";
@@ -9,7 +9,7 @@ export type Protocol = "http/1.1" | "h2c";
 
 const PREFACE = [0x50, 0x52, 0x49]; // "PRI"
 
-/** What the first bytes of a connection say; undefined when there are too few of them. */
+/** The protocol of the first bytes of a connection; undefined when there are too few of them. */
 export function protocolOf(bytes: Uint8Array): Protocol | undefined {
   for (let i = 0; i < PREFACE.length; i++) {
     if (i === bytes.length) return undefined;
@@ -23,8 +23,8 @@ const REQUEST_LINE = /^[A-Z]+ \/[^ ]* HTTP\/1\.[01]\r$/;
 
 /**
  * The same bytes with a plain target in the first line. curl sends a path as it was typed, in UTF-8; Node's parser refuses that, the
- * reference takes it (ingress.md §2). Only the first request of a connection is looked at, when its line came in one piece: whoever
- * sends more over one connection is a library, and these encode by themselves (RFC 3986 §2.5).
+ * reference accepts it (ingress.md §2). Only the first request of a connection is checked, and only when its line came in one piece:
+ * clients that send more requests over one connection are libraries, which encode the path themselves (RFC 3986 §2.5).
  */
 export function withEncodedTarget(bytes: Buffer): Buffer {
   const end = bytes.indexOf(NEWLINE);
@@ -71,7 +71,7 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
     });
   };
   const onGone = (): void => {
-    socket.destroy(); // It ended or broke before it said anything: there is nobody to tell and nothing to undo.
+    socket.destroy(); // The connection ended or broke before its first bytes: there is no client to answer.
   };
   socket.on("data", onData);
   socket.on("timeout", onTimeout);

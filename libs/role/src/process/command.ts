@@ -1,4 +1,4 @@
-/** Why: every process of ours is started with the same few words, and the rest of the line are settings. */
+/** The command line of a program: the same few commands for every program; the rest of the line are settings. */
 
 export interface ProcessCommand {
   /** `--config-file`. */

@@ -1,4 +1,4 @@
-/** Why: an error that keeps a process from running should say what to do next, not only what is wrong. */
+/** Text for an error that keeps a process from running: what is wrong, and what to do next. */
 import { catalogue, type ErrorCode, type PerdureError } from "@perdure/base";
 
 export type ErrorAdvice = Readonly<Partial<Record<ErrorCode, string>>>;
@@ -16,7 +16,7 @@ function commonAdvice(program: string): ErrorAdvice {
   };
 }
 
-/** Some lines for a person: code, what happened, what to do, where to read on. `own` advice goes before what all processes say. */
+/** Some lines for a user: code, what happened, what to do, where to read on. `own` advice replaces the general advice. */
 export function explain(error: PerdureError, program: string, own: ErrorAdvice = {}): string {
   const lines = [`${error.code}: ${catalogue[error.code].title}`, "", `  ${error.detail.replaceAll("\n", "\n  ")}`];
   const advice = own[error.code] ?? commonAdvice(program)[error.code];

@@ -1,6 +1,6 @@
 /**
- * Why: what happens just now is best understood with more of the log, and a restart would end it. A process with a config file reads its
- * `log-filter` again when it gets SIGHUP; nothing else of the file changes anything before the next start.
+ * Changes log levels without a restart, which would end the situation under investigation. A process with a config file reads its
+ * `log-filter` again when it gets SIGHUP; other changes of the file take effect at the next start.
  */
 import type { Logging } from "../logging.js";
 

@@ -1,4 +1,6 @@
-/** Why: settings in, a running process until a signal or a failure, an exit code out: the same for every program of ours. */
+/**
+ * Runs a program: reads settings, runs until a signal or a failure, and returns an exit code. The same for every program of the project.
+ */
 import { flushCompileCache } from "node:module";
 import { type Clock, type Logger, PerdureError, type Random, systemClock, systemRandom } from "@perdure/base";
 import type { z } from "zod";
@@ -36,7 +38,7 @@ export interface ProcessPorts {
   readonly logger: Logger;
 }
 
-/** What people want to know once it runs: addresses and the like, by a short name. */
+/** Facts that are printed once the process runs: addresses and the like, by a short name. */
 export type ReadyFacts = Readonly<Record<string, string | undefined>>;
 
 export interface ProcessSpec<S extends GroupSchema> {
@@ -118,7 +120,7 @@ export async function runProcess<S extends GroupSchema>(
   }
 }
 
-/** Says why on stderr; the exit code. */
+/** Writes the reason to stderr; returns the exit code. */
 export function refuse(
   { program, advice }: Pick<ProcessSpec<GroupSchema>, "program" | "advice">,
   cause: unknown,
@@ -130,7 +132,7 @@ export function refuse(
   return FAILED;
 }
 
-/** When whoever read our output is gone there is nobody to tell, and that is no reason to fail. */
+/** Ignores errors of stdout and stderr after their reader has gone: that is no reason to fail. */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
@@ -189,11 +191,11 @@ async function serve<S extends GroupSchema>(
     greet(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
     flushCompileCache(); // Now that all of it is compiled: a process that is killed later would not have kept it.
   } catch (cause) {
-    // Told to stop while starting: that is no failure, and the lifecycle is already at it.
+    // A stop during the start is no failure, and the lifecycle is handling it.
     if (!(cause instanceof PerdureError && cause.code === "OPS0004")) throw cause;
   }
   const ending = await lifecycle.untilEnded();
-  setFilter("off"); // What is left to say is said below.
+  setFilter("off"); // The remaining output is written below.
   switch (ending.kind) {
     case "stopped":
     case "abandoned":
@@ -222,7 +224,7 @@ async function startTracing(
   return { tracer, invocationTracer: bothTracers(tracer, owners) };
 }
 
-/** For people a few lines; for machines a log line with the same facts. */
+/** Some lines at a terminal; otherwise a log line with the same facts. */
 function greet({ logFormat }: ProcessSettings, readyFacts: ReadyFacts, logger: Logger): void {
   const facts = Object.fromEntries(Object.entries(readyFacts).filter(([, value]) => value !== undefined));
   const seconds = performance.now() / 1000;

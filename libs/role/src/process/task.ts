@@ -1,4 +1,4 @@
-/** Why: some work of a program is done once and then over, like bringing a database up to date: with its settings, its log and an exit code. */
+/** Runs work that ends by itself, like migrating a database, with settings, a log and an exit code. */
 import { type Clock, type Logger, PerdureError, systemClock } from "@perdure/base";
 import type { z } from "zod";
 import { printConfig } from "../config/print.js";
@@ -14,7 +14,7 @@ export interface TaskPorts {
 }
 
 export interface TaskSpec<S extends GroupSchema> extends Omit<ProcessSpec<S>, "start"> {
-  /** Resolves when it is done; rejects with the reason why it could not be. */
+  /** Resolves when the work is done; rejects with the reason of the failure. */
   readonly run: (settings: z.output<S>, ports: TaskPorts) => Promise<void>;
 }
 

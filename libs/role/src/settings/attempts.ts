@@ -1,6 +1,6 @@
 /**
- * Why: what holds for attempts and journals unless a service says otherwise is shown by the registry and carried out by workers:
- * both read these settings, under the same names.
+ * Defaults for attempts and journals that services may override. The registry shows them and workers apply them: both read these settings,
+ * under the same names.
  */
 import type { RetryPolicy } from "@perdure/control";
 import type { z } from "zod";

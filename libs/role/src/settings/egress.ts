@@ -1,4 +1,7 @@
-/** Why: users say where their code and their topics are; these settings say how far a server that serves strangers follows them. */
+/**
+ * Limits of the addresses that a server connects to: users choose the addresses of their code and topics, and a server for several tenants
+ * must not connect to all of them.
+ */
 import { lookup } from "node:dns";
 import type { Logger } from "@perdure/base";
 import { createEgressGuard, type EgressGuard, parseAllowance, parseRange } from "@perdure/egress";
@@ -42,7 +45,7 @@ export const egressSettings = group("Where the server may connect to for its use
 
 export type EgressSettings = z.output<typeof egressSettings>;
 
-/** Undefined when the policy is open: then nothing is asked on the way. */
+/** Undefined when the policy is open: then no connection is checked. */
 export function egressGuardOf(settings: EgressSettings, logger: Logger): EgressGuard | undefined {
   if (settings.policy === "open") return undefined;
   return createEgressGuard(

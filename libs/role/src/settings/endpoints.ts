@@ -1,4 +1,4 @@
-/** Why: the roles that call user endpoints (discovery, attempts) are told the same about how. */
+/** Settings shared by the roles that call user endpoints (discovery, attempts). */
 import { optionalText, textMap } from "../config/setting.js";
 import { egressSettings } from "./egress.js";
 

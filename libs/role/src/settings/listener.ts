@@ -1,8 +1,8 @@
-/** Why: every door listens by the same two settings. */
+/** The two settings of every listener. */
 import { z } from "zod";
 import { custom, port } from "../config/setting.js";
 
-/** What APIs without credentials listen on unless a setting says otherwise: only programs of this machine reach them. */
+/** Where APIs without credentials listen by default: only programs of this machine reach them. */
 const LOOPBACK = "127.0.0.1";
 
 /** A host without a port: `bind-port` has the port, and the two must not contradict each other. `*`: every address. */

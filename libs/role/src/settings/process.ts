@@ -1,4 +1,4 @@
-/** Why: what every process may be told about itself, whatever its role; spread into the group of its settings. */
+/** Settings of every process, whatever its role; spread into the group of its settings. */
 import { PerdureError } from "@perdure/base";
 import { z } from "zod";
 import { boolean, choice, custom, duration, optionalText, text, textMap } from "../config/setting.js";

@@ -1,4 +1,4 @@
-/** Why: programs that limit what one network may do must know whose connections are those of proxies, and what these say of their clients. */
+/** Programs with limits per network must distinguish connections of proxies, and read the client's address from what these proxies send. */
 import { parseRange, TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import { z } from "zod";
 import { choice, custom, group, tomlValue } from "../config/setting.js";
@@ -11,7 +11,7 @@ const ranges = z
 
 /** The group `trusted-proxies`. */
 export const trustedProxySettings = group(
-  "Proxies in front of this program, whose word about their clients' addresses is believed: limits per network count clients, not proxies.",
+  "Proxies in front of this program that are trusted to report their clients' addresses: limits per network count clients, not proxies.",
   {
     ranges: custom(ranges, {
       sentence:

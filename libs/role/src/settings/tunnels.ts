@@ -1,4 +1,4 @@
-/** Why: the runtime of an environment reaches services behind its tunnels through the proxy of a relay; these settings say where that is. */
+/** Where the proxy of a relay is; through it the runtime of an environment reaches services behind its tunnels. */
 import { PerdureError, Secret } from "@perdure/base";
 import { bareOf, parseEnvironmentId } from "@perdure/cloud";
 import type { TunnelAccess } from "@perdure/tunnel";
@@ -7,11 +7,11 @@ import { readSettingFile } from "../setting-file.js";
 
 export const tunnelSettings = group("For the runtime of an environment: its tunnels. There are none when not set.", {
   proxyUrl: optionalText({
-    sentence: "Origin of a relay's proxy, like https://tunnel.us.perdure.dev:9080; asked for all tunnels.",
+    sentence: "Origin of a relay's proxy, like https://tunnel.us.perdure.dev:9080; used for all tunnels.",
   }),
   publicUrl: optionalText({ sentence: "How addresses of deployments name that proxy; proxy-url when not set." }),
   tokenFile: optionalText({
-    sentence: "File with the token that shows the proxy whose runtime this is; needed with proxy-url.",
+    sentence: "File with the token that identifies the runtime to the proxy; needed with proxy-url.",
   }),
   caFile: optionalText({ sentence: "PEM file with authorities to trust for the proxy, instead of the system's." }),
 });
