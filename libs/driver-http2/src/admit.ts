@@ -1,6 +1,6 @@
 /**
- * Why: a guarded transport asks for each connection whether it may be, and counts it until it is gone. Without a guard nothing
- * of this runs.
+ * Connections of a guarded transport: the guard must admit each connection, and counts it until it is closed. Without a guard nothing of
+ * this runs.
  */
 import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
@@ -74,7 +74,7 @@ function connectAdmitted(
   if (admission.kind !== "admitted") {
     const error = refusedError(admission, authority);
     if (created === undefined) throw error;
-    // Node's own type has no way to say that there is no socket; it reads the error first.
+    // Node's type has no form for "no socket"; it reads the error first.
     queueMicrotask(() => (created as (error: Error) => void)(error));
     return undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * A deployment's address taken apart once: where to connect, and what to put around a path (service-protocol §1.1: the base path
- * is kept, its trailing slash dropped, its query preserved).
+ * A deployment's address, parsed once: where to connect, and the text around a path (service-protocol §1.1: the base path is kept, its
+ * trailing slash dropped, its query preserved).
  */
 import { ENDPOINT_CACHE_MAX } from "./limits.js";
 
@@ -48,7 +48,7 @@ function parseEndpointBase(uri: string): EndpointBase | undefined {
   };
 }
 
-/** Path and query to ask for. */
+/** Path and query of the request. */
 export function requestTarget(base: EndpointBase, path: string): string {
   return base.basePath + path + base.query;
 }

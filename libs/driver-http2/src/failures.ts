@@ -38,7 +38,7 @@ export function connectFailure(authority: string, cause: unknown): TransportFail
   return { kind: "connect", message: `cannot connect to ${authority}: ${errorText(cause)}` };
 }
 
-/** Says no more than that: the reason would tell what is inside. */
+/** Without the reason, which would reveal internal addresses. */
 export function deniedFailure(): TransportFailure {
   return { kind: "denied", message: DESTINATION_NOT_ALLOWED };
 }
@@ -47,7 +47,7 @@ export function clientFailure(cause: unknown): TransportFailure {
   return { kind: "client", message: `the request cannot be made: ${errorText(cause)}` };
 }
 
-/** What errors say of themselves. They are told by their fields, not their class: they come from Node and from other packages. */
+/** Fields of an error. Errors are recognised by their fields, not their class: they come from Node and from other packages. */
 interface ErrorFields {
   readonly message?: unknown;
   readonly code?: unknown;
@@ -61,7 +61,7 @@ function fieldsOf(cause: unknown): ErrorFields {
 /** Code and text of a system or HTTP error, without a stack. */
 export function errorText(cause: unknown): string {
   const { message, errors } = fieldsOf(cause);
-  // Several addresses of one name failed: the first says enough, the aggregate itself says nothing.
+  // Several addresses of one name failed: the first error is enough, the aggregate has no message.
   if (Array.isArray(errors) && errors.length > 0) return errorText(errors[0]);
   if (typeof message !== "string") return String(cause);
   const code = errorCodeOf(cause);

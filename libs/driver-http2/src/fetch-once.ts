@@ -1,6 +1,6 @@
 /**
- * One whole request and response over an endpoint's own transport: what discovery needs. For https without a known version the
- * TLS handshake (ALPN) says which one the endpoint speaks (service-protocol §1.2).
+ * One whole request and response over an endpoint's own transport, for discovery. For https without a configured version the TLS handshake
+ * (ALPN) selects the one that the endpoint supports (service-protocol §1.2).
  */
 import { isIP } from "node:net";
 import { connect as tlsConnect } from "node:tls";

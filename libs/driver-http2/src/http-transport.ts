@@ -1,6 +1,6 @@
 /**
- * The transport to endpoints that answer HTTP: HTTP/2 over pooled connections, HTTP/1.1 over kept-alive sockets. It moves bytes
- * and knows nothing of invocations.
+ * The transport to endpoints that answer HTTP: HTTP/2 over pooled connections, HTTP/1.1 over kept-alive sockets. It moves bytes,
+ * independent of invocations.
  */
 import type { Agent } from "node:http";
 import type { Clock, Random } from "@perdure/base";
@@ -19,7 +19,7 @@ import { IDLE_CLOSE_MS, IDLE_SOCKETS_MAX, STREAMS_PER_SESSION_LIFETIME } from ".
 export interface HttpTransportDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** Says where connections may go; without one they may go anywhere. */
+  /** Decides where connections may go; without a guard they may go anywhere. */
   readonly guard?: EgressGuard | undefined;
 }
 
@@ -71,7 +71,7 @@ class HttpTransport implements CountingTransport {
 
   open(request: StreamRequest, listener: StreamListener): EndpointStream {
     const { address } = request;
-    invariant(address.kind === "http", "the HTTP transport is asked for HTTP addresses only");
+    invariant(address.kind === "http", "the HTTP transport is for HTTP addresses only");
     const base = endpointBase(address.uri);
     if (this.#closed || base === undefined) {
       const why = this.#closed ? "the transport is closed" : "the address is not an http or https one";

@@ -1,6 +1,6 @@
 /**
- * One exchange over HTTP/1.1: a chunked request that stays open while the response already streams. Sockets are kept alive
- * and reused by Node's agent.
+ * One exchange over HTTP/1.1: a chunked request that stays open while the response already streams. Node's agent keeps sockets open and
+ * reuses them.
  */
 import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -131,7 +131,7 @@ export class Http1EndpointStream implements EndpointStream {
     this.#listener.end();
   };
 
-  /** After the last word this is late news, e.g. a write the peer no longer wanted. */
+  /** After the end of the exchange an error is ignored, e.g. of a write that the peer no longer reads. */
   readonly #onError = (cause: unknown): void => {
     if (this.#over) return;
     const code = errorCodeOf(cause);

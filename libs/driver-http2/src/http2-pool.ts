@@ -1,6 +1,6 @@
 /**
- * The HTTP/2 connections to one origin. Streams go to the first connection with room; when all are full another one is opened,
- * and streams wait in order until somebody has room.
+ * The HTTP/2 connections to one origin. Streams go to the first connection with a free stream; when all are full another connection is
+ * opened, and streams wait in order until one has a free stream.
  */
 import { Ring } from "@perdure/base";
 import type { TransportFailure } from "@perdure/invoker";
@@ -21,11 +21,11 @@ export class Http2Pool implements SessionOwner {
   /** Some of them wait for the first connection, which may never be ready: that is the endpoint's silence, and its timeouts count. */
   #someAwaitFirst = false;
 
-  /** How the guard is told that a connection is gone; empty without a guard. */
+  /** Functions that report the end of a connection to the guard; empty without a guard. */
   readonly #releases = new Map<PooledSession, () => void>();
   readonly #onUnused: () => void;
 
-  /** @param onUnused called when nothing is open and nobody waits: the pool may be forgotten */
+  /** @param onUnused called when no connection is open and no stream waits: the pool may be dropped */
   constructor(base: EndpointBase, deps: SessionDeps, onUnused: () => void) {
     this.#base = base;
     this.#deps = deps;
@@ -50,8 +50,9 @@ export class Http2Pool implements SessionOwner {
   }
 
   /**
-   * The first with room on which nothing large is on its way. When all are busy with large messages, the next streams get another connection,
-   * and this one does not wait for it: perhaps the peer takes no more. A large stream prefers a busy one, so that few are.
+   * The first session with a free stream and without a large message under way. When all are busy with large messages, the next streams get
+   * another connection, and this one does not wait for it: perhaps the peer accepts no more. A large stream prefers a busy connection, so
+   * that few are busy.
    */
   #sessionFor(stream: Http2EndpointStream): PooledSession | undefined {
     let busy: PooledSession | undefined;
@@ -87,7 +88,10 @@ export class Http2Pool implements SessionOwner {
     this.#connectIfNeeded();
   }
 
-  /** A session that never worked fails those who wait; they try again by their own policy, which is slower than we would be. */
+  /**
+   * A session that never became ready fails the waiting streams; their callers retry by their own policy, which is slower than retries here
+   * would be.
+   */
   gone(session: PooledSession, failure: TransportFailure | undefined): void {
     const at = this.#sessions.indexOf(session);
     if (at >= 0) this.#sessions.splice(at, 1);
@@ -127,7 +131,7 @@ export class Http2Pool implements SessionOwner {
     }
   }
 
-  /** Why there may be no connection. */
+  /** Returns the failure when no connection may be opened. */
   #connect(): TransportFailure | undefined {
     const admission = this.#deps.guard?.admitOrigin(this.#base.origin);
     if (admission !== undefined && admission.kind !== "admitted") return refusedFailure(admission, this.#base.authority);
@@ -137,7 +141,7 @@ export class Http2Pool implements SessionOwner {
     return undefined;
   }
 
-  /** Those who wait may still be served by the connections there are. */
+  /** The waiting streams may still be served by the open connections. */
   #refused(failure: TransportFailure): void {
     if (this.#sessions.length > 0) return;
     queueMicrotask(() => {

@@ -1,6 +1,6 @@
 /**
- * One HTTP/2 connection and its life: connecting until the peer's SETTINGS are here, ready, draining after a GOAWAY, closed.
- * It takes no stream before the SETTINGS, because only then is known how many the peer allows.
+ * One HTTP/2 connection and its states: connecting until the peer's SETTINGS arrive, ready, draining after a GOAWAY, closed. It opens no
+ * stream before the SETTINGS, which contain how many the peer allows.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
@@ -26,9 +26,9 @@ import {
 } from "./limits.js";
 
 export interface SessionOwner {
-  /** There is room for streams, or more of it. */
+  /** There are free streams, or more of them. */
   onCapacity(session: PooledSession): void;
-  /** The session takes no more streams; `failure` says why it never took any. Called once. */
+  /** The session opens no more streams; `failure` is the reason when it never opened any. Called once. */
   gone(session: PooledSession, failure: TransportFailure | undefined): void;
   /** The socket is closed; nothing of the session is left. Follows `gone`. */
   closed(session: PooledSession): void;
@@ -110,7 +110,7 @@ export class PooledSession implements StreamHost {
     return this.#state === "connecting";
   }
 
-  /** Streams that it takes at the same time, one at least; what the peer allows is known once it is ready. */
+  /** Streams that it opens at the same time, at least one; the limit of the peer applies once the session is ready. */
   get streamsMax(): number {
     if (this.#state !== "ready") return STREAMS_PER_SESSION_MAX;
     return Math.max(1, this.#allowed);
@@ -121,7 +121,7 @@ export class PooledSession implements StreamHost {
     return this.#state === "ready" && !this.#isEnding ? this.#allowed - this.#active : 0;
   }
 
-  /** Node closed or destroyed the session; its events say so later, or never while a write is stuck. */
+  /** Node closed or destroyed the session; its events follow later, or never while a write is stuck. */
   get #isEnding(): boolean {
     return this.#session.closed || this.#session.destroyed;
   }
@@ -135,7 +135,7 @@ export class PooledSession implements StreamHost {
     return this.#largeMessages > 0;
   }
 
-  /** Only with room. */
+  /** Only while there is a free stream. */
   open(stream: Http2EndpointStream): void {
     this.#active++;
     const failure = stream.start(this.#session, this);
@@ -194,7 +194,7 @@ export class PooledSession implements StreamHost {
     this.#timer = clock.setTimer(delayMs, () => this.#keepAlive());
   }
 
-  /** Closes what nobody has used for long, else asks whether the peer is still there. */
+  /** Closes a connection that has been unused for long; otherwise pings the peer. */
   #keepAlive(): void {
     const { clock } = this.#deps;
     if (this.#session.destroyed) return this.#giveUp(undefined);
@@ -257,8 +257,8 @@ export class PooledSession implements StreamHost {
 }
 
 /**
- * Why no HTTP/2 session came about. A peer that answers the HTTP/2 preface with something that is not HTTP/2, or refuses the
- * protocol during TLS, speaks an older one (META0014).
+ * The reason why no HTTP/2 session came about. A peer that answers the HTTP/2 preface with something that is not HTTP/2, or refuses the
+ * protocol during TLS, supports only an older one (META0014).
  */
 function handshakeFailure(authority: string, cause: unknown): TransportFailure {
   const code = errorCodeOf(cause);

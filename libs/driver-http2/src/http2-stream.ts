@@ -12,9 +12,12 @@ import { PENDING_WRITE_BYTES } from "./limits.js";
 const NO_OPTIONS = { endStream: false };
 const ABORTED = AbortSignal.abort();
 
-/** What a connection hears of its streams. */
+/** Events of streams that their connection receives. */
 export interface StreamHost {
-  /** The peer takes no streams on this connection now; this one was never looked at. Comes before the listener hears of it, who may try again at once. */
+  /**
+   * The peer opens no more streams on this connection now; this stream was not processed. Called before the listener, which may retry at
+   * once.
+   */
   streamRefused(): void;
   /** A large message is on its way on this stream, or no longer. */
   largeMessage(isComing: boolean): void;
@@ -39,7 +42,7 @@ export class Http2EndpointStream implements EndpointStream {
   #pendingBytes = 0;
   #requestEnded = false;
   #readingPaused = false;
-  /** The listener has heard its last word, or does not want to. */
+  /** The listener got its last event, or has cancelled. */
   #over = false;
   #answered = false;
   /** What is left of the length that the response announced; NaN when it announced none. */
@@ -56,7 +59,7 @@ export class Http2EndpointStream implements EndpointStream {
     this.#listener = listener;
   }
 
-  /** Nobody waits for this stream any more: a pool should not start it. */
+  /** The exchange is over or cancelled: a pool should not start it. */
   get over(): boolean {
     return this.#over;
   }
@@ -68,7 +71,10 @@ export class Http2EndpointStream implements EndpointStream {
     this.#listener.waiting?.(true);
   }
 
-  /** Starts on a session that has room. Returns why the request cannot be made: it has not started, and `fail` should follow. */
+  /**
+   * Starts on a session that has a free stream. Returns the failure when the request cannot be made: it has not started, and `fail` should
+   * follow.
+   */
   start(session: ClientHttp2Session, host: StreamHost): TransportFailure | undefined {
     if (this.#isWaiting) this.#listener.waiting?.(false);
     this.#isWaiting = false;
@@ -122,7 +128,8 @@ export class Http2EndpointStream implements EndpointStream {
     this.#pending = undefined;
     const stream = this.#stream;
     if (stream === undefined || stream.closed) return;
-    // `close` sends END_STREAM before the reset: half a request would look like a whole one. A signal resets with CANCEL at once.
+    // `close` sends END_STREAM before the reset: the peer would take half a request for a complete one. A signal resets with CANCEL at
+    // once.
     if (!this.#requestEnded) return void addAbortSignal(ABORTED, stream);
     stream.close(constants.NGHTTP2_CANCEL);
     stream.resume(); // What has arrived already is thrown away, so that the stream can close.
@@ -192,8 +199,8 @@ export class Http2EndpointStream implements EndpointStream {
   }
 
   /**
-   * Node also ends the readable side of a stream that was reset or whose connection broke; these tell the cases apart. A reset without an
-   * error looks like END_STREAM: only an announced length shows that something is missing.
+   * Node also ends the readable end of a stream that was reset or whose connection broke; here these cases are distinguished. A reset
+   * without an error looks like END_STREAM: only an announced length shows that something is missing.
    */
   onEnd(stream: ClientHttp2Stream): void {
     if (this.#over) return;
@@ -205,7 +212,7 @@ export class Http2EndpointStream implements EndpointStream {
     }
   }
 
-  /** Errors after the last word are late news of a finished exchange, e.g. a write the peer no longer wanted. */
+  /** Errors after the last event belong to a finished exchange, e.g. a write that the peer no longer reads. */
   onError(stream: ClientHttp2Stream, cause: unknown): void {
     if (this.#over) return;
     if (errorCodeOf(cause) === "ERR_HTTP2_STREAM_ERROR") this.#failReset(stream);
@@ -249,7 +256,7 @@ function onError(this: OwnedStream, cause: unknown): void {
 }
 function onClose(this: OwnedStream): void {
   this[owner]?.onClose(this);
-  // Node's table of streams leaves old copies of itself behind, which the young generation's collector cannot tell from live ones:
+  // Node's table of streams leaves old copies of itself behind, which the young generation's collector cannot distinguish from live ones:
   // the attempt must not be kept with the stream.
   this[owner] = undefined;
 }

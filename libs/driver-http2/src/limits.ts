@@ -8,7 +8,7 @@ export const CONNECT_CHECK_MS = 1_000;
 /** … and counts as so much, however long it was: the wait has an end on a machine that always stands. */
 export const CONNECT_STOOD_MS = 100;
 
-/** A PING goes out this often, so that a dead path is noticed while handlers are silent for minutes. */
+/** A PING is sent this often, so that a broken path is noticed while handlers are silent for minutes. */
 export const PING_INTERVAL_MS = 40_000;
 /** Each interval is up to this share longer or shorter, so that connections opened together do not ping together. */
 export const PING_JITTER = 0.2;
@@ -22,8 +22,8 @@ export const IDLE_CLOSE_MS = 300_000;
 export const STREAMS_PER_SESSION_MAX = 128;
 
 /**
- * Streams a connection serves in its life. Their ids end at 2³¹, after which Node fails every further request on it; a busy connection
- * would get there within days.
+ * Streams that one connection serves. Their ids end at 2³¹, after which Node fails every further request on it; a busy connection would get
+ * there within days.
  */
 export const STREAMS_PER_SESSION_LIFETIME = 500_000_000;
 
@@ -40,7 +40,7 @@ export const CONNECTION_WINDOW_BYTES = 5 * 1024 * 1024;
 /** Megabytes Node lets one HTTP/2 session hold before refusing streams; attempts have budgets of their own, so this is out of their way. */
 export const SESSION_MEMORY_MEGABYTES = 4_096;
 
-/** Bytes a stream may be given before its connection exists, until `write` asks to wait. */
+/** Bytes a stream may be given before its connection exists, until `write` returns false. */
 export const PENDING_WRITE_BYTES = 64 * 1024;
 
 /** An endpoint may take so long to end its side of a connection that has ended in order. */
