@@ -10,7 +10,7 @@ export type ProtocolFaultCode = "RT0003" | "RT0012" | "RT0025";
 export interface ProtocolFault {
   readonly kind: "fault";
   readonly code: ProtocolFaultCode;
-  /** A sentence for people; it names the message and never quotes payload bytes. */
+  /** A sentence for users; it names the message and never quotes payload bytes. */
   readonly detail: string;
 }
 
@@ -19,7 +19,7 @@ export function protocolViolation(detail: string): ProtocolFault {
   return { kind: "fault", code: "RT0012", detail };
 }
 
-/** Tells a fault from a decoded message. Every decoded message carries a `kind` of its own. */
+/** Distinguishes a fault from a decoded message. Every decoded message carries a `kind` of its own. */
 export function isFault(decoded: { readonly kind: string }): decoded is ProtocolFault {
   return decoded.kind === "fault";
 }

@@ -74,7 +74,7 @@ export class FrameDecoder {
     return { type: this.#type, flags: this.#flags, body };
   }
 
-  /** Some pushed bytes were not looked at yet; they may be less than a frame. */
+  /** Some pushed bytes were not decoded yet; they may be less than a frame. */
   get hasBytes(): boolean {
     return this.#hasBytes();
   }

@@ -1,22 +1,22 @@
 /**
- * Whether a suspended invocation may go on (§9.2). The tree is evaluated against what has arrived; resolved children fall
- * away, so that each later notification is matched against the remainder only.
+ * Decides whether a suspended invocation may resume (§9.2). The tree is evaluated against the notifications that have arrived; resolved
+ * children are removed, so that each later notification is matched against the remainder only.
  *
- *   node                        resolves when                      passes up
- *   firstCompleted              any child has                      that child's outcome; either when several disagree
- *   unknown                     any child has                      either
- *   allCompleted                all children have                  success
- *   firstSucceededOrAllFailed   one success, or all failures       accordingly
- *   allSucceededOrFirstFailed   one failure, or all successes      accordingly
+ *     node                        resolves when                      passes up
+ *     firstCompleted              any child has                      that child's outcome; either when several disagree
+ *     unknown                     any child has                      either
+ *     allCompleted                all children have                  success
+ *     firstSucceededOrAllFailed   one success, or all failures       accordingly
+ *     allSucceededOrFirstFailed   one failure, or all successes      accordingly
  *
- * When one of the last two meets an outcome that may be either, only the SDK can tell: the invocation resumes at once.
- * Waking early costs one more suspension; waking late would cost the invocation.
+ * When one of the last two meets an outcome that may be either, only the SDK can decide: the invocation resumes at once. Resuming too early
+ * costs one more suspension; resuming too late would block the invocation for ever.
  */
 import { unreachable } from "@perdure/base";
 import type { Combinator, Future } from "./future.js";
 import type { NotificationId } from "./values.js";
 
-/** How something awaited ended; "either" when its variant is not known. */
+/** The outcome of an awaited completion or signal; "either" when its variant is unknown. */
 export type LeafOutcome = "success" | "failure" | "either";
 
 export type FutureEvaluation = { readonly kind: "resolved" } | { readonly kind: "pending"; readonly remaining: Future };
@@ -58,8 +58,8 @@ export function evaluateFuture(future: Future, lookup: (id: NotificationId) => L
 }
 
 /**
- * Evaluates against one notification that has just arrived, the rest being known to be pending. Returns `future` itself
- * as the remainder when the notification is not awaited.
+ * Evaluates against one notification that has just arrived; all others are pending. Returns `future` itself as the remainder when the
+ * notification is not awaited.
  */
 export function narrowFuture(future: Future, arrived: NotificationId, outcome: LeafOutcome): FutureEvaluation {
   return conclude(evaluateNode(future, oneLeaf(arrived, outcome)));
@@ -80,7 +80,7 @@ function conclude(result: NodeResult): FutureEvaluation {
   return result.kind === "pending" ? result : resolved;
 }
 
-/** What the children of one node have said so far. */
+/** Counts of the outcomes of one node's children so far. */
 interface OutcomeCounts {
   successes: number;
   failures: number;
@@ -147,7 +147,7 @@ function resolveNode(combinator: Combinator, counts: OutcomeCounts, pendingCount
     case "unknown":
       return countOf(counts) === 0 ? undefined : leafResults.either;
     case "firstCompleted":
-      // The lists do not tell who was first, so disagreeing children leave the outcome open.
+      // The lists do not contain the order of arrival, so disagreeing children leave the outcome open.
       if (counts.eithers > 0 || (counts.successes > 0 && counts.failures > 0)) return leafResults.either;
       if (counts.successes > 0) return leafResults.success;
       return counts.failures > 0 ? leafResults.failure : undefined;

@@ -7,7 +7,7 @@ import { ProtoReader, ProtoWriter } from "@perdure/base";
 import { enter, leave, lengthTag, varintTag, writeNumber } from "./codec/nested.js";
 import { futureDepthMax } from "./limits.js";
 
-/** When a node counts as resolved; see `evaluateFuture`. "unknown" resolves with its first child, whatever that says. */
+/** When a node counts as resolved; see `evaluateFuture`. "unknown" resolves with its first child, whatever its outcome. */
 export type Combinator =
   | "unknown"
   | "firstCompleted"
@@ -51,7 +51,7 @@ export function isEmptyFuture(future: Future): boolean {
   );
 }
 
-/** Whether the tree has more than `futureDepthMax` levels; gives up as soon as it knows. */
+/** Whether the tree has more than `futureDepthMax` levels; stops at the first level too many. */
 export function isTooDeep(future: Future, levelsLeft: number = futureDepthMax): boolean {
   return levelsLeft === 0 || future.nested.some((child) => isTooDeep(child, levelsLeft - 1));
 }

@@ -136,7 +136,7 @@ export interface OneWayCallCommand {
 
 export interface SendSignalCommand {
   readonly kind: "sendSignal";
-  /** As the SDK wrote it; an unparsable one is RT0012, to be found by whoever applies the command. */
+  /** As the SDK wrote it; an unparsable one is RT0012, raised when the command is applied. */
   readonly targetInvocationId: string;
   readonly signal: SignalId;
   readonly result: ResultValue;
@@ -144,14 +144,14 @@ export interface SendSignalCommand {
   readonly name: string;
 }
 
-/** Only says that a closure ran here; its result arrives as a `RunProposal` and is stored as a RunCompletion. */
+/** Records that a closure ran here; its result arrives as a `RunProposal` and is stored as a RunCompletion. */
 export interface RunCommand {
   readonly kind: "run";
   readonly resultCompletionId: number;
   readonly name: string;
 }
 
-/** Whom AttachInvocation and GetInvocationOutput mean. */
+/** The invocation that AttachInvocation and GetInvocationOutput refer to. */
 export type AttachTarget =
   | { readonly kind: "invocationId"; readonly invocationId: string }
   | {
@@ -187,7 +187,7 @@ export interface GetInvocationOutputCommand {
 
 export interface CompleteAwakeableCommand {
   readonly kind: "completeAwakeable";
-  /** As the SDK wrote it; an unparsable one is RT0012, to be found by whoever applies the command. */
+  /** As the SDK wrote it; an unparsable one is RT0012, raised when the command is applied. */
   readonly awakeableId: string;
   readonly result: ValueOrFailure;
   readonly name: string;

@@ -9,15 +9,14 @@ export const frameHeaderBytes = 8;
  */
 export const messageBytesMaxDefault = 32 * 1024 * 1024;
 
-/** Room above the nominal limit for the fields around a payload, so that a payload of exactly the limit still fits. */
+/** Bytes above the nominal limit for the fields around a payload, so that a payload of exactly the limit still fits. */
 export const messageBytesSlack = 256 * 1024;
 
 /** From here on a message deserves a warning in the log: it works, but it is slow to replay and near the limit. */
 export const messageBytesWarn = 10 * 1024 * 1024;
 
 /**
- * Room first made for a body that comes in several chunks, in bytes. Four HTTP/2 data frames: most such bodies are finished without
- * growing.
+ * Initial buffer for a body that comes in several chunks, in bytes. Four HTTP/2 data frames: most such bodies are finished without growing.
  */
 export const frameGatherBytesInitial = 64 * 1024;
 /**

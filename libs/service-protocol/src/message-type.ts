@@ -1,10 +1,10 @@
 /**
- * The 16-bit type that opens every frame: its values, its classes, and its names for people.
+ * The 16-bit type that opens every frame: its values, its classes, and its readable names.
  *
- *   0x00xx control        only between the two ends of a stream, never stored
- *   0x04xx command        written by the handler, stored in the journal
- *   0x80xx notification   written by us, stored in the journal; its low byte repeats its command's
- *   0xFBFF signal         a notification without a command
+ *     0x00xx control        only between the two ends of a stream, never stored
+ *     0x04xx command        written by the handler, stored in the journal
+ *     0x80xx notification   written by the server, stored in the journal; its low byte repeats its command's
+ *     0xFBFF signal         a notification without a command
  */
 
 export const MessageType = {
@@ -56,7 +56,7 @@ export const MessageType = {
 export type MessageTypeName = keyof typeof MessageType;
 export type MessageType = (typeof MessageType)[MessageTypeName];
 
-/** Frame flag: the sender of a command or a run proposal wants to know when it is durable (§2.1). */
+/** Frame flag: the sender of a command or a run proposal requests a confirmation when it is durable (§2.1). */
 export const requestedAckFlag = 0x8000;
 
 const nameByType = new Map<number, MessageTypeName>();

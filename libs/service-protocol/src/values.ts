@@ -36,7 +36,7 @@ export type ResultValue = VoidResult | ValueResult | FailureResult;
 /** Outcome of what always ends with a value or a failure: handlers, runs, calls, promises. */
 export type ValueOrFailure = ValueResult | FailureResult;
 
-/** The one void result; it has no content, so everybody may share it. */
+/** The one void result; it has no content, so one object is enough. */
 export const voidResult: VoidResult = Object.freeze({ kind: "void" });
 
 /** What a completion or signal answers. Command completions are numbered by the SDK, signals have an index or a name. */
@@ -48,7 +48,7 @@ export type NotificationId =
 /** One of the two ways to address a signal. */
 export type SignalId = Exclude<NotificationId, { kind: "completion" }>;
 
-/** Index of the signal that asks an invocation to cancel (§3.3). */
+/** Index of the signal that requests the cancellation of an invocation (§3.3). */
 export const cancelSignalIndex = 1;
 
 /** First signal index that belongs to user code: awakeables count from here (§3.3). */

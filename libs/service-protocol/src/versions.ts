@@ -23,11 +23,11 @@ export type VersionChoice =
   | { readonly kind: "unsupported" };
 
 /**
- * The version an invocation pins at its first attempt: the highest both sides know, `min(max, serverMax)`.
+ * The version an invocation pins at its first attempt: the highest that both support, `min(max, serverMax)`.
  *
  * @param min lowest version the deployment declared
  * @param max highest version the deployment declared
- * @param serverMax highest version this server is configured to speak
+ * @param serverMax highest version this server is configured to use
  */
 export function selectVersion(min: number, max: number, serverMax: ProtocolVersion): VersionChoice {
   const version = Math.min(max, serverMax);

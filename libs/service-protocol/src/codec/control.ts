@@ -1,6 +1,6 @@
 /**
- * Control messages (§2.2): what the two ends of a stream tell each other that is never stored. Those from the SDK are
- * decoded and checked here; those to the SDK are encoded, acks straight into frames.
+ * Control messages (§2.2), which the two ends of a stream exchange and which are never stored. Those from the SDK are decoded and checked
+ * here; those to the SDK are encoded, acks straight into frames.
  */
 import { EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
 import { decodeOrFault, type ProtocolFault, protocolViolation } from "../fault.js";
@@ -17,7 +17,7 @@ export interface Suspension {
   readonly awaitingOn: Future;
 }
 
-/** What to do about an error; a value we do not know means retry. Honoured on every version (§2.2). */
+/** What to do about an error; an unsupported value means retry. Honoured on every version (§2.2). */
 export type ErrorBehavior = "retry" | "pause" | "fail";
 
 export interface ErrorMessage {
@@ -207,14 +207,14 @@ function readProposal(body: Uint8Array): RunProposal {
 /** One writer for all: encoding is synchronous and `finish` copies. */
 const writer = new ProtoWriter();
 
-/** Frame telling the SDK that the command at `commandIndex` (commands only, Input being 0) is durable. */
+/** Frame that confirms to the SDK that the command at `commandIndex` (commands only, Input being 0) is durable. */
 export function commandAckFrame(commandIndex: number): Uint8Array {
   const w = writer.reset();
   writeNumber(w, 1, commandIndex);
   return encodeFrame(MessageType.CommandAck, w.finish());
 }
 
-/** v7: frame telling the SDK that the result proposed for `completionId` is durable. */
+/** v7: frame that confirms to the SDK that the result proposed for `completionId` is durable. */
 export function proposeRunCompletionAckFrame(completionId: number): Uint8Array {
   const w = writer.reset();
   writeNumber(w, 1, completionId);

@@ -149,7 +149,7 @@ function writeOneWayCall(w: ProtoWriter, command: OneWayCallCommand): void {
 
 function writeSendSignal(w: ProtoWriter, command: SendSignalCommand): void {
   writeText(w, 1, command.targetInvocationId);
-  // A choice is written even when it is zero or empty: its presence says which one was taken.
+  // A choice is written even when it is zero or empty: its presence shows which variant it is.
   if (command.signal.kind === "signalIndex") w.uint32(2, command.signal.index);
   else w.string(3, command.signal.name);
   writeResult(w, command.result, 4, 5, 6);

@@ -1,7 +1,6 @@
 /**
- * The messages inside messages (§2.5), read and written in place: a nested message narrows the reader instead of making
- * another one. Fields are matched by whole tag (number and wire type); whatever else comes is passed over, as protobuf
- * asks, so that an SDK newer than us can add fields.
+ * The messages inside messages (§2.5), read and written in place: a nested message narrows the reader instead of making another one. Fields
+ * are matched by whole tag (number and wire type); any other field is skipped, as protobuf requires, so that newer SDKs can add fields.
  */
 import { EMPTY_BYTES, ProtoError, type ProtoReader, type ProtoWriter } from "@perdure/base";
 import type { Failure, Header, ResultValue } from "../values.js";

@@ -1,8 +1,8 @@
 /**
- * Single facts out of stored bodies, without decoding the rest: what the hot path asks of every entry it appends.
+ * Single values out of stored bodies, without decoding the rest, for the hot path of appending entries.
  *
- * These read bytes that went through `decodeCommand` or came from our own encoder. Malformed bytes throw `ProtoError`:
- * in a journal they mean corruption, which is not the user's fault and not ours to repair here.
+ * The bytes went through `decodeCommand` or came from this package's encoder. Malformed bytes throw `ProtoError`: in a journal they mean
+ * corruption, which is neither the user's fault nor repaired here.
  */
 import { ProtoReader } from "@perdure/base";
 import { MessageType } from "../message-type.js";
@@ -52,7 +52,7 @@ export function proposalCompletionIdOf(body: Uint8Array): number {
   return lastVarint(body, varintTag(1));
 }
 
-/** Id of a notification; its fields come first, so this looks at the first few bytes only. */
+/** Id of a notification; its fields come first, so this reads the first few bytes only. */
 export function notificationIdOf(type: number, body: Uint8Array): NotificationId {
   const r = new ProtoReader(body);
   while (r.hasMore()) {

@@ -46,7 +46,7 @@ export interface StartMessage {
 
 const writer = new ProtoWriter();
 
-/** Body of the Start frame. The seed goes out on every version: an SDK that does not know it skips it (§3.4). */
+/** Body of the Start frame. The seed is sent on every version: an SDK that does not support it skips it (§3.4). */
 export function encodeStart(start: StartMessage, version: ProtocolVersion): Uint8Array {
   return writeStart(start, version).finish();
 }
