@@ -1,10 +1,10 @@
-/** Why: the doors that strangers see (gateway, relay, Cloud API) have certificates in files, and two of them stand there for tenancy. */
+/** The public listeners (gateway, relay, Cloud API): certificates from files, and for gateway and relay the wait for tenancy. */
 import type { RemoteTenancy } from "@perdure/driver-grpc";
 import { duration, group, optionalText, type ProcessPorts } from "@perdure/role";
 import { type Certificate, readPublicCertificate, WatchedCertificate } from "@perdure/role/http";
 import { required } from "./settings.js";
 
-/** `about`: what the certificate is for, as people read it. */
+/** `about`: the purpose of the certificate, for users. */
 export const publicTlsSettings = (comment: string, about: string) =>
   group(`${comment}; cleartext when no file is named.`, {
     certificateFile: optionalText({ sentence: `PEM file with the certificate for ${about}, and its chain.` }),
@@ -18,7 +18,7 @@ export interface PublicTls {
   readonly checkInterval: number;
 }
 
-/** As a part of the lifecycle. Undefined without files: then doors are cleartext. Rejects with OPS0001 when one of them cannot be used. */
+/** A part of the lifecycle. Undefined without files: then listeners are cleartext. Rejects with OPS0001 when a file cannot be used. */
 export async function openPublicCertificate(
   publicTls: PublicTls,
   { lifecycle, clock, logger }: ProcessPorts,
@@ -35,7 +35,10 @@ export async function openPublicCertificate(
   return part.watched;
 }
 
-/** Resolves when tenancy has said something, or the process stops: without it nobody can be let in, so nobody should be sent here. */
+/**
+ * Resolves when tenancy has sent its first change, or the process stops: without tenancy no request can be authenticated, so the process
+ * must not be ready.
+ */
 export function firstChange(tenancy: RemoteTenancy, stopping: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Why: the roles that speak with user endpoints (discovery, attempts, questions of people) reach them in the same ways. */
+/** The connection to user endpoints, the same for all roles that call them (discovery, attempts, requests from the console). */
 import { type Clock, Secret } from "@perdure/base";
 import { createHttpTransport, type TransportConnectionCounts } from "@perdure/driver-http2";
 import { createLambdaTransport } from "@perdure/driver-lambda";
@@ -20,7 +20,7 @@ export interface EndpointSettings {
   readonly awsAssumeRoleExternalId?: string | undefined;
   readonly egress: EgressSettings;
   readonly clusterName: string;
-  /** Of roles that look into tunnels; the others have none. */
+  /** For roles that reach services behind tunnels; the others have none. */
   readonly tunnels?: TunnelSettings["tunnels"];
 }
 
@@ -36,7 +36,10 @@ export interface Endpoints {
   readonly tunnels: TunnelRoutes;
 }
 
-/** As parts of the lifecycle. Rejects with OPS0001 when the key cannot be read or is not one Ed25519 key, or when tunnels are not said whole. */
+/**
+ * Parts of the lifecycle. Rejects with OPS0001 when the key cannot be read or is not one Ed25519 key, or when the settings of tunnels are
+ * incomplete.
+ */
 export async function openEndpoints(settings: EndpointSettings, ports: ProcessPorts): Promise<Endpoints> {
   const { lifecycle, clock, random, logger } = ports;
   const guard = egressGuardOf(settings.egress, logger);
@@ -48,7 +51,7 @@ export async function openEndpoints(settings: EndpointSettings, ports: ProcessPo
   const plain = createHttpTransport({ clock, random, guard });
   const http: EndpointTransport = await lifecycle.start("endpoint transport", () => {
     if (tunnels === undefined) return plain;
-    // The proxy is the platform's, so that no guard is asked about it.
+    // The proxy belongs to the platform, so no guard checks it.
     const toProxy = createHttpTransport({ clock, random }, tunnels.ca === undefined ? {} : { trustedCertificates: tunnels.ca });
     return createTunnelTransport({ plain, toProxy }, tunnels.access);
   });

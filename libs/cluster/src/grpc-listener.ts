@@ -1,6 +1,6 @@
 /**
- * Why: roles answer each other over gRPC on a door of their own. It is open before there is anything to ask, says by the standard
- * health service that nothing is served yet, and then what is; so probes can tell "starting" from "dead".
+ * The gRPC listener of a role, for other roles. It opens before the role can serve anything, and reports by the standard health service
+ * first that nothing is served yet, then what is; so probes can distinguish "starting" from "dead".
  */
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type OperationObserver, PerdureError } from "@perdure/base";
@@ -10,7 +10,7 @@ import { isBeyondLoopback, type ListenerSettings, listenOn } from "@perdure/role
 import { HealthImplementation } from "grpc-health-check";
 
 export interface GrpcListenerSettings extends ListenerSettings {
-  /** Whether other machines may reach it though nobody proves who they are. */
+  /** Whether other machines may reach the listener although no client is authenticated. */
   readonly allowCleartext?: boolean;
 }
 
@@ -20,16 +20,16 @@ export interface GrpcListener extends ProcessPart {
   serve(name: string, definition: ServiceDefinition, handlers: UntypedServiceImplementation): void;
 }
 
-/** Tenancy tells the secrets of runtimes there, and workers do what they are told. */
+/** Tenancy returns the secrets of runtimes there, and workers execute commands without further checks. */
 const OPEN_TO_OTHERS =
   "'grpc.bind-address' lets other machines reach gRPC without authentication: set certificates (tls.authority-file, tls.certificate-file, tls.private-key-file) or a shared token (tls.token-file), listen on 127.0.0.1, or set grpc.allow-cleartext where network policies keep others out";
 
-/** Name under which the process as a whole is asked for. */
+/** Name of the process as a whole in the health service. */
 const PROCESS = "";
 
 /**
- * `observer`: told of questions with one answer. Rejects with RT0004 when the address cannot be bound, with OPS0001 when others could
- * reach it without proving that they are ours. Draining lets calls that are under way finish; streams are cut at the end.
+ * `observer` is notified of unary calls. Rejects with RT0004 when the address cannot be bound, with OPS0001 when other machines could reach
+ * it without authentication. Draining lets calls that are under way finish; streams are cut at the end.
  */
 export async function openGrpcListener(
   settings: GrpcListenerSettings,

@@ -1,4 +1,4 @@
-/** Why: what the processes of a cluster have in common beside their roles: where others are, and how to speak with them. */
+/** What the processes of a cluster share beside their roles: addresses of other processes, and connections to them. */
 export { firstChange, openPublicCertificate, type PublicTls, publicTlsSettings } from "./cloud-listeners.js";
 export { type EndpointSettings, type Endpoints, openEndpoints } from "./endpoints.js";
 export { type GrpcListener, type GrpcListenerSettings, openGrpcListener } from "./grpc-listener.js";

@@ -1,16 +1,16 @@
 /**
- * Why: the whole platform on one machine, for looking at and for tests: what each of its programs must be told is said here once.
- * There are no host names: every environment has two ports of its own, and nothing is encrypted. Everything listens on 127.0.0.1 only.
+ * Settings of a whole platform on one machine, for a trial and for tests, once for every program. There are no host names: every
+ * environment has two ports of its own, and nothing is encrypted. Everything listens on 127.0.0.1 only.
  */
 import { common, grpcAt, HOST, probesAt, type RoleSettings } from "./local.js";
 
 /** Folders below `services`. */
 export type LocalCloudRole = "tenancy" | "cloud-gateway" | "tunnel-relay";
 
-/** Where everybody finds what all of them share. */
+/** Addresses that all programs share. */
 export interface LocalCloud {
   readonly postgresUrl: string;
-  /** Port of the Cloud API and of the pages for people; `http://localhost:<port>` issues access tokens. */
+  /** Port of the Cloud API and of the web pages; `http://localhost:<port>` issues access tokens. */
   readonly apiPort: number;
   /** gRPC port of tenancy. */
   readonly tenancyPort: number;
@@ -49,7 +49,7 @@ export function tenancySettings(cloud: LocalCloud, ports: { readonly probes: num
     ...(cloud.runtimeConfigFile === undefined ? {} : { "provisioner.config-file": cloud.runtimeConfigFile }),
     "provisioner.ports-first": cloud.runtimePorts.first,
     "provisioner.ports-last": cloud.runtimePorts.last,
-    // Whoever closes the laptop's cloud wants nothing of it to go on.
+    // When this local cloud stops, nothing of it may continue to run.
     "provisioner.on-stop": "stop",
     // Endpoints of a laptop are on the laptop.
     "provisioner.egress": "open",
@@ -92,7 +92,7 @@ export function tunnelRelaySettings(cloud: LocalCloud, ports: { readonly probes:
     regions: "us,eu",
     // What official clients derive their addresses from.
     "proxy-url": `http://${HOST}:${cloud.tunnelProxyPort}`,
-    // Everybody dials in from the same address.
+    // All clients have the same address.
     "handshakes-per-minute": 1000,
     "tunnel-url": `http://${HOST}:${cloud.tunnelPort}`,
     "tenancy.addresses": `${HOST}:${cloud.tenancyPort}`,

@@ -1,6 +1,6 @@
 /**
- * Why: a cluster on one machine, for looking at and for tests, is the same processes with the same settings whoever starts them. What
- * each role must be told there is said here once; everything listens on 127.0.0.1 only.
+ * Settings of a cluster on one machine, for a trial and for tests: the same processes with the same settings, whatever starts them. The
+ * settings of each role are here once; everything listens on 127.0.0.1 only.
  */
 
 /** By their dotted names, e.g. `{ "worker.cleanup-interval": "200ms" }`. */
@@ -9,18 +9,18 @@ export type RoleSettings = Readonly<Record<string, string | number>>;
 /** Folders below `services`. */
 export type LocalRole = "registry" | "admin-api" | "invoker-worker" | "ingress-gateway";
 
-/** Where everybody finds what all of them share. */
+/** Addresses that all processes share. */
 export interface LocalCluster {
   readonly postgresUrl: string;
   readonly redisUrl: string;
   /** gRPC port of the registry. */
   readonly registryPort: number;
-  /** gRPC ports of workers; they tell where all the others are. At least one. */
+  /** gRPC ports of workers, which report the addresses of all others. At least one. */
   readonly workerPorts: readonly number[];
 }
 
 export const HOST = "127.0.0.1";
-/** Told to stop, a process of one machine need not wait long for anybody. */
+/** On stop, a process of a local cluster need not wait long for clients. */
 const SHUTDOWN_TIMEOUT = "5s";
 
 export const common: RoleSettings = { "shutdown-timeout": SHUTDOWN_TIMEOUT };
@@ -43,7 +43,7 @@ export function registrySettings(cluster: LocalCluster, ports: { readonly probes
   };
 }
 
-/** `ingress`: port of the gateway that people are told of. */
+/** `ingress`: public port of the gateway. */
 export function adminSettings(cluster: LocalCluster, ports: { readonly admin: number; readonly ingress: number }): RoleSettings {
   return {
     ...common,
@@ -68,7 +68,7 @@ export function workerSettings(
     ...probesAt(ports.probes),
     ...grpcAt(ports.grpc),
     ...registryOf(cluster),
-    // With any free port the worker itself knows best where it is.
+    // With any free port only the worker itself has its address.
     ...(ports.grpc === 0 ? {} : { "advertised-address": `${HOST}:${ports.grpc}` }),
     "node-name": name,
     "metadata.postgres-url": cluster.postgresUrl, // Where completed invocations are archived.

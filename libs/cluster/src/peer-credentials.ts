@@ -1,4 +1,4 @@
-/** Why: certificates between the processes of a cluster are read again when they are replaced, and a metric says when they end. */
+/** Certificates between the processes of a cluster: read again when the files are replaced; a metric shows when they expire. */
 import type { MutualTls, PeerCredentials } from "@perdure/driver-grpc";
 import type { ProcessPorts } from "@perdure/role";
 import { checkPair, observeCertificate, WatchedCertificate } from "@perdure/role/http";
@@ -8,7 +8,7 @@ import { peerCredentialsOf, type tlsSettings } from "./settings.js";
 const METRIC = "perdure_peer_tls_cert_expiry_seconds";
 const HELP = "Until the certificate that this process shows to others of the cluster ends";
 
-/** As a part of the lifecycle. Undefined: nobody proves anything. Rejects with OPS0001 when a file is missing, or cannot be used. */
+/** A part of the lifecycle. Undefined: no authentication. Rejects with OPS0001 when a file is missing, or cannot be used. */
 export async function openPeerCredentials(
   settings: z.output<typeof tlsSettings>,
   { lifecycle, metrics, clock, logger }: Pick<ProcessPorts, "lifecycle" | "metrics" | "clock" | "logger">,

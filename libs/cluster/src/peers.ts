@@ -1,4 +1,4 @@
-/** Why: every role that asks workers or the registry holds the same few things for it: channels, a watch, and what is asked through them. */
+/** Clients of workers and of the registry, the same for every role: channels, a watch, and the ports that use them. */
 import type { Client } from "@grpc/grpc-js";
 import { type Clock, type Logger, type OperationObserver, PerdureError } from "@perdure/base";
 import {
@@ -18,7 +18,7 @@ import type { ProcessPart } from "@perdure/role";
 export interface PeerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of questions. */
+  /** Notified of unary calls. */
   readonly observer?: OperationObserver | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Workers extends ProcessPart {
   readonly directory: LeaderDirectory;
   readonly partitions: RemotePartitions;
   readonly rows: RemoteRows;
-  /** Resolves with the number of partitions once a worker told it. Rejects with OPS0004 when the signal fires. */
+  /** Resolves with the number of partitions once a worker has reported it. Rejects with OPS0004 when the signal fires. */
   untilReady(signal: AbortSignal): Promise<number>;
 }
 
@@ -75,7 +75,7 @@ export interface RegistryClient extends ProcessPart {
   untilReady(signal: AbortSignal): Promise<void>;
 }
 
-/** `withRecords`: for those who manage it; the data path needs only what it looks up. */
+/** `withRecords`: for management APIs; the data path needs only the state that it reads. */
 export function openRegistryClient({ addresses, tls }: PeerAddresses, withRecords: boolean, ports: PeerPorts): RegistryClient {
   const channels = addresses.map((address) => openChannel(address, tls, ports.observer));
   const registry = openRemoteRegistry({ channels, clock: ports.clock, logger: ports.logger }, { withRecords });

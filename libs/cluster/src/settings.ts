@@ -1,4 +1,4 @@
-/** Every setting that only processes of a cluster have: where the others are, and how to prove who one is. */
+/** Settings that only processes of a cluster have: addresses of other processes, and credentials. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError, Secret } from "@perdure/base";
 import type { MutualTls, PeerCredentials } from "@perdure/driver-grpc";
