@@ -35,9 +35,9 @@ import {
 import { migrateDatabase, type PostgresConnectionOptions } from "./metadata-store.js";
 import { clientOption } from "./observed-client.js";
 
-/** An archive that knows how large it is. */
+/** An archive that reports its size. */
 export interface SizedArchive extends Archive {
-  /** Of all that is archived of the environment, in bytes. Looks at every row: ask seldom. Rejects with STO0001. */
+  /** Size of all archived invocations of the environment, in bytes. Reads every row: call it seldom. Rejects with STO0001. */
   storedBytes(): Promise<number>;
 }
 
@@ -53,8 +53,8 @@ export async function openPostgresArchive(options: PostgresConnectionOptions, lo
 }
 
 /**
- * The same for a process that must start without its database: migrates when somebody first asks, and until that has been done
- * everything rejects, with STO0001 or META0010.
+ * The same for a process that must start without its database: migrates at the first call; until the migration has succeeded every method
+ * rejects, with STO0001 or META0010.
  */
 export function deferredPostgresArchive(
   options: PostgresConnectionOptions,
@@ -72,7 +72,7 @@ function poolOf(options: PostgresConnectionOptions, logger: Logger): pg.Pool {
     keepAlive: true,
     ...clientOption(options.observer),
   });
-  // A connection that breaks while nobody uses it is the pool's to replace.
+  // The pool replaces an idle connection that breaks.
   pool.on("error", (error) => logger.warn({ error: error.message }, "a connection of the archive broke"));
   return pool;
 }
@@ -94,7 +94,7 @@ class PostgresArchive implements SizedArchive {
   readonly #environment: string;
   /** Undefined: the database has been migrated. */
   readonly #migration: DeferredMigration | undefined;
-  /** Ends when nobody writes: writers take turns, so that look-ups, for which somebody waits, always find a connection. */
+  /** Resolves when no write is under way. Writers take turns, so that reads, for which clients wait, always find a connection. */
   #writing: Promise<unknown> = Promise.resolve();
   #isOpen = true;
 
@@ -173,7 +173,7 @@ class PostgresArchive implements SizedArchive {
   }
 
   async storedBytes(): Promise<number> {
-    // Lengths are known without reading what is long.
+    // The lengths are read without the long values.
     const text =
       "SELECT coalesce(sum(octet_length(row) + octet_length(journal) + octet_length(events)), 0) AS bytes " +
       "FROM perdure_archive WHERE environment = $1";
@@ -183,7 +183,7 @@ class PostgresArchive implements SizedArchive {
 
   #inTurn<T>(write: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(write);
-    this.#writing = turn.catch(() => undefined); // Whoever wrote hears of it; the next one tries for itself.
+    this.#writing = turn.catch(() => undefined); // The writer gets the error; the next one tries for itself.
     return turn;
   }
 

@@ -1,7 +1,7 @@
 /**
- * Why: a process whose live work needs no database must start, and go on, without one. It migrates the database when somebody first
- * needs it, and until that is done whoever asks hears why it is not; nobody waits long for it, and a dead server is not asked for every
- * question.
+ * Migrates the database at its first use, for processes that must start, and continue, without a database. Until the migration has
+ * succeeded callers get the reason of the last failure; no call waits long for it, and a database that is down is not contacted for every
+ * call.
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { MIGRATE_AGAIN_MS } from "./limits.js";
@@ -46,7 +46,7 @@ export class DeferredMigration {
     if (!this.#isDone) throw this.#failure ?? new PerdureError("STO0001", "the database is not migrated");
   }
 
-  /** What fails from now on is nobody's business. */
+  /** Later failures are not reported. */
   close(): void {
     this.#isClosed = true;
   }

@@ -1,4 +1,4 @@
-/** Why: whatever goes wrong with a database has one name for those above. */
+/** Converts every error of a database to one error code for callers. */
 import { PerdureError } from "@perdure/base";
 
 export function failure(cause: unknown): PerdureError {

@@ -1,6 +1,6 @@
 /**
- * Why: several processes share a database. Each hears when anybody wrote, looks whether that concerns it, and reads again what
- * changed; so all of them, and whoever watches them, know of a change a moment after it was made.
+ * Follows changes of a database that several processes share. Each process is notified of every write, checks whether the write concerns
+ * it, and reads the changed documents again; so every process sees a change moments after it was made.
  */
 import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { FOLLOW_AGAIN_FIRST_MS, FOLLOW_AGAIN_LONGEST_MS } from "./limits.js";
@@ -9,7 +9,7 @@ import type { PostgresMetadataStore } from "./metadata-store.js";
 export interface Followed {
   /** Of the keys that it is made of. */
   readonly prefix: string;
-  /** Reads everything again; what was known stays when that fails. */
+  /** Reads everything again; on failure the last state stays. */
   reload(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export interface FollowPorts {
   readonly logger: Logger;
 }
 
-/** Follows until it is disposed of. While the database is away everybody goes on with what is known. */
+/** Follows until it is disposed of. While the database is down the last state stays in use. */
 export function followChanges({ store, clock, random, logger }: FollowPorts, all: readonly Followed[]): AsyncDisposable {
   const stamps = new Map<Followed, string>();
   const stopped = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
   let running: Promise<void> | undefined;
 
   async function reloadIfChanged(one: Followed): Promise<void> {
-    const stamp = await store.stamp(one.prefix); // Before reading: what comes in between is seen twice rather than never.
+    const stamp = await store.stamp(one.prefix); // The stamp is read first, so that a write in between is read twice rather than never.
     if (stamps.get(one) === stamp) return;
     await one.reload();
     stamps.set(one, stamp);
@@ -45,7 +45,7 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
       } catch (cause) {
         const error = PerdureError.from(cause);
         const pauseMs = backoff.next();
-        logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read changes; using the last known state");
+        logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read changes; using the last state");
         isPending = true;
         await pause(pauseMs);
       }

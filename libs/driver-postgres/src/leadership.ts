@@ -1,13 +1,13 @@
 /**
- * Why: some work is for one process of many. Who holds an advisory lock of the database does it; the lock goes with the connection,
- * so the death of its holder frees it, and the database itself cuts off a holder that has gone silent. For a moment two may believe that they lead (a connection that is cut is noticed late): what
- * is led must be safe then, and only wasteful.
+ * Elects one process of many with an advisory lock of the database. The lock ends with the connection, so a crashed leader frees it, and
+ * the database ends the connection of a leader that has gone silent. For a moment two processes may act as leader (a broken connection is
+ * noticed late): the work of the leader must then be safe, and only wasteful.
  */
 import { backoffMs, type Clock, type Logger, type Random, type TimerHandle } from "@perdure/base";
 import pg from "pg";
 import { CONNECT_TIMEOUT_MS, LEADER_POLL_MS, LEADER_POLL_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
 
-/** Since version 14; an older database lets a frozen leader hold everybody up until somebody ends it. */
+/** Since version 14; with an older database a frozen leader blocks the others until an operator ends its connection. */
 const GIVE_UP_THE_SILENT =
   "SELECT set_config('idle_session_timeout', $1, false) WHERE current_setting('server_version_num')::int >= 140000";
 
@@ -32,7 +32,7 @@ export interface PostgresLeadershipPorts {
   readonly logger: Logger;
 }
 
-/** Asks to lead again and again, from now until it is disposed of. Never fails: without a database nobody leads. */
+/** Tries to become the leader, again and again, from now until it is disposed of. Never fails: without a database no process leads. */
 export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
   readonly #options: PostgresLeadershipOptions;
   readonly #ports: PostgresLeadershipPorts;
@@ -41,7 +41,7 @@ export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
   #timer: TimerHandle | undefined;
   #polling: Promise<void>;
   #isAway = false;
-  /** When the database was last asked something that it answered. */
+  /** Monotonic time of the last query that the database answered. */
   #sureAtMs = 0;
   #isClosed = false;
 
@@ -114,11 +114,11 @@ export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
     return client;
   }
 
-  /** Another may lead from now on: there is no time to wait for the next look. */
+  /** Another process may lead from now on, so the process stops leading at once. */
   #ended(client: pg.Client): void {
     if (this.#client !== client || this.#work === undefined || this.#isClosed) return;
     this.#sureAtMs = Number.NEGATIVE_INFINITY;
-    if (this.#timer === undefined) return; // A look is under way.
+    if (this.#timer === undefined) return; // A poll is under way.
     this.#timer.cancel();
     this.#timer = undefined;
     this.#polling = this.#poll();
@@ -143,6 +143,6 @@ export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
       this.#ports.logger.error({ cause, leadership: this.#options.name }, "what was led did not end well");
     }
     const ended = client?.end().catch(() => undefined); // It may be broken already, which is as good.
-    if (!this.#isAway) await ended; // A connection that is cut may never say that it ended.
+    if (!this.#isAway) await ended; // A broken connection may never emit its end.
   }
 }

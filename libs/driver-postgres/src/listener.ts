@@ -1,4 +1,4 @@
-/** Hears what committed writers announce (LISTEN/NOTIFY), over a connection of its own that is made again when it breaks. */
+/** Receives the notifications of committed writers (LISTEN/NOTIFY), over a connection of its own that is opened again when it breaks. */
 import { Backoff, type Logger, type Random } from "@perdure/base";
 import pg from "pg";
 import {
@@ -27,7 +27,10 @@ export class NotificationListener {
     this.#backoff = new Backoff({ firstMs: LISTEN_AGAIN_FIRST_MS, longestMs: LISTEN_AGAIN_LONGEST_MS }, random);
   }
 
-  /** `undefined` says that news may have been missed. Listening begins with the first caller. Returns how to stop. */
+  /**
+   * `undefined` means that notifications may have been missed. Listening begins with the first caller. Returns a function that removes the
+   * listener.
+   */
   onNotification(listener: (payload: string | undefined) => void): () => void {
     this.#listeners.add(listener);
     if (this.#client === undefined && this.#again === undefined) this.#listen();
@@ -66,7 +69,7 @@ export class NotificationListener {
       );
   }
 
-  /** Whose cable is cut hears nothing, not even that. */
+  /** On a cut network a connection gets no event, not even its end; so it is checked regularly. */
   #scheduleCheck(client: pg.Client): void {
     if (this.#client !== client || this.#isClosed) return;
     this.#checkTimer = setTimeout(() => {
@@ -81,7 +84,7 @@ export class NotificationListener {
     if (this.#client !== client || this.#isClosed) return;
     this.#client = undefined;
     clearTimeout(this.#checkTimer);
-    client.end().catch(() => undefined); // It is broken; whatever it says about that is known.
+    client.end().catch(() => undefined); // It is broken, so its error adds nothing.
     const pauseMs = this.#backoff.next();
     this.#logger.warn({ reason, pauseMs }, "lost the connection for database notifications; reconnecting");
     this.#again = setTimeout(() => {

@@ -1,6 +1,6 @@
 /**
- * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement,
- * and whoever listens hears of it when it is committed.
+ * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement, and
+ * listeners are notified when it is committed.
  */
 import { compareBytes, invariant, type Logger, type OperationObserver, type Random, utf8 } from "@perdure/base";
 import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "@perdure/metadata";
@@ -13,18 +13,18 @@ import { migrate } from "./migrate.js";
 import { clientOption, type PoolCounts, poolCounts } from "./observed-client.js";
 
 export interface PostgresConnectionOptions {
-  /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows (`sslmode` …). */
+  /** `postgres://user:password@host:port/database`, with the parameters that `pg` supports (`sslmode` …). */
   readonly url: string;
-  /** Whose documents; several environments share a database. */
+  /** Name of the environment; several environments share a database. */
   readonly environment: string;
-  /** Told of statements. */
+  /** Notified of statements. */
   readonly observer?: OperationObserver | undefined;
   /** For the pauses between tries to connect. */
   readonly random?: Random | undefined;
 }
 
 export interface PostgresMetadataStore extends MetadataStore {
-  /** Calls back after writes of any process, soon after they are committed, and after every time that news may have been missed. */
+  /** Calls back after writes of any process, soon after they are committed, and whenever notifications may have been missed. */
   onChange(listener: () => void): () => void;
   /** A text that is another after any change below `prefix`, and costs less than a list. */
   stamp(prefix: string): Promise<string>;
@@ -46,7 +46,7 @@ export async function openPostgresMetadataStore(
     keepAlive: true,
     ...clientOption(options.observer),
   });
-  // A connection that breaks while nobody uses it is the pool's to replace.
+  // The pool replaces an idle connection that breaks.
   pool.on("error", (error) => logger.warn({ error: error.message }, "a database connection broke"));
   const listener = new NotificationListener(options.url, "perdure_documents", logger, options.random);
   return new PostgresStore(pool, options.environment, listener);

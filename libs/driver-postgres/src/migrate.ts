@@ -1,16 +1,16 @@
 /**
- * Brings a database to the form that this version wants: each step once, in order, forward only, by one process at a time.
- * A database that is ahead of us is refused: an older version must not write what it does not understand.
+ * Migrates a database to the schema of this version: each step once, in order, forward only, by one process at a time. A database of a
+ * newer version is refused: an older version must not write a schema that it does not support.
  */
 import { type Logger, PerdureError } from "@perdure/base";
 import type { Client } from "pg";
 import { MIGRATION_LOCK_TIMEOUT_MS } from "./limits.js";
 import { type Migration, migrations } from "./migrations/index.js";
 
-/** Any number, the same in all versions: who holds this advisory lock migrates. */
+/** Any number, the same in all versions: the holder of this advisory lock migrates. */
 const LOCK = 7_237_737_883_673_349n;
 
-/** Which steps were taken. */
+/** The steps that were applied. */
 export const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS perdure_migrations (
     number int PRIMARY KEY,
@@ -18,7 +18,10 @@ export const MIGRATIONS_TABLE = `
     applied_at timestamptz NOT NULL DEFAULT now()
   )`;
 
-/** Resolves with how many steps were taken. Throws META0010 when the database is newer, or older than the first step, STO0001 when it fails. */
+/**
+ * Resolves with the number of steps that were applied. Throws META0010 when the database is newer, or older than the first step, STO0001
+ * when it fails.
+ */
 export async function migrate(client: Client, logger: Logger, steps: readonly Migration[] = migrations): Promise<number> {
   await client.query(`SET lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`);
   await client.query("SELECT pg_advisory_lock($1)", [LOCK]);
@@ -31,7 +34,7 @@ export async function migrate(client: Client, logger: Logger, steps: readonly Mi
     if (applied !== undefined && applied > last) {
       throw new PerdureError(
         "META0010",
-        `the database has taken migration ${applied} and this version knows ${last}; run the version that migrated it, or a newer one`,
+        `the database is at migration ${applied} and this version supports up to ${last}; run the version that migrated it, or a newer one`,
       );
     }
     if (applied !== undefined && applied < first) {

@@ -1,4 +1,4 @@
-/** Why: every statement that a process asks of PostgreSQL can be measured and traced, whoever asks; so it is the connections that tell. */
+/** Measures and traces every statement that a process sends to PostgreSQL, at the connection. */
 import type { Operation, OperationObserver } from "@perdure/base";
 import pg from "pg";
 import { STATEMENT_NAMES_MAX } from "./limits.js";
@@ -7,7 +7,7 @@ import { STATEMENT_NAMES_MAX } from "./limits.js";
 export interface PoolCounts {
   readonly idle: number;
   readonly used: number;
-  /** Who waits for one. */
+  /** Requests that wait for a connection. */
   readonly waiting: number;
 }
 
@@ -34,7 +34,7 @@ export function clientOption(observer: OperationObserver | undefined): { readonl
     }
     const result = Reflect.apply(originalQuery, this, given);
     if (result instanceof Promise) endWithResult(result, operation);
-    else operation.end(undefined); // A query object tells its own listeners.
+    else operation.end(undefined); // A query object notifies its own listeners.
     return result;
   };
   Object.defineProperty(ObservedClient.prototype, "query", { value: query });

@@ -1,6 +1,6 @@
 /**
- * Why: PostgreSQL lets every role into a database and its schema `public` unless told otherwise. Before an environment gets a role, what PUBLIC may do is
- * taken away, and roles that were there before get it by name: they keep what they had, and roles of environments get nothing.
+ * Revokes rights of PUBLIC before an environment gets a role: by default PostgreSQL allows every role into a database and its schema
+ * `public`. Roles that existed before get these rights by name and so keep them; roles of environments get none.
  */
 import type pg from "pg";
 import { ROLE_PATTERN, refused } from "./names.js";
@@ -72,7 +72,7 @@ export async function assertClosed(client: pg.Client, role: string, platform: st
   const where = creating[0]?.where ?? undefined;
   if (where !== undefined)
     throw refused(`role ${role} can create objects in ${where}: as the owner, revoke that from it and from PUBLIC`);
-  // Of environments' own schemas nothing is asked: what an environment grants of its own must not stop others.
+  // Schemas of environments are left out: grants within one environment must not stop others.
   const { rows: open } = await client.query<{ name: string }>(
     "SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
       "WHERE c.relkind IN ('r', 'p', 'v', 'm') AND c.relname LIKE 'perdure\\_%' AND has_schema_privilege($1::name, n.oid, 'USAGE') " +

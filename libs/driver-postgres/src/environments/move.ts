@@ -1,6 +1,7 @@
 /**
- * Why: environments of earlier operators keep their rows in the platform's tables. They move into the schema of the environment in the transaction that
- * makes it, while nothing of the environment runs. The role owns the tables only afterwards: nothing of its making runs with the platform's rights.
+ * Moves rows of environments that earlier operators kept in the platform's tables into the schema of the environment, in the transaction
+ * that creates the schema, while nothing of the environment runs. The role owns the tables only afterwards, so no code of the environment
+ * runs with the platform's rights.
  */
 import { PerdureError } from "@perdure/base";
 import type pg from "pg";
@@ -51,7 +52,7 @@ export async function moveSharedRows(client: pg.Client, platform: string, schema
   if (number > (migrations.at(-1)?.number ?? 0))
     throw new PerdureError(
       "META0010",
-      `the database has taken migration ${number}, which this operator does not know; update it`,
+      `the database has taken migration ${number}, which this operator does not support; update the operator`,
     );
   // As the platform's are now: the environment's own processes take further steps.
   await client.query(`SET LOCAL search_path TO ${quoted(schema)}`);

@@ -1,4 +1,4 @@
-/** Why: the role and the schema of an environment have one name, made of its id alone, so that every pass finds them again. */
+/** The role and the schema of an environment have one name, derived from its id alone, so that every reconciliation finds them again. */
 import { PerdureError, Secret } from "@perdure/base";
 
 const PREFIX = "perdure_";

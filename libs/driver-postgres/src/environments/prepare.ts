@@ -1,6 +1,6 @@
 /**
- * Why: processes of an environment parse what strangers answer. What they can reach in the database is theirs alone: a role that may nothing but log in
- * and use a schema of its own. Every step looks at what is there, and each transaction leaves something that the next pass goes on from.
+ * Gives an environment a role of its own, which may only log in and use a schema of its own, because processes of an environment parse
+ * untrusted data. Every step checks the present state, and each transaction leaves a state from which the next reconciliation continues.
  */
 import type { Secret } from "@perdure/base";
 import type pg from "pg";
@@ -42,7 +42,10 @@ export async function prepareEnvironmentDatabase(options: PrepareOptions, signal
   });
 }
 
-/** What the comment of a role of this database says. Roles are the server's, and another of its databases may have an environment of this id. */
+/**
+ * The expected comment of a role that belongs to this database. Roles belong to the server, and another of its databases may have an
+ * environment of this id.
+ */
 export async function roleComment(client: pg.Client, environmentId: string): Promise<string> {
   const { rows } = await client.query<{ name: string }>("SELECT current_database() AS name");
   return `Perdure: ${environmentId} in database ${rows[0]?.name}`;
@@ -89,7 +92,7 @@ async function ensureRole(client: pg.Client, platform: string, options: PrepareO
 
 async function ensureSchema(client: pg.Client, platform: string, environmentId: string): Promise<void> {
   const role = environmentRole(environmentId);
-  // Two operators, of which one does not know yet that it leads no more.
+  // Two operators may run, one of which has not noticed that it no longer leads.
   await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [role]);
   const { rows } = await client.query<{ owner: string; is_ours: boolean }>(
     "SELECT pg_get_userbyid(nspowner) AS owner, nspowner = current_user::regrole AS is_ours FROM pg_namespace WHERE nspname = $1",
@@ -98,7 +101,7 @@ async function ensureSchema(client: pg.Client, platform: string, environmentId: 
   const [before] = rows;
   const isShared = await hasSharedRows(client, platform, environmentId);
   if (before !== undefined && isShared)
-    throw refused(`there are rows of ${environmentId} in schema ${role} and in ${platform}; delete those that are not wanted`);
+    throw refused(`there are rows of ${environmentId} in schema ${role} and in ${platform}; delete those that are not needed`);
   if (before === undefined) {
     await client.query(`CREATE SCHEMA ${quoted(role)}`);
     if (isShared) await moveSharedRows(client, platform, role, environmentId);

@@ -1,4 +1,7 @@
-/** Why: role, schema and rows of an environment go when its data are to go; each step is taken again after a crash, and finds what is left. */
+/**
+ * Deletes role, schema and rows of an environment with its data; each step can be repeated after a crash, and continues from the present
+ * state.
+ */
 
 import { Secret } from "@perdure/base";
 import { platformSchema } from "./closing.js";
@@ -16,7 +19,7 @@ export async function removeEnvironmentDatabase(options: EnvironmentDatabaseOpti
     const platform = await platformSchema(client);
     const isOurs = (await commentOf(client, role)) === (await roleComment(client, environmentId));
     if (isOurs) {
-      // Nobody comes in any more; who is in would hold locks.
+      // No new logins; open sessions would hold locks.
       await client.query(`ALTER ROLE ${quoted(role)} NOLOGIN`);
       await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", [role]);
     }

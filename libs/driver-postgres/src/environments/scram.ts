@@ -1,4 +1,7 @@
-/** Why: a password in a statement ends in the server's log and statistics. The server takes what it would store of it just as well. */
+/**
+ * Computes the SCRAM verifier of a password: a password in a statement would appear in the server's log and statistics, and the server
+ * accepts the verifier as well.
+ */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Secret } from "@perdure/base";
 

@@ -1,11 +1,11 @@
-/** Why: whoever changes roles does it seldom, over a connection for that alone, in transactions that leave nothing half done. */
+/** A connection for changes of roles, which are rare: one connection per change, with transactions that leave nothing half done. */
 import { PerdureError, type Secret } from "@perdure/base";
 import pg from "pg";
 import { failure } from "../failure.js";
 import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, ROLE_LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from "../limits.js";
 import { refused } from "./names.js";
 
-/** Of class and number, as the server says it. */
+/** SQLSTATE of the server: class and number. */
 const INSUFFICIENT_PRIVILEGE = "42501";
 const OBJECTS_DEPEND = "2BP01";
 

@@ -1,5 +1,5 @@
 /**
- * What the database looks like, step by step. A published step is never changed: databases out there have taken it. Steps go
+ * The schema of the database, step by step. A published step is never changed, because databases exist that have applied it. Steps go
  * forward only, and each leaves the tables readable for the version before (new columns have defaults, nothing is renamed).
  */
 import { base } from "./0007-base.js";

@@ -1,4 +1,4 @@
-/** Accounts, their plans, and who belongs to them. */
+/** Accounts, their plans, and their members. */
 import type { AccountId, AccountPlan, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
@@ -52,7 +52,7 @@ export class AccountsTable {
     return this.#session.row(`SELECT ${ACCOUNT} FROM perdure_accounts a WHERE id = $1`, [id]);
   }
 
-  /** Others who change members, environments or keys of the account wait until this transaction ends. */
+  /** Other transactions that change members, environments or keys of the account wait until this transaction ends. */
   async lock(id: AccountId): Promise<void> {
     await this.#session.row("SELECT id FROM perdure_accounts WHERE id = $1 FOR UPDATE", [id]);
   }
@@ -62,7 +62,7 @@ export class AccountsTable {
     await this.#session.write("UPDATE perdure_accounts SET name = $2, description = $3 WHERE id = $1", values);
   }
 
-  /** False when there is no such plan. Runtimes of the account are told their new limits. */
+  /** False when there is no such plan. Runtimes of the account are notified of their new limits. */
   async setPlan(id: AccountId, planId: string): Promise<boolean> {
     const text = "UPDATE perdure_accounts SET plan_id = $2 WHERE id = $1 AND EXISTS (SELECT FROM perdure_plans WHERE id = $2)";
     if ((await this.#session.write(text, [id, planId])) === 0) return false;
@@ -108,7 +108,7 @@ export class AccountsTable {
 
   // ── members ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Undefined for strangers, whether the account exists or not. */
+  /** Undefined for users who are not members, whether the account exists or not. */
   async roleOf(accountId: AccountId, userId: UserId): Promise<MemberRole | undefined> {
     const text = "SELECT role FROM perdure_members WHERE account_id = $1 AND user_id = $2";
     return (await this.#session.row<{ role: MemberRole }>(text, [accountId, userId]))?.role;
@@ -134,7 +134,7 @@ export class AccountsTable {
     await this.#session.notify({ kind: "member", id: userId, accountId });
   }
 
-  /** `lastOwner`: nobody would own the account afterwards, so nothing was changed. Locks the account. */
+  /** `lastOwner`: the account would have no owner afterwards, so nothing was changed. Locks the account. */
   async setRole(accountId: AccountId, userId: UserId, role: MemberRole): Promise<"changed" | "lastOwner"> {
     await this.lock(accountId);
     if (role !== "owner" && (await this.#isLastOwner(accountId, userId))) return "lastOwner";

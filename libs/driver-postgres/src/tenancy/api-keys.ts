@@ -90,13 +90,13 @@ export class ApiKeysTable {
     await this.#session.write(text, [id, secretHash, pepperVersion]);
   }
 
-  /** Those that are good, and whose hash is of an older pepper. */
+  /** Valid keys whose hash uses an older pepper. */
   async countOlder(pepperVersion: number): Promise<number> {
     const text = "SELECT count(*) AS count FROM perdure_api_keys WHERE deleted_at_ms IS NULL AND pepper_version < $1";
     return (await this.#session.row<{ count: number }>(text, [pepperVersion]))?.count ?? 0;
   }
 
-  /** Written only when what is known is older than `everyMs`. */
+  /** Written only when the stored time is older than `everyMs`. */
   async used(id: ApiKeyId, nowMs: number, everyMs: number): Promise<void> {
     const text =
       "UPDATE perdure_api_keys SET last_used_at_ms = $2 WHERE id = $1 AND coalesce(last_used_at_ms, 0) < $2::bigint - $3::bigint";

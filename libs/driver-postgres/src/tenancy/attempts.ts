@@ -15,7 +15,7 @@ export class AttemptsTable {
     this.#session = session;
   }
 
-  /** Counts one, before it is known how it goes. Removes some windows that are over. */
+  /** Counts an attempt before its result. Removes some windows that are over. */
   async count(kind: string, subject: string, windowMs: number, nowMs: number): Promise<Tried> {
     const purge = `DELETE FROM perdure_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM perdure_attempts WHERE ends_at_ms < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;

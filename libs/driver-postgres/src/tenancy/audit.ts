@@ -1,4 +1,4 @@
-/** Who did what: lines are only ever added. */
+/** The audit log: lines are only ever added. */
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 

@@ -1,6 +1,6 @@
 /**
- * The database of tenancy: tables to read, transactions to change them, and news of what any process committed. Every change and its
- * line in the audit log are one transaction.
+ * The database of tenancy: tables to read, transactions to change them, and change events of all processes. Every change and its line in
+ * the audit log are one transaction.
  */
 import type { Logger, OperationObserver } from "@perdure/base";
 import type { TenancyChange } from "@perdure/cloud";

@@ -1,4 +1,4 @@
-/** Codes of devices that ask to be logged in (RFC 8628): single use, for some minutes, only as hashes. */
+/** Codes of devices that request a login (RFC 8628): single use, for some minutes, stored only as hashes. */
 import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
@@ -9,7 +9,7 @@ export interface DeviceCodeRecord {
   readonly deviceName: string;
   readonly remoteAddress: string | undefined;
   readonly status: DeviceStatus;
-  /** Who approved or denied it. */
+  /** The user that approved or denied it. */
   readonly userId: UserId | undefined;
   /** Between two polls. */
   readonly intervalMs: number;
@@ -33,7 +33,7 @@ export class DeviceCodesTable {
     this.#session = session;
   }
 
-  /** Throws `AlreadyThere` when the user code is taken. Removes some that expired a day ago. */
+  /** Throws `AlreadyThere` when the user code exists. Removes some that expired a day ago. */
   async insert(code: NewDeviceCode): Promise<void> {
     const { deviceHash, userCodeHash, deviceName, remoteAddress, intervalMs, createdAtMs, expiresAtMs } = code;
     const purge = `DELETE FROM perdure_device_codes WHERE device_hash = ANY (ARRAY(
@@ -45,7 +45,7 @@ export class DeviceCodesTable {
     await this.#session.write(text, values);
   }
 
-  /** Nobody else changes it until the transaction ends. */
+  /** No other transaction changes it until this one ends. */
   lock(deviceHash: Uint8Array): Promise<DeviceCodeRecord | undefined> {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_device_codes WHERE device_hash = $1 FOR UPDATE`, [deviceHash]);
   }
@@ -59,7 +59,7 @@ export class DeviceCodesTable {
     await this.#session.write("UPDATE perdure_device_codes SET status = 'used' WHERE device_hash = $1", [deviceHash]);
   }
 
-  /** One that waits, and counts the look; undefined when it does not wait any more, or was looked at so often already. */
+  /** A pending code, and counts the read; undefined when it is no longer pending, or was read too often already. */
   readPending(userCodeHash: Uint8Array, readsMax: number, nowMs: number): Promise<DeviceCodeRecord | undefined> {
     const text = `UPDATE perdure_device_codes SET looks = looks + 1
       WHERE user_code_hash = $1 AND status = 'pending' AND expires_at_ms > $2 AND looks < $3 RETURNING ${COLUMNS}`;

@@ -81,7 +81,10 @@ export class EnvironmentsTable {
     this.#session = session;
   }
 
-  /** PENDING, of generation 1. Throws `AlreadyThere` (`perdure_environments_by_name`) when the name is taken. Lock the account first. */
+  /**
+   * Inserts it as PENDING, with generation 1. Throws `AlreadyThere` (`perdure_environments_by_name`) when the name exists. Lock the account
+   * first.
+   */
   async insert(environment: NewEnvironment): Promise<void> {
     const { id, accountId, name, region, description, idempotencyKey, dataKey, nowMs, withSlot } = environment;
     // Two that are made at once would find the same number free.
@@ -100,7 +103,7 @@ export class EnvironmentsTable {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_environments WHERE id = $1`, [id]);
   }
 
-  /** The same, and nobody else changes it until this transaction ends. */
+  /** The same, and no other transaction changes it until this one ends. */
   lock(id: EnvironmentId): Promise<EnvironmentRecord | undefined> {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_environments WHERE id = $1 FOR UPDATE`, [id]);
   }
@@ -137,13 +140,16 @@ export class EnvironmentsTable {
     return (await this.#session.row<{ count: number }>(text, [accountId]))?.count ?? 0;
   }
 
-  /** How many still take room: those that are being deleted too. */
+  /** Number of environments that still count against the limit, those that are being deleted included. */
   async countKept(accountId: AccountId): Promise<number> {
     const text = "SELECT count(*) AS count FROM perdure_environments WHERE account_id = $1 AND status <> 'DELETED'";
     return (await this.#session.row<{ count: number }>(text, [accountId]))?.count ?? 0;
   }
 
-  /** Undefined when its status does not allow the event; nothing is changed then. A runtime must be looked at again: a new generation. */
+  /**
+   * Undefined when its status does not allow the event; nothing is changed then. The new generation makes the operator reconcile the
+   * runtime.
+   */
   async take(id: EnvironmentId, step: StatusTransition): Promise<EnvironmentRecord | undefined> {
     const { event, nowMs, suspendedFor, eraseAtMs, failure } = step;
     const nextOf = statusesBefore(event).map((status) => [status, afterEvent(status, event) as EnvironmentStatus] as const);
@@ -191,7 +197,7 @@ export class EnvironmentsTable {
     await this.#session.notify({ kind: "environment", id });
   }
 
-  /** One more failure to make this generation of the runtime: counted, and wanted anew. */
+  /** Counts one more failure to create this generation of the runtime, and requests it again. */
   async failed(id: EnvironmentId, generation: number, reason: string): Promise<void> {
     const text = `UPDATE perdure_environments SET tries = tries + 1, generation = generation + 1, failure = $3
       WHERE id = $1 AND generation = $2`;
@@ -206,7 +212,7 @@ export class EnvironmentsTable {
     await this.#session.notify({ kind: "environment", id });
   }
 
-  /** Its data key is sealed with another key now, and its runtime is wanted anew; false when somebody was faster. */
+  /** Stores the data key sealed with another key, and requests the runtime again; false when another process was faster. */
   async resealed(id: EnvironmentId, from: Uint8Array, to: Uint8Array): Promise<boolean> {
     const text = "UPDATE perdure_environments SET data_key = $3, generation = generation + 1 WHERE id = $1 AND data_key = $2";
     const isDone = (await this.#session.write(text, [id, from, to])) > 0;

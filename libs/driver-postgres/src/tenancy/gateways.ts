@@ -1,8 +1,8 @@
-/** Gateways that live, and what they are asked, as they say. */
+/** Live gateways, and their demand as they report it. */
 import type { GatewayReport, RateDemand } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-/** What a gateway said so long ago is swept out with the next report of any other. */
+/** Reports that are older than this are deleted with the next report of any other gateway. */
 const KEPT_MS = 3_600_000;
 
 export class GatewaysTable {
@@ -12,7 +12,7 @@ export class GatewaysTable {
     this.#session = session;
   }
 
-  /** Replaces what the gateway said before. `nowMs`: our time, since gateways' clocks may differ. */
+  /** Replaces the previous report of the gateway. `nowMs`: time of this process, since gateways' clocks may differ. */
   async replace({ gateway, region, demands }: GatewayReport, nowMs: number): Promise<void> {
     const text = `WITH old AS (DELETE FROM perdure_gateways WHERE seen_at_ms < $4::bigint - ${KEPT_MS} AND gateway <> $1)
       INSERT INTO perdure_gateways (gateway, region, demands, seen_at_ms) VALUES ($1, $2, $3::json, $4)
@@ -20,7 +20,7 @@ export class GatewaysTable {
     await this.#session.write(text, [gateway, region, JSON.stringify(demands), nowMs]);
   }
 
-  /** Those of a region that were heard of since. */
+  /** Gateways of a region that have reported since then. */
   async of(region: string, reportedSinceMs: number): Promise<GatewayReport[]> {
     const text =
       "SELECT gateway, region, demands::text AS demands FROM perdure_gateways WHERE region = $1 AND seen_at_ms >= $2 ORDER BY gateway";

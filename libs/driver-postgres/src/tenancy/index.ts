@@ -1,4 +1,4 @@
-/** Why: what tenancy keeps in PostgreSQL. */
+/** The tables of tenancy in PostgreSQL. */
 export type { AccountRecord, MemberRecord, MemberWithUser } from "./accounts.js";
 export type { ApiKeyRecord } from "./api-keys.js";
 export type { AuditEntry, AuditFilter, AuditRecord } from "./audit.js";

@@ -1,4 +1,4 @@
-/** How people prove who they are, and where they are logged in: passwords, identities elsewhere, sessions, refresh tokens. */
+/** Credentials and logins of users: passwords, identities at providers, sessions, refresh tokens. */
 import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE, SESSION_KEPT_MS } from "../limits.js";
 import type { SqlSession } from "./session.js";
@@ -13,7 +13,7 @@ export interface SessionRecord {
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly endedAtMs: number | undefined;
-  /** When they showed last that it is them, by signing in or when asked; undefined for devices. */
+  /** Time of the last proof of identity, by signing in or on request; undefined for devices. */
   readonly confirmedAtMs: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export class LoginsTable {
     return (await this.#session.row<{ userId: UserId }>(text, [issuer, subject]))?.userId;
   }
 
-  /** Throws `AlreadyThere` when it belongs to somebody. */
+  /** Throws `AlreadyThere` when it is linked to a user. */
   async link(issuer: string, subject: string, userId: UserId, nowMs: number): Promise<void> {
     await this.#session.write("INSERT INTO perdure_identities VALUES ($1, $2, $3, $4)", [issuer, subject, userId, nowMs]);
   }
@@ -75,20 +75,20 @@ export class LoginsTable {
     return this.#session.rows(text, [userId, nowMs, limit]);
   }
 
-  /** Whoever sits there has just shown that it is them. False when it is over, or somebody else's. */
+  /** The user of the session has just proved their identity. False when the session is over, or belongs to another user. */
   async confirmed(id: string, userId: UserId, nowMs: number): Promise<boolean> {
     const text = "UPDATE perdure_sessions SET confirmed_at_ms = $3 WHERE id = $1 AND user_id = $2 AND ended_at_ms IS NULL";
     return (await this.#session.write(text, [id, userId, nowMs])) === 1;
   }
 
-  /** Its tokens are refused from now on. Undefined when it was over already, or is somebody else's. */
+  /** Its tokens are refused from now on. Undefined when it was over already, or belongs to another user. */
   end(id: string, userId: UserId, nowMs: number): Promise<SessionRecord | undefined> {
     const text = `UPDATE perdure_sessions s SET ended_at_ms = $3 WHERE id = $1 AND user_id = $2 AND ended_at_ms IS NULL
       RETURNING ${SESSION}`;
     return this.#session.row(text, [id, userId, nowMs]);
   }
 
-  /** Ends all of them, wherever they are: whoever has the old password is out. Answers how many that were. */
+  /** Ends all sessions of the user, so that knowledge of an old password is of no use. Returns their number. */
   endAll(userId: UserId, nowMs: number): Promise<number> {
     const text = "UPDATE perdure_sessions SET ended_at_ms = $2 WHERE user_id = $1 AND ended_at_ms IS NULL AND expires_at_ms > $2";
     return this.#session.write(text, [userId, nowMs]);
@@ -119,7 +119,7 @@ export class LoginsTable {
     await this.#session.write("INSERT INTO perdure_refresh_tokens VALUES ($1, $2, $3)", [tokenHash, sessionId, nowMs]);
   }
 
-  /** With the session that it belongs to, which nobody else changes until the transaction ends. */
+  /** With its session, which no other transaction changes until this one ends. */
   async lockRefreshToken(
     tokenHash: Uint8Array,
   ): Promise<{ readonly session: SessionRecord; readonly isUsed: boolean } | undefined> {
@@ -127,7 +127,7 @@ export class LoginsTable {
       WHERE t.token_hash = $1 FOR UPDATE OF s`;
     const session = await this.#session.row<SessionRecord>(text, [tokenHash]);
     if (session === undefined) return undefined;
-    // Asked by itself: what was read before the lock may have changed.
+    // Read again: the value from before the lock may have changed.
     const used = "SELECT token_hash FROM perdure_refresh_tokens WHERE token_hash = $1 AND used_at_ms IS NOT NULL";
     return { session, isUsed: (await this.#session.row(used, [tokenHash])) !== undefined };
   }

@@ -1,4 +1,4 @@
-/** Mail that is to be sent, links in mail that work once, and what somebody was told already. */
+/** Mail to be sent, links in mail that work once, and notices that were sent already. */
 import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
@@ -38,7 +38,7 @@ export class MailsTable {
     return (await this.#session.row<{ count: number }>("SELECT count(*) AS count FROM perdure_mails"))?.count ?? 0;
   }
 
-  /** Those that are due, oldest first; nobody else gets them before `againAtMs`. */
+  /** Due mail, oldest first; no other process gets it before `againAtMs`. */
   take(limit: number, nowMs: number, againAtMs: number): Promise<WaitingMail[]> {
     const text = `UPDATE perdure_mails SET tries = tries + 1, due_at_ms = $3 WHERE id = ANY (ARRAY(
         SELECT id FROM perdure_mails WHERE due_at_ms <= $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
@@ -83,7 +83,7 @@ export class MailsTable {
 
   // ── notices ────────────────────────────────────────────────────────────────────────────────────
 
-  /** True the first time it is said of this subject in this period. Removes some that are so old that nobody says them again. */
+  /** True for the first notice about this subject in this period. Removes some that are too old to be sent again. */
   async isFirstNotice(subject: string, kind: string, period: string, nowMs: number): Promise<boolean> {
     const purge = `DELETE FROM perdure_notices WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM perdure_notices WHERE at_ms < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;

@@ -1,4 +1,7 @@
-/** Why: the tables of tenancy ask through this, on a connection of the pool or inside one transaction, and hear of failures in our words. */
+/**
+ * Queries of the tables of tenancy, on a connection of the pool or inside one transaction; errors are converted to the errors of the
+ * project.
+ */
 import type { TenancyChange } from "@perdure/cloud";
 import type pg from "pg";
 import { failure } from "../failure.js";
@@ -9,7 +12,7 @@ export const CHANGES_CHANNEL = "perdure_tenancy";
 /** What a query's values may be. */
 export type Value = string | number | boolean | Uint8Array | null | undefined | readonly string[] | readonly number[];
 
-/** Something that must be the only one of its kind is there already; `constraint` is the name of the index that says so. */
+/** A unique row exists already; `constraint` is the name of the violated index. */
 export class AlreadyThere extends Error {
   override readonly name = "AlreadyThere";
   readonly constraint: string;
@@ -43,7 +46,7 @@ export class SqlSession {
     return (await this.#run(text, values)).rowCount ?? 0;
   }
 
-  /** Told to every process when the transaction is committed. */
+  /** Sent to every process when the transaction is committed. */
   async notify(event: TenancyChange): Promise<void> {
     await this.#run("SELECT pg_notify($1, $2)", [CHANGES_CHANNEL, JSON.stringify(event)]);
   }

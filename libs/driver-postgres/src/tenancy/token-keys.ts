@@ -18,7 +18,7 @@ export class TokenKeysTable {
     this.#session = session;
   }
 
-  /** Others who add or remove keys wait until this transaction ends. */
+  /** Other transactions that add or remove keys wait until this transaction ends. */
   async lock(): Promise<void> {
     await this.#session.write("SELECT pg_advisory_xact_lock(hashtextextended('perdure token keys', 0))");
   }
@@ -35,7 +35,7 @@ export class TokenKeysTable {
     await this.#session.write("INSERT INTO perdure_token_keys VALUES ($1, $2, $3, $4, $5)", values);
   }
 
-  /** Sealed with another key now; false when somebody was faster. */
+  /** Stores the key sealed with another key; false when another process was faster. */
   async resealed(kid: string, from: Uint8Array, to: Uint8Array): Promise<boolean> {
     const text = "UPDATE perdure_token_keys SET private_key = $3 WHERE kid = $1 AND private_key = $2";
     return (await this.#session.write(text, [kid, from, to])) > 0;

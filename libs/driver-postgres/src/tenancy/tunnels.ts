@@ -1,4 +1,4 @@
-/** Tunnels that are open at relays, as they say. */
+/** Tunnels that relays report as open. */
 import type { EnvironmentId, TunnelsReport } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
@@ -23,7 +23,7 @@ export class TunnelsTable {
     this.#session = session;
   }
 
-  /** Replaces what the relay said before. `nowMs`: our time, since relays' clocks may differ. */
+  /** Replaces the previous report of the relay. `nowMs`: time of this process, since relays' clocks may differ. */
   async replace({ relay, connections }: TunnelsReport, nowMs: number): Promise<void> {
     await this.#session.write("DELETE FROM perdure_tunnels WHERE relay = $1", [relay]);
     const rows = connections.map((one) => [
@@ -44,7 +44,7 @@ export class TunnelsTable {
     await this.#session.write(text, [relay, JSON.stringify(rows), nowMs]);
   }
 
-  /** Those heard of since. */
+  /** Tunnels that were reported since then. */
   async of(environmentId: EnvironmentId, reportedSinceMs: number): Promise<TunnelRecord[]> {
     const text = `SELECT relay, id, name, client_version AS "clientVersion", worker_id AS "workerId",
         connected_at_ms AS "connectedAtMs", in_flight AS "inFlight", ports FROM perdure_tunnels

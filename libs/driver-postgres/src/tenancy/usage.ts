@@ -23,7 +23,7 @@ export interface UsageDayRecord extends SourceTotals {
 export interface MonthlyUse {
   readonly accountId: AccountId;
   readonly actions: number;
-  /** What left environments: answers at their doors, and what went through tunnels. */
+  /** Bytes that left environments: answers of gateways, and traffic through tunnels. */
   readonly trafficBytes: number;
 }
 
@@ -34,7 +34,7 @@ export class UsageTable {
     this.#session = session;
   }
 
-  /** Totals of a source since it began, and what is stored now when it knows. Reports of environments that are gone count nowhere. */
+  /** Totals of a source since its start, and the stored bytes when the source has them. Reports of deleted environments are not counted. */
   async report(
     environmentId: EnvironmentId,
     source: string,

@@ -1,4 +1,4 @@
-/** People. How they prove who they are is kept elsewhere. */
+/** Users. Their credentials are in `logins.ts`. */
 import type { UserId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
@@ -20,7 +20,7 @@ export class UsersTable {
     this.#session = session;
   }
 
-  /** Throws `AlreadyThere` when somebody has the address. */
+  /** Throws `AlreadyThere` when a user with the address exists. */
   async insert({ id, email, name, createdAtMs, emailVerifiedAtMs }: UserRecord): Promise<void> {
     const values = [id, email, name, createdAtMs, emailVerifiedAtMs];
     await this.#session.write("INSERT INTO perdure_users VALUES ($1, $2, $3, $4, $5)", values);
@@ -37,7 +37,7 @@ export class UsersTable {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_users WHERE id = $1`, [id]);
   }
 
-  /** However the letters of the address are written. */
+  /** Compares the address without regard to case. */
   ofEmail(email: string): Promise<UserRecord | undefined> {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_users WHERE lower(email) = lower($1)`, [email]);
   }

@@ -1,4 +1,4 @@
-/** Why: tests look into a database, and change it, without the driver that they are about. */
+/** Reads and changes a database in tests without the driver under test. */
 import pg from "pg";
 
 /** A connection for as long as `work` takes. */
@@ -17,7 +17,7 @@ export function runSql<R extends pg.QueryResultRow>(url: string, text: string): 
   return withClient(url, async (client) => (await client.query<R>(text)).rows);
 }
 
-/** As if nobody had ever been there. */
+/** Deletes everything, as in a new database. */
 export async function emptyDatabase(url: string): Promise<void> {
   await runSql(url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
 }
