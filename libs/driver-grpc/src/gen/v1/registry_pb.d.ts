@@ -22,7 +22,7 @@ export declare const file_v1_registry: GenFile;
  */
 export declare type WatchStateRequest = Message<"perdure.control.v1.WatchStateRequest"> & {
   /**
-   * Also what people see: records with their secrets. The data path of a gateway does not need them.
+   * Also the records for management APIs, with their secrets. The data path of a gateway does not need them.
    *
    * @generated from field: bool with_records = 1;
    */
@@ -40,7 +40,7 @@ export declare const WatchStateRequestSchema: GenMessage<WatchStateRequest>;
  */
 export declare type WatchStateResponse = Message<"perdure.control.v1.WatchStateResponse"> & {
   /**
-   * Rises with every change that this registry process saw; 0 never occurs.
+   * Rises with every change that this registry process has read; 0 never occurs.
    *
    * @generated from field: uint64 number = 1;
    */
@@ -66,7 +66,7 @@ export declare type WatchStateResponse = Message<"perdure.control.v1.WatchStateR
 export declare const WatchStateResponseSchema: GenMessage<WatchStateResponse>;
 
 /**
- * What the data path looks up.
+ * The state that the data path reads.
  *
  * @generated from message perdure.control.v1.RegistrySnapshot
  */
@@ -403,7 +403,7 @@ export declare type FlowRule = Message<"perdure.control.v1.FlowRule"> & {
 export declare const FlowRuleSchema: GenMessage<FlowRule>;
 
 /**
- * What people see.
+ * The records that management APIs show.
  *
  * @generated from message perdure.control.v1.RegistryRecords
  */
@@ -521,7 +521,7 @@ export declare type Deployment = Message<"perdure.control.v1.Deployment"> & {
   maxProtocolVersion: number;
 
   /**
-   * What the endpoint called itself at discovery.
+   * Name and version that the endpoint returned at discovery.
    *
    * @generated from field: optional string sdk_version = 9;
    */
@@ -535,7 +535,7 @@ export declare type Deployment = Message<"perdure.control.v1.Deployment"> & {
   services: ServiceRevision[];
 
   /**
-   * What the latest check against existing invocations found.
+   * Result of the latest check against existing invocations.
    *
    * @generated from field: optional perdure.control.v1.Verification verification = 11;
    */
@@ -679,7 +679,7 @@ export declare type ServiceRevision = Message<"perdure.control.v1.ServiceRevisio
 export declare const ServiceRevisionSchema: GenMessage<ServiceRevision>;
 
 /**
- * What people changed of a revision; absent: as the manifest says.
+ * Options of a revision that users changed; absent: as in the manifest.
  *
  * @generated from message perdure.control.v1.ServiceOverrides
  */
@@ -722,7 +722,7 @@ export declare type ServiceOverrides = Message<"perdure.control.v1.ServiceOverri
 export declare const ServiceOverridesSchema: GenMessage<ServiceOverrides>;
 
 /**
- * What an endpoint says about a service.
+ * Description of a service in the manifest of an endpoint.
  *
  * @generated from message perdure.control.v1.ServiceDefinition
  */
@@ -1192,7 +1192,7 @@ export declare type Finding = Message<"perdure.control.v1.Finding"> & {
   expected?: Finding_Command | undefined;
 
   /**
-   * What the code wanted instead.
+   * The command that the code made instead.
    *
    * @generated from field: optional perdure.control.v1.Finding.Command actual = 11;
    */
@@ -1350,7 +1350,7 @@ export declare type Subscription = Message<"perdure.control.v1.Subscription"> & 
   paused: boolean;
 
   /**
-   * Records that people decided to leave out, newest last.
+   * Records that users decided to skip, newest last.
    *
    * @generated from field: repeated perdure.control.v1.RecordPlace skipped = 6;
    */
@@ -1475,7 +1475,7 @@ export declare type Rule = Message<"perdure.control.v1.Rule"> & {
 export declare const RuleSchema: GenMessage<Rule>;
 
 /**
- * Where a request wants a deployment to be: not yet normalised, not yet contacted.
+ * Address that a request wants for a deployment: not yet normalised, not yet contacted.
  *
  * @generated from message perdure.control.v1.RequestedAddress
  */
@@ -1587,14 +1587,14 @@ export declare type Registration = Message<"perdure.control.v1.Registration"> & 
   dryRun: boolean;
 
   /**
-   * Without force: a known destination that still serves what is stored is answered instead of refused.
+   * Without force: when the same destination is registered and still serves the stored services, return it instead of refusing.
    *
    * @generated from field: bool accept_unchanged = 7;
    */
   acceptUnchanged: boolean;
 
   /**
-   * What `CheckRegistration` found out, to be kept with the deployment.
+   * Result of `CheckRegistration`, to be stored with the deployment.
    *
    * @generated from field: optional perdure.control.v1.Verification verification = 8;
    */
@@ -1608,7 +1608,7 @@ export declare type Registration = Message<"perdure.control.v1.Registration"> & 
 export declare const RegistrationSchema: GenMessage<Registration>;
 
 /**
- * What one check may take; absent: the default.
+ * Limits of one check; absent: the default.
  *
  * @generated from message perdure.control.v1.CheckBounds
  */
@@ -1691,7 +1691,7 @@ export declare type RegisterDeploymentResponse = Message<"perdure.control.v1.Reg
   deployment?: Deployment | undefined;
 
   /**
-   * In the order of the deployment's services: those of a dry run are in no state.
+   * In the order of the deployment's services. No state contains those of a dry run.
    *
    * @generated from field: repeated perdure.control.v1.EffectiveOptions effective = 4;
    */
@@ -1830,7 +1830,7 @@ export declare type UpdateDeploymentRequest = Message<"perdure.control.v1.Update
   address?: RequestedAddress | undefined;
 
   /**
-   * Absent: they stay.
+   * Absent: the headers stay.
    *
    * @generated from field: optional perdure.control.v1.UpdateDeploymentRequest.Headers additional_headers = 3;
    */
@@ -2292,7 +2292,7 @@ export declare type PutRulesRequest = Message<"perdure.control.v1.PutRulesReques
 export declare const PutRulesRequestSchema: GenMessage<PutRulesRequest>;
 
 /**
- * What a rule shall be. Of rate, weight and priority, absent keeps what is there, and a change without a value removes it.
+ * Desired options of a rule. Of rate, weight and priority, absent keeps the present value, and a change without a value removes it.
  *
  * @generated from message perdure.control.v1.RuleChange
  */
@@ -2504,7 +2504,7 @@ export declare const DeleteRulesResponseSchema: GenMessage<DeleteRulesResponse>;
  */
 export declare type WatchRegistryRequest = Message<"perdure.control.v1.WatchRegistryRequest"> & {
   /**
-   * Also what people see: records with their secrets.
+   * Also the records for management APIs, with their secrets.
    *
    * @generated from field: bool with_records = 1;
    */
@@ -2522,14 +2522,14 @@ export declare const WatchRegistryRequestSchema: GenMessage<WatchRegistryRequest
  */
 export declare type RegistryState = Message<"perdure.control.v1.RegistryState"> & {
   /**
-   * Rises with every change that this registry process saw; 0 never occurs.
+   * Rises with every change that this registry process has read; 0 never occurs.
    *
    * @generated from field: uint64 number = 1;
    */
   number: bigint;
 
   /**
-   * Records, and what the data path looks up, as JSON.
+   * Records, and the state of the data path, as JSON.
    *
    * @generated from field: bytes body = 2;
    */
@@ -2619,7 +2619,7 @@ export declare type Changed = Message<"perdure.control.v1.Changed"> & {
 export declare const ChangedSchema: GenMessage<Changed>;
 
 /**
- * Why a change was not granted, in the words of the management API.
+ * Reason why a change was refused, in the text of the management API.
  *
  * @generated from message perdure.control.v1.Refused
  */

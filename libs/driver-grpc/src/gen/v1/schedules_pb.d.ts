@@ -1,4 +1,4 @@
-// What management APIs ask of the registry about schedules.
+// Requests of management APIs to the registry about schedules.
 //
 // Changes are answered when they are durable. Errors carry a google.rpc.Status in their details, with an ErrorInfo: its reason is a code of the
 // error catalogue, if there is one, and its metadata may have `http_status`, what the management API answers.
@@ -316,7 +316,7 @@ export declare type Schedule = Message<"perdure.control.v1.Schedule"> & {
   id: string;
 
   /**
-   * From 1; rises with each change by people.
+   * From 1; rises with each change by a user.
    *
    * @generated from field: uint64 version = 2;
    */
@@ -494,7 +494,7 @@ export declare type SchedulePayload = Message<"perdure.control.v1.SchedulePayloa
 export declare const SchedulePayloadSchema: GenMessage<SchedulePayload>;
 
 /**
- * A time comes while the previous run is not finished.
+ * What happens when a time comes while the previous run is not finished.
  *
  * @generated from message perdure.control.v1.OverlapPolicy
  */
@@ -967,7 +967,7 @@ export declare const Schedules: GenService<{
     output: typeof PauseScheduleResponseSchema;
   },
   /**
-   * Times that passed meanwhile are not made up for.
+   * Times that passed while it was paused are not made up for.
    *
    * @generated from rpc perdure.control.v1.Schedules.ResumeSchedule
    */

@@ -1,4 +1,4 @@
-// What management APIs ask of the registry about schedules.
+// Requests of management APIs to the registry about schedules.
 //
 // Changes are answered when they are durable. Errors carry a google.rpc.Status in their details, with an ErrorInfo: its reason is a code of the
 // error catalogue, if there is one, and its metadata may have `http_status`, what the management API answers.

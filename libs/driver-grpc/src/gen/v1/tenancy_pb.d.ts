@@ -1,4 +1,4 @@
-// What gateways and tunnel relays of the cloud ask of tenancy. They cache the answers, and `WatchChanges` names what no longer holds.
+// Requests of gateways and tunnel relays of the cloud to tenancy. They cache the answers, and `WatchChanges` reports which are outdated.
 //
 // Errors carry a google.rpc.Status in their details, with an ErrorInfo whose reason is a code of the error catalogue: TEN0001 when tenancy
 // cannot answer now.
@@ -109,14 +109,14 @@ export declare type Environment = Message<"perdure.control.v1.Environment"> & {
   upstream?: Upstream | undefined;
 
   /**
-   * Unspecified while it is awake, and where runtimes never sleep.
+   * Unspecified while it is awake, and where runtimes are never suspended.
    *
    * @generated from field: perdure.control.v1.EnvironmentSleep sleep = 6;
    */
   sleep: EnvironmentSleep;
 
   /**
-   * What tenants call, without a slash at the end.
+   * Public URL, without a slash at the end.
    *
    * @generated from field: string ingress_url = 7;
    */
@@ -154,7 +154,7 @@ export declare type Environment = Message<"perdure.control.v1.Environment"> & {
   isThrottled?: boolean | undefined;
 
   /**
-   * Whether an `Authorization` header that is none of ours is passed on to the handler.
+   * Whether an `Authorization` header that does not belong to the platform is passed on to the handler.
    *
    * @generated from field: bool forwards_foreign_authorization = 13;
    */
@@ -184,7 +184,7 @@ export declare type Upstream = Message<"perdure.control.v1.Upstream"> & {
   admin: string;
 
   /**
-   * What callers of the runtime must show. A secret.
+   * Token that callers of the runtime must present. A secret.
    *
    * @generated from field: optional string secret = 3;
    */
@@ -344,7 +344,7 @@ export declare type AuthenticateResponse = Message<"perdure.control.v1.Authentic
     case: "member";
   } | {
     /**
-     * Good, but for another environment or account.
+     * Valid, but for another environment or account.
      *
      * @generated from field: perdure.control.v1.AuthenticateResponse.Elsewhere elsewhere = 3;
      */
@@ -481,7 +481,7 @@ export declare const IdentifyRuntimeRequestSchema: GenMessage<IdentifyRuntimeReq
  */
 export declare type IdentifyRuntimeResponse = Message<"perdure.control.v1.IdentifyRuntimeResponse"> & {
   /**
-   * Absent: nobody's token.
+   * Absent: the token belongs to no environment.
    *
    * @generated from field: optional string environment_id = 1;
    */
@@ -523,7 +523,7 @@ export declare type ReportUsageResponse = Message<"perdure.control.v1.ReportUsag
 export declare const ReportUsageResponseSchema: GenMessage<ReportUsageResponse>;
 
 /**
- * What passed a gateway or relay since it was started: totals that only grow, per source and environment.
+ * Traffic of a gateway or relay since it was started: totals that only grow, per source and environment.
  *
  * @generated from message perdure.control.v1.UsageReport
  */
@@ -619,7 +619,7 @@ export declare type ReportTunnelsRequest = Message<"perdure.control.v1.ReportTun
   connections: TunnelConnection[];
 
   /**
-   * Since the last report that was taken.
+   * Since the last report that was accepted.
    *
    * @generated from field: repeated perdure.control.v1.TunnelEvent events = 4;
    */
@@ -759,7 +759,7 @@ export declare type TunnelEvent = Message<"perdure.control.v1.TunnelEvent"> & {
   id?: string | undefined;
 
   /**
-   * Absent: the credential was not good for the environment.
+   * Absent: the credential was not valid for the environment.
    *
    * @generated from field: optional perdure.control.v1.TunnelEvent.Caller caller = 6;
    */
@@ -771,7 +771,7 @@ export declare type TunnelEvent = Message<"perdure.control.v1.TunnelEvent"> & {
   address?: string | undefined;
 
   /**
-   * Why it was refused.
+   * Reason of the refusal.
    *
    * @generated from field: optional string reason = 8;
    */
@@ -896,7 +896,7 @@ export declare type ShareRatesRequest = Message<"perdure.control.v1.ShareRatesRe
 export declare const ShareRatesRequestSchema: GenMessage<ShareRatesRequest>;
 
 /**
- * How much a gateway was asked lately for one port of an environment.
+ * Recent demand of a gateway for one port of an environment.
  *
  * @generated from message perdure.control.v1.RateDemand
  */
@@ -928,7 +928,7 @@ export declare const RateDemandSchema: GenMessage<RateDemand>;
  */
 export declare type ShareRatesResponse = Message<"perdure.control.v1.ShareRatesResponse"> & {
   /**
-   * Living ones of the region; each has an equal share of whatever is not in the list.
+   * Number of live gateways of the region; each has an equal share of every environment that is not in the list.
    *
    * @generated from field: uint32 gateways = 1;
    */
@@ -995,7 +995,7 @@ export declare type WatchChangesResponse = Message<"perdure.control.v1.WatchChan
    */
   change: {
     /**
-     * Something may have been missed.
+     * Changes may have been missed.
      *
      * @generated from field: perdure.control.v1.WatchChangesResponse.Everything everything = 1;
      */
@@ -1144,7 +1144,7 @@ export declare const WatchTenancyRequestSchema: GenMessage<WatchTenancyRequest>;
  */
 export declare type TenancyNewsMessage = Message<"perdure.control.v1.TenancyNewsMessage"> & {
   /**
-   * One `TenancyNews`, as JSON.
+   * One `TenancyChange`, as JSON.
    *
    * @generated from field: bytes news = 1;
    */
@@ -1212,7 +1212,7 @@ export enum EnvironmentSleep {
   UNSPECIFIED = 0,
 
   /**
-   * Its processes are away, or about to stop.
+   * Its processes are stopped, or about to stop.
    *
    * @generated from enum value: ENVIRONMENT_SLEEP_ASLEEP = 1;
    */
@@ -1281,7 +1281,7 @@ export declare const Tenancy: GenService<{
     output: typeof ListEnvironmentsResponseSchema;
   },
   /**
-   * Whose credential this is, and whether it is good for the environment.
+   * The caller that a credential belongs to, and whether the credential is valid for the environment.
    *
    * @generated from rpc perdure.control.v1.Tenancy.Authenticate
    */
@@ -1291,7 +1291,7 @@ export declare const Tenancy: GenService<{
     output: typeof AuthenticateResponseSchema;
   },
   /**
-   * Whose runtime shows this token at the proxy of a relay.
+   * The environment whose runtime presents this token at the proxy of a relay.
    *
    * @generated from rpc perdure.control.v1.Tenancy.IdentifyRuntime
    */
@@ -1311,7 +1311,7 @@ export declare const Tenancy: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * Replaces what the relay reported before. Answered when it is durable.
+   * Replaces the previous report of the relay. Answered when it is durable.
    *
    * @generated from rpc perdure.control.v1.Tenancy.ReportTunnels
    */
@@ -1321,7 +1321,7 @@ export declare const Tenancy: GenService<{
     output: typeof ReportTunnelsResponseSchema;
   },
   /**
-   * Reports that a gateway lives and how much it was asked; answers its share of each environment's rate.
+   * Reports that a gateway is live, and its demand; returns its share of each environment's rate.
    *
    * @generated from rpc perdure.control.v1.Tenancy.ShareRates
    */
@@ -1331,7 +1331,7 @@ export declare const Tenancy: GenService<{
     output: typeof ShareRatesResponseSchema;
   },
   /**
-   * What caches must drop. The first message is always `everything`.
+   * Cached values to drop. The first message is always `everything`.
    *
    * @generated from rpc perdure.control.v1.Tenancy.WatchChanges
    */

@@ -1,4 +1,4 @@
-// What gateways and tunnel relays of the cloud ask of tenancy. They cache the answers, and `WatchChanges` names what no longer holds.
+// Requests of gateways and tunnel relays of the cloud to tenancy. They cache the answers, and `WatchChanges` reports which are outdated.
 //
 // Errors carry a google.rpc.Status in their details, with an ErrorInfo whose reason is a code of the error catalogue: TEN0001 when tenancy
 // cannot answer now.

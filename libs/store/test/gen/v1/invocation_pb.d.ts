@@ -3,11 +3,11 @@
 //   0 scheduled   1 inboxed, waits for a lock   2 invoked   3 suspended   4 paused   5 completed   6 ready
 //   7 inboxed, waits for a slot
 //
-// A wait for a slot is status `inboxed` too; the two bytes differ so that a new leader finds the invocations that it takes up without
+// A wait for a slot is status `inboxed` too; the two bytes differ so that a new leader finds the invocations that it must continue without
 // decoding the others.
 //
 // Rules for all messages of this package: a field keeps its number and type for ever, and a number that is not used any more is
-// `reserved`. Writers may omit fields with the default value and fields that are not `optional`; readers skip fields they do not know, and
+// `reserved`. Writers may omit fields with the default value and fields that are not `optional`; readers skip unknown fields, and
 // a row that is written again loses those fields. Times are milliseconds since 1970, numbers of type uint64 at most 2^53 - 1 unless said
 // otherwise.
 
@@ -165,7 +165,7 @@ export declare type Invocation = Message<"perdure.storage.v1.Invocation"> & {
 export declare const InvocationSchema: GenMessage<Invocation>;
 
 /**
- * What never changes of an invocation. Written once and copied from then on.
+ * The part of an invocation that never changes. Written once and copied from then on.
  *
  * @generated from message perdure.storage.v1.InvocationFacts
  */

@@ -27,7 +27,7 @@ import type { Outcome } from "./invocation_pb.js";
 export declare const file_v1_rows: GenFile;
 
 /**
- * What happened between two entries of a journal; the newest 17 are kept in slots.
+ * Events between two entries of a journal; the newest 17 are kept in slots.
  *
  * @generated from message perdure.storage.v1.JournalEvent
  */
@@ -122,7 +122,7 @@ export declare type ObjectLock = Message<"perdure.storage.v1.ObjectLock"> & {
 export declare const ObjectLockSchema: GenMessage<ObjectLock>;
 
 /**
- * What waits for a lock: an invocation when its id is present, otherwise a replacement of the state.
+ * An entry that waits for a lock: an invocation when its id is present, otherwise a replacement of the state.
  *
  * @generated from message perdure.storage.v1.InboxEntry
  */
