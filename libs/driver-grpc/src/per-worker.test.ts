@@ -37,7 +37,7 @@ describe("what is held for workers", () => {
     expect(all.at("b:1")).not.toBe(b);
   });
 
-  test("stays while somebody waits for an answer through it, and while its worker leads", () => {
+  test("stays while a caller waits for an answer through it, and while its worker leads", () => {
     const directory = new LeaderDirectory();
     const all = wires(directory);
     directory.learn({ ...update("a:1", "b:1"), leaders: [{ partition: 0, epoch: 1, address: "a:1" }] });

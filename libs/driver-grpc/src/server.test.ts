@@ -44,7 +44,7 @@ function exchange() {
       bodies.map((one): ExchangeRequest => ({ number: ++number, body: one })),
     );
   };
-  /** What is told in one turn leaves together. */
+  /** Responses of one turn leave together. */
   const responses = async (): Promise<readonly ExchangeResponse[]> => {
     await new Promise((resolve) => setImmediate(resolve));
     return answers;
@@ -75,7 +75,7 @@ test.each([
   ]);
 });
 
-test("who does not lead any more says so, and invokes nothing", async () => {
+test("a worker that no longer leads answers so, and invokes nothing", async () => {
   const { ask: send, invoked, responses, leadership } = exchange();
   leadership.epoch = undefined;
   send(

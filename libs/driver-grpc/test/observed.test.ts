@@ -24,7 +24,7 @@ function anObserver(log: string[], role: string, traceparent: string | undefined
   };
 }
 
-test("are told with how they ended", async () => {
+test("are reported with their result", async () => {
   const log: string[] = [];
   const server = new Server(SERVER_OPTIONS);
   let isBroken = false;

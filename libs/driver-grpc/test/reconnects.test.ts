@@ -37,7 +37,7 @@ async function serve(service: Service, port = 0): Promise<{ readonly port: numbe
   return { port: bound, stop: () => server.forceShutdown() };
 }
 
-/** A client with its own channel and chance, whose log is read for the pauses that it takes. */
+/** A client with its own channel and random numbers; the test reads its pauses from its log. */
 class Reconnecting {
   readonly pausesMs: number[] = [];
   readonly random: SeededRandom;
@@ -56,7 +56,7 @@ class Reconnecting {
 
 interface Connected {
   readonly client: Reconnecting;
-  /** Resolves when it hears from the server the next time. */
+  /** Resolves at the next message of the server. */
   served(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The registry's messages keep every value, refuse what they do not know, and are understood by processes of v0.1. */
+/** The registry's messages keep every value, refuse unknown ones, and can be read by processes of v0.1. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { Server } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -274,7 +274,7 @@ function keeps<T, Schema extends DescMessage>(
 }
 
 describe("messages keep", () => {
-  test("the state, with and without what people see", () => {
+  test("the state, with and without records", () => {
     keeps(snapshot, proto.RegistrySnapshotSchema, codec.snapshot);
     keeps(records, proto.RegistryRecordsSchema, codec.records);
   });

@@ -18,7 +18,7 @@ async function worker(kv: MemoryKeyValue, options: Parameters<typeof TestWorker.
   return started;
 }
 
-/** A gateway that knows the first worker only. */
+/** A gateway that starts with the address of the first worker only. */
 function gateway(seed: TestWorker, tls?: MutualTls) {
   const directory = new LeaderDirectory();
   const links = new Map<string, WorkerLink>();
@@ -65,7 +65,7 @@ function call(partitions: RemotePartitions, command: Invoke): CallRecord {
   return { submitted, outcome, accepted };
 }
 
-/** What became of a message of an outbox, as often as it is told. */
+/** The results of delivering an outbox message, once for each callback. */
 function outcomeOfDelivery(partitions: RemotePartitions, command: Invoke) {
   const outcome: string[] = [];
   const promise = new Promise<void>((resolve) => {
@@ -79,7 +79,7 @@ function outcomeOfDelivery(partitions: RemotePartitions, command: Invoke) {
 }
 
 describe("a partition led in another process", () => {
-  test("takes invocations, tells that they are durable and how they end", async () => {
+  test("takes invocations, reports that they are durable and their outcome", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
     const commands = Array.from({ length: 500 }, () => anInvoke());
     const calls = commands.map((command) => call(partitions, command));
@@ -114,7 +114,7 @@ describe("a partition led in another process", () => {
     expect(await missing).toBe("not found");
   });
 
-  /** A gateway to which the first answer of a leader that it asks directly is lost. */
+  /** A gateway that loses the first answer of a leader that it calls directly. */
   function losingOneAnswer({ directory, links }: ReturnType<typeof gateway>, { address }: TestWorker): RemotePartitions {
     const link = links.get(address) as WorkerLink;
     let lost = 0;
@@ -141,7 +141,7 @@ describe("a partition led in another process", () => {
     ["kill", "done"],
     ["cancel", "pending"],
     ["resume", "done"],
-  ] as const)("a %s of what is completed, whose answer is lost, is %s when it is repeated", async (kind, answer) => {
+  ] as const)("a repeated %s of a completed invocation, whose answer was lost, is %s", async (kind, answer) => {
     const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
     const direct = gateway(leader);
     const completed = anInvoke();
@@ -151,15 +151,18 @@ describe("a partition led in another process", () => {
     expect(await direct.partitions.submit(command)).toEqual({ kind: "alreadyCompleted" });
   });
 
-  test.each(["kill", "cancel", "purge"] as const)("a %s that leaves nothing, and whose answer is lost, is done", async (kind) => {
-    const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
-    const direct = gateway(leader);
-    const invoke = anInvoke(kind === "purge" ? {} : { executionTimeMs: Date.now() + 3_600_000 });
-    const { accepted, outcome } = call(direct.partitions, invoke);
-    await (kind === "purge" ? outcome : accepted);
-    expect(await losingOneAnswer(direct, leader).submit({ kind, id: invoke.id })).toEqual({ kind: "done" });
-    expect(await direct.partitions.submit({ kind, id: invoke.id })).toEqual({ kind: "notFound" });
-  });
+  test.each(["kill", "cancel", "purge"] as const)(
+    "a repeated %s that leaves no row, and whose answer was lost, is done",
+    async (kind) => {
+      const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
+      const direct = gateway(leader);
+      const invoke = anInvoke(kind === "purge" ? {} : { executionTimeMs: Date.now() + 3_600_000 });
+      const { accepted, outcome } = call(direct.partitions, invoke);
+      await (kind === "purge" ? outcome : accepted);
+      expect(await losingOneAnswer(direct, leader).submit({ kind, id: invoke.id })).toEqual({ kind: "done" });
+      expect(await direct.partitions.submit({ kind, id: invoke.id })).toEqual({ kind: "notFound" });
+    },
+  );
 
   test("an edit of a state is repeated only when it names the version that it replaces", async () => {
     const leader = await worker(new MemoryKeyValue(), { epoch: 1 });
@@ -175,7 +178,7 @@ describe("a partition led in another process", () => {
         expectedVersion,
         entries: [{ key: "n", value: utf8(value) }],
       }) as const;
-    expect(await direct.partitions.describe(id)).toBeUndefined(); // The leader is known then.
+    expect(await direct.partitions.describe(id)).toBeUndefined(); // The leader is in the directory then.
     const unversioned = losingOneAnswer(direct, leader).submit(edit("1", undefined));
     await expect(unversioned).rejects.toThrow(/STO0002.*may have been carried out or not/);
     const version = stateVersion([["n", utf8("1")]]);
@@ -192,7 +195,7 @@ describe("a partition led in another process", () => {
     expect(again.submitted).toMatchObject([{ status: "completed", facts: { id: first.id } }]);
   });
 
-  test("that moves is followed: waiting callers hear the outcome from the new leader, and nothing runs twice", async () => {
+  test("that moves is followed: waiting callers get the outcome from the new leader, and nothing runs twice", async () => {
     const kv = new MemoryKeyValue();
     const old = await worker(kv, { epoch: 1, isHolding: true });
     const { partitions, directory } = gateway(old);
@@ -202,7 +205,7 @@ describe("a partition led in another process", () => {
 
     const next = await worker(kv, { epoch: 2 });
     old.kill();
-    const queuedCall = call(partitions, anInvoke()); // Asked while nobody is known to lead.
+    const queuedCall = call(partitions, anInvoke()); // Called while the directory has no leader.
     directory.learn(next.claims(2));
     expect(await Promise.all(waiting.map(({ outcome }) => outcome))).toEqual(commands.map(({ id }) => `done ${id}`));
     expect(waiting.every(({ submitted }) => submitted.length === 1)).toBe(true);
@@ -210,7 +213,7 @@ describe("a partition led in another process", () => {
     expect(next.processor.counters.completed).toBe(51);
   });
 
-  test("is followed while its former leader is frozen: nobody waits for that to be noticed", async () => {
+  test("is followed while its former leader is frozen, without waiting for a timeout", async () => {
     const kv = new MemoryKeyValue();
     const frozen = await worker(kv, { epoch: 1, isHolding: true });
     const { partitions, directory, links } = gateway(frozen);
@@ -226,7 +229,7 @@ describe("a partition led in another process", () => {
     expect(links.get(frozen.address)?.openCount).toBe(0);
   });
 
-  test("learns of a new leader from a worker that it was told of", async () => {
+  test("learns of a new leader from a worker whose address it got from another one", async () => {
     const kv = new MemoryKeyValue();
     const first = await worker(kv, { epoch: 1 });
     const { partitions, directory } = gateway(first);
@@ -241,7 +244,7 @@ describe("a partition led in another process", () => {
     expect(directory.workers).toEqual([second.address]);
   });
 
-  test("forgets callers that hang up, not their invocations", async () => {
+  test("drops callers that hang up, not their invocations", async () => {
     const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true });
     const { partitions, links } = gateway(leader);
     const command = anInvoke();
@@ -272,7 +275,7 @@ describe("a partition led in another process", () => {
           () => resolve(false),
         );
       });
-    expect(await deliver()).toBe(false); // Nobody is known to lead yet.
+    expect(await deliver()).toBe(false); // The directory has no leader yet.
     while (directory.partitionCount === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     expect([await deliver(), await deliver(), await deliver()]).toEqual([true, true, true]);
     expect(await partitions.output(command.id)).toMatchObject({ kind: "completed" });
@@ -291,7 +294,7 @@ describe("a partition led in another process", () => {
 });
 
 describe("with certificates", () => {
-  test("both sides prove who they are", async () => {
+  test("client and server authenticate each other", async () => {
     const { trusted, untrusted } = await makeCertificates();
     const leader = await worker(new MemoryKeyValue(), { epoch: 1, tls: trusted });
     const ours = gateway(leader, trusted);

@@ -135,7 +135,7 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     }
   });
 
-  test("tells of changes that others made", async () => {
+  test("reports changes that other processes made", async () => {
     const metadata = emptyMemoryMetadata();
     const registry = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
     const remote = await connect([(await serve(registry)).address]);
@@ -158,7 +158,7 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     expect(await remote.snapshots()).toHaveLength(1);
   });
 
-  test("that cannot be reached leaves what is known, says so to whoever wants a change, and is replaced by the next", async () => {
+  test("that cannot be reached leaves the last state, refuses changes, and is replaced by the next", async () => {
     const metadata = emptyMemoryMetadata();
     const first = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
     const second = await createTestRegistry({ metadata: createMemoryMetadataStore(metadata) });
@@ -179,7 +179,7 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     expect(remote.rules().map(({ pattern }) => pattern)).toEqual(["s1", "s2"]);
   });
 
-  test("keeps secrets from those who do not manage it", async () => {
+  test("keeps secrets from clients that do not manage it", async () => {
     const registry = await createTestRegistry();
     await registry.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" });
     const remote = await connect([(await serve(registry)).address], false);

@@ -57,7 +57,7 @@ let methods: ServiceDefinition = partitionsDefinition;
 async function serve(live: LiveWorker): Promise<string> {
   const server = new Server(SERVER_OPTIONS);
   const unused = (): never => {
-    throw new Error("only rows are asked for");
+    throw new Error("only rows are requested");
   };
   const partitions = { invoke: unused, attach: unused, output: unused, describe: unused, submit: unused };
   const directory = new LeaderDirectory();
@@ -122,7 +122,7 @@ describe.each(RELEASES)("rows that only workers have, of workers of %s", (_name,
     expect(await all(rowsOf(["127.0.0.1:1", address]).statuses(undefined))).toHaveLength(1);
   });
 
-  test("whose reading stops are not read on by the worker", async () => {
+  test("are not read further by the worker when the client stops reading", async () => {
     let made = 0;
     const stopped = Promise.withResolvers<void>();
     function* endless() {
@@ -148,7 +148,7 @@ describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, defini
   const aLeader = (id: string, ...leading: ReturnType<typeof leadership>[]) =>
     aWorker({ worker: () => ({ id, version: "0.1.0", startedAtMs: 1, isDraining: id === "b", leading }) });
 
-  test("come from all workers; of two that say they lead the higher epoch counts", async () => {
+  test("come from all workers; of two claims to lead a partition the higher epoch counts", async () => {
     const [a, b] = await Promise.all([
       serve(aLeader("a", leadership(0, 3), leadership(1, 3))),
       serve(aLeader("b", leadership(1, 4))),

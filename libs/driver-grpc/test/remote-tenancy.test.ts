@@ -35,7 +35,7 @@ function connect(...ports: number[]): RemoteTenancy {
   return new RemoteTenancy({ channels, clock: systemClock, logger: silentLogger });
 }
 
-/** Collects news; `next` waits for one more. */
+/** Collects change events; `next` waits for one more. */
 function listen(remote: RemoteTenancy) {
   const received: TenancyChange[] = [];
   let wake: () => void = () => undefined;
@@ -94,7 +94,7 @@ describe("tenancy in another process", () => {
     expect(tenancy.tunnels.get("r")).toEqual({ relay: "r", atMs: 1, connections: [] });
   });
 
-  test("tells the news, and that some may have been missed after a gap", async () => {
+  test("reports change events, and after a gap that some may have been missed", async () => {
     const tenancy = new MemoryTenancy();
     const first = await serve(tenancy);
     const events = listen(connect(first.port));
@@ -109,7 +109,7 @@ describe("tenancy in another process", () => {
     events.stop.abort();
   });
 
-  test("is asked at another process when one is gone, and says TEN0001 when all are", async () => {
+  test("is called at another process when one is gone, and fails with TEN0001 when all are", async () => {
     const tenancy = new MemoryTenancy();
     const { id } = tenancy.put(exampleEnvironment());
     const [one, two] = [await serve(tenancy), await serve(tenancy)];
@@ -121,7 +121,7 @@ describe("tenancy in another process", () => {
     await expect(remote.authenticate("key_x", id)).rejects.toMatchObject({ code: "TEN0001" });
   });
 
-  test("says TEN0001 when tenancy itself cannot answer", async () => {
+  test("fails with TEN0001 when tenancy itself cannot answer", async () => {
     const tenancy = new MemoryTenancy();
     const remote = connect((await serve(tenancy)).port);
     tenancy.isAway = true;

@@ -124,7 +124,7 @@ describe("messages keep", () => {
   });
 });
 
-/** Answers every question with the same schedule, and keeps what it was asked. */
+/** Answers every call with the same schedule, and records the calls. */
 class Recorder implements Schedules {
   readonly calls: unknown[][] = [];
   refusal: Error | undefined;
@@ -167,7 +167,7 @@ describe.each([
   ["this release", schedulesDefinition],
   ["v0.1", { ask, list }],
 ] as const)("a registry of %s", (_name, definition) => {
-  test("is asked everything, and its answers come back", async () => {
+  test("is called with every method, and returns the answers", async () => {
     const recorder = new Recorder();
     const client = await serve(recorder, definition);
     const remote = remoteSchedules(() => client);

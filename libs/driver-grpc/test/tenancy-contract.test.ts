@@ -1,4 +1,4 @@
-/** Tenancy's messages keep every value, refuse what they do not know, and are understood by processes of v0.1 and theirs by ours. */
+/** Tenancy's messages keep every value, refuse unknown ones, and are compatible with processes of v0.1 in both directions. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { type Client, Server, type ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -193,7 +193,7 @@ describe("messages keep", () => {
     expect(one.upstream?.secret?.reveal()).toBe("s3");
   });
 
-  test("who calls", () => {
+  test("callers", () => {
     keeps(authentication, proto.AuthenticateResponseSchema, codec.toAuthentication, codec.fromAuthentication);
   });
 
@@ -208,7 +208,7 @@ describe("messages keep", () => {
     keeps(shares, proto.ShareRatesResponseSchema, codec.toRateShares, codec.fromRateShares);
   });
 
-  test("changes; one that this release does not know stands for everything", () => {
+  test("changes; an unknown one stands for everything", () => {
     keeps(event, proto.WatchChangesResponseSchema, codec.toChange, codec.fromChange);
     expect(codec.fromChange(fromBinary(proto.WatchChangesResponseSchema, Uint8Array.of(0x7a, 0)))).toEqual({
       kind: "everything",
@@ -262,7 +262,7 @@ test("errors carry their code of the catalogue", async () => {
 describe("a process of v0.1", () => {
   const { ask, watch } = tenancyDefinition;
 
-  test("is asked in its own form, and its news is heard", async () => {
+  test("is called in its own form, and its change events arrive", async () => {
     const tenancy = new MemoryTenancy();
     const client = await serve(tenancy, { ask, watch });
     const remote = new RemoteTenancy({ channels: [client], clock: systemClock, logger: silentLogger });

@@ -1,4 +1,4 @@
-/** What only workers know keeps every value on its way, and what is not known is refused. */
+/** Rows that only workers hold keep every value on their way, and unknown values are refused. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { newInvocationId, newSubscriptionId, type Random, vqueueId } from "@perdure/base";

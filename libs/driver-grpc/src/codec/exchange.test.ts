@@ -16,7 +16,7 @@ import {
   encodeRequests,
 } from "./exchange.js";
 
-/** Longer than what one byte of length can tell, and what two can. */
+/** Longer than one byte of length can express, and than two can. */
 const long = new Uint8Array(200).fill(7);
 const longer = new Uint8Array(17_000).fill(7);
 
@@ -75,7 +75,7 @@ function generatedAnswer({ number, body }: ExchangeResponse): Pick<GeneratedAnsw
   }
 }
 
-test("requests are what the contract says, each by itself and in a batch", () => {
+test("requests have the bytes of the contract, alone and in a batch", () => {
   for (const batch of [...REQUESTS.map((request) => [request]), REQUESTS, []]) {
     const generated = create(RequestBatchSchema, { requests: batch.map(generatedRequest) });
     expect(decodeRequests(toBinary(RequestBatchSchema, generated))).toEqual(batch);
@@ -84,7 +84,7 @@ test("requests are what the contract says, each by itself and in a batch", () =>
   }
 });
 
-test("answers are what the contract says, each by itself and in a batch", () => {
+test("answers have the bytes of the contract, alone and in a batch", () => {
   for (const batch of [...ANSWERS.map((answer) => [answer]), ANSWERS, []]) {
     const generated = create(AnswerBatchSchema, { answers: batch.map(generatedAnswer) });
     expect(decodeAnswers(toBinary(AnswerBatchSchema, generated))).toEqual(batch);
