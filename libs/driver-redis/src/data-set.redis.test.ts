@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterAll(() => owned.disposeAsync());
 
-/** A worker that expects a data set, with the marks that it was told of. */
+/** A worker that expects a data set, with the marks that were reported to it. */
 function worker(name: string, id = MARK, connections = redis) {
   const recordedMarks: (readonly (string | undefined)[])[] = [];
   const dataSet = { id, onMarks: (marks: readonly (string | undefined)[]) => void recordedMarks.push(marks) };
@@ -236,7 +236,7 @@ test("a replica that never had the data and is promoted is refused", async () =>
   await placeMarks(toPrimary, ENVIRONMENT, 1, MARK);
   const before = await leader("a", MARK, toPrimary);
   expect(await before.put(1)).toEqual(COMMITTED);
-  // What a replica is whose volume was lost and whose first synchronisation did not end.
+  // The state of a replica whose volume was lost and whose first synchronisation did not end.
   await replica.request("REPLICAOF", "NO", "ONE");
   await replica.request("FLUSHALL");
   await using toReplica = await connectTo(replica.port);

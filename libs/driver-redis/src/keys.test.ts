@@ -13,7 +13,7 @@ const arbitraryTimer: fc.Arbitrary<TimerKey> = fc.record({
   sequence: fc.nat(0xffff_ffff),
 });
 
-test("a timer's member says all of it, and members sort by due time", () => {
+test("a timer's member contains all of its key, and members sort by due time", () => {
   fc.assert(
     fc.property(arbitraryTimer, arbitraryTimer, (a, b) => {
       expect(parseTimerMember(timerMember(a))).toEqual(a);
@@ -23,7 +23,7 @@ test("a timer's member says all of it, and members sort by due time", () => {
   );
 });
 
-test("an object's name tells its service and key, whatever they are made of", () => {
+test("an object's name contains its service and key, whatever characters they have", () => {
   const text = fc.string({ unit: "grapheme", minLength: 1 });
   fc.assert(
     fc.property(text, fc.string({ unit: "grapheme" }), (service, key) => {

@@ -29,7 +29,7 @@ const kinds = (outcomes: readonly LeaseOutcome[]): string[] => outcomes.map(({ k
 const epochOf = (outcome: LeaseOutcome | undefined): number => (outcome?.kind === "held" ? outcome.lease.epoch : -1);
 
 describe("leases in Redis", () => {
-  test("one worker holds a partition; another learns who, and for how long at most", async () => {
+  test("one worker holds a partition; another learns which one, and for how long at most", async () => {
     const { worker } = world();
     const [a, b] = [worker("a"), worker("b")];
     expect(kinds(await a.acquire([0, 1]))).toEqual(["held", "held"]);
@@ -40,7 +40,7 @@ describe("leases in Redis", () => {
     expect((await b.holders([0, 1, 2, 3])).map((holder) => holder?.worker)).toEqual(["a", "a", "b", undefined]);
   });
 
-  test("the holder's own clock ends the lease a margin before Redis does, counted from when it asked", async () => {
+  test("the holder's own clock ends the lease a margin before Redis does, counted from its request", async () => {
     const { worker } = world();
     const before = performance.now();
     const [held] = await worker("a").acquire([0]);
@@ -83,7 +83,7 @@ describe("leases in Redis", () => {
     expect(new Set(kinds(await worker("b").acquire(partitions)))).toEqual(new Set(["taken"]));
   });
 
-  test("who takes a lease over fences the leader before at once, before claiming anything", async () => {
+  test("a worker that takes a lease over fences the leader before at once, before claiming anything", async () => {
     const { worker, storeOf } = world(800, 10);
     await worker("a").acquire([0]);
     const old = storeOf("a");
@@ -104,7 +104,7 @@ describe("leases in Redis", () => {
     await expect(storeOf("b").claim(0)).rejects.toMatchObject({ code: "STO0002" });
   });
 
-  test("who gives a lease back can write no more, and what is not its own stays as it is", async () => {
+  test("a worker that gives a lease back can write no more, and leases of others stay", async () => {
     const { worker, storeOf } = world();
     const a = worker("a");
     await a.acquire([0]);
@@ -132,7 +132,7 @@ describe("members in Redis", () => {
     expect(await list.beat(member("b", true))).toEqual([member("a"), member("b", true)]);
   });
 
-  test("who leaves is gone at once, who falls silent after a while", async () => {
+  test("a worker that leaves is gone at once, one that falls silent after a while", async () => {
     const list = new RedisMembership(redis, { environment: `members${count++}`, memberMs: 50 });
     await list.beat(member("a"));
     await list.beat(member("b"));

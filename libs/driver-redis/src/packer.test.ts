@@ -69,7 +69,7 @@ test("what was finished stays as it is when the packer goes on", () => {
   expect(unpack(first)).toBe("first");
 });
 
-test("a list whose length is told at its end is the one whose length was told before, within another one too", () => {
+test("a list whose length is set at its end equals one whose length was set before, within another one too", () => {
   const packer = new BatchPacker();
   for (const length of [0, 1, 15, 16, 40_000]) {
     const open = packer.reset().openList();

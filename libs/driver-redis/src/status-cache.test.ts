@@ -3,7 +3,7 @@ import { anId } from "@perdure/partition/testing";
 import { CACHED_STATUSES_MAX } from "./limits.js";
 import { StatusCache } from "./status-cache.js";
 
-test("a status is news once, again when it is another one, and again after it left the index", () => {
+test("a status is written once, again when it is another one, and again after it left the index", () => {
   const cache = new StatusCache();
   expect([
     cache.needsWrite(anId(1), 2),
@@ -15,7 +15,7 @@ test("a status is news once, again when it is another one, and again after it le
   expect(cache.needsWrite(anId(1), 2)).toBe(true);
 });
 
-test("when more are known than may be all of them are news again", () => {
+test("when the cache is full all statuses are written again", () => {
   const cache = new StatusCache();
   for (let n = 0; n <= CACHED_STATUSES_MAX; n++) expect(cache.needsWrite(anId(n), 2)).toBe(true);
   expect(cache.needsWrite(anId(0), 2)).toBe(true);

@@ -25,7 +25,7 @@ test("a step of an invocation whose status stays writes its row and the number o
   expect(await writesDuring(() => put(step("invoked", 2)))).toBe(2);
 });
 
-test("a new leader finds what runs by its last status, however often that changed and whoever wrote it", async () => {
+test("a new leader finds running invocations by their last status, however often it changed and whichever leader wrote it", async () => {
   const former = await lead(redis.connections, ++partition);
   const activeIds = async ({ store } = former) => {
     const ids: string[] = [];

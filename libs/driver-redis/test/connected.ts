@@ -34,7 +34,7 @@ export async function lead(redis: RedisConnections, partition = 0): Promise<Redi
 
 export const COMMITTED: CommitOutcome = { kind: "committed" };
 
-/** A server that nobody else uses, so that what it did in the meantime was done for us. */
+/** A server of this test alone, so that every command it counts comes from the test. */
 export class CountedRedis implements AsyncDisposable {
   readonly server: RedisServer;
   readonly connections: RedisConnections;

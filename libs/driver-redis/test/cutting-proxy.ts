@@ -1,4 +1,4 @@
-/** Why: a commit may be cut at any byte, on its way to Redis or back; a proxy that cuts where it is told makes each of these happen. */
+/** A proxy that cuts a connection at any chosen byte, on its way to Redis or back, to test every place where a commit may be cut. */
 import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
 
 /** Bytes still to pass in a direction before the connection is cut. */

@@ -37,7 +37,7 @@ async function expectExactly({ redis, store, fetch }: RedisLeader, count: number
 }
 
 describe("a connection that is cut", () => {
-  test("at any byte of a commit or of its reply: the commit is there once, and told as committed", async () => {
+  test("at any byte of a commit or of its reply: the commit is there once, and reported as committed", async () => {
     await using redis = await startRedis();
     await using proxy = await CuttingProxy.before(redis.port);
     await using connections = await connectTo(proxy.port);
@@ -45,7 +45,7 @@ describe("a connection that is cut", () => {
     let n = 0;
     const commit = async (): Promise<void> => expect(await leader.put(...step(n++))).toEqual(COMMITTED);
 
-    await commit(); // Redis knows the script from here on.
+    await commit(); // Redis has the script from here on.
     const before = { ...proxy.passed };
     await commit();
     const toServer = proxy.passed.toServer - before.toServer;
@@ -104,7 +104,7 @@ describe("a connection that is cut", () => {
       const old = await lead(connections);
       const [before] = await old.fetch({ kind: "journal", id });
       const n = (before as unknown[]).length;
-      await old.put(counter(n)); // Redis knows the script.
+      await old.put(counter(n)); // Redis has the script.
       await redis.request("CLIENT", "PAUSE", "300", "WRITE"); // The resent commit comes after the claim.
       proxy.cut([direction, 3]);
       const delayed = old.put(...step(n));
@@ -138,7 +138,7 @@ describe("a Redis that fails", () => {
     await expectExactly(leader, count);
   }, 60_000);
 
-  test("away for longer than our patience: STO0001, and nothing more under this epoch; the batch is there whole or not at all", async () => {
+  test("away for longer than the timeout: STO0001, and nothing more under this epoch; the batch is there whole or not at all", async () => {
     await using redis = await startRedis();
     await using connections = await connectTo(redis.port, { timeoutMs: 300 });
     const leader = await lead(connections);
@@ -189,7 +189,7 @@ describe("a Redis that fails", () => {
     await expectExactly(await lead(connections), 1);
   }, 30_000);
 
-  test("that nobody answers at: connecting fails with STO0001 and says why", async () => {
+  test("without a listener: connecting fails with STO0001 and the reason", async () => {
     await using redis = await startRedis();
     await redis.stop();
     await expect(connectTo(redis.port, { timeoutMs: 200 })).rejects.toThrow(/\[STO0001\].*ECONNREFUSED/);
@@ -197,7 +197,7 @@ describe("a Redis that fails", () => {
 });
 
 describe("replicas that are waited for", () => {
-  test("a commit counts when they have it, not before, also when it is asked for again on another connection", async () => {
+  test("a commit counts when they have it, not before, also when it is sent again on another connection", async () => {
     await using redis = await startReplicatedRedis(1);
     const [replica] = redis.replicas;
     await using connections = await connectTo(redis.primary.port, { replicas: 1 });

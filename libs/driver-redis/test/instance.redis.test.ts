@@ -35,7 +35,7 @@ test("all keys begin with the prefix, and those of another prefix are another wo
 });
 
 describe("what was done", () => {
-  test("is counted with the batch that it is part of: starts and steps of all partitions, whoever led, once", async () => {
+  test("is counted with the batch that it is part of: starts and steps of all partitions, whichever worker led, once", async () => {
     await using redis = await connectTo(server.port, { password, keyPrefix: "counted:" });
     const done = () => readActions(redis, ENVIRONMENT, () => "data");
     expect(await done()).toEqual({ source: "data", actions: 0 });
@@ -51,7 +51,7 @@ describe("what was done", () => {
     expect(await readActions(redis, ENVIRONMENT, () => "somebody else's name")).toEqual({ source: "data", actions: 4 });
   });
 
-  test("begins at zero under another name when a Redis was restored, and is not told while only some partitions know it", async () => {
+  test("begins at zero under another name when a Redis was restored, and is not reported while only some partitions have the name", async () => {
     await using redis = await connectTo(server.port, { password, keyPrefix: "recounted:" });
     const done = () => readActions(redis, ENVIRONMENT, () => "data");
     await agreedPartitionCount(redis, ENVIRONMENT, 2);
@@ -66,7 +66,7 @@ describe("what was done", () => {
 });
 
 describe("a restored environment", () => {
-  test("refuses whoever led or held leases before, and begins each life once", async () => {
+  test("refuses every earlier leader and holder of leases, and begins each instance once", async () => {
     await using redis = await connectTo(server.port, { password, keyPrefix: "restored:" });
     const before = await lead(redis);
     expect(await before.put(put)).toEqual(COMMITTED);
@@ -88,10 +88,10 @@ describe("a restored environment", () => {
   });
 });
 
-describe("a look at a Redis", () => {
+describe("a probe of a Redis", () => {
   const at = (port: number) => ({ nodes: [{ host: "127.0.0.1", port }] as const });
 
-  test("says whether it answers and keeps what it is given", async () => {
+  test("reports whether it answers and is durable", async () => {
     expect(await probeRedis({ ...at(server.port), password }, silentLogger)).toEqual({ kind: "answers", isDurable: true });
     await using forgetful = await startRedis({ config: { appendonly: "no" } });
     expect(await probeRedis(at(forgetful.port), silentLogger)).toEqual({ kind: "answers", isDurable: false });
@@ -99,7 +99,7 @@ describe("a look at a Redis", () => {
     expect(await probeRedis(at(cache.port), silentLogger)).toEqual({ kind: "evicts", policy: "allkeys-lru" });
   });
 
-  test("says that it does not let us in, or that nobody is there", async () => {
+  test("reports refused credentials, or that there is no listener", async () => {
     const wrong = await probeRedis({ ...at(server.port), password: new Secret("wrong") }, silentLogger);
     expect(wrong).toMatchObject({ kind: "refused", reason: expect.stringMatching(/WRONGPASS/) });
     expect(await probeRedis(at(server.port), silentLogger)).toMatchObject({ kind: "refused" });

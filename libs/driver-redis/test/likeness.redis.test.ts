@@ -55,7 +55,7 @@ const event = fc.record({
 });
 const kind = <K extends string>(text: K) => fc.constant(text);
 
-/** Mutations whose meaning does not depend on what is stored; journals are told by what is to become of them. */
+/** Mutations whose meaning does not depend on the stored rows; journals are given by their intended result. */
 const mutation: fc.Arbitrary<
   Mutation | { readonly kind: "append" | "drop"; readonly id: InvocationId; readonly bytes: Uint8Array }
 > = fc.oneof(
@@ -123,7 +123,7 @@ async function everything(store: Scanned, of: number): Promise<Record<string, un
   };
 }
 
-test("after any batches both hold the same, and chunks of nobody's are left", async () => {
+test("after any batches both hold the same, and no chunks without a row are left", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(mutation, { maxLength: 25 }), { minLength: 1, maxLength: 5 }), async (batches) => {
       partition++;
@@ -145,7 +145,7 @@ test("after any batches both hold the same, and chunks of nobody's are left", as
         });
         expect(await memory.commit([{ partition: 0, epoch: memoryEpoch, mutations }])).toEqual(COMMITTED);
         expect(await put(...mutations)).toEqual(COMMITTED);
-        if (n % 2 === 0) ({ store, put } = await lead(redis, partition)); // Another leader knows as much.
+        if (n % 2 === 0) ({ store, put } = await lead(redis, partition)); // Another leader finds the same.
       }
       expect(await everything(store, partition)).toEqual(await everything(memory, 0));
       for (const each of IDS) {

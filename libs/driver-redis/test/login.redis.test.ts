@@ -14,7 +14,7 @@ import { COMMITTED, connectTo, lead } from "./connected.js";
 const mark: Mutation = { kind: "putDedup", producer: "p", seq: 1 };
 
 describe("logging in", () => {
-  test("with a user's name and password, into a database; the wrong one is told, and not the password", async () => {
+  test("with a user's name and password, into a database; the wrong user is reported, and not the password", async () => {
     await using redis = await startRedis({ password: "admin" });
     await redis.request("ACL", "SETUSER", "perdure", "on", ">s3cret", "~*", "+@all", "-@dangerous", "+info");
     {
@@ -62,7 +62,7 @@ describe("a server that is set up otherwise than it should be", () => {
     await expect(connectTo(redis.port)).rejects.toMatchObject({ code: "OPS0001", message: expect.stringMatching(/allkeys-lru/) });
   });
 
-  test("is told of when it may lose what it acknowledged", async () => {
+  test("is warned about when it may lose what it acknowledged", async () => {
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
     await using redis = await startRedis({ config: { appendfsync: "everysec" } });
@@ -71,7 +71,7 @@ describe("a server that is set up otherwise than it should be", () => {
     expect(warnings).toEqual([expect.stringMatching(/appendfsync/)]);
   });
 
-  test.each(["0", "4096"])("is told of when its streams take more than journals need: blocks of %s bytes", async (size) => {
+  test.each(["0", "4096"])("is warned about when its streams take more than journals need: blocks of %s bytes", async (size) => {
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
     await using redis = await startRedis({ config: { "stream-node-max-bytes": size } });
@@ -81,7 +81,7 @@ describe("a server that is set up otherwise than it should be", () => {
       await using _connections = await connect();
       expect(warnings).toEqual([expect.stringMatching(/stream-node-max-bytes/)]);
     }
-    // What it says of itself is true: the same journal, before and after.
+    // The warning is true: the same journal, before and after.
     const journalBytes = async (key: string): Promise<number> => {
       for (let n = 1; n <= 4; n++) await redis.request("XADD", key, `${n}-1`, "e", "x".repeat(20));
       return Number(await redis.request("MEMORY", "USAGE", key));
@@ -93,7 +93,7 @@ describe("a server that is set up otherwise than it should be", () => {
     expect(await journalBytes("after")).toBeLessThan(before / 3);
   });
 
-  test("is told of when it takes writes without the replicas that we wait for", async () => {
+  test("is warned about when it accepts writes without the replicas that commits wait for", async () => {
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
     await using redis = await startRedis();

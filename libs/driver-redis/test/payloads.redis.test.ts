@@ -22,7 +22,7 @@ afterAll(() => owned.disposeAsync());
 const leader = () => lead(redis, ++partition);
 
 const MIB = 1024 * 1024;
-/** A global is looked up slowly where tests run. */
+/** Access to a global is slow in the test environment. */
 const { imul } = Math;
 /** Bytes that differ from place to place, so that a chunk out of order would show. */
 function payload(length: number, seed = 1): Uint8Array {
@@ -116,7 +116,7 @@ describe("large payloads", () => {
     expect(await server.request("EXISTS", `{${ENVIRONMENT}:${partition}}:big`)).toBe(0);
   });
 
-  test("an invocation that completes with a large outcome leaves nothing behind when it is forgotten", async () => {
+  test("an invocation that completes with a large outcome leaves nothing behind when it is deleted", async () => {
     const { put, store } = await leader();
     const outcome = { kind: "success", value: payload(MIB) } as const;
     await put({ kind: "putInvocation", invocation: anInvocation("invoked") });
@@ -213,7 +213,7 @@ describe("a batch that does not fit what is stored", () => {
 });
 
 describe("commits of several partitions at once", () => {
-  test("are each written by themselves; one that is fenced says so", async () => {
+  test("are each written by themselves; one that is fenced reports so", async () => {
     const [a, b] = [await lead(redis, 900), await lead(redis, 901)];
     const { store } = a;
     const bEpoch = await store.claim(901);

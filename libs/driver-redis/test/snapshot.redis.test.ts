@@ -30,7 +30,7 @@ async function idsOf(pages: AsyncIterable<readonly Uint8Array[]>): Promise<Invoc
 }
 
 describe("a snapshot of partitions in Redis", () => {
-  test("tells the stored form of invocations, in groups and one by one", async () => {
+  test("returns the stored form of invocations, in groups and one by one", async () => {
     const { store, put: write } = await lead(redis, ++partition);
     await write(put(running(1)), put(completed(2)));
     await using snapshot = new RedisSnapshot(store);
@@ -46,7 +46,7 @@ describe("a snapshot of partitions in Redis", () => {
     expect(await snapshot.invocationRow(partition, anId(3))).toBeUndefined();
   });
 
-  test("tells no invocation twice because it completed in between", async () => {
+  test("returns no invocation twice because it completed in between", async () => {
     const { store, put: write } = await lead(redis, ++partition);
     await write(put(running(1)), put(running(2)));
     await using snapshot = new RedisSnapshot(store);
