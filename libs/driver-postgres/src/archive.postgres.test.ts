@@ -37,7 +37,7 @@ describe("an archive in PostgreSQL", () => {
     expect(await one.find([anId(1)])).toHaveLength(1);
   });
 
-  test("gives up a look-up that is not answered soon, and answers the next one", async () => {
+  test("gives up a slow read, and answers the next one", async () => {
     await using archive = await open();
     await archive.put(leader, [record]);
     const other = new pg.Client({ connectionString: server.url });
@@ -49,7 +49,7 @@ describe("an archive in PostgreSQL", () => {
     expect(await archive.find([anId(1)])).toHaveLength(1);
   });
 
-  test("says that it cannot be read while the database is dead, and still has what it took when that is back", async () => {
+  test("rejects reads while the database is down, and still has its records when that is back", async () => {
     await using archive = await open();
     await archive.put(leader, [record]);
     await server.kill();

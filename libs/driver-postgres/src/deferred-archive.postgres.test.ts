@@ -9,7 +9,7 @@ import { emptyDatabase, runSql } from "./testing/direct.js";
 
 const ports = { clock: systemClock, logger: silentLogger };
 
-test("an archive whose database is away says so, and works from the moment that is there", async () => {
+test("an archive whose database is down rejects, and works from the moment the database is up", async () => {
   await using server = await startPostgres();
   await server.stop();
   await using archive = deferredPostgresArchive({ url: server.url, environment: "env_late" }, ports);
@@ -31,7 +31,7 @@ test("an archive whose database is away says so, and works from the moment that 
   expect(await archive.storedBytes()).toBe(0);
 }, 60_000);
 
-test("whoever of archive and metadata comes first migrates for both, also when they come together", async () => {
+test("the first of archive and metadata migrates for both, also when they start together", async () => {
   await using server = await startPostgres();
   const options = { url: server.url, environment: "env_order" };
   const appliedNumbers = async (): Promise<unknown> => {

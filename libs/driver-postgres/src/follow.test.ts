@@ -51,7 +51,7 @@ describe("following what others write", () => {
     const { reloads, following } = follow(store);
     store.write("a/");
     await nextTick();
-    expect(reloads).toEqual({ a: 1, b: 1 }); // At first nobody knows what was missed.
+    expect(reloads).toEqual({ a: 1, b: 1 }); // At first everything must be read.
     store.write("a/");
     await nextTick();
     expect(reloads).toEqual({ a: 2, b: 1 });

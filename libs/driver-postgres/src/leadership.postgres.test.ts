@@ -44,7 +44,7 @@ async function until(check: () => boolean): Promise<void> {
 }
 
 describe("leadership in PostgreSQL", () => {
-  test("is one process's of those that ask, and the next one's when it goes", async () => {
+  test("belongs to one of the processes that try, and to the next one when it goes", async () => {
     const counts = new LeaderCounts();
     const all = [candidate(counts), candidate(counts), candidate(counts)];
     await until(() => counts.now === 1);
@@ -67,7 +67,7 @@ describe("leadership in PostgreSQL", () => {
     await until(() => counts.now === 3);
   }, 30_000);
 
-  test("is taken from a process that is frozen, and that one finds out when it thaws", async () => {
+  test("is lost by a process that is frozen, which finds out when it thaws", async () => {
     const counts = new LeaderCounts();
     const polls: (() => void)[] = [];
     const frozen: Clock = {
@@ -86,7 +86,7 @@ describe("leadership in PostgreSQL", () => {
     expect(counts).toMatchObject({ now: 1, ever: 2 });
   }, 60_000);
 
-  test("is lost with the database, and somebody's again when that is back", async () => {
+  test("is lost with the database, and taken again when that is back", async () => {
     const counts = new LeaderCounts();
     candidate(counts);
     candidate(counts);

@@ -65,7 +65,7 @@ describe("documents in PostgreSQL", () => {
     expect([changeCount, otherChangeCount]).toEqual([(before[0] as number) + 1, before[1]]);
   });
 
-  test("are heard of again after the connection that listens was cut", async () => {
+  test("are notified again after the connection that listens was cut", async () => {
     await using store = await open("env_cut");
     let changeCount = 0;
     const next = (count: number) =>
@@ -85,7 +85,7 @@ describe("documents in PostgreSQL", () => {
     await change;
   });
 
-  test("are heard of again when the connection that listens has died without a word", async () => {
+  test("are notified again when the connection that listens broke without an event", async () => {
     await using line = await CutLine.open(server.port);
     const url = new URL(server.url);
     url.port = String(line.port);
@@ -93,7 +93,7 @@ describe("documents in PostgreSQL", () => {
     const changeTimesMs: number[] = [];
     deaf.onChange(() => changeTimesMs.push(Date.now()));
     while (changeTimesMs.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    line.cut(); // From here on nothing arrives on it, and nobody is told.
+    line.cut(); // From here on nothing arrives on it, without any event.
     await using store = await open("env_deaf");
     await store.write(put("a", 1));
     const before = changeTimesMs.length;
@@ -124,7 +124,7 @@ class CutLine implements AsyncDisposable {
     const line = new CutLine(server);
     server.on("connection", (near) => {
       const far = connect(to, "127.0.0.1");
-      for (const socket of [near, far]) socket.on("error", () => undefined); // Whoever is behind it hears of its end.
+      for (const socket of [near, far]) socket.on("error", () => undefined); // The other end gets the end of the connection.
       near.pipe(far).pipe(near);
       line.#sockets.push(near, far);
     });
@@ -151,14 +151,14 @@ describe("migrations", () => {
   const steps = [...migrations, { number: LAST + 1, name: "later", sql: "CREATE TABLE later_table (n int)" }];
   const migrated = (all = migrations) => withClient(server.url, (client) => migrate(client, silentLogger, all));
 
-  test("are taken once, by whichever of many processes comes first", async () => {
+  test("are applied once, by whichever of many processes comes first", async () => {
     await emptyDatabase(server.url);
     const appliedCounts = await Promise.all([1, 2, 3, 4].map(() => migrated()));
     expect(appliedCounts.reduce((sum, each) => sum + each, 0)).toBe(migrations.length);
     expect(await migrated()).toBe(0);
   });
 
-  test("that fail leave nothing behind, and are taken when they can be", async () => {
+  test("that fail leave nothing behind, and are applied when they can be", async () => {
     const broken = { number: LAST + 1, name: "later", sql: "CREATE TABLE later_table (n int); SELECT 1/0" };
     await expect(migrated([...migrations, broken])).rejects.toThrow("division");
     expect(await sql("SELECT to_regclass('later_table') AS found")).toEqual([{ found: null }]);

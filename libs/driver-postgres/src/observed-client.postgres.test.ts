@@ -6,7 +6,7 @@ import pg from "pg";
 import { openPostgresMetadataStore } from "./metadata-store.js";
 import { clientOption } from "./observed-client.js";
 
-test("statements of a store and of a pool are told with how they ended", async () => {
+test("statements of a store and of a pool are reported with their result", async () => {
   await using database = await startDatabase();
   const log: string[] = [];
   const observer: OperationObserver = {

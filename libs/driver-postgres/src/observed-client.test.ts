@@ -10,6 +10,6 @@ test.each([
   ["VACUUM", "OTHER", "other"],
   [{}, "OTHER", "other"],
   [undefined, "OTHER", "other"],
-])("%j is told as %s of %s", (query, name, target) => {
+])("%j is reported as %s of %s", (query, name, target) => {
   expect(statementOf(query)).toEqual({ name, target });
 });

@@ -82,7 +82,7 @@ describe("a database as the commit before version 0.1.0 left it, in seven steps"
     expect(await other.get("services/Greeter")).toEqual({ key: "services/Greeter", version: 1, value: { revision: 7 } });
   });
 
-  test("keeps its archive and who may write there", async () => {
+  test("keeps its archive and the fencing of its writers", async () => {
     await using archive = await openPostgresArchive({ url: server.url, environment: "env_1" }, silentLogger);
     expect(await archive.find([anId(1)])).toMatchObject([{ id: anId(1) }]);
     expect(await archive.put({ partition: 0, epoch: 2 }, [])).toMatchObject({ kind: "fenced" });

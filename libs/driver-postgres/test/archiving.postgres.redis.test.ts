@@ -24,7 +24,7 @@ afterAll(() => owned.disposeAsync());
 
 const options = (): RedisConnectionOptions => ({ nodes: [{ host: "127.0.0.1", port: redis.port }] });
 
-/** Leads partition 0 of an environment; `ageMs` as the archiver's. Without an archive nobody archives. */
+/** Leads partition 0 of an environment; `ageMs` as the archiver's. Without an archive nothing is archived. */
 async function leader(connections: RedisConnections, environment: string, archive: Archive, ageMs: number) {
   const store = new RedisPartitionStore(connections, { environment });
   const peers = new LoopbackPeers();
@@ -113,7 +113,7 @@ async function fill(connections: RedisConnections, environment: string, from: nu
 
 const duplicateOf = (n: number): Invoke => invokeOf(someFacts({ id: anId(n), idempotencyKey: `k${n}`, requestId: -n }));
 
-/** Two bytes of the result, or why there is none. */
+/** Two bytes of the result, or the reason why there is none. */
 async function outputOf(partitions: LocalPartitions, n: number): Promise<string> {
   try {
     const answer = await partitions.output(anId(n));

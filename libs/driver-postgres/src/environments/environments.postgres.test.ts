@@ -25,7 +25,7 @@ let platformUrl: Secret;
 
 beforeAll(async () => {
   server = await startPostgres();
-  // Whoever is not the superuser must know a password.
+  // Roles other than the superuser must have a password.
   const rules = "host all perdure 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
   await writeFile(join(server.directory, "pg_hba.conf"), rules);
   await runSql(server.url, "SELECT pg_reload_conf()");
@@ -108,7 +108,7 @@ test("T19: each role writes its own schema, and is refused on that of the other 
   expect(await as(A, "SELECT current_schemas(false)::text AS s")).toEqual([{ s: `{${ROLE_A}}` }]);
 });
 
-test("a table that everybody may read stops a new environment, and says which", async () => {
+test("a table that PUBLIC may read stops a new environment, and is named in the error", async () => {
   await asPlatform("CREATE SCHEMA reports; GRANT USAGE ON SCHEMA reports TO PUBLIC");
   await asPlatform(
     "CREATE VIEW reports.perdure_names AS SELECT * FROM public.perdure_documents; GRANT SELECT ON reports.perdure_names TO PUBLIC",
@@ -118,7 +118,7 @@ test("a table that everybody may read stops a new environment, and says which", 
   expect(await prepare(A)).toBe("prepared");
 });
 
-test("what an environment lets everybody do with its schema stops no other", async () => {
+test("what an environment grants to PUBLIC on its schema stops no other", async () => {
   await prepare(A);
   await as(
     A,
@@ -127,7 +127,7 @@ test("what an environment lets everybody do with its schema stops no other", asy
   expect(await prepare(B)).toBe("prepared");
 });
 
-test("roles that were there before keep what everybody could do", async () => {
+test("roles that existed before keep the rights of PUBLIC", async () => {
   await asPlatform("GRANT SELECT ON perdure_versions TO reader");
   await prepare(A);
   await prepare(B);
@@ -188,7 +188,7 @@ test("cut off between its transactions it goes on where it was, and a move that 
   expect(await prepare(A, { isRunning: true })).toBe("prepared");
 });
 
-test("a role or schema of that name that is somebody else's is left alone", async () => {
+test("a role or schema of that name that belongs to another owner is left alone", async () => {
   await runSql(server.url, `CREATE ROLE ${ROLE_A} LOGIN`);
   await expect(prepare(A)).rejects.toMatchObject({ code: "OPS0007", detail: expect.stringMatching(/comment/) });
   await removeEnvironmentDatabase({ platformUrl, environmentId: A }, SIGNAL);
@@ -214,7 +214,7 @@ test("a schema that was restored without its role is handed over to a new one", 
 test.each([
   ["GRANT pg_read_all_data TO", "REVOKE pg_read_all_data FROM", /member of another role/],
   ["GRANT CREATE ON SCHEMA public TO", "REVOKE CREATE ON SCHEMA public FROM", /create objects in schema public/],
-])("a role that somebody gave more to is refused: %s", async (grant, revoke, message) => {
+])("a role that was granted more is refused: %s", async (grant, revoke, message) => {
   await prepare(A);
   const { href } = new URL(new URL(platformUrl.reveal()).pathname, server.url);
   await runSql(href, `${grant} ${ROLE_A}`);
@@ -237,7 +237,7 @@ test("deletion ends sessions and leaves neither role, schema nor rows; nor does 
   expect(await prepare(A)).toBe("prepared");
 });
 
-test("without the right to make roles it says so; without a database it says that", async () => {
+test("without the right to create roles it fails with that reason; without a database with that", async () => {
   await expect(prepare(A, { platformUrl: urlOf("reader") })).rejects.toMatchObject({ code: "OPS0007" });
   await expect(prepare(A, { platformUrl: new Secret("http://x") })).rejects.toMatchObject({ code: "OPS0007" });
   await expect(prepare(A, { platformUrl: new Secret("postgres://a@127.0.0.1:1/a") })).rejects.toMatchObject({ code: "STO0001" });
@@ -249,7 +249,7 @@ test("without the right to make roles it says so; without a database it says tha
   await expect(gone).rejects.toThrow("stopped");
 });
 
-test("a server that takes the connection and says nothing is given up", async () => {
+test("a server that accepts the connection and sends nothing is given up", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const { port } = silent.address() as AddressInfo;
@@ -262,7 +262,7 @@ test("a server that takes the connection and says nothing is given up", async ()
 test("a pass that is broken off while it waits for another operator ends at once, and changes nothing", async () => {
   const abort = new AbortController();
   await withClient(server.url, async (client) => {
-    // Whoever has this lock changes roles; the other waits for it.
+    // The holder of this lock changes roles; the other waits for it.
     const { href } = new URL(new URL(platformUrl.reveal()).pathname, server.url);
     await withClient(href, async (holder) => {
       await holder.query("BEGIN");

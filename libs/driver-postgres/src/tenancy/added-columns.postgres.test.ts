@@ -47,7 +47,7 @@ test("tenancy adds them to a database that an earlier release left, last and wit
 test("all of them may be missing from what an earlier release writes, which then starts and writes as before", async () => {
   await using database = await openTenancyDatabase(server.url, silentLogger);
   await database.change((tables) => tables.tunnels.replace({ relay: "r1", atMs: 0, connections: [TUNNEL] }, 10));
-  // The check of the first release: no number is higher than the ones it knows.
+  // The check of the first release: no number is higher than its own last one.
   expect(await withClient(server.url, (client) => migrate(client, silentLogger, migrations.slice(0, 1)))).toBe(0);
   // Its statement, by position.
   await sql("INSERT INTO perdure_tunnels SELECT 'r2', '1', 'env_1', 't', NULL, NULL, 5::bigint, 2::int, 10::bigint");

@@ -77,7 +77,7 @@ describe("login tables", () => {
     expect([await countOf("sessions"), await countOf("refresh_tokens")]).toEqual([1, 0]);
   });
 
-  test("a device code is decided once, while it waits, and seen so often", async () => {
+  test("a device code is decided once, while it waits, and read only so often", async () => {
     const { deviceCodes } = db.tables;
     const user = await aUser();
     const times = { intervalMs: 5_000, createdAtMs: NOW_MS, expiresAtMs: NOW_MS + 600_000 };

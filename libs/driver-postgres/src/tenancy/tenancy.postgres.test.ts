@@ -49,7 +49,7 @@ async function anEnvironment(accountId: AccountId, name = "dev", withSlot = fals
 
 const outcomeOf = (work: Promise<unknown>): Promise<unknown> => work.catch((cause: unknown) => cause);
 
-describe("people and accounts in PostgreSQL", () => {
+describe("users and accounts in PostgreSQL", () => {
   test("one address is one user, however it is written", async () => {
     const id = await aUser();
     const user = await db.tables.users.get(id);
@@ -90,7 +90,7 @@ describe("people and accounts in PostgreSQL", () => {
     }
   });
 
-  test("who owns how many accounts, and how many the plan allows", async () => {
+  test("how many accounts a user owns, and how many the plan allows", async () => {
     const user = await aUser();
     expect(await db.tables.accounts.owned(user)).toEqual({ count: 0, max: 1 });
     const account = await anAccount(user);
@@ -244,7 +244,7 @@ describe("keys, usage and audit in PostgreSQL", () => {
     expect(await db.tables.apiKeys.of(environmentId)).toEqual([]);
   });
 
-  test("usage counts what is new of each source, once, whatever the order and however often it is told", async () => {
+  test("usage counts what is new of each source, once, whatever the order and however often it is reported", async () => {
     const accountId = await anAccount();
     const id = await anEnvironment(accountId);
     const totals = (n: number) => ({
@@ -275,7 +275,7 @@ describe("keys, usage and audit in PostgreSQL", () => {
     expect(await db.tables.usage.ofMonth(NOW_MS)).toContainEqual(expect.objectContaining({ accountId, actions: 36 }));
     expect(await db.tables.usage.days(accountId, undefined, "2026-11-22", "2026-11-22")).toHaveLength(1);
     expect((await db.tables.environments.get(id))?.lastTrafficAtMs).toBe(NOW_MS + 86_400_000);
-    await db.tables.usage.report(newEnvironmentId(1, systemRandom), "a", NOW_MS, totals(1), 1); // Of nobody: counts nowhere.
+    await db.tables.usage.report(newEnvironmentId(1, systemRandom), "a", NOW_MS, totals(1), 1); // Of an unknown environment: not counted.
   });
 
   test("the audit log takes lines and gives none up", async () => {
@@ -299,7 +299,7 @@ describe("keys, usage and audit in PostgreSQL", () => {
     expect(await db.tables.audit.list({ accountId }, 10)).toEqual(all);
   });
 
-  test("tunnels are what each relay said last", async () => {
+  test("tunnels are those of each relay's last report", async () => {
     const environmentId = await anEnvironment(await anAccount());
     const made = { environmentId, name: "t", id: "1", clientVersion: undefined, workerId: "w", connectedAtMs: 5, inFlight: 2 };
     const one: typeof made & { readonly ports?: readonly number[] } = made;
@@ -317,7 +317,7 @@ describe("keys, usage and audit in PostgreSQL", () => {
   });
 });
 
-test("gateways are what each said last, in its region, while they say something", async () => {
+test("gateways are those of each last report, in its region, while they report", async () => {
   const environmentId = newEnvironmentId(1, systemRandom);
   const report = (gateway: string, perSecond: number, region = "us") => ({
     gateway,
@@ -335,7 +335,7 @@ test("gateways are what each said last, in its region, while they say something"
   expect(await gateways.of("us", 0)).toEqual([report("g4", 1)]); // Those that are long gone are swept out.
 });
 
-describe("transactions and news", () => {
+describe("transactions and change events", () => {
   test("what fails leaves no trace and is not announced; what is committed is, to other processes", async () => {
     await using other = await openTenancyDatabase(database.url, silentLogger);
     const received: TenancyChange[] = [];
