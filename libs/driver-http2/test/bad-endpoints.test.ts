@@ -86,7 +86,7 @@ describe("endpoints that misbehave", () => {
     expect(invocation.failures.map(({ error }) => error.errorCode)).toEqual([errorCode]);
   });
 
-  test("one that floods us is heard to the end, at the pace of the partition", async () => {
+  test("one that floods the server is read to the end, at the pace of the partition", async () => {
     const flood = 3_000;
     await using endpoint = await answering((stream) => {
       stream.respond({ ":status": 200, "content-type": contentType });

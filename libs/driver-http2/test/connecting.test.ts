@@ -43,7 +43,7 @@ async function io(until: () => boolean): Promise<void> {
 
 const turns = () => new Promise<void>((resolve) => setTimeout(resolve, 50));
 
-/** Accepts, and says what the test writes. */
+/** Accepts connections, and sends the bytes of the test. */
 async function scripted(accepted: (socket: Socket, number: number) => void) {
   let count = 0;
   return listen(createServer((socket) => accepted(socket.on("error", () => {}).resume() as Socket, ++count)));
@@ -91,7 +91,7 @@ test("a peer that resets each connection right after its SETTINGS leaves no stre
   expect(new Set(streams.map(({ failure }) => failure?.kind))).not.toContain(undefined);
 });
 
-test("GOAWAY before SETTINGS, or in the same segment, fails those who wait and takes the next ones to another connection", async () => {
+test("GOAWAY before SETTINGS, or in the same segment, fails the waiting streams and opens another connection for the next ones", async () => {
   for (const bytes of [GOAWAY, [...SETTINGS, ...GOAWAY]]) {
     await using server = await scripted((socket) => socket.write(Uint8Array.from(bytes)));
     const streams = await manyOn(server.uri, 300);
@@ -110,7 +110,7 @@ test("streams wait for a peer that allows none at first, and begin when it allow
   expect(streams.every(({ status }) => status === 200)).toBe(true);
 });
 
-test("when the last connection ends while streams wait for room, another one serves them", async () => {
+test("when the last connection ends while streams wait, another one serves them", async () => {
   const streams: [number, number][] = [];
   await using server = await serveRaw((peer, streamId) => {
     streams.push([server.peers.indexOf(peer), streamId]);

@@ -154,7 +154,7 @@ test("disposing while streams wait opens no further connection", async () => {
   expect(sockets).toHaveLength(2);
 });
 
-test("an endpoint that accepts and says nothing holds no connection after the connect timeout", async () => {
+test("an endpoint that accepts and sends nothing holds no connection after the connect timeout", async () => {
   const sockets: Socket[] = [];
   await using silent = await listen(createServer((socket) => sockets.push(socket.on("error", () => {}).resume())));
   const clock = new VirtualClock();

@@ -12,7 +12,7 @@ import { selfSigned } from "./self-signed.js";
 
 const { key, cert } = selfSigned();
 
-/** Answers with the protocol version it was asked in, and the body it was given. */
+/** Answers with the protocol version and the body of the request. */
 const answer = (request: import("node:http").IncomingMessage, response: import("node:http").ServerResponse) => {
   let body = "";
   request.on("data", (chunk: Uint8Array) => {
@@ -47,7 +47,7 @@ async function fetchFrom(uri: string, request: Partial<FetchRequest> = {}, signa
 const secure = (endpoint: SdkEndpoint) => endpoint.uri.replace("http:", "https:");
 
 describe("fetching once", () => {
-  test("speaks HTTP/2 to cleartext addresses unless told otherwise", async () => {
+  test("uses HTTP/2 for cleartext addresses by default", async () => {
     const leaks = openSockets();
     {
       await using http2 = await listen(createHttp2Server(answer as never));
@@ -71,7 +71,7 @@ describe("fetching once", () => {
     expect(await fetchFrom(secure(http1), { httpVersion: "HTTP/2.0" })).toMatch(/^http11Peer: /);
   });
 
-  test("does not trust a certificate nobody vouches for", async () => {
+  test("does not trust a certificate of an unknown authority", async () => {
     await using server = await listen(createSecureServer({ key, cert }, answer as never) as never);
     await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
     const request = {
@@ -93,7 +93,7 @@ describe("fetching once", () => {
     });
   });
 
-  test("nobody listening is a connect failure, with and without TLS", async () => {
+  test("an address without a listener is a connect failure, with and without TLS", async () => {
     const gone = await listen(createHttp1Server(answer));
     await gone[Symbol.asyncDispose]();
     expect(await fetchFrom(gone.uri)).toMatch(/^connect: .*ECONNREFUSED/);
@@ -112,7 +112,7 @@ describe("fetching once", () => {
     expect(await fetchFrom(endless.uri)).toMatch(/^protocol: the response is longer than 1000 bytes/);
   });
 
-  test("stops at the timeout, telling whether there was an answer at all", async () => {
+  test("stops at the timeout, and reports whether there was an answer at all", async () => {
     await using silent = await listen(createHttp2Server(() => {}));
     await using half = await listen(createHttp2Server((_request, response) => void response.write("x")));
     const clock = new VirtualClock();

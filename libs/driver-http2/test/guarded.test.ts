@@ -58,7 +58,7 @@ function endpoint(http: 1 | 2, headers: Record<string, string> = {}, status = 20
 interface Guarded {
   readonly guard: EgressGuard;
   readonly transport: EndpointTransport;
-  /** What the resolver says from now on. */
+  /** Addresses that the resolver returns from now on. */
   answer: readonly string[];
   readonly resolvedHosts: string[];
 }
@@ -116,7 +116,7 @@ describe.each([
   });
 
   test.each(["http://127.0.0.1:PORT/", "http://2130706433:PORT/", "http://[::ffff:127.0.0.1]:PORT/", "http://localhost:PORT/"])(
-    "does not even look %s up",
+    "does not even resolve %s",
     async (uri) => {
       const inside = await listening(endpoint(http), INSIDE);
       const world = aGuarded();
@@ -126,7 +126,7 @@ describe.each([
     },
   );
 
-  test("T4: a name that leads inside for the second connection is refused there, and nobody is connected to", async () => {
+  test("T4: a name that resolves to an internal address for the second connection is refused there, and nothing connects", async () => {
     const outside = await listening(endpoint(http, http === 1 ? { connection: "close" } : {}), OUTSIDE);
     const inside = await listening(endpoint(http), INSIDE, outside.port);
     const world = aGuarded();
@@ -178,7 +178,7 @@ describe.each([
   });
 });
 
-test("the handshake that asks for the version is guarded too", async () => {
+test("the handshake that negotiates the version is guarded too", async () => {
   const inside = await listening(createServer(), INSIDE);
   const world = aGuarded();
   world.answer = [INSIDE];

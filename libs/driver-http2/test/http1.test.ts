@@ -64,7 +64,7 @@ describe("HTTP/1.1", () => {
     expect([sockets.size, paths[0]]).toEqual([1, "/base/invoke/Svc/run?a=b"]);
   });
 
-  test("nobody listening is a connect failure", async () => {
+  test("an address without a listener is a connect failure", async () => {
     const server = await serve(echo);
     await server[Symbol.asyncDispose]();
     await using transport = aTransport();
@@ -78,7 +78,7 @@ describe("HTTP/1.1", () => {
   test("a peer that never accepts runs into the connect timeout", async () => {
     const clock = new VirtualClock();
     await using transport = createHttpTransport({ clock, random: new SeededRandom(1) });
-    // TEST-NET-1 (RFC 5737): nobody answers there, at most the network says so at once.
+    // TEST-NET-1 (RFC 5737): no host answers there, at most the network reports so at once.
     const { recorder } = open(transport, "http://192.0.2.1:9");
     await new Promise<void>((resolve) => setTimeout(resolve, 20));
     clock.advanceBy(10_000);
@@ -115,7 +115,7 @@ describe("HTTP/1.1", () => {
     stream.end();
   });
 
-  test("abort breaks the exchange and the listener hears nothing more", async () => {
+  test("abort breaks the exchange and the listener gets no more events", async () => {
     let closed = false;
     await using server = await serve((request, response) => {
       request.on("close", () => {

@@ -208,7 +208,7 @@ describe("HTTP/2 with prior knowledge", () => {
     expect(streams.map(({ recorder }) => recorder.failure?.kind ?? recorder.text)).toEqual(["x", "x", "reset"]);
   });
 
-  test("abort resets the stream with CANCEL and the listener hears nothing more", async () => {
+  test("abort resets the stream with CANCEL and the listener gets no more events", async () => {
     let code: number | undefined;
     await using server = await serve((stream) => {
       stream.respond({ ":status": 200 });
@@ -342,7 +342,7 @@ describe("HTTP/2 with prior knowledge", () => {
     expect(server.sessions).toHaveLength(2);
   });
 
-  test("nobody listening is a connect failure for everyone who waits", async () => {
+  test("an address without a listener is a connect failure for every waiting stream", async () => {
     const server = await serve(echo);
     await server[Symbol.asyncDispose]();
     await using transport = aTransport();
@@ -365,7 +365,7 @@ describe("HTTP/2 with prior knowledge", () => {
     }
   });
 
-  test("a peer that accepts and says nothing runs into the connect timeout", async () => {
+  test("a peer that accepts and sends nothing runs into the connect timeout", async () => {
     const sockets: Socket[] = [];
     await using silent = await listen(createTcpServer((socket) => sockets.push(socket.on("error", () => {}))));
     const clock = new VirtualClock();
@@ -423,7 +423,7 @@ describe("HTTP/2 with prior knowledge", () => {
     expect((await recorder.closed()).failure).toEqual({ kind: "reset", message: "the connection was lost: no answer to PING" });
   });
 
-  test("quiet streams are kept alive by PINGs, and an idle connection is closed after five minutes", async () => {
+  test("quiet streams are kept open by PINGs, and an idle connection is closed after five minutes", async () => {
     let pings = 0;
     let closed = false;
     await using server = await serve(echo);
@@ -453,7 +453,7 @@ describe("HTTP/2 with prior knowledge", () => {
     await io(() => clock.pendingTimers === 0); // The socket closes a little later.
   });
 
-  test("writing says when to wait, before and after the connection is there", async () => {
+  test("write returns when to wait, before and after the connection is ready", async () => {
     let received = 0;
     let serverStream: ServerHttp2Stream | undefined;
     await using server = await serve((stream) => {
@@ -545,7 +545,7 @@ describe("an endpoint that allows ten streams on a connection", () => {
     expect(server.peers.length).toBeLessThanOrEqual(64);
   });
 
-  test("has those beyond 64 connections wait, who say so, begin in order and hold up no other endpoint", async () => {
+  test("has those beyond 64 connections wait, report that, begin in order and delay no other endpoint", async () => {
     const open640: { peer: RawPeer; streamId: number }[] = [];
     await using server = await serveRaw((peer, streamId) => {
       peer.headers(streamId);

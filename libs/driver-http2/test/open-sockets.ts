@@ -5,7 +5,7 @@ function count(): number {
   return process.getActiveResourcesInfo().filter((kind) => SOCKETS.has(kind)).length;
 }
 
-/** Remembers how many are open; `settled` throws unless it comes back to that within a second. */
+/** Records how many are open; `expectClosed` throws unless the number returns to that within a second. */
 export function openSockets(): { expectClosed(): Promise<void> } {
   const before = count();
   return {

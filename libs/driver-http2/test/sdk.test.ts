@@ -114,7 +114,7 @@ describe("with the TypeScript SDK", () => {
     expect(invocation.run).toBe(2);
   });
 
-  test("an object's state goes along eagerly and is asked for lazily", async () => {
+  test("an object's state is sent eagerly and requested lazily", async () => {
     await using endpoint = await serveSdk(sdkServices);
     for (const eagerStateBytesMax of [1_000, 0]) {
       await using world = aWorld(endpoint.uri, { services }, { options: { eagerStateBytesMax } });
@@ -203,7 +203,7 @@ describe("with the TypeScript SDK", () => {
     expect(tooLarge.failures[0]?.error.errorCode).toBe("RT0003");
   });
 
-  test("a handler whose step is too large costs calls beside it on the same endpoint no attempt", async () => {
+  test("a handler whose step is too large costs other calls on the same endpoint no attempt", async () => {
     await using endpoint = await serveSdk(sdkServices);
     await using world = aWorld(endpoint.uri, { services });
     const large = world.partition.invoke(svc("largeStep"), json(null));
@@ -218,7 +218,7 @@ describe("with the TypeScript SDK", () => {
     expect(large.failures[0]?.error.errorCode).toBe("RT0003");
   });
 
-  test("an endpoint that knows our public key accepts us and nobody else", async () => {
+  test("an endpoint with the public key of the server accepts the server and no other client", async () => {
     const pem = () => generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const identity = createRequestIdentity(new Secret(pem()), systemClock);
     const unknownIdentity = createRequestIdentity(new Secret(pem()), systemClock);
