@@ -28,7 +28,7 @@ describe("decoding", () => {
     expect(frame?.body.buffer).toBe(chunk.buffer);
   });
 
-  test("a body larger than the first room made for it comes whole out of many small chunks", () => {
+  test("a body larger than its initial buffer comes whole out of many small chunks", () => {
     const body = new Uint8Array(frameGatherBytesInitial * 5 + 77).map((_, i) => i % 251);
     const frame = encodeFrame(MessageType.Output, body);
     const decoder = new FrameDecoder();
@@ -110,7 +110,7 @@ describe("decoding", () => {
     expect(decoder.end()).toBe(true);
   });
 
-  test("a stream that ends before anything was taken from it is truncated too", () => {
+  test("a stream that ends before any frame was read is truncated too", () => {
     const decoder = new FrameDecoder();
     decoder.push(endFrame);
     expect(decoder.end()).toBe(true);

@@ -54,7 +54,7 @@ describe("a single node", () => {
     expect(evaluate(future, { 2: "either" })).toEqual(resolved);
   });
 
-  test("all three kinds of leaves are looked up and pruned", () => {
+  test("all three kinds of leaves are matched and pruned", () => {
     const future: Future = {
       completions: [1],
       signalIndexes: [1, 17],
@@ -89,7 +89,7 @@ describe("a tree", () => {
     expect(evaluate(future, { 1: "failure" })).toEqual(resolved);
   });
 
-  test("a race whose children disagree leaves it to the SDK, which knows who was first", () => {
+  test("a race whose children disagree leaves the decision to the SDK, which has the order", () => {
     const future = node("allSucceededOrFirstFailed", [9], [node("firstCompleted", [1, 2])]);
     expect(evaluate(future, { 1: "success", 2: "failure" })).toEqual(resolved);
   });

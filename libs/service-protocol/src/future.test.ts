@@ -104,7 +104,7 @@ describe("as JSON", () => {
     });
   });
 
-  test("ids look the same outside of a tree", () => {
+  test("ids have the same form outside of a tree", () => {
     expect(notificationIdToJson({ kind: "completion", id: 3 })).toEqual({ CompletionId: 3 });
     expect(notificationIdToJson({ kind: "signalIndex", index: 17 })).toEqual({ SignalIndex: 17 });
     expect(notificationIdToJson({ kind: "signalName", name: "go" })).toEqual({ SignalName: "go" });

@@ -13,7 +13,7 @@ import {
 
 const allTypes = Array.from({ length: 0x10000 }, (_, type) => type);
 
-test("of all 16-bit numbers the listed ones are known, and each is control, command or notification", () => {
+test("of all 16-bit numbers only the listed ones are valid, and each is control, command or notification", () => {
   expect(allTypes.filter(isMessageType)).toEqual(Object.values(MessageType));
   expect(allTypes.filter(isCommand)).toHaveLength(20);
   expect(allTypes.filter(isNotification)).toHaveLength(12);

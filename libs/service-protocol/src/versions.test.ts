@@ -14,7 +14,7 @@ describe("the version an invocation pins", () => {
 
   test.each([
     { min: 7, max: 7, serverMax: 6, why: "the deployment needs more" },
-    { min: 8, max: 9, serverMax: 7, why: "the deployment needs more than anybody here speaks" },
+    { min: 8, max: 9, serverMax: 7, why: "the deployment needs more than the server supports" },
     { min: 1, max: 4, serverMax: 7, why: "the deployment is too old" },
     { min: 6, max: 5.5, serverMax: 7, why: "there is no such version" },
   ] as const)("does not exist for $min..$max up to $serverMax: $why", ({ min, max, serverMax }) => {

@@ -28,7 +28,7 @@ import {
 } from "../src/index.js";
 import { awaitings, commands, errors, notificationIds, notificationResults, runProposals, starts } from "./arbitraries.js";
 
-/** Fixed, so that a red run stays red; change it to look elsewhere. */
+/** Fixed, so that a failed run stays reproducible; change it to search elsewhere. */
 const seed = 20_260_101;
 const types = Object.values(MessageType);
 
@@ -56,7 +56,7 @@ const damagedBodies = fc
 
 const bodies = fc.oneof(damagedBodies, fc.uint8Array({ maxLength: 64 }));
 
-describe("bytes nobody vouches for", () => {
+describe("untrusted bytes", () => {
   test("every decoder answers 20 000 bodies with a message or a fault", () => {
     let faults = 0;
     let messages = 0;
@@ -155,7 +155,7 @@ describe("a stream of frames", () => {
     );
   });
 
-  test("cut short anywhere tells whether it ended inside a frame", () => {
+  test("cut short anywhere reports whether it ended inside a frame", () => {
     fc.assert(
       fc.property(frames, fc.nat(), (sent, at) => {
         const encoded = sent.map(({ type, flags, body }) => encodeFrame(type, body, flags));

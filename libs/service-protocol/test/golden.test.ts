@@ -44,7 +44,7 @@ describe.each([5, 6, 7] as const)("recorded frames of protocol v%i", (version) =
   test("every frame belongs to one of the groups below, and each group has frames", () => {
     const grouped = commands.length + notifications.length + starts.length + acks.length + controls.length;
     expect(grouped).toBe(frames.length);
-    // The small v5 set holds no run that asks for an ack.
+    // The small v5 set holds no run that requests an ack.
     for (const group of [commands, notifications, starts, controls]) expect(group.length).toBeGreaterThan(10);
   });
 
@@ -84,7 +84,7 @@ describe.each([5, 6, 7] as const)("recorded frames of protocol v%i", (version) =
     }
   });
 
-  test("what the SDK says besides commands decodes to the recorded fields and encodes to the recorded bytes", () => {
+  test("messages of the SDK besides commands decode to the recorded fields and encode to the recorded bytes", () => {
     for (const frame of controls) {
       const expected = recordedControl(frame);
       expectSame(frame, decodeControl(frame.type, frame.body, version), expected);

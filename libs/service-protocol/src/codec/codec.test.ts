@@ -121,7 +121,7 @@ describe("what cannot be decoded is RT0012", () => {
   });
 });
 
-describe("what we do not know", () => {
+describe("unknown fields and values", () => {
   test("unknown fields are passed over", () => {
     expect(decodeCommand(MessageType.Run, hex("5801 a20103616263 a80105 b50100000000 b9010000000000000000 620172"))).toEqual({
       kind: "run",
