@@ -36,13 +36,13 @@ describe("an uncaught exception belongs to one connection", () => {
     expect(connectionErrorKind(cause, "uncaughtException")).toBeUndefined();
   });
 
-  test("but a rejected promise with the error of a socket is a forgotten question of ours", () => {
+  test("but a rejected promise with the error of a socket is an unhandled request of the process", () => {
     expect(connectionErrorKind(error("ECONNRESET", { syscall: "read" }), "unhandledRejection")).toBeUndefined();
     expect(connectionErrorKind(error("ERR_HTTP2_INVALID_STREAM"), "unhandledRejection")).toBe("http2");
   });
 });
 
-test("such errors are counted, and logged no more often than the bound says", () => {
+test("such errors are counted, and logged no more often than the bound", () => {
   const clock = new VirtualClock();
   const metrics = new Metrics();
   const lines: { readonly suppressed: number }[] = [];

@@ -5,7 +5,7 @@ import { LARGE_GROWTH_MS } from "./limits.js";
 
 const MIB = 1024 * 1024;
 
-/** A process whose old generation is `bytes` large, `alive` of it in use; how often it was collected. */
+/** A process whose old generation is `bytes` large, `alive` of it in use; returns how often it was collected. */
 function processOf(facts: { bytes: number; alive: number; busy: number }) {
   let collections = 0;
   const collection = new IdleCollection({
@@ -37,7 +37,7 @@ test("a process that was busy and has nothing to do any more collects once", () 
   expect(collectionsAfter(100)).toBe(1);
 });
 
-test("what stays alive is no reason to collect again, and what V8 collected itself is known", () => {
+test("live objects are no reason to collect again, and V8's own collections are noticed", () => {
   const facts = { bytes: 20 * MIB, alive: 50 * MIB, busy: 0 };
   const { collectionsAfter } = processOf(facts);
   facts.bytes = 60 * MIB;
@@ -48,7 +48,7 @@ test("what stays alive is no reason to collect again, and what V8 collected itse
   expect(collectionsAfter(20)).toBe(2);
 });
 
-test("a large process waits until it is worth looking through all that is alive", () => {
+test("a large process waits until traversing its live objects is worth it", () => {
   const facts = { bytes: 400 * MIB, alive: 400 * MIB, busy: 0 };
   const { collectionsAfter } = processOf(facts);
   facts.bytes = 450 * MIB;

@@ -4,7 +4,7 @@ import { type Clock, PerdureError, silentLogger } from "@perdure/base";
 import { Health } from "./health.js";
 import { attachToProcess, Lifecycle, type ProcessHooks, type ProcessPart } from "./lifecycle.js";
 
-/** Timers that only fire when the test says so. */
+/** Timers that fire only when the test requests it. */
 class StoppedClock implements Clock {
   readonly timers = new Set<() => void>();
   nowMs(): number {
@@ -60,7 +60,7 @@ describe("Lifecycle", () => {
   test("a part that fails to start closes the ones before it and passes its failure on", async () => {
     const { lifecycle, events, part } = aLifecycle();
     await lifecycle.start("store", () => part("store"));
-    const failure = new PerdureError("RT0004", "port taken");
+    const failure = new PerdureError("RT0004", "port in use");
     await expect(lifecycle.start("ingress", () => Promise.reject(failure))).rejects.toBe(failure);
     expect(events).toEqual(["drain store", "close store"]);
   });
@@ -86,7 +86,7 @@ describe("Lifecycle", () => {
     await lifecycle.untilEnded();
   });
 
-  test("told to stop while a part is starting, it closes that part too", async () => {
+  test("stopped while a part is starting, it closes that part too", async () => {
     const { lifecycle, events, part } = aLifecycle();
     await lifecycle.start("store", () => part("store"));
     const opened = Promise.withResolvers<ProcessPart>();
@@ -99,7 +99,7 @@ describe("Lifecycle", () => {
     expect(events.toSorted()).toEqual(["close ingress", "close store", "drain store"]);
   });
 
-  test("one part's trouble does not keep the others from closing", async () => {
+  test("an error of one part does not keep the others from closing", async () => {
     const { lifecycle, events, part } = aLifecycle();
     await lifecycle.start("store", () => part("store"));
     await lifecycle.start("broken", () =>
@@ -113,7 +113,7 @@ describe("Lifecycle", () => {
     expect(events).toEqual(["drain store", "close store"]);
   });
 
-  test("what does not drain or close in time is abandoned, and the drain is told", async () => {
+  test("a part that does not drain or close in time is abandoned, and its drain is aborted", async () => {
     const { lifecycle, clock, part } = aLifecycle();
     let isResolved = false;
     const never = new Promise<void>(() => undefined);

@@ -37,7 +37,7 @@ describe("JSON lines", () => {
     expect(parsed()[0]).toMatchObject({ pauseMs: 18_419, delayMs: 3, durationMs: 0.25 });
   });
 
-  test("says whose environment it is about, and which span it was written for", () => {
+  test("has the environment of the process, and the span it was written for", () => {
     const ids = { trace_id: "a", span_id: "b" };
     let current: object | undefined = ids;
     const { logger, parsed } = aLog({ environment: "env_1", traceIds: () => current });
@@ -109,13 +109,13 @@ describe("levels", () => {
     expect(parsed().map((line) => line["msg"])).toEqual(["shown"]);
   });
 
-  test("a filter nobody understands is refused", () => {
+  test("a filter that cannot be parsed is refused", () => {
     expect(() => aLog({ filter: "chatty" })).toThrow(/RT0002.*'chatty' is not one of debug, info, warn, error, off/);
     expect(() => aLog({ filter: "info,invoker=loud" })).toThrow(/'loud' is not one of/);
   });
 });
 
-describe("for people", () => {
+describe("at a terminal", () => {
   test("one line: time, level, component, sentence, then the fields", () => {
     const { logger, lines } = aLog({ format: "pretty" });
     logger.child({ component: "invoker" }).warn({ invocationId: "inv_1x", reason: "two words", count: 2 }, "attempt failed");
@@ -141,7 +141,7 @@ describe("for people", () => {
     expect(lines[0]).not.toMatch(/[\r\x1b\x9b]/);
   });
 
-  test("colours only when asked for", () => {
+  test("colours only on request", () => {
     const plain = aLog({ format: "pretty" });
     const colored = aLog({ format: "pretty", colors: true });
     for (const log of [plain, colored]) log.logger.info({}, "hello");

@@ -46,7 +46,7 @@ describe("Metrics", () => {
     expect(metrics.text()).toContain('perdure_g{state="used"} 0\nperdure_g{state="limit"} 5\n');
   });
 
-  test("an observed value is asked for when somebody looks", () => {
+  test("an observed value is read at each scrape", () => {
     const metrics = new Metrics();
     let value = 1;
     metrics.observed({ type: "counter", name: "perdure_o_total", help: "O" }, () => value);

@@ -19,7 +19,7 @@ function aWorld(ratio = 0) {
 }
 
 describe("operations that are traced", () => {
-  test("lie below whatever the process is doing just then, across promises, and tell the next process", async () => {
+  test("lie below the current work of the process, across promises, and pass their ids to the next process", async () => {
     const { spans, ports } = aWorld();
     const edge = tracedEdge(ports, "server");
     const clientOperations = tracedOperations(ports, "client", grpcSpan);
@@ -57,7 +57,7 @@ describe("operations that are traced", () => {
     expect(spans.map(({ attributes }) => attributes["rpc.grpc.status_code"])).toEqual([number]);
   });
 
-  test("of nothing, and of what nobody keeps, leave no span", () => {
+  test("without a trace, and in a trace that is not kept, leave no span", () => {
     const { spans, ports } = aWorld();
     const statements = tracedOperations(ports, "client", postgresSpan);
     statements?.begin("SELECT", "documents").end(undefined);
@@ -68,7 +68,7 @@ describe("operations that are traced", () => {
     expect(tracedOperations(ports, "server", grpcSpan)?.begin("Change", "x").traceparent).toBeUndefined();
   });
 
-  test("at an edge are kept when they fail or are slow, although nobody wanted them", () => {
+  test("at an edge are kept when they fail or are slow, although their trace is not", () => {
     const { spans, ports, clock } = aWorld();
     const edge = tracedEdge(ports, "server");
     edge?.begin(undefined, false).end("RT0001");
@@ -79,7 +79,7 @@ describe("operations that are traced", () => {
     expect(spans.map(({ error }) => error)).toEqual(["RT0001", undefined]);
   });
 
-  test("cost nothing while nobody traces: there is no observer", () => {
+  test("cost nothing while tracing is off: there is no observer", () => {
     const { ports } = aWorld();
     const off = { ...ports, tracer: noTracer };
     expect(tracedOperations(off, "client", postgresSpan)).toBeUndefined();
@@ -88,7 +88,7 @@ describe("operations that are traced", () => {
   });
 });
 
-test("several observers hear of one operation, measured and traced", () => {
+test("several observers get one operation, measured and traced", () => {
   const { spans, ports, clock } = aWorld();
   const metrics = new Metrics();
   const durations = metrics.histogram({ name: "d_seconds", help: "D", labels: { method: ["Ask"] } });

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { pollMetrics } from "./polled.js";
 
-test("asks again after a failure, and tells how old the last answer is", async () => {
+test("polls again after a failure, and returns the age of the last answer", async () => {
   let nowMs = 0;
   const due: (() => void)[] = [];
   const clock = {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { holderOf, isPortFree, listeningInodes } from "./port-holder.js";
 
 describe("a port", () => {
-  test("that is taken has a holder with a name", async () => {
+  test("that is in use has a holder with a name", async () => {
     const listener = createServer();
     await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
     const { port } = listener.address() as AddressInfo;

@@ -4,7 +4,7 @@ import { VERSION } from "./version.js";
 
 const facts = { service: "invoker-worker", clusterName: "env_2abc", nodeName: "node1" };
 
-test("a resource names program, environment and this life of the process", () => {
+test("a resource names program, environment and this run of the process", () => {
   const one = resourceAttributes({ ...facts, environmentName: "env_2abc" }, {});
   expect(one).toEqual({
     "service.name": "invoker-worker",
@@ -20,7 +20,7 @@ test("a resource names program, environment and this life of the process", () =>
   expect(resourceAttributes({ ...facts, clusterName: "localcluster" }, {})).not.toHaveProperty(["perdure.environment.id"]);
 });
 
-test("OTEL_RESOURCE_ATTRIBUTES adds to it, does not replace what Perdure says, and is left out where it cannot be read", () => {
+test("OTEL_RESOURCE_ATTRIBUTES adds to it, does not replace Perdure's attributes, and is left out where it cannot be read", () => {
   const text = "k8s.namespace.name=env-2abc, k8s.pod.name=worker-0,team=a%20b,service.name=other,bad,worse=%zz";
   expect(resourceAttributes(facts, { OTEL_RESOURCE_ATTRIBUTES: text })).toMatchObject({
     "k8s.namespace.name": "env-2abc",

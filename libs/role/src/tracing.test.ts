@@ -66,7 +66,7 @@ describe("the start of an invocation", () => {
 describe("a record of a topic", () => {
   const record = { topic: "orders", partition: 3, offset: 42 };
 
-  test("begins the trace of its invocation, says where it lay, and names its producer's", () => {
+  test("begins the trace of its invocation, with its topic and offset, and links to its producer's", () => {
     const { spans, ports } = aTracer();
     const context = recordSpans(ports)({ ...record, traceparent: `00-${TRACE}-${CALLER_SPAN}-01` }, id, target);
     expect(spans).toEqual([
@@ -90,7 +90,7 @@ describe("a record of a topic", () => {
     expect(context.traceparent).toBe(`00-${span?.traceId}-${span?.spanId}-01`);
   });
 
-  test("of a producer that nobody traces names none, and of one whose trace is not kept leaves no span", () => {
+  test("of an untraced producer links to none, and in a trace that is not kept leaves no span", () => {
     const { spans, ports } = aTracer();
     recordSpans(ports)(record, id, target);
     expect(spans.map(({ links }) => links)).toEqual([undefined]);
@@ -173,7 +173,7 @@ const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
 describe("an attempt", () => {
   const ingressInvocation = invocationOf(id, INVOCATION_SPAN, { kind: "ingress" });
 
-  test("leaves a span under the invocation's, with the ids the endpoint was told, once", async () => {
+  test("leaves a span under the invocation's, with the ids the endpoint got, once", async () => {
     const { spans, inner, events, open } = anAttempt([ingressInvocation]);
     const stream = open();
     inner.listener?.response(200, {});
@@ -215,7 +215,7 @@ describe("an attempt", () => {
     ["ended", undefined, undefined],
     ["suspended", undefined, undefined],
     ["failed", "RT0007", "RT0007"],
-  ] as const)("that has %s says so, whatever becomes of its stream afterwards", async (how, errorCode, error) => {
+  ] as const)("that has %s shows it, whatever becomes of its stream afterwards", async (how, errorCode, error) => {
     const { spans, inner, open } = anAttempt([ingressInvocation]);
     const stream = open();
     inner.listener?.response(200, {});
@@ -227,7 +227,7 @@ describe("an attempt", () => {
     ]);
   });
 
-  test("that we abort says so, and the stream itself still does all it is told", async () => {
+  test("that is aborted shows it, and its stream still gets every call", async () => {
     const { spans, inner, open } = anAttempt([ingressInvocation]);
     const stream = open();
     stream.write(new Uint8Array());
@@ -257,7 +257,7 @@ describe("an attempt", () => {
     expect(spans[0]!.startMs).toBe(1234);
   });
 
-  test("of a run that was taken over records the one that died with its process, beside its own", async () => {
+  test("of a run that was taken over records the attempt of the crashed process, beside its own", async () => {
     const lost = { sinceMs: 1_700_000_000_000, atMs: 1_700_000_004_015 };
     const { spans, inner, open } = anAttempt([ingressInvocation], {}, { lost });
     open();

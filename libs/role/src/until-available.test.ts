@@ -3,7 +3,7 @@ import { type Clock, PerdureError, silentLogger } from "@perdure/base";
 import { longestPauses } from "@perdure/testkit";
 import { untilAvailable } from "./until-available.js";
 
-/** Remembers the pauses and fires at once. */
+/** Records the pauses and fires at once. */
 function hasty() {
   const pauses: number[] = [];
   const clock: Clock = {
@@ -38,7 +38,7 @@ describe("waiting for what a process stands on", () => {
     await expect(untilAvailable("it", attempt, ports, new AbortController().signal)).rejects.toMatchObject({ code: "META0010" });
   });
 
-  test("gives up when the process is told to stop", async () => {
+  test("gives up when the process must stop", async () => {
     const never: Clock = { nowMs: () => 0, monotonicMs: () => 0, setTimer: () => ({ cancel: () => undefined }) };
     const stop = new AbortController();
     const attempt = async () => {

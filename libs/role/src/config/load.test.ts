@@ -203,7 +203,7 @@ describe("refusals", () => {
     file = join(folder, "perdure.toml");
   });
 
-  test("an unknown key of the file is named together with the nearest known one", () => {
+  test("an unknown key of the file is named together with the nearest existing one", () => {
     const error = refusal({ toml: '[worker.invoker]\ninactivty-timeout = "1m"' });
     expect(error.code).toBe("RT0002");
     expect(error.detail).toBe(
@@ -211,7 +211,7 @@ describe("refusals", () => {
     );
   });
 
-  test("a known word in the wrong table leads to the right one", () => {
+  test("an existing key in the wrong table leads to the right one", () => {
     const error = refusal({ toml: 'cleanup-interval = "1m"' });
     expect(error.detail).toContain("did you mean 'worker.cleanup-interval'?");
   });
@@ -233,7 +233,7 @@ describe("refusals", () => {
     );
   });
 
-  test("an unknown flag is answered with the flag that exists, and its value is not taken for another mistake", () => {
+  test("an unknown flag is answered with the flag that exists, and its value is not reported as another mistake", () => {
     expect(refusal({ flags: ["--bas-dir", "x"] }).detail).toBe("there is no flag --bas-dir; did you mean '--base-dir'?");
     expect(refusal({ flags: ["base-dir"] }).detail).toContain("flags begin with two dashes");
     expect(refusal({ flags: ["--base-dir"] }).detail).toBe("--base-dir needs a value");
@@ -314,7 +314,7 @@ describe("print", () => {
     const first = load({ toml });
     const printed = printConfig(schema, first);
     expect(printed).not.toContain("hunter2");
-    expect(printed).not.toContain('"b"'); // A header of `extra-headers`, which says that its texts are secret.
+    expect(printed).not.toContain('"b"'); // A header of `extra-headers`, whose texts are secret.
     const second = load({ toml: printed });
     const values = { ...first.values, extraHeaders: { a: "***" } };
     expect(JSON.stringify(second.values)).toBe(JSON.stringify(values));
@@ -322,7 +322,7 @@ describe("print", () => {
     expect(second.values.worker.invoker.inactivityTimeout).toBe(90_000);
   });
 
-  test("each setting comes with its sentence and tells whether it is the default or who set it", () => {
+  test("each setting comes with its sentence, and with the origin of its value or the default", () => {
     const printed = printConfig(schema, load({ environment: { PERDURE_INGRESS__BIND_PORT: "81" } }));
     expect(printed).toContain("# Port.\nbind-port = 81 # set by PERDURE_INGRESS__BIND_PORT\n");
     expect(printed).toContain('# Largest body.\nrequest-size-limit = "32 MiB" # default\n');

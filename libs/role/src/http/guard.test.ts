@@ -65,7 +65,7 @@ async function overHttp2(headers: Record<string, string>): Promise<Answer> {
 test.each([
   ["HTTP/1.1", overHttp1],
   ["HTTP/2", overHttp2],
-])("over %s nobody passes without, and handlers do not see what was shown", async (_version, fetchOver) => {
+])("over %s no request passes without credentials, and handlers do not get the credentials", async (_version, fetchOver) => {
   expect(await fetchOver({})).toEqual({ status: 401, why: "no pass", body: "{}" });
   const passed = await fetchOver({ "x-pass": "sesame", "x-other": "seen" });
   expect(passed.status).toBe(200);

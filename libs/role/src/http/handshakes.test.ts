@@ -43,7 +43,7 @@ test("a handshake that is under way while the process stands still is completed"
   await Promise.all([once(served.server, "connection"), once(tcp, "connect")]);
   await new Promise<void>((resolve) => setTimeout(resolve, TIMEOUT_MS / 8));
   const socket = connect({ socket: tcp, ca: served.authority, servername: "localhost" });
-  // A client may believe that it is done when the server has given up.
+  // A client may complete its handshake after the server has given up.
   const done = Promise.race([once(socket, "data").then(() => "served"), once(socket, "close").then(() => "closed")]);
   handleErrors(socket);
   standStill(3 * TIMEOUT_MS);

@@ -52,7 +52,7 @@ test("a session is idle when nothing was read or written for the whole time, and
   world.clock.advanceBy(800);
   await exchange(session);
   world.clock.advanceBy(1_000);
-  expect(world.reported).toHaveLength(0); // Only the check at 1,000 has seen the second request.
+  expect(world.reported).toHaveLength(0); // Only the check at 1,000 comes after the second request.
   world.clock.advanceBy(1_000);
   expect(world.reported).toHaveLength(1);
   world.clock.advanceBy(1_000);

@@ -29,7 +29,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** A connection that stays; what it is asked for is what the answer ends with. */
+/** A connection that stays open; each answer ends with the requested path. */
 async function kept(port: number): Promise<(path: string) => Promise<string>> {
   const socket = connect(port, host).setEncoding("latin1");
   await new Promise((resolve) => socket.on("connect", resolve));
@@ -119,14 +119,14 @@ describe("one port", () => {
     expect(answers.map(({ text }) => text)).toEqual(["HTTP/1.1", "HTTP/2", "HTTP/1.1", "HTTP/2"]);
   });
 
-  test("that is taken is RT0004", async () => {
+  test("that is in use is RT0004", async () => {
     await using listener = await open(sayHttpVersion);
     const second = createHttpPort(sayHttpVersion, dependencies);
     await expect(second.listen({ host, port: listener.port })).rejects.toThrow(PerdureError);
     await expect(second.listen({ host, port: listener.port })).rejects.toMatchObject({ code: "RT0004" });
   });
 
-  test("ignores an expectation it does not know", async () => {
+  test("ignores an unknown expectation", async () => {
     await using listener = await open(sayHttpVersion);
     const text = await new Promise((resolve) => {
       const socket = connect(listener.port, host, () =>
@@ -176,7 +176,7 @@ describe("handlers that speak HTTP/1.1 only", () => {
     setImmediate(() => res.destroy());
   });
 
-  test("know who asks, over either protocol: limits are kept by address", async () => {
+  test("have the address of the client, over either protocol: limits are kept by address", async () => {
     await using listener = await open({ request: (req, res) => void res.end(String(req.socket.remoteAddress)) });
     expect((await getHttp1(listener.port, "/")).text).toBe(host);
     expect((await getHttp2(listener.port, "/")).text).toBe(host);
@@ -201,7 +201,7 @@ describe("handlers that speak HTTP/1.1 only", () => {
     await expect(getHttp2(listener.port, "/break")).rejects.toThrow(/INTERNAL_ERROR/);
   });
 
-  test("hear of a client that left", async () => {
+  test("get an event when a client disconnects", async () => {
     const left = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     await using listener = await open({
@@ -243,7 +243,7 @@ describe("closing", () => {
     ["answers", (request) => request, /connection: close(?:.|\s)*late/i],
     // What express had begun before, it ends as it began.
     ["answers of express", (request) => express().use(request), /late/],
-  ])("is told in %s, so that who asks again and again on one connection is not cut off", async (_, made, expected) => {
+  ])("is announced in %s, so that a client with several requests on one connection is not cut off", async (_, made, expected) => {
     const [gate, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await using listener = await open({
       request: made((req, res) => {
@@ -263,7 +263,7 @@ describe("closing", () => {
     await closing;
   });
 
-  test("cuts what does not finish in time, and connections that never said what they speak", async () => {
+  test("cuts requests that do not finish in time, and connections that never sent their first bytes", async () => {
     let waiting = 0;
     await using listener = await open({ request: () => waiting++ });
     const silent = connect(listener.port, host);
@@ -276,7 +276,7 @@ describe("closing", () => {
     await ended;
   });
 
-  test("is done at once when nobody is there, and may be asked twice", async () => {
+  test("is done at once without connections, and may be called twice", async () => {
     const { server } = await open(sayHttpVersion);
     await Promise.all([server.close(60_000), server.close(60_000)]);
   });
@@ -292,7 +292,7 @@ describe("a lingering close", () => {
       },
     });
     const socket = connect(listener.port, host);
-    socket.on("error", () => {}); // The end of the lingering is a reset for who keeps sending.
+    socket.on("error", () => {}); // At the end of the lingering a client that continues to send gets a reset.
     let received = "";
     socket.on("data", (chunk) => {
       received += chunk;
@@ -340,7 +340,7 @@ describe("a lingering close", () => {
     session.destroy();
   });
 
-  test("T21: a client of HTTP/2 that says that it leaves, and stays, is cut off soon", async () => {
+  test("T21: a client of HTTP/2 that sends GOAWAY, and stays, is cut off soon", async () => {
     const clock = new VirtualClock();
     await using listener = await open({ request: (_req, res) => void res.end("hi") }, {}, { clock, logger: silentLogger });
     const rounds = await roundsUntilGone(listener.port, HTTP2_LEAVING, () => clock.advanceBy(100), DRIPS_MAX);

@@ -20,7 +20,7 @@ async function open(health: Health, metrics: () => string = () => "a_metric 1\n"
 }
 
 describe("probes", () => {
-  test("tell of parts that are not ready by name, and of a process that has failed", async () => {
+  test("report parts that are not ready by name, and a process that has failed", async () => {
     const health = new Health();
     health.expect("database");
     const get = await open(health);
@@ -32,7 +32,7 @@ describe("probes", () => {
     expect(await get("/livez")).toEqual({ status: 503, text: "failed\n" });
   });
 
-  test("tell metrics, and that they could not be told", async () => {
+  test("return metrics, and an error when they could not be read", async () => {
     let isBroken = false;
     const get = await open(new Health(), () => {
       if (isBroken) throw new Error("broken");

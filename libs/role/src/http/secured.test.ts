@@ -85,7 +85,7 @@ test("a new certificate holds for new connections; what is open goes on", async 
   certificates.renew(pairs.trusted);
 });
 
-test("whoever speaks cleartext, says nothing, or offers only old versions is gone soon, and others are served", async () => {
+test("clients that send cleartext, send nothing, or offer only old versions are gone soon, and others are served", async () => {
   const plain = connect(port, "127.0.0.1");
   plain.on("error", () => undefined);
   plain.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -55,7 +55,7 @@ describe("a stall of the process", () => {
     expect(await answer).toContain("served");
   });
 
-  test("saves nobody who sends too little", async () => {
+  test("does not save a client that sends too little", async () => {
     const silent = await connected();
     const slow = await connected();
     slow.socket.write("GET / HTTP/1.1\r\nhost: x\r\n");

@@ -27,7 +27,7 @@ test("without advice there is still the page to read", () => {
   expect(text).toMatch(/^RT0012: .+\n\n {2}odd\nMore: perdure errors RT0012$/);
 });
 
-test("a program's own advice goes before what all programs say", () => {
+test("a program's own advice replaces the general advice", () => {
   const error = new PerdureError("RT0004", "taken");
   expect(explain(error, "perdure server", { RT0004: "Choose --ingress.bind-port." })).toContain(
     "What to do: Choose --ingress.bind-port.",

@@ -38,7 +38,7 @@ test("levels of single components follow the config file at SIGHUP, until the pr
   expect(hooks.listenerCount("SIGHUP")).toBe(0);
 });
 
-test.each(["", "invoker=loud"])("a file that says '%s' changes nothing", (filter) => {
+test.each(["", "invoker=loud"])("a file with '%s' changes nothing", (filter) => {
   const { logger, hooks, written, messages } = aProcess("perdure.toml");
   written.filter = filter;
   hooks.emit("SIGHUP");

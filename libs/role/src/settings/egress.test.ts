@@ -11,7 +11,7 @@ function load(...flags: readonly string[]) {
 }
 
 describe("settings of the egress guard", () => {
-  test("are open unless somebody says otherwise: a laptop calls localhost", () => {
+  test("are open by default: a laptop calls localhost", () => {
     const { egress } = load().values;
     expect(egress).toEqual({ policy: "open", allowPlainHttp: false, ownDomains: [], ownRanges: [], allow: [] });
     expect(egressGuardOf(egress, silentLogger)).toBeUndefined();
@@ -49,7 +49,7 @@ describe("settings of the egress guard", () => {
     expect(() => load(flag)).toThrow(name);
   });
 
-  test("print as a file that says the same", () => {
+  test("print as a file with the same meaning", () => {
     const printed = printConfig(schema, load('--egress.own-domains=["a.example","b.example"]'));
     expect(printed).toContain('own-domains = ["a.example", "b.example"]');
     expect(printed).toContain('policy = "open"');
