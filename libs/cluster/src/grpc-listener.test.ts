@@ -37,7 +37,7 @@ function health({ port }: GrpcListener, service: string, shown?: PeerCredentials
 
 const PARTITIONS = "perdure.control.v1.Partitions";
 
-describe("a gRPC door", () => {
+describe("a gRPC listener", () => {
   test("is healthy from the moment that something is served, and not any more when it drains", async () => {
     const listener = await open();
     expect([await health(listener, ""), await health(listener, PARTITIONS)]).toEqual([2, "NOT_FOUND"]);
@@ -47,7 +47,7 @@ describe("a gRPC door", () => {
     expect([await health(listener, ""), await health(listener, PARTITIONS)]).toEqual([2, 2]);
   });
 
-  test("with a token is answered to who shows it", async () => {
+  test("with a token answers clients that present it", async () => {
     const ours = { token: new Secret("a".repeat(40)) };
     const listener = await open(ours, { bindAddress: "*" });
     listener.serve(PARTITIONS, partitionsDefinition, {});
@@ -66,7 +66,7 @@ describe("a gRPC door", () => {
     },
   );
 
-  test("that is taken is refused with RT0004", async () => {
+  test("whose port is in use is refused with RT0004", async () => {
     const { port } = await open();
     await expect(openGrpcListener({ bindAddress: "127.0.0.1", bindPort: port }, undefined)).rejects.toMatchObject({
       code: "RT0004",

@@ -67,7 +67,7 @@ async function openMounted() {
   return { peers, connect, metrics, warnings, check: () => clock.advanceTo(clock.nowMs() + CHECK_MS) };
 }
 
-/** Whether the service is served, or why the call failed. */
+/** Whether the service is served, or the reason why the call failed. */
 function call(client: Client): Promise<string> {
   const name = Buffer.from(SERVICE);
   return new Promise((resolve) => {

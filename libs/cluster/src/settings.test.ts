@@ -41,7 +41,7 @@ describe("addresses of others", () => {
     expect(() => load("--registry.addresses", "one")).toThrow(/registry\.addresses.*must be like host:port/);
   });
 
-  test("that are missing are asked for by name", () => {
+  test("that are missing are reported by name", () => {
     expect(() => required("registry.addresses", load().values.registry.addresses)).toThrow("'registry.addresses' must be set");
   });
 });
@@ -57,7 +57,7 @@ describe("addresses of servers", () => {
     expect(shown).not.toContain("hidden");
   });
 
-  test("of Redis become what its driver wants", () => {
+  test("of Redis become options of its driver", () => {
     const { redis } = load("--redis.url", "rediss://me:p%40ss@r/2", "--redis.nodes", "s:7001", "--redis.cluster", "true").values;
     const options = redisOptionsOf(redis, "perdure-test");
     expect(options).toMatchObject({
@@ -75,7 +75,7 @@ describe("addresses of servers", () => {
     expect(() => redisOptionsOf(load("--redis.url", "redis://r/x").values.redis, "")).toThrow("redis.url");
   });
 
-  test("of Redis with TLS may name authorities, which are looked at", async () => {
+  test("of Redis with TLS may name authorities, which are checked", async () => {
     const { trusted } = await makeCertificates();
     const [file, empty, missing] = ["ca.pem", "empty.pem", "missing.pem"].map((name) => join(folder, name)) as [
       string,
@@ -97,7 +97,7 @@ describe("addresses of servers", () => {
   });
 });
 
-describe("what processes prove who they are with", () => {
+describe("credentials of processes", () => {
   test("is a token of some length where there are no certificates", () => {
     const file = join(folder, "token");
     writeFileSync(file, `${"t".repeat(32)}\n`);
