@@ -26,13 +26,13 @@ export interface EndpointSettings {
 
 export interface Endpoints {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
-  /** To endpoints over HTTP; those to the proxy of tunnels are not among them. */
+  /** Connections to endpoints over HTTP, without those to the proxy of tunnels. */
   readonly connections: () => TransportConnectionCounts;
   /** Undefined: requests are not signed. */
   readonly identity: RequestIdentity | undefined;
   /** Undefined: connections may go anywhere. */
   readonly guard: EgressGuard | undefined;
-  /** Which addresses lead through tunnels. */
+  /** The addresses that lead through tunnels. */
   readonly tunnels: TunnelRoutes;
 }
 

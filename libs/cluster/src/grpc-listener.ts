@@ -1,6 +1,6 @@
 /**
  * The gRPC listener of a role, for other roles. It opens before the role can serve anything, and reports by the standard health service
- * first that nothing is served yet, then what is; so probes can distinguish "starting" from "dead".
+ * first that nothing is served yet, then which services are; so probes can distinguish a starting process from a failed one.
  */
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type OperationObserver, PerdureError } from "@perdure/base";

@@ -90,7 +90,7 @@ export function tunnelRelaySettings(cloud: LocalCloud, ports: { readonly probes:
     "proxy.bind-address": HOST,
     "proxy.bind-port": cloud.tunnelProxyPort,
     regions: "us,eu",
-    // What official clients derive their addresses from.
+    // Official clients derive their addresses from this URL.
     "proxy-url": `http://${HOST}:${cloud.tunnelProxyPort}`,
     // All clients have the same address.
     "handshakes-per-minute": 1000,

@@ -3,7 +3,7 @@
  * settings of each role are here once; everything listens on 127.0.0.1 only.
  */
 
-/** By their dotted names, e.g. `{ "worker.cleanup-interval": "200ms" }`. */
+/** Values of settings by their dotted names, e.g. `{ "worker.cleanup-interval": "200ms" }`. */
 export type RoleSettings = Readonly<Record<string, string | number>>;
 
 /** Folders below `services`. */
@@ -90,7 +90,7 @@ export function gatewaySettings(
   };
 }
 
-/** As variables of a process: `ingress.bind-port` becomes `PERDURE_INGRESS__BIND_PORT`. */
+/** Settings as variables of a process: `ingress.bind-port` becomes `PERDURE_INGRESS__BIND_PORT`. */
 export function environmentOf(settings: RoleSettings): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [

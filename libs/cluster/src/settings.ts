@@ -29,7 +29,7 @@ const addresses = (sentence: string) =>
     show: (list) => (list === undefined ? undefined : tomlValue(list)),
   });
 
-/** An address of a server that may have a password in it, which is nobody's business. */
+/** A server address that may contain a password, which must not be printed. */
 const serverUrl = (protocol: RegExp, like: string, sentence: string) =>
   custom(
     z
@@ -124,7 +124,7 @@ export const tlsSettings = group(
   },
 );
 
-/** Undefined: nobody proves anything. Throws OPS0001 when only some of the files are named, or one cannot be read or used. */
+/** Undefined: no authentication. Throws OPS0001 when only some of the files are named, or one cannot be read or used. */
 export function peerCredentialsOf(settings: z.output<typeof tlsSettings>): PeerCredentials | undefined {
   const files = [
     ["tls.authority-file", settings.authorityFile],
@@ -151,7 +151,7 @@ export function required<T>(name: string, value: T | undefined): T {
   throw new PerdureError("OPS0001", `'${name}' must be set`);
 }
 
-/** Throws OPS0001 when it is not known where Redis is. `name`: how Redis shows us in its list of clients. */
+/** Throws OPS0001 when the address of Redis is not set. `name`: name of this client in Redis's list of clients. */
 export function redisOptionsOf(
   { url, caFile, nodes, cluster, replicas, keyPrefix }: z.output<typeof redisSettings>,
   name: string,
@@ -179,7 +179,7 @@ export function redisOptionsOf(
   };
 }
 
-/** What is wrong at the start is a mistake of the settings; later the file may be wrong for a moment. */
+/** At the start an error means a mistake in the settings; later the file may be invalid for a moment. */
 function checkAuthorities(file: string, protocol: string): void {
   if (protocol !== "rediss:")
     throw new PerdureError("OPS0001", "'redis.ca-file' is for a 'redis.url' that begins with rediss://");

@@ -1,4 +1,4 @@
-/** Channels between roles: keepalive on both sides; peers prove that they are ours by mutual TLS, or by a token that they share. */
+/** Channels between roles: keepalive at both ends; peers authenticate by mutual TLS, or by a shared token. */
 import {
   ChannelCredentials,
   type ChannelOptions,

@@ -39,7 +39,7 @@ class WorkerWatch {
   readonly #ports: DirectoryWatchPorts;
   readonly #backoff: Backoff;
   readonly #seeds: readonly string[];
-  /** By all watches together. */
+  /** Addresses that any watch has at the moment. */
   readonly #watchedAddresses: Set<string>;
   #address: string | undefined;
   #client: Client | undefined;

@@ -4,7 +4,7 @@
 export const BATCH_BYTES_MAX = 256 * 1024;
 /** Requests and answers in one batch: keeps one message from occupying a receiver's turn. */
 export const BATCH_ITEMS_MAX = 1_024;
-/** What may wait for a slow connection before new requests are refused. */
+/** Bytes that may wait for a slow connection before new requests are refused. */
 export const LINK_QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest message that a process accepts: the largest legal payload (32 MiB by default) with room for its envelope. */
 export const MESSAGE_BYTES_MAX = 128 * 1024 * 1024;
@@ -33,7 +33,7 @@ export const STATE_WAIT_MS = 3_000;
 export const SNAPSHOT_DEADLINE_MS = 5_000;
 /** Rows in one page of a long answer: some hundred kilobytes at most, but for schedules with large payloads. */
 export const ROWS_PER_PAGE = 100;
-/** For all pages of one answer: longer than a statement may take, so that only what hangs is cut. */
+/** For all pages of one answer: longer than a statement may take, so that only a call that hangs is cut. */
 export const ROWS_DEADLINE_MS = 120_000;
 /** A partition that moves has a leader again within this many tries, with random pauses of these bounds between them: five seconds on average. */
 export const COUNT_TRIES_MAX = 10;

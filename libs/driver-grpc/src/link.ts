@@ -29,7 +29,7 @@ export class WorkerLink {
   readonly #numbers = new RequestNumbers();
   #closed = false;
 
-  /** `soon`: when what has gathered is sent; by default at the end of the turn of the event loop. */
+  /** `soon`: when queued requests are sent; by default at the end of the turn of the event loop. */
   constructor(address: string, client: Client, soon?: Soon) {
     this.address = address;
     this.#client = client;

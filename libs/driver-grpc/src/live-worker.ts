@@ -1,4 +1,4 @@
-/** What a worker shows of itself to other processes. */
+/** The state of a worker that other processes may read. */
 import type { DeploymentId, InvocationId } from "@perdure/base";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
 import type { InvokerStatus } from "@perdure/invoker";

@@ -42,7 +42,7 @@ export class PerWorker<T> {
     this.#all.clear();
   }
 
-  /** What is busy stays until the next change. */
+  /** Values in use stay until the next change. */
   #sweep(): void {
     const present = new Set(this.#directory.workers);
     for (const { address } of this.#directory.claims()) present.add(address);

@@ -123,7 +123,7 @@ export function registryHandlers(
   }
 }
 
-/** Makes the handler of a change: its response carries the number of the state that shows it. */
+/** Creates the handler of a change: its response carries the number of the state that shows it. */
 type Changed = <In, Result, Out>(
   change: (request: In, signal: AbortSignal) => Promise<Result>,
   responseOf: (result: Result, stateNumber: bigint) => Out,

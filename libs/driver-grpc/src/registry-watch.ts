@@ -33,10 +33,10 @@ export interface RegistryStateUpdate {
   readonly records?: RegistryRecords | undefined;
 }
 
-/** What a change resolves with. */
+/** The result of a change. */
 export interface RegistryChangeResult<Result> {
   readonly value: Result;
-  /** Of the state that shows the change; absent when nothing was changed. */
+  /** Number of the state that shows the change; absent when nothing was changed. */
   readonly stateNumber?: bigint | undefined;
   /** The deployment that `value` is or holds, and the options of its services in their order. */
   readonly deployment?: DeploymentRecord | undefined;
@@ -220,7 +220,7 @@ export class RegistryWatch {
         timer.cancel();
         resolve();
       };
-      // Of another registry's watch the first state counts: it has everything that was durable.
+      // With another registry's watch the first state counts: it has everything that was durable.
       this.#unseen.push({ number: isWatched ? number : 0n, finish });
     });
   }

@@ -255,7 +255,7 @@ class InvokeErrand extends Errand implements Detach {
   protected requestBody(epoch: number): ExchangeRequestBody {
     if (this.#isAccepted) return { case: "attach", value: this.id };
     const resubmission = this.#isResubmission;
-    this.#isResubmission = true; // From now on it may have arrived.
+    this.#isResubmission = true; // From now on the request may have arrived.
     return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch } };
   }
 
@@ -293,7 +293,7 @@ class InvokeErrand extends Errand implements Detach {
   detach(): void {
     if (this.#observer === undefined) return;
     this.#observer = undefined;
-    // What is not yet accepted must still arrive: only the waiting ends.
+    // A request that is not yet accepted must still arrive: only the waiting ends.
     if (this.#isAccepted) this.withdraw();
   }
 }

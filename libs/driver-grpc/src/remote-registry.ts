@@ -23,9 +23,9 @@ import { fromStateV01 } from "./v01/registry.js";
 export interface RemoteRegistry extends Registry, RegistryView {
   /** Resolves when the first state is here. */
   readonly ready: Promise<void>;
-  /** Those of the registry that is listened to. */
+  /** Schedules of the registry that is watched. */
   readonly schedules: Schedules;
-  /** What each registry that answers in time has now, in no order; other registries than the one that is listened to among them. */
+  /** The present state of each registry that answers in time, in no order, including registries that are not watched. */
   snapshots(): Promise<readonly RegistrySnapshot[]>;
   /** Milliseconds since the watch on a registry was lost: the state may be that old. 0 while a watch is open. */
   readonly syncAgeMs: number;

@@ -63,7 +63,7 @@ export class RemoteRows {
     this.#ports = ports;
   }
 
-  /** What invokers hold in memory, or those of it with these ids. */
+  /** Invocations that invokers hold in memory: all, or those with these ids. */
   statuses(ids: readonly InvocationId[] | undefined): AsyncIterable<InvokerStatus> {
     return this.#ofAll(attemptsTable(ids));
   }
@@ -89,7 +89,7 @@ export class RemoteRows {
     });
   }
 
-  /** Of these partitions, of all when undefined; so the next three. */
+  /** Rows of these partitions, of all when undefined; the same for the next three methods. */
   queues(partitions: PartitionNumbers): AsyncIterable<FlowQueueRow> {
     return this.#ofAll({
       method: partitionsDefinition.listQueues,
@@ -297,7 +297,7 @@ export class RemoteRows {
   }
 }
 
-/** What one worker counted, and in which partitions. */
+/** The counts of one worker, and their partitions. */
 interface CountedUsage {
   readonly partitions: readonly number[];
   readonly usage: DeploymentUsage;

@@ -23,7 +23,7 @@ export function providerOf(source: RenewableTls): experimental.CertificateProvid
   return provider;
 }
 
-/** A new listener is called in a moment: credentials of servers listen before what they would notify is there. */
+/** Calls a new listener later: credentials of servers add it before the object that it updates exists. */
 class Provider implements experimental.CertificateProvider {
   readonly #source: RenewableTls;
   readonly #authorities = new Set<experimental.CaCertificateUpdateListener>();

@@ -11,7 +11,7 @@ export class RequestNumbers {
     this.#max = max;
   }
 
-  /** From 1 on. */
+  /** The next free number, from 1. */
   next(used: { has(number: number): boolean }): number {
     do this.#last = this.#last >= this.#max ? 1 : this.#last + 1;
     while (used.has(this.#last));

@@ -16,12 +16,12 @@ import type { LeaderDirectory } from "./leadership.js";
 import type { LiveWorker } from "./live-worker.js";
 import { workerHandlers } from "./worker-rows.js";
 
-/** What a worker shows to others. */
+/** The methods of a worker that other processes may call. */
 export interface ServedPartitions {
   readonly partitions: Partitions;
   /** Whether this worker leads the partition of this id now. */
   leads(id: InvocationId): boolean;
-  /** Under which epoch; undefined when it does not. */
+  /** The epoch of this worker's leadership; undefined when it does not lead the partition. */
   epochOf(id: InvocationId): number | undefined;
   /** Delivers an outbox message of another partition; false when this worker does not lead the receiving partition. */
   deliver(
@@ -72,7 +72,7 @@ class PartitionExchange {
       call.end();
     });
     call.on("cancelled", () => this.#close());
-    call.on("error", () => this.#close()); // The client sees it as well and comes again.
+    call.on("error", () => this.#close()); // The client gets the error as well and connects again.
   }
 
   #take(request: ExchangeRequest): void {
@@ -146,7 +146,7 @@ class PartitionExchange {
     if (wait) this.#waiting.set(number, detach);
   }
 
-  /** A partition that moved away meanwhile is no reason to turn callers down: they follow it. */
+  /** A partition that moved meanwhile is no reason to fail its callers: they follow it. */
   #unavailable(id: InvocationId, reason: string): ExchangeResponseBody {
     return this.#served.leads(id) ? { case: "unavailable", value: reason } : { case: "notLeader" };
   }

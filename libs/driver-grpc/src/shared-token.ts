@@ -55,7 +55,7 @@ export function requiringToken(shared: SharedToken): ServerInterceptor {
   };
 }
 
-/** Of one length, so that the comparison shows nothing. */
+/** Digests have one length, so that the time of the comparison reveals nothing. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

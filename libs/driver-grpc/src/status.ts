@@ -61,7 +61,7 @@ export function answeredError(error: Partial<ServiceError>): PerdureError | Regi
   try {
     return errorIn(bytes);
   } catch {
-    return undefined; // A response that is not ours must not end the process that reads it.
+    return undefined; // A malformed response must not end the process that reads it.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The worker's side of introspection: what is in its memory and nowhere else, as plain rows. Each worker answers for the partitions
- * that it leads at that moment.
+ * Serves the in-memory state of a worker as plain rows, for introspection. Each worker answers for the partitions that it leads at that
+ * moment.
  */
 import { create } from "@bufbuild/protobuf";
 import type { ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";

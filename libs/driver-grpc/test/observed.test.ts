@@ -1,4 +1,4 @@
-/** Questions with one answer are told on both sides, and the caller's trace goes along. */
+/** Unary calls are reported by client and server, and the caller's trace goes along. */
 import { create } from "@bufbuild/protobuf";
 import { Server, type sendUnaryData, status } from "@grpc/grpc-js";
 import { expect, test } from "@jest/globals";

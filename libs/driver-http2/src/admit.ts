@@ -15,7 +15,7 @@ export function refusedFailure({ kind }: RefusedAdmission, authority: string): T
   return kind === "denied" ? deniedFailure() : { kind: "connect", message: fullMessage(authority) };
 }
 
-/** As an error of a connection that never came about. */
+/** The refusal as an error of a connection. */
 function refusedError({ kind }: RefusedAdmission, authority: string): Error {
   return kind === "denied" ? new EgressDenied() : new Error(fullMessage(authority));
 }

@@ -5,7 +5,7 @@
 import { ENDPOINT_CACHE_MAX } from "./limits.js";
 
 export interface EndpointBase {
-  /** `scheme://host:port`, what connections are pooled by. */
+  /** `scheme://host:port`, the key of the connection pools. */
   readonly origin: string;
   readonly secure: boolean;
   /** Without brackets around an IPv6 address. */

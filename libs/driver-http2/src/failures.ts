@@ -1,4 +1,4 @@
-/** What went wrong on a connection, in the few words the invoker and the registry branch on. */
+/** Failures of a connection, in the kinds that the invoker and the registry branch on. */
 import { DESTINATION_NOT_ALLOWED, EGRESS_DENIED_CODE } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/invoker";
 

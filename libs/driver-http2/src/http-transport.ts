@@ -30,7 +30,7 @@ export interface HttpTransportOptions {
   readonly streamsPerSessionLifetime?: number;
 }
 
-/** HTTP/2 connections by what they do, and sockets for HTTP/1.1. */
+/** HTTP/2 connections by state, and sockets for HTTP/1.1. */
 export interface TransportConnectionCounts {
   readonly connecting: number;
   readonly open: number;

@@ -118,7 +118,10 @@ export class Http2Pool implements SessionOwner {
     for (const session of [...this.#sessions, ...this.#draining]) session.destroy();
   }
 
-  /** As many connections as the waiting streams would fill, one at least. Another one takes as many as those that are there, it is assumed. */
+  /**
+   * As many connections as the waiting streams would fill, at least one, on the assumption that another one takes as many streams as the
+   * open ones.
+   */
   #connectIfNeeded(): void {
     let each = STREAMS_PER_SESSION_MAX;
     let coming = 0;
@@ -150,7 +153,7 @@ export class Http2Pool implements SessionOwner {
     });
   }
 
-  /** As many as one connection would have served. */
+  /** Fails as many streams as one connection would have served. */
   #failWaiting(failure: TransportFailure): void {
     for (let left = Math.min(this.#waiting.length, STREAMS_PER_SESSION_MAX); left > 0; left--)
       this.#waiting.shift()!.fail(failure);

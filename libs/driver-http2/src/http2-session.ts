@@ -87,8 +87,8 @@ export class PooledSession implements StreamHost {
   }
 
   /**
-   * Gives up after that long. A process that stood (it was stopped, its machine slept, or its event loop was blocked) finds its timers due
-   * before it reads what has arrived meanwhile, so a step in which it stood counts little.
+   * Gives up after that long. A process that stood still (it was stopped, its machine slept, or its event loop was blocked) runs its due
+   * timers before it reads the bytes that arrived meanwhile, so a step in which it stood still counts little.
    */
   #awaitConnection(leftMs: number): TimerHandle {
     const { clock } = this.#deps;
@@ -130,7 +130,7 @@ export class PooledSession implements StreamHost {
     return Math.min(STREAMS_PER_SESSION_MAX, this.#session.remoteSettings.maxConcurrentStreams ?? STREAMS_PER_SESSION_MAX);
   }
 
-  /** What is sent on it waits behind a large message of another stream. */
+  /** A stream on this connection would wait behind a large message of another stream. */
   get isBusyWithLargeMessage(): boolean {
     return this.#largeMessages > 0;
   }
@@ -152,9 +152,9 @@ export class PooledSession implements StreamHost {
   }
 
   /**
-   * A peer that refuses streams on this connection may well take them on another. Node's server refuses when too much is queued for
-   * one connection, and never takes back what was queued for a stream that we broke off: with every stream sent there again, all
-   * invocations of the endpoint would fail until the connection ends.
+   * A peer that refuses streams on this connection may well accept them on another. Node's server refuses when too much is queued for one
+   * connection, and never releases the bytes that were queued for a stream that the client broke off: with every stream sent there again,
+   * all invocations of the endpoint would fail until the connection ends.
    */
   streamRefused(): void {
     this.#stopTaking();

@@ -1,6 +1,6 @@
 /**
- * One exchange over HTTP/2. It may be written to before its connection exists: what was written waits here and leaves with the
- * headers in one go. Node's core stream API is used as it is; its compat layer and promises would double the price of a call.
+ * One exchange over HTTP/2. It may be written to before its connection exists: the bytes are queued here and leave with the headers in one
+ * write. Node's core stream API is used as it is; its compat layer and promises would double the price of a call.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { addAbortSignal } from "node:stream";
@@ -45,7 +45,7 @@ export class Http2EndpointStream implements EndpointStream {
   /** The listener got its last event, or has cancelled. */
   #over = false;
   #answered = false;
-  /** What is left of the length that the response announced; NaN when it announced none. */
+  /** The rest of the length that the response announced; NaN when it announced none. */
   #bytesLeft = Number.NaN;
   #isWaiting = false;
   #carriesLargeMessage = false;
@@ -132,7 +132,7 @@ export class Http2EndpointStream implements EndpointStream {
     // once.
     if (!this.#requestEnded) return void addAbortSignal(ABORTED, stream);
     stream.close(constants.NGHTTP2_CANCEL);
-    stream.resume(); // What has arrived already is thrown away, so that the stream can close.
+    stream.resume(); // Bytes that have arrived already are discarded, so that the stream can close.
   }
 
   pauseReading(): void {

@@ -27,17 +27,17 @@ export const STREAMS_PER_SESSION_MAX = 128;
  */
 export const STREAMS_PER_SESSION_LIFETIME = 500_000_000;
 
-/** Connections to one origin; a peer that allows one stream each must not make us open a socket per invocation without end. */
+/** Connections to one origin; a peer that allows one stream each must not cause a socket per invocation without end. */
 export const SESSIONS_PER_ORIGIN_MAX = 64;
 
 /** Streams waiting for a connection to one origin; more fail at once. Above any sensible concurrency limit of the invoker. */
 export const WAITING_STREAMS_MAX = 16_384;
 
-/** Flow-control windows we grant: one large message fits a stream, two busy streams do not starve the others. */
+/** Flow-control windows for a peer: one large message fits a stream, two busy streams do not starve the others. */
 export const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
 export const CONNECTION_WINDOW_BYTES = 5 * 1024 * 1024;
 
-/** Megabytes Node lets one HTTP/2 session hold before refusing streams; attempts have budgets of their own, so this is out of their way. */
+/** Megabytes Node lets one HTTP/2 session hold before refusing streams; far above the budgets of attempts, which apply first. */
 export const SESSION_MEMORY_MEGABYTES = 4_096;
 
 /** Bytes a stream may be given before its connection exists, until `write` returns false. */

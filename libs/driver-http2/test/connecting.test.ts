@@ -1,4 +1,4 @@
-/** Whatever happens between `connect` and the first SETTINGS: each stream that waits begins or fails, and none is forgotten. */
+/** Events between `connect` and the first SETTINGS: each waiting stream begins or fails, and none is lost. */
 import { createServer, type Socket } from "node:net";
 import { expect, test } from "@jest/globals";
 import { type Clock, systemClock, systemRandom, type TimerHandle } from "@perdure/base";

@@ -1,4 +1,4 @@
-/** A guarded transport against servers on this machine, with a resolver that says what the test wants. */
+/** A guarded transport against servers on this machine, with a resolver whose answers the test sets. */
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";

@@ -1,4 +1,4 @@
-/** An HTTP/2 server in bytes, for peers that do what no library would: it says exactly the frames a test wants, in that order. */
+/** An HTTP/2 server in bytes, for behaviour that no library has: it sends exactly the frames of the test, in that order. */
 import { createServer, type Socket } from "node:net";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
 

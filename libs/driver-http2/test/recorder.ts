@@ -1,4 +1,4 @@
-/** A listener that remembers, and lets tests wait for what it hears. */
+/** A listener that records its events, and lets tests wait for them. */
 import { fromUtf8 } from "@perdure/base";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 

@@ -7,7 +7,7 @@ import { FOLLOW_AGAIN_FIRST_MS, FOLLOW_AGAIN_LONGEST_MS } from "./limits.js";
 import type { PostgresMetadataStore } from "./metadata-store.js";
 
 export interface Followed {
-  /** Of the keys that it is made of. */
+  /** Prefix of the keys that it reads. */
   readonly prefix: string;
   /** Reads everything again; on failure the last state stays. */
   reload(): Promise<void>;

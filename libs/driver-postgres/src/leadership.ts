@@ -15,7 +15,7 @@ export interface PostgresLeadershipOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly environment: string;
-  /** What is led: one process of the environment for each name. */
+  /** Name of the work: one process of the environment leads for each name. */
   readonly name: string;
 }
 
@@ -25,7 +25,7 @@ export interface LeaderTerm {
 }
 
 export interface PostgresLeadershipPorts {
-  /** Begins the work; disposing of what it gives ends it. A rejection counts as lost leadership. */
+  /** Begins the work; disposing of the returned object ends it. A rejection counts as lost leadership. */
   readonly lead: (leadership: LeaderTerm) => Promise<AsyncDisposable>;
   readonly clock: Clock;
   readonly random?: Random | undefined;
@@ -59,7 +59,7 @@ export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
     return this.#client !== undefined && this.#ports.clock.monotonicMs() - this.#sureAtMs < LEADER_SILENT_MS;
   }
 
-  /** Ends what is led, then lets another in. */
+  /** Ends the work of the leader, then releases the lock. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();

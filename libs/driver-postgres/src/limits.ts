@@ -16,7 +16,7 @@ export const LISTEN_AGAIN_LONGEST_MS = 5_000;
 /** A silent connection may be broken: how often it is checked, and the time limit of the check. */
 export const LISTEN_CHECK_MS = 5_000;
 export const LISTEN_CHECK_TIMEOUT_MS = 3_000;
-/** Between attempts to read what others changed while the database is away: first and longest pause. */
+/** Pauses between attempts to read changes while the database is down: first and longest. */
 export const FOLLOW_AGAIN_FIRST_MS = 100;
 export const FOLLOW_AGAIN_LONGEST_MS = 2_000;
 /** How often a process tries to become the leader, and how often the leader checks that it still is. */

@@ -1,4 +1,4 @@
-/** What a process asks of a real database is told, however it asks: by promise, in a transaction, and when it is refused. */
+/** Every statement of a process to a real database is reported: by promise, in a transaction, and when it is refused. */
 import { expect, test } from "@jest/globals";
 import { type OperationObserver, silentLogger } from "@perdure/base";
 import { startDatabase } from "@perdure/servers";

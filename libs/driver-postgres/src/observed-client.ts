@@ -3,7 +3,7 @@ import type { Operation, OperationObserver } from "@perdure/base";
 import pg from "pg";
 import { STATEMENT_NAMES_MAX } from "./limits.js";
 
-/** Connections of a pool, by what they do. */
+/** Connections of a pool, by state. */
 export interface PoolCounts {
   readonly idle: number;
   readonly used: number;
@@ -15,11 +15,11 @@ export function poolCounts({ idleCount, totalCount, waitingCount }: pg.Pool): Po
   return { idle: idleCount, used: totalCount - idleCount, waiting: waitingCount };
 }
 
-/** As options of a pool. */
+/** Options of a pool whose connections are observed. */
 export function clientOption(observer: OperationObserver | undefined): { readonly Client?: typeof pg.Client } {
   if (observer === undefined) return {};
   class ObservedClient extends pg.Client {}
-  // pg's own signature is a dozen overloads; what comes in goes on as it is.
+  // pg's own signature has a dozen overloads; the arguments are passed on unchanged.
   const originalQuery = pg.Client.prototype.query as unknown as (...given: unknown[]) => unknown;
   const query = function (this: pg.Client, ...given: unknown[]): unknown {
     const { name, target } = statementOf(given[0]);
@@ -63,7 +63,7 @@ interface StatementName {
 const names = new Map<string, StatementName>();
 const OTHER: StatementName = { name: "OTHER", target: "other" };
 
-/** Verb and first table of a statement of ours. Statements are constants, so there are few. */
+/** Verb and first table of a statement. Statements are constants, so there are few. */
 export function statementOf(query: unknown): StatementName {
   const text = typeof query === "string" ? query : (query as { readonly text?: unknown } | undefined)?.text;
   if (typeof text !== "string") return OTHER;

@@ -36,12 +36,12 @@ export interface PackedBatch {
 
 /** What a leader caches of the stored rows. When a batch that changed the cache is not committed, the cache must be dropped. */
 export interface LeaderCache {
-  /** Which payloads are in chunks. */
+  /** The payloads in chunks. */
   readonly sets: ChunkSets;
   readonly statuses: StatusCache;
 }
 
-/** What the `number`th batch of the leadership of this epoch writes. */
+/** Packs the writes of the `number`th batch of this epoch. */
 export function packBatch(mutations: readonly Mutation[], epoch: number, number: number, cache: LeaderCache): PackedBatch {
   const crowded = payloadBytes(mutations) > SCRIPT_BYTES_MAX;
   const writer = new BatchWriter(cache, crowded ? INLINE_BYTES_CROWDED : INLINE_BYTES_MAX);
@@ -75,7 +75,7 @@ class BatchWriter {
   #listed: string[] | undefined = undefined;
   #dropped: ChunkSet[] | undefined = undefined;
   #writeCount = 0;
-  /** Of the write that is open: where it began, what it is and how many arguments it has. */
+  /** The open write: its position, its command and its number of arguments. */
   #writeAt = 0;
   #command = "";
   #key = "";

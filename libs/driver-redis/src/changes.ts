@@ -24,7 +24,7 @@ export type PlainTable = "lock" | "dedup" | "out" | "bucket" | "pause";
 export type HashFields = Map<string, Uint8Array | null>;
 
 export interface JournalChange {
-  /** What was there goes first. */
+  /** The existing journal is deleted first. */
   reset: boolean;
   /** Index of the first entry. */
   first: number;

@@ -10,7 +10,7 @@ import { type ConnectionOptions, connect as connectTls, createSecureContext, typ
 import { handleErrors } from "@perdure/base";
 import { AbstractConnector } from "ioredis";
 
-/** `caFile` as in the driver's options: the client hands on what it is given. */
+/** `caFile` as in the driver's options, which the client passes on unchanged. */
 export interface SocketTls extends ConnectionOptions {
   readonly caFile?: string;
 }
@@ -27,7 +27,7 @@ export class SocketConnector extends AbstractConnector {
   /** With the authorities of the file, when it could be used last. */
   #context: SecureContext | undefined;
 
-  /** What the client was given: `host`, `port` and `tls`. */
+  /** The options of the client: `host`, `port` and `tls`. */
   constructor(options: unknown) {
     super(0);
     this.#options = options as ConnectorOptions;
@@ -46,7 +46,10 @@ export class SocketConnector extends AbstractConnector {
     return Promise.resolve(socket);
   }
 
-  /** A file that is being replaced may be missing or half written: what it was before holds then, and the next connection reads it again. */
+  /**
+   * A file that is being replaced may be missing or half written: then the last valid content is used, and the next connection reads it
+   * again.
+   */
   #trusting({ caFile, ...tls }: SocketTls): ConnectionOptions {
     if (caFile === undefined) return tls;
     try {

@@ -14,7 +14,7 @@ import { markScript } from "./scripts.js";
 /** Stands for any data set, or for none, in the arguments of scripts. */
 export const NO_MARK = "";
 
-/** What a worker expects of all partitions. */
+/** The data set that a worker expects in all partitions. */
 export interface ExpectedDataSet {
   /** Mark that each partition must carry. May change while the worker runs. */
   readonly id: string;

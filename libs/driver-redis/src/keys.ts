@@ -29,7 +29,7 @@ export const FORMAT = "1";
 
 const ENVIRONMENT = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** What all keys of a server begin with; may be empty. */
+/** Prefix of all keys of a server; may be empty. */
 interface KeyPrefixed {
   readonly keyPrefix: string;
 }

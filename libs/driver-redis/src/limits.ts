@@ -3,7 +3,7 @@
 /** A payload up to this size is stored in its row: copying it holds Redis up for some 50 µs. Larger ones go to chunks of this size. */
 export const INLINE_BYTES_MAX = 256 * 1024;
 export const CHUNK_BYTES = 256 * 1024;
-/** What one script is given beyond which even middling payloads (above `INLINE_BYTES_CROWDED`) go to chunks: some 5 ms of Redis. */
+/** Bytes of one script above which even medium payloads (above `INLINE_BYTES_CROWDED`) go to chunks: some 5 ms of Redis. */
 export const SCRIPT_BYTES_MAX = 4 * 1024 * 1024;
 export const INLINE_BYTES_CROWDED = 16 * 1024;
 /** Chunks written or read in one go: 4 MiB on the wire. */
@@ -61,12 +61,14 @@ export const REDIRECTIONS_MAX = 16;
  * 3 s.
  */
 export const LEASE_MS = 2_000;
-/** So much earlier the holder's own clock ends it: clocks run at rates that differ by less, and what it does last takes a moment. */
+/** The holder's own clock ends the lease this much earlier: the rates of clocks differ by less, and its last write takes a moment. */
 export const LEASE_MARGIN_MS = 200;
 /** A worker without a heartbeat for this long is no longer a member. */
 export const MEMBER_MS = 3_000;
 
-/** So far epochs jump when an environment is restored: more leaderships than a partition has in a hundred years at one a second. */
+/**
+ * Distance by which epochs jump when an environment is restored: more leaderships than a partition has in a hundred years at one a second.
+ */
 export const INSTANCE_EPOCHS = 2 ** 32;
 
 /** Time limit of a probe of an external Redis, because the caller has others to probe. */

@@ -67,8 +67,8 @@ export class RedisLink implements AsyncDisposable {
   }
 
   /**
-   * Sends the requests in their order, together. With `replicated` one more reply follows: how many replicas have what this
-   * connection wrote. Rejects with STO0001 when too much is under way already.
+   * Sends the requests in their order, together. With `replicated` one more reply follows: the number of replicas that have the writes of
+   * this connection. Rejects with STO0001 when too much is under way already.
    */
   send(requests: readonly RedisRequest[], withText: boolean, replicated: boolean): Promise<readonly CommandReply[]> {
     let bytes = 0;
@@ -119,7 +119,7 @@ export class RedisLink implements AsyncDisposable {
     }
     const commands = folding.commands();
     const [only] = commands;
-    // Mostly it is one command: the commits of a moment, folded. A pipeline would cost more than sending it.
+    // Mostly there is one command, the folded commits of one turn. A pipeline would cost more than sending it.
     if (single !== undefined && commands.length === 1 && only !== undefined && !replicated) {
       const [name, ...args] = only;
       single.callBuffer(name as string, ...args).then(
@@ -144,7 +144,7 @@ export class RedisLink implements AsyncDisposable {
     );
   }
 
-  /** `replies`: to each command, and to `WAIT` after them. */
+  /** `replies`: one per command, then the one of `WAIT`. */
   #hand(jobs: readonly LinkJob[], folding: Folding, replies: readonly CommandReply[]): void {
     let at = 0;
     for (const job of jobs) {
@@ -195,7 +195,7 @@ function connect(options: RedisConnectionOptions, role: string): Redis | Cluster
     socketTimeout: SILENCE_MS_MAX,
     Connector: SocketConnector,
     keepAlive: KEEP_ALIVE_MS,
-    // What was sent on a connection that went down fails at once; nothing is resent or kept for later.
+    // Commands that were sent on a broken connection fail at once; nothing is resent or queued for later.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,

@@ -26,7 +26,7 @@ export interface RedisConnectionOptions {
   readonly timeoutMs?: number;
   /** In front of every key, for a server that others use too; '' when absent. Braces in it put all keys of a cluster on one node. */
   readonly keyPrefix?: string;
-  /** How Redis shows us in `CLIENT LIST`. */
+  /** Name of this client in `CLIENT LIST`. */
   readonly name?: string;
   /** For the pauses between tries to connect, and between commands that are sent again. */
   readonly random?: Random;

@@ -90,7 +90,7 @@ export class BatchPacker {
     return this;
   }
 
-  /** A copy of what was written. */
+  /** A copy of the packed bytes. */
   finish(): Buffer {
     return Buffer.from(this.#buffer.subarray(0, this.#at));
   }

@@ -6,7 +6,7 @@ import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";
 
-/** The number to use. Rejects with STO0001 when Redis does not answer, STO0003 when what it holds is no number. */
+/** The number to use. Rejects with STO0001 when Redis does not answer, STO0003 when the stored value is not a number. */
 export async function agreedPartitionCount(redis: RedisConnections, environment: string, setting: number): Promise<number> {
   const key = `${environmentPrefix(redis, environment)}partitions`;
   await redis.commits.one(["SET", key, String(setting), "NX"], { replicated: true });

@@ -3,7 +3,7 @@ import { type LeadToken, requireLead, type StoredLead } from "@perdure/store";
 import type { CommandReply, RedisCommand } from "./link.js";
 import { answer, type RedisRequester } from "./requester.js";
 
-/** What reads a partition. */
+/** Reads of one partition. */
 export interface PartitionReads {
   /** As `Asker.ask`. */
   request(commands: readonly RedisCommand[]): Promise<readonly CommandReply[]>;
@@ -11,7 +11,9 @@ export interface PartitionReads {
   one(command: RedisCommand): Promise<Exclude<CommandReply, Error>>;
 }
 
-/** Reads of a leader. Each brings what the partition carries behind what was read, and rejects with STO0005 or STO0002 when that is another. */
+/**
+ * Reads of a leader. Each read also returns mark and epoch of the partition, and rejects with STO0005 or STO0002 when these have changed.
+ */
 export class LeaderReads implements PartitionReads {
   readonly #requester: RedisRequester;
   readonly #partition: number;

@@ -77,7 +77,7 @@ export interface RedisPartitionStoreOptions {
 /** State of a partition that this process has claimed. */
 interface ClaimedPartition {
   readonly epoch: number;
-  /** Of the data set that it was claimed in. */
+  /** Mark of the data set in which the partition was claimed. */
   readonly mark: string;
   readonly reads: LeaderReads;
   readonly cache: LeaderCache;
@@ -324,7 +324,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       yield* this.#byStatus(partition, (row) => statusOf(row) === status);
       return;
     }
-    // Of those in their rows the status is the first byte, right behind the tag.
+    // In rows of invocations the status is the first byte, right behind the tag.
     const matches = (stored: Buffer): boolean =>
       status === undefined || stored[0] !== INLINE || statusOf(stored.subarray(1)) === status;
     for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "inv", matches)) {
@@ -450,14 +450,14 @@ function stageCalls(prefix: string, epoch: number, mark: string, staged: readonl
   return calls;
 }
 
-/** Of a script that wrote nothing, because the stored epoch or the data set is another. */
+/** The stored epoch, from the reply of a script that wrote nothing because the epoch or the data set is another. */
 function epochOf(refusal: number): number {
   return -1 - refusal;
 }
 
 const COMMITTED: CommitOutcome = Object.freeze({ kind: "committed" });
 const REPLICATED = { replicated: true } as const;
-/** What `claimScript` replies then. */
+/** Reply of `claimScript` when the data set is another. */
 const OTHER_DATA_SET = -2;
 const NOTHING = (): void => undefined;
 const ALL = (): boolean => true;

@@ -8,9 +8,9 @@ import { RETRY_BOUNDS } from "./limits.js";
 import { type CommandReply, LinkDown, type RedisLink } from "./link.js";
 
 export interface RedisRequestOptions {
-  /** Replicas must have what was written. */
+  /** Replicas must have the writes before the request resolves. */
   readonly replicated?: boolean;
-  /** Other than the connection's. */
+  /** Overrides the timeout of the connection. */
   readonly timeoutMs?: number;
 }
 

@@ -1,9 +1,10 @@
 /**
- * What runs inside Redis. A script is atomic but nothing is undone when it fails halfway, so each checks everything that can fail
- * before its first write; after that first write Redis itself refuses nothing any more (memory, replicas, disk).
+ * The scripts that run inside Redis. A script is atomic but nothing is undone when it fails halfway, so each checks everything that can
+ * fail before its first write; after that first write Redis itself rejects no command any more (memory, replicas, disk).
  *
- * Calls of one script that leave together travel as one, because a call costs both sides more than what most of them do: keys and
- * arguments of the calls follow each other, and the reply is a list with one reply for each. One that fails leaves the others alone.
+ * Calls of one script in the same write travel as one call, because a call costs client and server more than the work of most of them: keys
+ * and arguments of the calls follow each other, and the reply is a list with one reply for each. A call that fails does not affect the
+ * others.
  */
 import { createHash } from "node:crypto";
 
@@ -30,7 +31,7 @@ return replies
   return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
-/** Error replies of ours begin with it. */
+/** Prefix of the error replies of these scripts. */
 export const CONFLICT = "PERDURE";
 
 /**
@@ -118,7 +119,7 @@ local function foreign(key, format)
 end
 `;
 
-/** What a partition of another data set answers, or of none; nothing is written. `mark` '' stands for any. */
+/** The reply for a partition of another data set, or of none; nothing is written. `mark` '' stands for any. */
 const FOREIGN = `
 local function mismatch(key, mark)
   local found = mark ~= '' and (redis.call('HGET', key, 'mark') or '')

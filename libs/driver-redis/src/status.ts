@@ -3,11 +3,11 @@ import type { RedisConnections } from "./connect.js";
 
 export interface RedisStatus {
   readonly usedBytes: number;
-  /** Of them, what is stored, without what an empty server has. */
+  /** Bytes of stored data: the used memory without that of an empty server. */
   readonly dataBytes: number;
   /** The configured limit, or the memory of the machine when there is no limit; undefined when the server does not report it. */
   readonly bytesMax: number | undefined;
-  /** Of its append-only file on disk; undefined when it keeps none. */
+  /** Size of the append-only file on disk; undefined when there is none. */
   readonly logBytes: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Nobody leads without the archive once there is one. */
+/** Without the archive no worker leads an environment that has archived. */
 import { expect, test } from "@jest/globals";
 import { startRedis } from "@perdure/servers";
 import { agreeOnArchiving } from "../src/index.js";

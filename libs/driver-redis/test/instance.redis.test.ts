@@ -1,4 +1,4 @@
-/** A Redis that others use too, one that was restored, and looks at ones that cannot be used. */
+/** A shared Redis, a restored one, and probes of ones that cannot be used. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock, utf8 } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";

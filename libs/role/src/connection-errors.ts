@@ -14,8 +14,8 @@ export type ConnectionErrorKind = "http2" | "http1" | "tls" | "stream" | "socket
 export type UncaughtOrigin = "uncaughtException" | "unhandledRejection";
 
 /**
- * About one HTTP/2 connection or one of its streams. The first group is emitted for what a peer sends; the second is thrown where an answer
- * is written to a stream that has ended, or holds what HTTP/2 does not allow: a mistake of ours, but in one answer.
+ * About one HTTP/2 connection or one of its streams. The first group is emitted for bytes that a peer sends; the second is thrown where an
+ * answer is written to a stream that has ended, or contains something that HTTP/2 does not allow: a bug of this program, but in one answer.
  */
 const HTTP2: ReadonlySet<string> = new Set([
   "ERR_HTTP2_ERROR",
@@ -70,11 +70,11 @@ const STREAM: ReadonlySet<string> = new Set([
 ]);
 const OF_THE_NETWORK = /\((?:node:net|node:_http_\w+|node:_tls_wrap|node:internal\/http2\/\w+):/;
 
-/** A socket that was open and broke. A connection that could not be made (`syscall` is `connect`) is about something we depend on. */
+/** A socket that was open and broke. A connection that could not be made (`syscall` is `connect`) concerns a dependency of the process. */
 const SOCKET: ReadonlySet<string> = new Set(["ECONNABORTED", "ECONNRESET", "ENOTCONN", "EPIPE", "ETIMEDOUT"]);
 const OF_OPEN_SOCKETS: ReadonlySet<unknown> = new Set(["read", "write", "shutdown"]);
 
-/** What the exception is about; undefined when it does not belong to one connection for certain. */
+/** The kind of connection that the exception concerns; undefined when it does not belong to one connection for certain. */
 export function connectionErrorKind(cause: unknown, origin: UncaughtOrigin): ConnectionErrorKind | undefined {
   if (!(cause instanceof Error)) return undefined;
   const { code, syscall, stack = "" } = cause as NodeJS.ErrnoException;
@@ -108,7 +108,7 @@ export class ConnectionErrors {
     });
   }
 
-  /** Whether the process goes on; if so, the exception has been counted, and logged unless too many were. */
+  /** Whether the process continues; if so, the exception has been counted, and logged unless too many were. */
   readonly survives = (cause: unknown, origin: UncaughtOrigin): boolean => {
     const kind = connectionErrorKind(cause, origin);
     if (kind === undefined) return false;

@@ -82,10 +82,10 @@ export function collectWhenIdle(): Disposable {
 }
 
 /**
- * Receives the bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until they are so
- * many that it collects everything. While large buffers come and go it also lets the old generation grow by more between two full collections:
- * V8 counts what is in such buffers as growth of the old generation, so a small process with large payloads would collect everything for every
- * second one.
+ * Receives the bytes of large buffers that have become garbage, and collects the young generation when they are many: V8 waits until it
+ * collects everything. While large buffers are allocated and freed it also lets the old generation grow by more between two full
+ * collections: V8 counts the contents of such buffers as growth of the old generation, so a small process with large payloads would run a
+ * full collection for every second one.
  */
 export function largeGarbage(
   collectYoung: () => void = youngCollector(),
@@ -107,7 +107,7 @@ export function largeGarbage(
 
 const GROWTH_FLAG = "--heap-growing-percent=";
 
-/** By how much V8 lets the old generation grow between two full collections; undefined where V8 decides that by itself. */
+/** The growth of the old generation between two full collections; undefined where V8 decides that by itself. */
 function heapGrowth(): HeapGrowth | undefined {
   const flag = process.execArgv.find((argument) => argument.startsWith(GROWTH_FLAG));
   if (flag === undefined) return undefined;

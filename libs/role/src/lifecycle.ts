@@ -19,7 +19,7 @@ export interface LifecycleOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly health: Health;
-  /** Longest time for draining, then again for closing; what is not done then is abandoned. */
+  /** Longest time for draining, then again for closing; work that is not done then is abandoned. */
   readonly shutdownTimeoutMs: number;
 }
 

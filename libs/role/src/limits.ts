@@ -15,7 +15,7 @@ export const SPANS_QUEUED_MAX = 4096;
 /** Spans sent in one request. */
 export const SPANS_PER_EXPORT_MAX = 512;
 
-/** Failures of one process that are logged: the first is the one that matters, the next may help to understand it. */
+/** Failures of one process that are logged: the first is the important one, the next may help to understand it. */
 export const FAILURES_LOGGED_MAX = 10;
 
 /** Between attempts to reach what a starting process stands on: first and longest pause. */
@@ -44,7 +44,7 @@ export const POLL_METRICS_MS = 10_000;
 /** A span that takes longer is kept, whatever was decided about its trace (kubernetes.md §5.2). */
 export const SLOW_SPAN_MS = 5_000;
 
-/** Spans of failures in a second that are kept although their traces were not: enough to see what is wrong, and no flood. */
+/** Spans of failures in a second that are kept although their traces were not: enough to find the cause, and no flood. */
 export const TAIL_SPANS_PER_SECOND = 20;
 
 /** How often a process checks whether it is idle; idle means at most this share of a processor, in this many checks in a row. */
@@ -62,7 +62,7 @@ export const IDLE_GARBAGE_SHARE_MIN = 0.25;
 export const LARGE_GARBAGE_BYTES = 8 * 1024 * 1024;
 /** The old generation may grow by so much between two full collections while large payloads come. */
 export const LARGE_GROWTH_BYTES = 96 * 1024 * 1024;
-/** So long after the last one. */
+/** Time after the last large buffer until the growth is reset. */
 export const LARGE_GROWTH_MS = 5_000;
 
 /**

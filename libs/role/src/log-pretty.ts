@@ -8,7 +8,7 @@ const COMPONENT_CHARS = 10;
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
-/** Control characters but tab and line feed, which a terminal obeys: messages of errors quote what others wrote. */
+/** Control characters but tab and line feed, which a terminal would execute: messages of errors quote untrusted text. */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 const CONTROLS_OR_BREAKS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 

@@ -228,7 +228,7 @@ class ObservedEach extends Metric {
 export class Histogram extends Metric {
   readonly type = "histogram";
   readonly #bounds: readonly number[];
-  /** For each series: one count per bucket, one for what lies above all. */
+  /** For each series: one count per bucket, one for values above all buckets. */
   readonly #counts: Float64Array;
   readonly #sums: Float64Array;
 

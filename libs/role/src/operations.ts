@@ -22,7 +22,7 @@ export interface MeasuredOptions {
   readonly durations?: Histogram | undefined;
   /** With a further label for how it ended: `ok`, or the error. */
   readonly counts?: Counter | undefined;
-  /** From an operation to those labels. */
+  /** Maps an operation to those labels. */
   readonly labels: (name: string, target: string) => readonly string[];
 }
 

@@ -4,7 +4,10 @@ import { EVENT_LOOP_SAMPLE_MS } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import { VERSION } from "./version.js";
 
-/** Registers them; disposing stops the sampling. `role`: name of the program, as in its log lines; what rules about absent programs select by. */
+/**
+ * Registers them; disposing stops the sampling. `role`: name of the program, as in its log lines; alert rules for absent programs select by
+ * it.
+ */
 export function registerProcessMetrics(metrics: Metrics, role: string): Disposable {
   const labels = { version: [VERSION], role: [role] };
   metrics
@@ -46,7 +49,7 @@ function startedAt(): number {
   return performance.timeOrigin / 1000;
 }
 
-/** The sampler reports whole intervals: what is above its own resolution is the delay. Without samples it has no numbers: 0. */
+/** The sampler reports whole intervals: the part above its own resolution is the delay. Without samples it has no numbers: 0. */
 function lagSeconds(delay: ReturnType<typeof monitorEventLoopDelay>, which: "mean" | "max"): number {
   if (delay.count === 0) return 0;
   return Math.max(0, delay[which] / 1e9 - EVENT_LOOP_SAMPLE_MS / 1000);

@@ -28,7 +28,9 @@ export class Sampler {
     return parent === undefined && this.#ratio > 0 && this.#random.float() < this.#ratio;
   }
 
-  /** Whether a span is kept whose trace was not; not too many of them, because whole endpoints fail at once. */
+  /**
+   * Whether a failed or slow span is kept although its trace was not; at most a number per second, because whole endpoints fail at once.
+   */
   keepsTail(error: string | undefined, durationMs: number, nowMs: number): boolean {
     if (error === undefined && durationMs < SLOW_SPAN_MS) return false;
     const second = Math.floor(nowMs / 1000);

@@ -11,7 +11,7 @@ export interface ResourceFacts {
   readonly service: string;
   readonly clusterName: string;
   readonly nodeName: string;
-  /** Of a process that belongs to one. */
+  /** Name of the environment that the process belongs to, if any. */
   readonly environmentName?: string | undefined;
 }
 

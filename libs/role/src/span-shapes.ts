@@ -42,7 +42,7 @@ function databaseSpan(system: string, operation: string, target: string): SpanSh
 
 /** Facts about a request that a server answered. Values that callers choose are bounded. */
 export interface HttpFacts {
-  /** Of a closed set, or `_OTHER`. */
+  /** One of a closed set, or `_OTHER`. */
   readonly method: string;
   /** The route as it is written, `/{service}/{handler}`, never its values. */
   readonly route: string;

@@ -22,7 +22,7 @@ export interface SpanRecord {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** Set when what the span is about failed. */
   readonly error: string | undefined;
-  /** Other traces that this one has to do with. */
+  /** Other traces that this one is related to. */
   readonly links?: readonly SpanLink[] | undefined;
   readonly events?: readonly SpanEvent[] | undefined;
 }
@@ -74,7 +74,7 @@ export interface Telemetry extends AsyncDisposable {
   readonly tracer: Tracer;
 }
 
-/** Loads the SDK and starts exporting. Throws RT0002 when the endpoint is no address. Disposing sends what is queued. */
+/** Loads the SDK and starts exporting. Throws RT0002 when the endpoint is not an address. Disposing sends the queued spans. */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const url = tracesUrl(options.endpoint);
   const [api, { BatchSpanProcessor }, { OTLPTraceExporter }, resources] = await Promise.all([

@@ -335,14 +335,14 @@ class AttemptSpans {
     return invocation;
   }
 
-  /** A partition that has stopped has bigger worries than our span's parent. */
+  /** An error of a stopped partition is ignored: only the span's parent is missing then. */
   #find(partitions: Partitions, id: InvocationId): Promise<Invocation | undefined> {
     return partitions.describe(id).catch(() => undefined);
   }
 
   /**
-   * The ingress records the starts of what it keeps. What a handler calls, what came from a topic, and what was not to be kept and then
-   * failed is recorded with the first attempt that leaves a span here.
+   * The ingress records the starts of invocations in kept traces. Calls of handlers, invocations of topics, and failed invocations in
+   * traces that were not kept are recorded with the first attempt that leaves a span here.
    */
   async #recordStart(partitions: Partitions, { facts, run }: Invocation): Promise<void> {
     const ids = idsOf(facts.trace?.traceparent);

@@ -1,6 +1,6 @@
 /**
- * What an endpoint did wrong, as data. Decoders return a `ProtocolFault` where they cannot return a message, because
- * the attempt goes on deciding (stop, drain, retry or pause) and a thrown error would lose that choice.
+ * Faults of an endpoint, as data. Decoders return a `ProtocolFault` where they cannot return a message, because the attempt decides how to
+ * react (stop, drain, retry or pause) and a thrown error would take that choice away.
  */
 import { ProtoError } from "@perdure/base";
 
@@ -25,8 +25,7 @@ export function isFault(decoded: { readonly kind: string }): decoded is Protocol
 }
 
 /**
- * Runs a decoder over bytes we did not write: a malformed body becomes RT0012, anything else thrown is a bug of ours
- * and keeps flying.
+ * Runs a decoder over bytes of another program: a malformed body becomes RT0012; any other error is a bug of this program and is thrown on.
  */
 export function decodeOrFault<T>(message: string, decode: (body: Uint8Array) => T, body: Uint8Array): T | ProtocolFault {
   try {

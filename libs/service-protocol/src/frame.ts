@@ -27,9 +27,9 @@ export interface Frame {
  *     for (let frame = decoder.next(); frame !== undefined; frame = decoder.next()) …
  *     if (decoder.fault !== undefined) …
  *
- * Pushed chunks must not be changed afterwards. A caller that takes all frames before pushing again leaves at most one
- * unfinished frame here, in a buffer that grows with what really arrived: an endpoint neither gets memory for a length
- * it only announced, nor makes us keep a chunk per byte by sending a body in crumbs.
+ * Pushed chunks must not be changed afterwards. A caller that takes all frames before pushing again leaves at most one unfinished frame
+ * here, in a buffer that grows with the bytes that really arrived: an endpoint neither gets memory for a length it only announced, nor
+ * causes a stored chunk per byte by sending a body in tiny chunks.
  */
 export class FrameDecoder {
   readonly #bodyBytesLimit: number;
@@ -54,7 +54,7 @@ export class FrameDecoder {
     this.#bodyBytesLimit = bodyBytesLimit;
   }
 
-  /** Set once the stream has gone wrong: RT0003 (too long) or RT0012 (unknown type). Nothing follows it. */
+  /** Set once the stream has failed: RT0003 (too long) or RT0012 (unknown type). No frame follows it. */
   get fault(): ProtocolFault | undefined {
     return this.#fault;
   }
@@ -118,7 +118,7 @@ export class FrameDecoder {
     return true;
   }
 
-  /** The whole body: a view when it lies in one chunk, else what has been gathered; undefined while bytes are missing. */
+  /** The whole body: a view when it lies in one chunk, else the gathered bytes; undefined while bytes are missing. */
   #readBody(): Uint8Array | undefined {
     const length = this.#length;
     if (length === 0) return EMPTY_BYTES;
@@ -137,7 +137,7 @@ export class FrameDecoder {
     return whole;
   }
 
-  /** Copies the next `count` bytes of the chunk behind what has been gathered of the body. */
+  /** Copies the next `count` bytes of the chunk behind the gathered part of the body. */
   #gather(count: number): void {
     const filled = this.#bodyFilled + count;
     let body = this.#body ?? EMPTY_BYTES;

@@ -1,13 +1,13 @@
 /**
- * What a handler can write into its journal (§2.3): a closed union tagged `kind`, one variant per message type.
- * `name` is the label user code gave the entry, "" when none. Bytes are views into the decoded body.
+ * The commands that a handler can write into its journal (§2.3): a closed union tagged `kind`, one variant per message type. `name` is the
+ * label user code gave the entry, "" when none. Bytes are views into the decoded body.
  *
- * Completion ids are chosen by the SDK and unique within the invocation; we only store and echo them (§3.3).
+ * Completion ids are chosen by the SDK and unique within the invocation; the server only stores and returns them (§3.3).
  */
 import { MessageType } from "./message-type.js";
 import type { Header, ResultValue, SignalId, ValueOrFailure, ValueResult, VoidResult } from "./values.js";
 
-/** Index 0 of every journal, written by us when the invocation is accepted. */
+/** Index 0 of every journal, written by the server when the invocation is accepted. */
 export interface InputCommand {
   readonly kind: "input";
   readonly headers: readonly Header[];

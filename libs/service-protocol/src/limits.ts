@@ -12,7 +12,7 @@ export const messageBytesMaxDefault = 32 * 1024 * 1024;
 /** Bytes above the nominal limit for the fields around a payload, so that a payload of exactly the limit still fits. */
 export const messageBytesSlack = 256 * 1024;
 
-/** From here on a message deserves a warning in the log: it works, but it is slow to replay and near the limit. */
+/** From this size on a message causes a warning in the log: it works, but it is slow to replay and near the limit. */
 export const messageBytesWarn = 10 * 1024 * 1024;
 
 /**
@@ -20,8 +20,8 @@ export const messageBytesWarn = 10 * 1024 * 1024;
  */
 export const frameGatherBytesInitial = 64 * 1024;
 /**
- * Then it grows by this factor: a body of 1 MB is moved once and leaves 64 KiB of garbage instead of one MB. A peer gets at most so many times
- * the memory of what it sent.
+ * Then the buffer grows by this factor: a body of 1 MB is moved once and leaves 64 KiB of garbage instead of one MB. A peer gets at most
+ * this many times the memory of the bytes it sent.
  */
 export const frameGatherFactor = 32;
 

@@ -87,7 +87,7 @@ export function isJournalEntry(type: number): boolean {
   return isCommand(type) || isNotification(type);
 }
 
-/** What an SDK may send while processing. The rest, and Input, are the runtime's own: RT0012 when received. */
+/** Types that an SDK may send while processing. The rest, and Input, are sent by the runtime only: RT0012 when received. */
 export function isFromSdk(type: number): boolean {
   switch (type) {
     case MessageType.Suspension:

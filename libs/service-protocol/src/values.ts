@@ -33,13 +33,13 @@ export interface FailureResult {
 /** Outcome of what can also end without a value: signals, promises peeked at, outputs not ready. */
 export type ResultValue = VoidResult | ValueResult | FailureResult;
 
-/** Outcome of what always ends with a value or a failure: handlers, runs, calls, promises. */
+/** Outcome of work that always ends with a value or a failure: handlers, runs, calls, promises. */
 export type ValueOrFailure = ValueResult | FailureResult;
 
 /** The one void result; it has no content, so one object is enough. */
 export const voidResult: VoidResult = Object.freeze({ kind: "void" });
 
-/** What a completion or signal answers. Command completions are numbered by the SDK, signals have an index or a name. */
+/** Id of the completion or signal. Command completions are numbered by the SDK, signals have an index or a name. */
 export type NotificationId =
   | { readonly kind: "completion"; readonly id: number }
   | { readonly kind: "signalIndex"; readonly index: number }

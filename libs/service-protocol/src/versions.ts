@@ -5,7 +5,7 @@ export type ProtocolVersion = 5 | 6 | 7;
 export const protocolVersionMin: ProtocolVersion = 5;
 export const protocolVersionMax: ProtocolVersion = 7;
 
-/** What a server offers unless configured otherwise: v7 is opt-in, as on the reference server. */
+/** The highest version a server offers by default: v7 is opt-in, as on the reference server. */
 export const protocolVersionDefaultMax: ProtocolVersion = 6;
 
 export function isSupportedVersion(version: number): version is ProtocolVersion {

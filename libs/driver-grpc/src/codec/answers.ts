@@ -1,4 +1,4 @@
-/** What leaders answer, as it travels back. */
+/** Answers of leaders, in the form in which they travel back. */
 import { allocateBytes, invariant } from "@perdure/base";
 import type { CommandAnswer, Invocation, Outcome } from "@perdure/partition";
 import { decodeInvocation, encodeInvocation } from "@perdure/store";

@@ -28,7 +28,7 @@ export function bigOf(value: number | undefined): bigint | undefined {
   return value === undefined ? undefined : BigInt(value);
 }
 
-/** A 64-bit number of a message as one of ours, which are exact up to 2^53. */
+/** A 64-bit number of a message as a JavaScript number; exact up to 2^53. */
 export function numberOf(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }

@@ -9,7 +9,7 @@ export interface InvokeBody {
   readonly command: Uint8Array;
   readonly wait: boolean;
   readonly resubmission: boolean;
-  /** Of the leadership it is sent to. */
+  /** Epoch of the leader that the request is sent to. */
   readonly epoch: number | undefined;
 }
 
@@ -230,7 +230,7 @@ function writeResponseBody(body: ExchangeResponseBody): void {
   }
 }
 
-/** As `decodeRequests`. */
+/** Reads an answer batch; see `decodeRequests`. */
 export function decodeAnswers(bytes: Uint8Array): ExchangeResponse[] {
   const r = new ProtoReader(bytes);
   const answers: ExchangeResponse[] = [];

@@ -5,7 +5,7 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { named, oneOf, required } from "./checks.js";
 
-/** `T` is our type, `M` that of the field in the message. `from` throws OPS0003 for what `T` does not have. */
+/** `T` is the type of the port, `M` that of the field in the message. `from` throws OPS0003 for values that `T` does not have. */
 export interface FieldCodec<T, M> {
   to(value: T): M;
   from(message: M): T;
@@ -85,7 +85,7 @@ export function choice<T extends string>(values: readonly T[], what: string): Fi
   return { to: (value) => value, from: (value) => oneOf(values, value, what) };
 }
 
-/** A text that `check` turns into our type, or refuses. */
+/** A text that `check` converts to the type of the port, or refuses. */
 export function checked<T extends string>(check: (text: string) => T): FieldCodec<T, string> {
   return { to: (value) => value, from: check };
 }

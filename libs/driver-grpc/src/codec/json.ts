@@ -5,7 +5,7 @@ export function toJson(value: unknown): Uint8Array {
   return utf8(JSON.stringify(value ?? null, replace));
 }
 
-/** Trusted input: both ends are ours. */
+/** Trusted input: both ends are processes of the cluster. */
 export function fromJson(bytes: Uint8Array): unknown {
   return JSON.parse(fromUtf8(bytes), revive);
 }

@@ -70,7 +70,7 @@ import {
 export interface RegistryRecords {
   /** Oldest first. */
   readonly deployments: readonly DeploymentRecord[];
-  /** Of every revision of every deployment, by `revisionKey`. */
+  /** Options of every revision of every deployment, by `revisionKey`. */
   readonly effective: ReadonlyMap<string, EffectiveOptions>;
   /** Deployment and name of each latest revision, by name. */
   readonly latest: readonly RevisionName[];
@@ -112,13 +112,13 @@ export function recordsOf(registry: Registry): RegistryRecords {
 
 // ── ids and enumerations ─────────────────────────────────────────────────────────────────────────
 
-/** Throws OPS0003 for what is no id of a deployment. */
+/** Throws OPS0003 when the text is not the id of a deployment. */
 export function checkedDeploymentId(id: string): DeploymentId {
   const parsed = parseDeploymentId(id);
   return parsed.ok ? parsed.value : refuse("the id of a deployment", id);
 }
 
-/** Throws OPS0003 for what is no id of a subscription. */
+/** Throws OPS0003 when the text is not the id of a subscription. */
 export function checkedSubscriptionId(id: string): SubscriptionId {
   const parsed = parseSubscriptionId(id);
   return parsed.ok ? parsed.value : refuse("the id of a subscription", id);

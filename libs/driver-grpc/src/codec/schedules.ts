@@ -208,13 +208,13 @@ function fromFiring({ outcome, cause, nominalMs, atMs, invocationId, detail, cou
 
 // ── checks ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Throws OPS0003 for what is no id of a schedule. */
+/** Throws OPS0003 when the text is not the id of a schedule. */
 export function checkedScheduleId(text: string): ScheduleId {
   const parsed = parseScheduleId(text);
   return parsed.ok ? parsed.value : refuse("the id of a schedule", text);
 }
 
-/** Throws OPS0003 for what is no invocation id. */
+/** Throws OPS0003 when the text is not an invocation id. */
 export function checkedInvocationId(text: string): InvocationId {
   const parsed = parseInvocationId(text);
   return parsed.ok ? parsed.value : refuse("an invocation id", text);

@@ -361,9 +361,9 @@ export function fromChange({ change }: proto.WatchChangesResponse): TenancyChang
 
 // ── checks ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Throws OPS0003 for what is no environment id. */
+/** Throws OPS0003 when the text is not an environment id. */
 export const checkedEnvironmentId = (text: string): EnvironmentId => required(parseEnvironmentId(text), "an environment id");
-/** Throws OPS0003 for what is no environment id without `env_`. */
+/** Throws OPS0003 when the text is not an environment id without `env_`. */
 export const checkedBareId = (text: string): BareEnvironmentId => required(parseBareEnvironmentId(text), "an environment id");
 const accountId = (text: string): AccountId => required(parseAccountId(text), "an account id");
 const apiKeyId = (text: string): ApiKeyId => required(parseApiKeyId(text), "the id of an API key");

@@ -43,7 +43,7 @@ import { checkedInvocationId } from "./schedules.js";
 
 /** A worker and the partitions that it leads, as it reports them. */
 export interface WorkerStatus {
-  /** As on the list of workers and in leases. */
+  /** The id in the list of workers and in leases. */
   readonly id: string;
   readonly version: string;
   readonly startedAtMs: number;

@@ -53,7 +53,7 @@ interface ChangeResult {
   readonly effective: readonly EffectiveOptions[];
 }
 
-/** What a change resolved with, and the number of the state that shows it. */
+/** The result of a change, and the number of the state that shows it. */
 export interface AnsweredChange {
   readonly value: unknown;
   readonly deployment: DeploymentRecord | undefined;

@@ -22,7 +22,7 @@ const METHODS = [
 ] as const satisfies readonly (keyof Schedules)[];
 export type ScheduleMethod = (typeof METHODS)[number];
 
-/** Those that answer with a schedule. */
+/** Methods that answer with a schedule. */
 const ANSWERS_SCHEDULE: ReadonlySet<ScheduleMethod> = new Set(["get", "create", "replace", "pause", "resume"]);
 
 type StoredSchedule = Omit<Schedule, "times">;

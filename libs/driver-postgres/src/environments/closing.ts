@@ -53,7 +53,7 @@ async function platformRoleNames(client: pg.Client): Promise<string> {
   return rows[0]?.roles ?? "CURRENT_USER";
 }
 
-/** Throws OPS0007 when a role of an environment is more than that: it could read what belongs to the platform or to others. */
+/** Throws OPS0007 when a role of an environment has more rights than that: it could read data of the platform or of other environments. */
 export async function assertClosed(client: pg.Client, role: string, platform: string): Promise<void> {
   const { rows: attributes } = await client.query<{ what: string }>(
     "SELECT CASE WHEN rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls THEN 'has attributes beyond LOGIN' " +
@@ -63,7 +63,7 @@ export async function assertClosed(client: pg.Client, role: string, platform: st
   );
   const [attribute] = attributes;
   if (attribute !== undefined) throw refused(`role ${role} ${attribute.what}`);
-  // What it could make there, a function with a name of PostgreSQL's own for one, would run with the platform's rights.
+  // Objects that it could create there, e.g. a function with a name of PostgreSQL's own, would run with the platform's rights.
   const { rows: creating } = await client.query<{ where: string | null }>(
     "SELECT CASE WHEN has_schema_privilege($1::name, $2::regnamespace::oid, 'CREATE') THEN 'schema ' || $2 " +
       "WHEN has_database_privilege($1::name, current_database(), 'CREATE, TEMPORARY') THEN 'the database' END AS where",

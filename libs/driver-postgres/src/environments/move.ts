@@ -13,7 +13,7 @@ import { quoted } from "./session.js";
 /** Tables with the rows of several environments that processes of an environment write. */
 const SHARED_TABLES = ["perdure_versions", "perdure_documents", "perdure_archive_leaders", "perdure_archive"];
 
-/** Which of these tables the platform has, as quoted names. */
+/** The tables among these that the platform has, as quoted names. */
 async function sharedTables(client: pg.Client, platform: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT relname AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace " +
@@ -41,7 +41,7 @@ export async function deleteSharedRows(client: pg.Client, platform: string, envi
   }
 }
 
-/** Of one statement: an archive may have millions of rows. */
+/** Timeout of one statement: an archive may have millions of rows. */
 const patient = { query_timeout: MOVE_TIMEOUT_MS + 2_000 };
 
 /** Within a transaction. Throws META0010 when the platform's tables are of a newer version than this one. */
@@ -54,7 +54,7 @@ export async function moveSharedRows(client: pg.Client, platform: string, schema
       "META0010",
       `the database has taken migration ${number}, which this operator does not support; update the operator`,
     );
-  // As the platform's are now: the environment's own processes take further steps.
+  // The schema of the platform's present tables: the environment's own processes apply further steps.
   await client.query(`SET LOCAL search_path TO ${quoted(schema)}`);
   await client.query(MIGRATIONS_TABLE);
   for (const step of migrations.filter((one) => one.number <= number)) await takeStep(client, step);

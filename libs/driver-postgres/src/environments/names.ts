@@ -3,10 +3,12 @@ import { PerdureError, Secret } from "@perdure/base";
 
 const PREFIX = "perdure_";
 const ENVIRONMENT_ID = /^env_[a-z0-9]{8,40}$/;
-/** Of role names of environments, for LIKE. */
+/** Pattern of the role names of environments, for LIKE. */
 export const ROLE_PATTERN = "perdure\\_env\\_%";
 
-/** Of its role and its schema: a plain identifier of at most 52 bytes. Throws OPS0007 for what is no id of an environment. */
+/**
+ * Name of its role and its schema: a plain identifier of at most 52 bytes. Throws OPS0007 when the text is not the id of an environment.
+ */
 export function environmentRole(environmentId: string): string {
   if (!ENVIRONMENT_ID.test(environmentId)) throw refused("the id of the environment cannot be the name of a role");
   return `${PREFIX}${environmentId}`;
@@ -18,7 +20,7 @@ export function environmentUrl(platformUrl: Secret, environmentId: string, passw
   if (url === undefined) throw refused("its Secret holds no URL like postgres://user:password@host:5432/database");
   url.username = environmentRole(environmentId);
   url.password = encodeURIComponent(password.reveal());
-  // Parameters come before what stands in front of the host.
+  // Parameters of the URL would override the user and password in front of the host.
   for (const parameter of ["user", "password", "options"]) url.searchParams.delete(parameter);
   return new Secret(url.href);
 }

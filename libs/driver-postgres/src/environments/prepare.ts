@@ -11,7 +11,7 @@ import { scramVerifier } from "./scram.js";
 import { inTransaction, literal, lockRoles, quoted, withSession } from "./session.js";
 
 export interface EnvironmentDatabaseOptions {
-  /** Of a role that may create roles, and schemas in this database, and owns the platform's tables. */
+  /** URL with a role that may create roles, and schemas in this database, and owns the platform's tables. */
   readonly platformUrl: Secret;
   readonly environmentId: string;
 }
@@ -27,8 +27,9 @@ export interface PrepareOptions extends EnvironmentDatabaseOptions {
 export type PrepareOutcome = "prepared" | "inUse";
 
 /**
- * Makes role and schema of an environment, or what is missing of them, and sets the password. Rejects with OPS0007 when the platform's role or the state
- * of the database does not allow that, META0010 when rows to be moved are of a newer version, STO0001 when the database fails.
+ * Creates role and schema of an environment, or the missing one of them, and sets the password. Rejects with OPS0007 when the platform's
+ * role or the state of the database does not allow that, META0010 when rows to be moved are of a newer version, STO0001 when the database
+ * fails.
  */
 export async function prepareEnvironmentDatabase(options: PrepareOptions, signal: AbortSignal): Promise<PrepareOutcome> {
   const { platformUrl, environmentId, isRunning } = options;

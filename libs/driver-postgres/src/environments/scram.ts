@@ -5,12 +5,12 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Secret } from "@perdure/base";
 
-/** As PostgreSQL itself does it; more would cost each connection, and the password is random. */
+/** PostgreSQL's own default; more would slow down each connection, and the password is random. */
 const ITERATIONS = 4_096;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** What PostgreSQL stores of a password of ASCII (RFC 5802, RFC 7677). */
+/** The verifier that PostgreSQL stores of a password of ASCII (RFC 5802, RFC 7677). */
 export function scramVerifier(password: Secret, salt: Buffer = randomBytes(SALT_BYTES)): string {
   const salted = pbkdf2Sync(password.reveal(), salt, ITERATIONS, HASH_BYTES, "sha256");
   const keyOf = (text: string): Buffer => createHmac("sha256", salted).update(text).digest();

@@ -74,7 +74,7 @@ export class AccountsTable {
     return true;
   }
 
-  /** Those a user belongs to, with the role; oldest first. */
+  /** Accounts that a user is a member of, with the role; oldest first. */
   ofUser(userId: UserId): Promise<(AccountRecord & { readonly role: MemberRole })[]> {
     const text = `SELECT ${ACCOUNT}, m.role FROM perdure_members m JOIN perdure_accounts a ON a.id = m.account_id
       WHERE m.user_id = $1 ORDER BY a.created_at_ms, a.id`;
@@ -86,7 +86,7 @@ export class AccountsTable {
     return this.#session.row(text, [accountId]);
   }
 
-  /** Which plan each of these accounts has. */
+  /** The plan of each of these accounts. */
   async planIds(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
     const text = `SELECT id, plan_id AS "planId" FROM perdure_accounts WHERE id = ANY ($1)`;
     const rows = await this.#session.rows<{ id: AccountId; planId: string }>(text, [ids]);
@@ -127,7 +127,7 @@ export class AccountsTable {
     return (await this.#session.rows<{ email: string }>(text, [accountId, roles])).map(({ email }) => email);
   }
 
-  /** Throws `AlreadyThere` when the user belongs to it. */
+  /** Throws `AlreadyThere` when the user is a member. */
   async addMember({ accountId, userId, role, sinceMs }: MemberRecord): Promise<void> {
     const values = [accountId, userId, role, sinceMs];
     await this.#session.write("INSERT INTO perdure_members VALUES ($1, $2, $3, $4)", values);
@@ -144,7 +144,7 @@ export class AccountsTable {
     return "changed";
   }
 
-  /** As `setRole`. */
+  /** Removes a member; see `setRole`. */
   async removeMember(accountId: AccountId, userId: UserId): Promise<"removed" | "lastOwner"> {
     await this.lock(accountId);
     if (await this.#isLastOwner(accountId, userId)) return "lastOwner";

@@ -56,13 +56,13 @@ export class ApiKeysTable {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_api_keys WHERE id = $1`, [id]);
   }
 
-  /** Those that are not deleted, oldest first. */
+  /** Keys that are not deleted, oldest first. */
   of(environmentId: EnvironmentId): Promise<ApiKeyRecord[]> {
     const text = `SELECT ${COLUMNS} FROM perdure_api_keys WHERE environment_id = $1 AND deleted_at_ms IS NULL ORDER BY created_at_ms, id`;
     return this.#session.rows(text, [environmentId]);
   }
 
-  /** Those that are good and that this member made, in all environments of the account, oldest first. */
+  /** Valid keys that this member created, in all environments of the account, oldest first. */
   madeBy(accountId: AccountId, userId: UserId, nowMs: number): Promise<ApiKeyRecord[]> {
     const text = `SELECT ${COLUMNS} FROM perdure_api_keys WHERE account_id = $1 AND created_by = $2 AND deleted_at_ms IS NULL
       AND (expires_at_ms IS NULL OR expires_at_ms > $3) ORDER BY created_at_ms, id`;

@@ -7,7 +7,7 @@ export interface AuditEntry {
   readonly accountId: AccountId | undefined;
   readonly environmentId: EnvironmentId | undefined;
   readonly actorKind: "user" | "system";
-  /** A user's id, or the name of a part of ours. */
+  /** A user's id, or the name of a part of the platform. */
   readonly actorId: string;
   /** `environment.suspend` … */
   readonly action: string;

@@ -77,7 +77,10 @@ export interface TenancyDatabase extends AsyncDisposable {
   onChange(listener: (event: TenancyChange) => void): () => void;
 }
 
-/** The tables of all programs, and what is tenancy's alone. Rejects with META0010 when the database is newer than this version, STO0001 when it fails. */
+/**
+ * Migrates the tables of all programs and the added columns of tenancy. Rejects with META0010 when the database is newer than this version,
+ * STO0001 when it fails.
+ */
 export const migrateTenancyDatabase = (url: string, logger: Logger): Promise<void> => migrateDatabase(url, logger, addColumns);
 
 /** Migrates first. Rejects with META0010 when the database is newer than this version, STO0001 when it cannot be reached. */

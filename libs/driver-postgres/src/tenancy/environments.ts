@@ -1,4 +1,4 @@
-/** Environments: what they are, what state they are in, and where their runtimes answer. */
+/** Environments: their settings, their status, and the addresses of their runtimes. */
 import {
   type AccountId,
   afterEvent,
@@ -58,7 +58,7 @@ export interface SealedUpstream {
   readonly secret: Uint8Array | undefined;
 }
 
-/** What may change together with the status. */
+/** Fields that may change together with the status. */
 export interface StatusTransition {
   readonly event: EnvironmentEvent;
   readonly nowMs: number;
@@ -191,7 +191,7 @@ export class EnvironmentsTable {
     await this.#session.notify({ kind: "environment", id });
   }
 
-  /** What its runtime shall be is another now: its key, its limits. */
+  /** The desired state of its runtime has changed: its key, its limits. */
   async renew(id: EnvironmentId): Promise<void> {
     await this.#session.write("UPDATE perdure_environments SET generation = generation + 1 WHERE id = $1", [id]);
     await this.#session.notify({ kind: "environment", id });
@@ -220,7 +220,7 @@ export class EnvironmentsTable {
     return isDone;
   }
 
-  /** What its data key sealed can never be read again (cloud.md §5.2, T29). */
+  /** Deletes its data key, so that everything sealed with it can never be read again (cloud.md §5.2, T29). */
   async shred(id: EnvironmentId): Promise<void> {
     const text = `UPDATE perdure_environments
       SET data_key = NULL, upstream_ingress = NULL, upstream_admin = NULL, upstream_secret = NULL WHERE id = $1`;

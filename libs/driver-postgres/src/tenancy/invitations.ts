@@ -29,7 +29,7 @@ export class InvitationsTable {
     await this.#session.write("INSERT INTO perdure_invitations VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", values);
   }
 
-  /** Those that can still be accepted. */
+  /** Invitations that can still be accepted. */
   open(accountId: AccountId, nowMs: number): Promise<InvitationRecord[]> {
     const text = `SELECT ${COLUMNS} FROM perdure_invitations
       WHERE account_id = $1 AND ended_at_ms IS NULL AND expires_at_ms > $2 ORDER BY created_at_ms, id`;
@@ -43,7 +43,7 @@ export class InvitationsTable {
     return this.#session.row(text, [tokenHash, email, userId, nowMs]);
   }
 
-  /** Those for this address can no longer be accepted. Answers how many that were. */
+  /** Ends the open invitations for this address. Returns their number. */
   withdraw(accountId: AccountId, email: string, nowMs: number): Promise<number> {
     const text =
       "UPDATE perdure_invitations SET ended_at_ms = $3 WHERE account_id = $1 AND lower(email) = lower($2) AND ended_at_ms IS NULL";

@@ -68,7 +68,7 @@ export class LoginsTable {
     return this.#session.row(text, [cookieHash, nowMs]);
   }
 
-  /** Those that are not over, newest first, at most `limit`. */
+  /** Sessions that are not over, newest first, at most `limit`. */
   sessionsOf(userId: UserId, nowMs: number, limit: number): Promise<SessionRecord[]> {
     const text = `SELECT ${SESSION} FROM perdure_sessions s
       WHERE user_id = $1 AND ended_at_ms IS NULL AND expires_at_ms > $2 ORDER BY created_at_ms DESC, id LIMIT $3`;
@@ -102,7 +102,7 @@ export class LoginsTable {
     return await this.#session.write(text, [userId, kind, nowMs, max]);
   }
 
-  /** Which of these are not over. */
+  /** The ids among these whose sessions are not over. */
   async living(ids: readonly string[], nowMs: number): Promise<string[]> {
     const text = "SELECT id FROM perdure_sessions WHERE id = ANY ($1) AND ended_at_ms IS NULL AND expires_at_ms > $2";
     return (await this.#session.rows<{ id: string }>(text, [ids, nowMs])).map(({ id }) => id);

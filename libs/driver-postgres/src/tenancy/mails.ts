@@ -67,7 +67,7 @@ export class MailsTable {
     await this.#session.write("INSERT INTO perdure_mail_tokens VALUES ($1, $2, $3, $4, $5, $6)", values);
   }
 
-  /** What it would work for, without using it up. */
+  /** The subject of the token, without using it up. */
   token(hash: Uint8Array, kind: MailTokenKind, nowMs: number): Promise<MailToken | undefined> {
     const text = `SELECT user_id AS "userId", email FROM perdure_mail_tokens
       WHERE token_hash = $1 AND kind = $2 AND expires_at_ms > $3`;

@@ -9,7 +9,7 @@ import { failure } from "../failure.js";
 /** Channel of PostgreSQL on which committed changes are announced. */
 export const CHANGES_CHANNEL = "perdure_tenancy";
 
-/** What a query's values may be. */
+/** Types of the values of a query. */
 export type Value = string | number | boolean | Uint8Array | null | undefined | readonly string[] | readonly number[];
 
 /** A unique row exists already; `constraint` is the name of the violated index. */

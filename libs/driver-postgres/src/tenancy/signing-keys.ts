@@ -38,7 +38,7 @@ export class SigningKeysTable {
     return this.#session.rows(text, [environmentId]);
   }
 
-  /** Of all environments that are not deleted. */
+  /** Keys of all environments that are not deleted. */
   ofAll(): Promise<SigningKeyRecord[]> {
     const text = `SELECT ${COLUMNS} FROM perdure_signing_keys
       WHERE environment_id IN (SELECT id FROM perdure_environments WHERE status <> 'DELETED') ORDER BY ${ORDER}`;

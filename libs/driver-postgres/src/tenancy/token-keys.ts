@@ -23,7 +23,7 @@ export class TokenKeysTable {
     await this.#session.write("SELECT pg_advisory_xact_lock(hashtextextended('perdure token keys', 0))");
   }
 
-  /** By the time from which they sign. */
+  /** All keys, by the time from which they sign. */
   all(): Promise<TokenKeyRecord[]> {
     const text = `SELECT kid, public_key AS "publicKey", private_key AS "privateKey", created_at_ms AS "createdAtMs",
       signs_from_ms AS "signsFromMs" FROM perdure_token_keys ORDER BY signs_from_ms, kid`;

@@ -1,4 +1,4 @@
-/** What environments used, by day (UTC), counted from totals of sources so that nothing counts twice. */
+/** Usage of environments by day (UTC), computed from totals of sources so that nothing counts twice. */
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
@@ -19,7 +19,7 @@ export interface UsageDayRecord extends SourceTotals {
   readonly storedBytesPeak: number;
 }
 
-/** Of an account in a calendar month. */
+/** Usage of an account in a calendar month. */
 export interface MonthlyUse {
   readonly accountId: AccountId;
   readonly actions: number;
@@ -66,7 +66,7 @@ export class UsageTable {
     return this.#session.rows(text, [accountId, environmentId, from, to]);
   }
 
-  /** What accounts used since the first of the month of `nowMs`, of those that used anything. */
+  /** Usage of accounts since the first of the month of `nowMs`; accounts without usage are left out. */
   ofMonth(nowMs: number): Promise<MonthlyUse[]> {
     const text = `SELECT e.account_id AS "accountId", sum(u.actions)::bigint AS actions,
         sum(u.bytes_out + u.tunnel_bytes)::bigint AS "trafficBytes"

@@ -12,7 +12,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** The rows of one text of SQL, on a connection of its own: what it sets is gone with it. */
+/** The rows of one text of SQL, on a connection of its own, so that settings of the session end with it. */
 export function runSql<R extends pg.QueryResultRow>(url: string, text: string): Promise<R[]> {
   return withClient(url, async (client) => (await client.query<R>(text)).rows);
 }

@@ -35,7 +35,7 @@ export interface ConfigInputs {
 
 export interface LoadedConfig<S extends z.ZodType> {
   readonly values: z.output<S>;
-  /** What set a setting (by dotted name); settings that have their default are absent. */
+  /** The origin of each setting, by dotted name; settings that have their default are absent. */
   readonly origins: ReadonlyMap<string, string>;
   /** Names of `RESTATE_` variables that have no setting here, sorted; empty where none are read. */
   readonly ignoredVariables: readonly string[];

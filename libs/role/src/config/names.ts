@@ -4,7 +4,7 @@
  */
 import { SUGGESTION_DISTANCE_MAX } from "./limits.js";
 
-/** What two spellings of one name have in common. */
+/** The folded form, equal for all spellings of one name. */
 export function foldName(name: string): string {
   return name.replace(/[-_]/g, "").toLowerCase();
 }

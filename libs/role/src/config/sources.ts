@@ -35,7 +35,7 @@ export interface Alias {
   readonly name: string;
 }
 
-/** What sources are matched against. */
+/** The names that sources are matched against. */
 export interface SettingNames {
   readonly root: SettingNode;
   readonly aliases: readonly Alias[];

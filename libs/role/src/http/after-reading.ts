@@ -3,6 +3,6 @@
  * a timeout would end connections whose bytes arrived long ago.
  */
 export function afterReading(callback: () => void): void {
-  // The first immediate may come before sockets are read when this is called from one of their callbacks; the second comes behind them.
+  // The first immediate may run before sockets are read when this is called from one of their callbacks; the second runs after that.
   setImmediate(() => setImmediate(callback));
 }

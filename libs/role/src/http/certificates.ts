@@ -15,7 +15,7 @@ export interface Certificate {
   readonly privateKey: string;
 }
 
-/** `T`: what is read from the files, a certificate at least. */
+/** `T`: the content of the files, a certificate at least. */
 export interface RenewedSource<T> {
   readonly current: T;
   /** Called with each new one. */
@@ -25,7 +25,7 @@ export interface RenewedSource<T> {
 export type CertificateSource = RenewedSource<Certificate>;
 
 export interface WatchOptions<T> {
-  /** Throws when a file cannot be read, or what they contain cannot be used together. */
+  /** Throws when a file cannot be read, or the contents do not fit together. */
   readonly read: () => T;
   /** Shown in the log. */
   readonly file: string;
@@ -56,7 +56,7 @@ export class WatchedCertificate<T extends Pick<Certificate, "certificate">> impl
   readonly #logger: Logger;
   readonly #listeners: ((renewed: T) => void)[] = [];
   #current: T;
-  /** Of the last check that failed: the same failure is logged once. */
+  /** Error of the last failed check: the same error is logged once. */
   #problem: string | undefined;
   #timer: TimerHandle | undefined;
 

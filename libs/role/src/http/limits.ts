@@ -7,8 +7,8 @@ export const headerBytesMaxDefault = 32 * 1024;
 export const headersTimeoutMsDefault = 10_000;
 
 /**
- * Node's own timeout for headers is this many times longer than ours. It counts stalls of this process as the client's time, and is the
- * only one for the second and later requests of a connection.
+ * Node's own timeout for headers is this many times longer than that of `first-headers.ts`. It counts stalls of this process as the
+ * client's time, and is the only one for the second and later requests of a connection.
  */
 export const STALLED_FACTOR = 6;
 

@@ -49,7 +49,7 @@ export interface BoundListener extends ProcessPart {
   readonly port: number;
 }
 
-/** `listen` binds (RT0004), `drain` lets running requests finish, `close` ends at once what is left. */
+/** `listen` binds (RT0004), `drain` lets running requests finish, `close` ends the remaining ones at once. */
 export async function openListener(
   settings: ListenerSettings,
   listen: (address: ListenAddress) => Promise<{ readonly port: number }>,

@@ -83,7 +83,7 @@ export function createHttpPort(
   const undecided = new Set<Socket>();
   const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
   const sessions = new Set<Http2Session>();
-  /** Of HTTP/2. A session that is destroyed keeps its socket until its last write is done, which a client that reads nothing prevents. */
+  /** Sockets of HTTP/2. A destroyed session keeps its socket until its last write is done, which a client that reads nothing prevents. */
   const http2Sockets = new Set<Socket>();
   const sessionIdleTimeoutMs = options.sessionIdleTimeoutMs ?? limits.sessionIdleTimeoutMsDefault;
   const idleSessions = new IdleSessions(clock, sessionIdleTimeoutMs, (session) => session.close());

@@ -8,7 +8,7 @@ import { createHttpPort } from "./port.js";
 
 export interface ProbePorts {
   readonly health: () => HealthReport;
-  /** Of a process that makes things durable: what does not is not ready. */
+  /** For a process that makes data durable: while its commits fail it is not ready. */
   readonly isCommitting?: () => Promise<boolean>;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
@@ -26,7 +26,7 @@ export interface Elsewhere {
 
 const NOTHING_ELSE: Elsewhere = { status: 404, text: "there are /livez, /readyz and /metrics\n" };
 
-/** `/livez`, `/readyz` (503 names what is waited for) and `/metrics`. Rejects with RT0004. */
+/** `/livez`, `/readyz` (503 with the names of the parts that are not ready) and `/metrics`. Rejects with RT0004. */
 export function openProbes(
   settings: ListenerSettings,
   { health, isCommitting = ALWAYS, metrics, more = {}, clock, logger }: ProbePorts,

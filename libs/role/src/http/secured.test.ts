@@ -1,4 +1,4 @@
-/** A port that speaks TLS: both protocols by ALPN, certificates renewed under way, and who does not speak it. */
+/** A port with TLS: both protocols by ALPN, certificates renewed while it runs, and clients without TLS. */
 import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
 import { connect } from "node:net";

@@ -1,4 +1,6 @@
-/** Connections outlive a stall of the process that serves them. Time is real here: it is the event loop that is judged, by what it does. */
+/**
+ * Connections survive a stall of the process that serves them. Time is real here, because the behaviour of the event loop is under test.
+ */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";

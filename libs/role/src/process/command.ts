@@ -8,7 +8,7 @@ export interface ProcessCommand {
   readonly flags: readonly string[];
 }
 
-/** Takes out what is not a setting; the settings check the rest. */
+/** Removes the words that are not settings; the settings check the rest. */
 export function processCommand(args: readonly string[], environment: NodeJS.ProcessEnv): ProcessCommand {
   const command = { file: environment["PERDURE_CONFIG"], printConfig: false, flags: [] as string[] };
   for (let i = 0; i < args.length; i++) {

@@ -3,7 +3,7 @@ import { catalogue, type ErrorCode, type PerdureError } from "@perdure/base";
 
 export type ErrorAdvice = Readonly<Partial<Record<ErrorCode, string>>>;
 
-/** What holds for every process; `program` is what its user typed. */
+/** Advice for every process; `program` is the command that its user typed. */
 function commonAdvice(program: string): ErrorAdvice {
   return {
     RT0002: `Correct the settings; '${program} --print-config' shows every setting with its meaning.`,

@@ -4,7 +4,7 @@
  */
 import type { Logging } from "../logging.js";
 
-/** As far as a process is listened to. */
+/** The part of a process that listens for signals. */
 export interface SignalHooks {
   on(name: "SIGHUP", listener: () => void): unknown;
   off(name: "SIGHUP", listener: () => void): unknown;

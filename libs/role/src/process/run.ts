@@ -24,7 +24,7 @@ import { isHelp, isVersion, type ProcessCommand, processCommand } from "./comman
 import { type ErrorAdvice, explain } from "./explain.js";
 import { followLogFilter } from "./log-levels.js";
 
-/** What the parts of a process are made with. */
+/** Dependencies of the parts of a process. */
 export interface ProcessPorts {
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
@@ -42,7 +42,7 @@ export interface ProcessPorts {
 export type ReadyFacts = Readonly<Record<string, string | undefined>>;
 
 export interface ProcessSpec<S extends GroupSchema> {
-  /** What its user typed, e.g. "perdure server". */
+  /** The command that its user typed, e.g. "perdure server". */
   readonly program: string;
   /** Field `service` of its log lines. */
   readonly service: string;
@@ -189,7 +189,7 @@ async function serve<S extends GroupSchema>(
     const ports = { lifecycle, metrics, ...tracers, sampler, clock: systemClock, random: systemRandom, logger };
     // One part around all others: between two of them none is pending, and a readiness probe at that moment would send requests to ports that are not open yet.
     greet(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
-    flushCompileCache(); // Now that all of it is compiled: a process that is killed later would not have kept it.
+    flushCompileCache(); // Now that all code is compiled: a process that is killed later would not have stored the cache.
   } catch (cause) {
     // A stop during the start is no failure, and the lifecycle is handling it.
     if (!(cause instanceof PerdureError && cause.code === "OPS0004")) throw cause;

@@ -18,7 +18,9 @@ export interface TaskSpec<S extends GroupSchema> extends Omit<ProcessSpec<S>, "s
   readonly run: (settings: z.output<S>, ports: TaskPorts) => Promise<void>;
 }
 
-/** `args`: what follows the task's name. Resolves with the exit code: 0 when it was done, 1 with an explanation on stderr otherwise. */
+/**
+ * `args`: the arguments after the task's name. Resolves with the exit code: 0 when it was done, 1 with an explanation on stderr otherwise.
+ */
 export async function runTask<S extends GroupSchema>(
   spec: TaskSpec<S>,
   args: readonly string[],
@@ -37,7 +39,7 @@ export async function runTask<S extends GroupSchema>(
     }
     const own = loaded.values as ProcessSettings & z.output<S>;
     const { logger } = createLogging(loggingOptions(own, spec.service, environment));
-    await Promise.race([spec.run(own, { clock: systemClock, logger }), stopped]); // What is left half-way ends with the process.
+    await Promise.race([spec.run(own, { clock: systemClock, logger }), stopped]); // Unfinished work ends with the process.
     return OK;
   } catch (cause) {
     return refuse(spec, cause, `${spec.program} failed.`);

@@ -46,7 +46,7 @@ export interface RetentionSettings {
   readonly maxJournalRetention?: number | undefined;
 }
 
-/** Of a group that has `attemptSettings`. */
+/** The retry policy of a group that has `attemptSettings`. */
 export function retryPolicyOf({
   defaultRetryPolicy: policy,
 }: {

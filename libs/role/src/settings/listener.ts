@@ -11,14 +11,14 @@ const host = z
   .regex(/^(\*|[A-Za-z0-9.-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/, "must be a host name, an IP address, or * for every address")
   .refine((text) => !/^[^:]+:\d+$/.test(text), "must be an address without a port; 'bind-port' sets the port");
 
-/** Of listeners for the outside. */
+/** Setting of listeners that other machines reach. */
 export const bindAddress = () =>
   custom(host.optional(), {
     sentence: "Address to listen on; every address of the machine when not set, or '*'.",
     form: "scalar",
   });
 
-/** Of listeners that answer without a credential, or that only other processes of ours use. */
+/** Setting of listeners that answer without a credential, or that only other processes of the cluster use. */
 export const loopbackAddress = () =>
   custom(host.prefault(LOOPBACK), {
     sentence: "Address to listen on: only this machine reaches the default; '*' is every address of the machine.",

@@ -65,7 +65,7 @@ export function notificationIdOf(type: number, body: Uint8Array): NotificationId
   throw missing("notification id");
 }
 
-/** Which result a notification carries, without reading it. */
+/** The variant of the result that a notification carries, without reading the result. */
 export function notificationVariantOf(body: Uint8Array): NotificationVariant {
   const r = new ProtoReader(body);
   while (r.hasMore()) {

@@ -1,4 +1,4 @@
-/** What environments used, which tunnels and gateways are there, and the audit log. Times are milliseconds since 1970. */
+/** Usage of environments, open tunnels, live gateways, and the audit log. Times are milliseconds since 1970. */
 export const usageTables = `
 -- Keys that sign access tokens of users.
 CREATE TABLE perdure_token_keys (
