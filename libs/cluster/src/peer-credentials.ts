@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { peerCredentialsOf, type tlsSettings } from "./settings.js";
 
 const METRIC = "perdure_peer_tls_cert_expiry_seconds";
-const HELP = "Until the certificate that this process shows to others of the cluster ends";
+const HELP = "Seconds until the certificate that this process presents to the cluster expires";
 
 /** A part of the lifecycle. Undefined: no authentication. Rejects with OPS0001 when a file is missing, or cannot be used. */
 export async function openPeerCredentials(

@@ -63,15 +63,15 @@ export const environmentSetting = custom(
   { sentence: "Which environment this process belongs to; several share a database and a Redis.", form: "scalar" },
 );
 
-export const metadataSettings = group("Where deployments, services, schedules and subscriptions are remembered.", {
+export const metadataSettings = group("Where deployments, services, schedules and subscriptions are stored.", {
   postgresUrl: serverUrl(
     /^postgres(ql)?$/,
     "postgres://user:password@host:5432/database",
-    "PostgreSQL, with the parameters that the client 'pg' knows (sslmode …).",
+    "PostgreSQL, with the parameters that the client 'pg' supports (sslmode …).",
   ),
 });
 
-export const redisSettings = group("Where partitions live.", {
+export const redisSettings = group("Where partitions are stored.", {
   url: serverUrl(
     /^rediss?$/,
     "redis://user:password@host:6379",
@@ -99,7 +99,7 @@ export const grpcSettings = group("The gRPC listener for other processes of the 
   bindPort: bindPort(9090),
   allowCleartext: boolean(false, {
     sentence:
-      "Whether other machines may reach it without 'tls.*' files: for networks where policies let only processes of ours in. Without that the process does not start.",
+      "Whether other machines may reach it without 'tls.*' files: for networks where policies admit only processes of the cluster. Without that the process does not start.",
   }),
 });
 
@@ -119,7 +119,7 @@ export const tlsSettings = group(
     checkInterval: duration("10s", { sentence: "How often the three files are read for new ones (duration).", minMs: 100 }),
     tokenFile: optionalText({
       sentence:
-        "File with a token of at least 32 characters that all processes show each other instead. It does not encrypt: for networks without eavesdroppers only.",
+        "File with a token of at least 32 characters that all processes present to each other instead. It does not encrypt: for networks without eavesdroppers only.",
     }),
   },
 );

@@ -11,7 +11,7 @@ export const MESSAGE_BYTES_MAX = 128 * 1024 * 1024;
 /** How long a request waits for a partition to have a leader again before it fails as unavailable. */
 export const LEADER_WAIT_MS = 15_000;
 /** Requests that wait for a leader, all partitions together. */
-export const HOMELESS_MAX = 100_000;
+export const LEADERLESS_MAX = 100_000;
 /** Delay of the next try when a worker answers that it does not lead a partition and the directory still names that worker. */
 export const REROUTE_MS = 50;
 /** Between attempts to reach a worker that does not answer: first and longest pause. */

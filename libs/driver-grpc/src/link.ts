@@ -23,7 +23,7 @@ export class WorkerLink {
   readonly address: string;
   readonly #client: Client;
   readonly #soon: Soon | undefined;
-  readonly #askers = new Map<number, PendingRequest>();
+  readonly #pending = new Map<number, PendingRequest>();
   #stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
   #out: Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined;
   readonly #numbers = new RequestNumbers();
@@ -38,22 +38,22 @@ export class WorkerLink {
 
   /** Requests without a last answer. */
   get openCount(): number {
-    return this.#askers.size;
+    return this.#pending.size;
   }
 
-  /** Undefined when too much waits for this worker already. The number can be given to `forget`. */
-  request(request: ExchangeRequestBody, asker: PendingRequest): number | undefined {
+  /** Undefined when too much waits for this worker already. `discard` takes the returned number. */
+  request(request: ExchangeRequestBody, pending: PendingRequest): number | undefined {
     const out = this.#connected();
     if (out === undefined || out.isFull) return undefined;
-    const number = this.#numbers.next(this.#askers);
-    this.#askers.set(number, asker);
+    const number = this.#numbers.next(this.#pending);
+    this.#pending.set(number, pending);
     out.add({ number, body: request });
     return number;
   }
 
   /** Drops a request whose caller no longer waits for the answer. */
   discard(number: number): void {
-    if (!this.#askers.delete(number) || this.#out === undefined) return;
+    if (!this.#pending.delete(number) || this.#out === undefined) return;
     this.#out.add({ number: 0, body: { case: "forget", value: number } });
   }
 
@@ -61,10 +61,10 @@ export class WorkerLink {
    * Ends the requests that `isSelected` picks as if the stream had broken: their partition has another leader, whether or not this worker
    * has noticed.
    */
-  giveBack(isSelected: (asker: PendingRequest) => boolean, reason: string): void {
-    const picked = [...this.#askers].filter(([, asker]) => isSelected(asker));
+  giveBack(isSelected: (pending: PendingRequest) => boolean, reason: string): void {
+    const picked = [...this.#pending].filter(([, pending]) => isSelected(pending));
     for (const [number] of picked) this.discard(number);
-    for (const [, asker] of picked) asker.broken(reason);
+    for (const [, pending] of picked) pending.broken(reason);
   }
 
   close(): void {
@@ -101,14 +101,14 @@ export class WorkerLink {
   }
 
   #answered(number: number, response: ExchangeResponseBody): void {
-    const asker = this.#askers.get(number);
-    if (asker === undefined) return; // The caller has given up.
+    const pending = this.#pending.get(number);
+    if (pending === undefined) return; // The caller has given up.
     if (response.case === "submitted") {
-      if (asker.answered(response)) this.#askers.delete(number);
+      if (pending.answered(response)) this.#pending.delete(number);
       return;
     }
-    this.#askers.delete(number);
-    asker.answered(response);
+    this.#pending.delete(number);
+    pending.answered(response);
   }
 
   #ended(stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>, reason: string): void {
@@ -121,9 +121,9 @@ export class WorkerLink {
     this.#out?.close();
     this.#stream = undefined;
     this.#out = undefined;
-    const askers = [...this.#askers.values()];
-    this.#askers.clear();
-    for (const asker of askers) asker.broken(reason);
+    const ended = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const pending of ended) pending.broken(reason);
   }
 }
 

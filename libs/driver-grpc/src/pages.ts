@@ -42,7 +42,7 @@ export interface PagesOptions {
   /** For all pages together. */
   readonly deadlineMs: number;
   /** For messages: "the registry". */
-  readonly whom: string;
+  readonly callee: string;
 }
 
 /** Reads the pages; when the consumer stops, the call is cancelled. Throws OPS0004 when the other process cannot be reached or fails. */
@@ -50,7 +50,7 @@ export async function* readPages<In, Page>(
   client: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Page>,
   request: In,
-  { deadlineMs, whom }: PagesOptions,
+  { deadlineMs, callee }: PagesOptions,
 ): AsyncIterable<Page> {
   const deadline = Date.now() + deadlineMs;
   const stream: ClientReadableStream<Page> = client.makeServerStreamRequest(
@@ -65,7 +65,7 @@ export async function* readPages<In, Page>(
     for await (const page of stream) yield page as Page;
   } catch (cause) {
     const { details } = cause as Partial<ServiceError>;
-    throw new PerdureError("OPS0004", `${whom} cannot be reached: ${details ?? "no answer"}`, { cause });
+    throw new PerdureError("OPS0004", `${callee} cannot be reached: ${details ?? "no answer"}`, { cause });
   } finally {
     stream.on("error", () => undefined); // `cancel` emits an error on the stream.
     stream.cancel();

@@ -168,7 +168,7 @@ function deploymentHandlers(registry: Registry, changed: Changed): UntypedServic
     ),
     modifyService: changed(
       ({ name, overrides }: proto.ModifyServiceRequest) =>
-        registry.modifyService(name, codec.overrides.from(required(overrides, "what is changed of a service"))),
+        registry.modifyService(name, codec.overrides.from(required(overrides, "the overrides of a service"))),
       ({ deployment }, stateNumber) => create(proto.ModifyServiceResponseSchema, shown(deployment, stateNumber)),
     ),
   };

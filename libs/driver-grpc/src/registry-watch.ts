@@ -117,7 +117,7 @@ export class RegistryWatch {
   ): Promise<Result> {
     const channel = this.#channel;
     const { client } = this;
-    const options = { deadlineMs: CHANGE_DEADLINE_MS, signal, whom: "the registry" };
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, signal, callee: "the registry" };
     let answer: RegistryChangeResult<Result>;
     try {
       answer = answerOf(await callUnary(client, method, request, options));

@@ -15,7 +15,7 @@ import { decodeAnswer, decodeOptionalInvocation, decodeOutcome } from "./codec/a
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
 import type { CompletedResponse, ExchangeRequestBody, ExchangeResponseBody } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
-import { HOMELESS_MAX, LEADER_WAIT_MS, REROUTE_MS } from "./limits.js";
+import { LEADER_WAIT_MS, LEADERLESS_MAX, REROUTE_MS } from "./limits.js";
 import type { PendingRequest, WorkerLink } from "./link.js";
 
 export interface RemotePartitionsPorts {
@@ -31,7 +31,7 @@ const OVERLOADED = "too much work is waiting";
 export class RemotePartitions implements Partitions, Courier {
   readonly #ports: RemotePartitionsPorts;
   /** Requests that wait for a leader, oldest first. */
-  #homeless = new Set<Errand>();
+  #leaderless = new Set<RoutedRequest>();
   /** The worker that requests of a partition were last sent to, by partition. */
   readonly #leaders = new Map<number, string>();
   #sweep: TimerHandle | undefined;
@@ -48,18 +48,18 @@ export class RemotePartitions implements Partitions, Courier {
   }
 
   invoke(command: Invoke, wait: boolean, observer: InvokeObserver): Detach {
-    const errand = new InvokeErrand(this.#road, command, wait, observer);
-    this.#send(errand);
-    return errand;
+    const routed = new RoutedInvoke(this.#router, command, wait, observer);
+    this.#send(routed);
+    return routed;
   }
 
   attach(
     id: InvocationId,
     observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
   ): Detach {
-    const errand = new AttachErrand(this.#road, id, observer);
-    this.#send(errand);
-    return errand;
+    const routed = new RoutedAttach(this.#router, id, observer);
+    this.#send(routed);
+    return routed;
   }
 
   async output(
@@ -75,7 +75,7 @@ export class RemotePartitions implements Partitions, Courier {
     return new Promise((resolve, reject) => {
       const read = (response: ExchangeResponseBody) =>
         response.case === "invocation" ? resolve(decodeOptionalInvocation(response.value)) : reject(unexpected(response));
-      this.#send(new QuestionErrand(this.#road, id, () => ({ case: "describe", value: id }), read, reject));
+      this.#send(new RoutedQuery(this.#router, id, () => ({ case: "describe", value: id }), read, reject));
     });
   }
 
@@ -85,11 +85,11 @@ export class RemotePartitions implements Partitions, Courier {
       const read = (response: ExchangeResponseBody, isRepetition: boolean) => {
         if (response.case !== "answer") return reject(unexpected(response));
         const answer = decodeAnswer(response.value);
-        resolve((isRepetition ? OWN_DOING[command.kind]?.[answer.kind] : undefined) ?? answer);
+        resolve((isRepetition ? OWN_EFFECTS[command.kind]?.[answer.kind] : undefined) ?? answer);
       };
-      const errand = new QuestionErrand(this.#road, command.id, () => ({ case: "submit", value }), read, reject);
-      errand.isOnce = command.kind === "mutateState" && command.expectedVersion === undefined;
-      this.#send(errand);
+      const routed = new RoutedQuery(this.#router, command.id, () => ({ case: "submit", value }), read, reject);
+      routed.isOnce = command.kind === "mutateState" && command.expectedVersion === undefined;
+      this.#send(routed);
     });
   }
 
@@ -100,7 +100,7 @@ export class RemotePartitions implements Partitions, Courier {
   deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
     const message = { producer, seq, command: encodeCommand(command as RemoteCommand), after };
     const leader = this.#leaderOf(command.id);
-    const asker: PendingRequest = {
+    const pending: PendingRequest = {
       id: command.id,
       answered(response) {
         if (response.case === "delivered") delivered();
@@ -109,7 +109,7 @@ export class RemotePartitions implements Partitions, Courier {
       },
       broken: undelivered,
     };
-    if (leader?.link.request({ case: "deliver", value: message }, asker) === undefined) undelivered();
+    if (leader?.link.request({ case: "deliver", value: message }, pending) === undefined) undelivered();
   }
 
   /** Fails the waiting requests, because this process ends. */
@@ -117,15 +117,15 @@ export class RemotePartitions implements Partitions, Courier {
     this.#closed = true;
     this.#stopListening();
     this.#sweep?.cancel();
-    const homeless = this.#homeless;
-    this.#homeless = new Set();
-    for (const errand of homeless) errand.failed("this process is shutting down");
+    const leaderless = this.#leaderless;
+    this.#leaderless = new Set();
+    for (const routed of leaderless) routed.failed("this process is shutting down");
   }
 
-  /** How errands come back here. */
-  readonly #road: Road = {
-    again: (errand) => this.#homecoming(errand),
-    remove: (errand) => this.#homeless.delete(errand),
+  /** How requests come back here. */
+  readonly #router: RequestRouter = {
+    again: (routed) => this.#waitForLeader(routed),
+    remove: (routed) => this.#leaderless.delete(routed),
   };
 
   #leaderOf(id: InvocationId): { readonly link: WorkerLink; readonly epoch: number } | undefined {
@@ -135,10 +135,10 @@ export class RemotePartitions implements Partitions, Courier {
     return leader === undefined ? undefined : { link: link(leader.address), epoch: leader.epoch };
   }
 
-  #send(errand: Errand): void {
-    const leader = this.#leaderOf(errand.id);
-    if (leader === undefined) return this.#homecoming(errand);
-    if (!errand.set(leader.link, leader.epoch)) errand.failed(OVERLOADED);
+  #send(routed: RoutedRequest): void {
+    const leader = this.#leaderOf(routed.id);
+    if (leader === undefined) return this.#waitForLeader(routed);
+    if (!routed.set(leader.link, leader.epoch)) routed.failed(OVERLOADED);
   }
 
   /**
@@ -162,11 +162,11 @@ export class RemotePartitions implements Partitions, Courier {
   }
 
   /** The partition has no leader, or its leader is gone: wait for a directory update, with a time limit. */
-  #homecoming(errand: Errand): void {
-    if (this.#closed) return errand.failed("this process is shutting down");
-    if (this.#homeless.size >= HOMELESS_MAX) return errand.failed(OVERLOADED);
-    errand.homelessSinceMs ??= this.#ports.clock.monotonicMs();
-    this.#homeless.add(errand);
+  #waitForLeader(routed: RoutedRequest): void {
+    if (this.#closed) return routed.failed("this process is shutting down");
+    if (this.#leaderless.size >= LEADERLESS_MAX) return routed.failed(OVERLOADED);
+    routed.leaderlessSinceMs ??= this.#ports.clock.monotonicMs();
+    this.#leaderless.add(routed);
     this.#sweep ??= this.#ports.clock.setTimer(REROUTE_MS, () => {
       this.#sweep = undefined;
       this.#retry();
@@ -174,34 +174,34 @@ export class RemotePartitions implements Partitions, Courier {
   }
 
   #retry(): void {
-    if (this.#homeless.size === 0) return;
+    if (this.#leaderless.size === 0) return;
     const nowMs = this.#ports.clock.monotonicMs();
-    const homeless = this.#homeless;
-    this.#homeless = new Set();
-    for (const errand of homeless) {
-      const isOverdue = nowMs - (errand.homelessSinceMs ?? nowMs) > LEADER_WAIT_MS;
-      if (isOverdue) errand.failed(NO_LEADER);
-      else this.#send(errand);
+    const leaderless = this.#leaderless;
+    this.#leaderless = new Set();
+    for (const routed of leaderless) {
+      const isOverdue = nowMs - (routed.leaderlessSinceMs ?? nowMs) > LEADER_WAIT_MS;
+      if (isOverdue) routed.failed(NO_LEADER);
+      else this.#send(routed);
     }
   }
 }
 
-interface Road {
-  again(errand: Errand): void;
-  remove(errand: Errand): void;
+interface RequestRouter {
+  again(routed: RoutedRequest): void;
+  remove(routed: RoutedRequest): void;
 }
 
 /** A request on its way to the leader of its partition. */
-abstract class Errand implements PendingRequest {
+abstract class RoutedRequest implements PendingRequest {
   readonly id: InvocationId;
   /** Since when it has been without an answer from a leader. */
-  homelessSinceMs: number | undefined;
-  protected readonly road: Road;
+  leaderlessSinceMs: number | undefined;
+  protected readonly router: RequestRouter;
   #link: WorkerLink | undefined;
   #number: number | undefined;
 
-  constructor(road: Road, id: InvocationId) {
-    this.road = road;
+  constructor(router: RequestRouter, id: InvocationId) {
+    this.router = router;
     this.id = id;
   }
 
@@ -219,33 +219,33 @@ abstract class Errand implements PendingRequest {
   answered(response: ExchangeResponseBody): boolean {
     if (response.case === "notLeader") {
       this.#number = undefined;
-      this.road.again(this);
+      this.router.again(this);
       return true;
     }
-    this.homelessSinceMs = undefined;
+    this.leaderlessSinceMs = undefined;
     return this.received(response);
   }
 
   broken(): void {
     this.#number = undefined;
-    this.road.again(this);
+    this.router.again(this);
   }
 
   protected withdraw(): void {
     if (this.#number !== undefined) this.#link?.discard(this.#number);
-    this.road.remove(this);
+    this.router.remove(this);
   }
 }
 
-class InvokeErrand extends Errand implements Detach {
+class RoutedInvoke extends RoutedRequest implements Detach {
   readonly #command: Uint8Array;
   readonly #wait: boolean;
   #observer: InvokeObserver | undefined;
   #isAccepted = false;
   #isResubmission = false;
 
-  constructor(road: Road, command: Invoke, wait: boolean, observer: InvokeObserver) {
-    super(road, command.id);
+  constructor(router: RequestRouter, command: Invoke, wait: boolean, observer: InvokeObserver) {
+    super(router, command.id);
     this.#command = encodeCommand(command);
     this.#isResubmission = command.resubmission === true;
     this.#wait = wait;
@@ -298,15 +298,15 @@ class InvokeErrand extends Errand implements Detach {
   }
 }
 
-class AttachErrand extends Errand implements Detach {
+class RoutedAttach extends RoutedRequest implements Detach {
   #observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void } | undefined;
 
   constructor(
-    road: Road,
+    router: RequestRouter,
     id: InvocationId,
     observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
   ) {
-    super(road, id);
+    super(router, id);
     this.#observer = observer;
   }
 
@@ -336,7 +336,7 @@ class AttachErrand extends Errand implements Detach {
 }
 
 /** One question, one answer. */
-class QuestionErrand extends Errand {
+class RoutedQuery extends RoutedRequest {
   readonly #question: () => ExchangeRequestBody;
   readonly #read: (response: ExchangeResponseBody, isRepetition: boolean) => void;
   readonly #reject: (error: PerdureError) => void;
@@ -346,13 +346,13 @@ class QuestionErrand extends Errand {
   isOnce = false;
 
   constructor(
-    road: Road,
+    router: RequestRouter,
     id: InvocationId,
     question: () => ExchangeRequestBody,
     read: (response: ExchangeResponseBody, isRepetition: boolean) => void,
     reject: (error: PerdureError) => void,
   ) {
-    super(road, id);
+    super(router, id);
     this.#question = question;
     this.#read = read;
     this.#reject = reject;
@@ -385,13 +385,14 @@ class QuestionErrand extends Errand {
  * gone because it had not begun or is not retained. A cancellation that took effect was pending first; `done` means that the invocation
  * never began.
  */
-const OWN_DOING: { readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer } } =
-  {
-    kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
-    cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
-    resume: { alreadyCompleted: { kind: "done" } },
-    purge: { notFound: { kind: "done" } },
-  };
+const OWN_EFFECTS: {
+  readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer };
+} = {
+  kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
+  cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
+  resume: { alreadyCompleted: { kind: "done" } },
+  purge: { notFound: { kind: "done" } },
+};
 
 function completionOf({ outcome, expiresAtMs }: CompletedResponse): Completion {
   return { outcome: decodeOutcome(outcome), expiresAtMs };

@@ -261,7 +261,7 @@ function kafkaChanges(watch: RegistryWatch): KafkaChanges {
 
 /** The first state of a watch that ends with it; undefined when there is none in time. */
 async function snapshotOf(channel: Client): Promise<RegistrySnapshot | undefined> {
-  const options = { deadlineMs: SNAPSHOT_DEADLINE_MS, whom: "a registry" };
+  const options = { deadlineMs: SNAPSHOT_DEADLINE_MS, callee: "a registry" };
   try {
     const request = create(proto.WatchStateRequestSchema, { withRecords: false });
     for await (const { snapshot } of readPages(channel, registryDefinition.watchState, request, options)) {

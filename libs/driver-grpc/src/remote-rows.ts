@@ -258,7 +258,7 @@ export class RemoteRows {
   /** A worker that cannot be reached ends its rows early. A worker of v0.1 gets the request in the form of v0.1. */
   async *#of<In, Out, Row>(address: string, { method, request, rowsOf, v01 }: RemoteTable<In, Out, Row>): AsyncIterable<Row> {
     const client = this.#ports.channel(address);
-    const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
+    const options = { deadlineMs: ROWS_DEADLINE_MS, callee: `the worker at ${address}` };
     try {
       for await (const page of readPages(client, method, request, options)) yield* rowsOf(page);
     } catch (cause) {
@@ -281,7 +281,7 @@ export class RemoteRows {
     queryV01: (client: Client, options: PagesOptions) => Promise<Result | undefined>,
   ): Promise<Result | undefined> {
     const client = this.#ports.channel(address);
-    const options = { deadlineMs: ROWS_DEADLINE_MS, whom: `the worker at ${address}` };
+    const options = { deadlineMs: ROWS_DEADLINE_MS, callee: `the worker at ${address}` };
     try {
       return resultOf(await callUnary(client, method, request, options));
     } catch (cause) {
@@ -293,7 +293,7 @@ export class RemoteRows {
   /** Its partitions may have moved while it answered, too. */
   #unreachable(address: string, cause: unknown): undefined {
     if (!(cause instanceof PerdureError)) throw cause;
-    this.#ports.logger.warn({ worker: address, reason: cause.detail }, "a worker reported nothing about itself");
+    this.#ports.logger.warn({ worker: address, reason: cause.detail }, "a worker did not report its status");
   }
 }
 

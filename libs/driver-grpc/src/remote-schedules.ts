@@ -12,7 +12,7 @@ import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
 import { callSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/schedules.js";
 
-const WHOM = "the registry";
+const CALLEE = "the registry";
 
 /**
  * `client` returns the registry that answers now. Every method rejects with OPS0004 when that registry does not answer. A registry of v0.1
@@ -25,7 +25,7 @@ export function remoteSchedules(client: () => Client): Schedules {
     [methodV01, ...valuesV01]: readonly [ScheduleMethod, ...unknown[]],
     resultOf: (response: Out) => Result,
   ): Promise<Result> => {
-    const options = { deadlineMs: CHANGE_DEADLINE_MS, whom: WHOM };
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, callee: CALLEE };
     try {
       return resultOf(await callUnary(client(), method, request, options));
     } catch (cause) {
@@ -67,7 +67,7 @@ export function remoteSchedules(client: () => Client): Schedules {
 
 async function list(client: Client): Promise<readonly Schedule[]> {
   const schedules: Schedule[] = [];
-  const options = { deadlineMs: ROWS_DEADLINE_MS, whom: WHOM };
+  const options = { deadlineMs: ROWS_DEADLINE_MS, callee: CALLEE };
   const request = create(proto.ListSchedulesRequestSchema);
   try {
     for await (const page of readPages(client, schedulesDefinition.listSchedules, request, options)) {

@@ -109,7 +109,7 @@ export class RemoteTenancy implements Tenancy {
     resultOf: (response: Out) => Result,
   ): Promise<Result> {
     const { channels } = this.#ports;
-    const options = { deadlineMs: TENANCY_REQUEST_DEADLINE_MS, whom: "tenancy" };
+    const options = { deadlineMs: TENANCY_REQUEST_DEADLINE_MS, callee: "tenancy" };
     let last: unknown;
     for (let tries = 0; tries < channels.length; tries++) {
       const turn = this.#turn;

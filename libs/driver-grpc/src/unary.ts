@@ -13,7 +13,7 @@ export interface UnaryCallOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
   /** For messages: "the registry". */
-  readonly whom: string;
+  readonly callee: string;
 }
 
 /** Rejects with the error that was answered (`status.ts`), with OPS0004 when there is no answer, with the signal's reason when it fires. */
@@ -21,7 +21,7 @@ export function callUnary<In, Out>(
   client: Client,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
   request: In,
-  { deadlineMs, signal, whom }: UnaryCallOptions,
+  { deadlineMs, signal, callee }: UnaryCallOptions,
 ): Promise<Out> {
   const deadline = Date.now() + deadlineMs;
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ export function callUnary<In, Out>(
         const answered = error === null ? undefined : answeredError(error);
         reject(
           answered ??
-            new PerdureError("OPS0004", `${whom} cannot be reached: ${error?.details ?? "no answer"}`, { cause: error }),
+            new PerdureError("OPS0004", `${callee} cannot be reached: ${error?.details ?? "no answer"}`, { cause: error }),
         );
       },
     );

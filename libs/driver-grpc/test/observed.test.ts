@@ -43,7 +43,7 @@ test("are reported with their result", async () => {
   });
   const client = openChannel(`127.0.0.1:${port}`, undefined, anObserver(log, "asking", "00-trace"));
   const call = () =>
-    callUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, whom: "it" });
+    callUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, callee: "it" });
   try {
     await call();
     isBroken = true;

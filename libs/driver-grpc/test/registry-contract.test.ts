@@ -315,7 +315,7 @@ describe("a process of v0.1", () => {
       channel.close();
       server.forceShutdown();
     });
-    const callOptions = { deadlineMs: 10_000, whom: "the registry" };
+    const callOptions = { deadlineMs: 10_000, callee: "the registry" };
     const properties = { "bootstrap.servers": "localhost:1" };
     const { value } = await changeV01(channel, "createKafkaCluster", ["k1", properties], callOptions);
     expect(value).toEqual(registry.kafkaCluster("k1"));

@@ -120,15 +120,15 @@ describe("a partition led in another process", () => {
     let lost = 0;
     const lossy = Object.create(link, {
       request: {
-        value: (body: Parameters<WorkerLink["request"]>[0], asker: Parameters<WorkerLink["request"]>[1]) =>
+        value: (body: Parameters<WorkerLink["request"]>[0], pending: Parameters<WorkerLink["request"]>[1]) =>
           link.request(body, {
-            id: asker.id,
+            id: pending.id,
             answered: (response) => {
-              if (lost++ > 0) return asker.answered(response);
-              asker.broken("the answer was lost");
+              if (lost++ > 0) return pending.answered(response);
+              pending.broken("the answer was lost");
               return true;
             },
-            broken: (reason) => asker.broken(reason),
+            broken: (reason) => pending.broken(reason),
           }),
       },
     }) as WorkerLink;
@@ -251,8 +251,8 @@ describe("a partition led in another process", () => {
     const detach = await new Promise<() => void>((resolve) => {
       const detach = partitions.invoke(command, true, {
         submitted: () => resolve(() => detach.detach()),
-        completed: () => expect("told").toBe("not told"),
-        unavailable: () => expect("told").toBe("not told"),
+        completed: () => expect("called").toBe("not called"),
+        unavailable: () => expect("called").toBe("not called"),
       });
     });
     detach();

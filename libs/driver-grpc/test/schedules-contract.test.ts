@@ -214,7 +214,7 @@ describe.each([
 test("a management API of v0.1 is answered in its own form", async () => {
   const recorder = new Recorder();
   const client = await serve(recorder);
-  const options = { deadlineMs: 10_000, whom: "the registry" };
+  const options = { deadlineMs: 10_000, callee: "the registry" };
   const whole = withoutTimes(recorder.schedule);
   const got = await callSchedulesV01(client, "get", [recorder.schedule.record.id], options);
   expect(withoutTimes(got as Schedule)).toEqual(whole);

@@ -246,7 +246,7 @@ async function serve(tenancy: MemoryTenancy, definition: ServiceDefinition = ten
   return channel;
 }
 
-const OPTIONS = { deadlineMs: 10_000, whom: "tenancy" };
+const OPTIONS = { deadlineMs: 10_000, callee: "tenancy" };
 
 test("errors carry their code of the catalogue", async () => {
   const tenancy = new MemoryTenancy();

@@ -36,7 +36,7 @@ export class DeferredMigration {
     }
     const timeout = Promise.withResolvers<void>();
     const timer = clock.setTimer(withinMs, () =>
-      timeout.reject(new PerdureError("STO0001", "the database is not reached, or still being migrated")),
+      timeout.reject(new PerdureError("STO0001", "the database cannot be reached, or is still being migrated")),
     );
     try {
       await Promise.race([this.#attempt, timeout.promise]);

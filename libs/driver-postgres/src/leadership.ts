@@ -140,7 +140,7 @@ export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
     try {
       await work?.[Symbol.asyncDispose]();
     } catch (cause) {
-      this.#ports.logger.error({ cause, leadership: this.#options.name }, "what was led did not end well");
+      this.#ports.logger.error({ cause, leadership: this.#options.name }, "the work of the leader did not end cleanly");
     }
     const ended = client?.end().catch(() => undefined); // It may be broken already, which is as good.
     if (!this.#isAway) await ended; // A broken connection may never emit its end.

@@ -1,4 +1,4 @@
-/** Why: authorities of the database are renewed while processes run; `sslrootcert` must not need a restart. */
+/** Authorities of the database are renewed while processes run; `sslrootcert` must not need a restart. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";

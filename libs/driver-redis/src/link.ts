@@ -74,7 +74,7 @@ export class RedisLink implements AsyncDisposable {
     let bytes = 0;
     for (const request of requests) bytes += sizeOf("script" in request ? request.args : request);
     if (this.#jobCount >= QUEUED_JOBS_MAX || this.#bytes + bytes > QUEUED_BYTES_MAX)
-      return Promise.reject(new PerdureError("STO0001", "more is waiting for Redis than we are willing to keep"));
+      return Promise.reject(new PerdureError("STO0001", "too many requests are waiting for Redis"));
     this.#jobCount++;
     this.#bytes += bytes;
     return new Promise((resolve) => {

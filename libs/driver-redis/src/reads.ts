@@ -5,9 +5,9 @@ import { answer, type RedisRequester } from "./requester.js";
 
 /** Reads of one partition. */
 export interface PartitionReads {
-  /** As `Asker.ask`. */
+  /** See `RedisRequester.request`. */
   request(commands: readonly RedisCommand[]): Promise<readonly CommandReply[]>;
-  /** As `Asker.one`. */
+  /** See `RedisRequester.one`. */
   one(command: RedisCommand): Promise<Exclude<CommandReply, Error>>;
 }
 

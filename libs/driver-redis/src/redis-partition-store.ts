@@ -123,7 +123,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const epoch = answer(replies[0] as CommandReply) as number;
     if (epoch === OTHER_DATA_SET)
       throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
-    if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not ours, or not any more`);
+    if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not held by this worker`);
     const cache = {
       sets: new ChunkSets(epoch, answer(replies[1] as CommandReply) as readonly Buffer[]),
       statuses: new StatusCache(),

@@ -11,7 +11,7 @@ import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
 
-/** Pages of a hash as fields and payloads. `wanted` spares the payloads of those it refuses, by their stored form. */
+/** Pages of a hash as fields and payloads. `matches` selects values by their stored form; payloads of the others are not read. */
 export async function* scanHash(
   requester: PartitionReads,
   prefix: string,

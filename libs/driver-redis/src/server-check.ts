@@ -23,10 +23,10 @@ export async function checkServer(requester: RedisRequester, logger: Logger, rep
     );
   await checkStreams(requester, logger);
   if (field("aof_enabled") !== "1")
-    return logger.warn({}, "Redis keeps no append-only file: what it acknowledged is lost when it ends");
+    return logger.warn({}, "Redis keeps no append-only file: acknowledged writes are lost when it ends");
   const fsync = await textOf(requester, ["CONFIG", "GET", "appendfsync"]);
   if (fsync !== undefined && !fsync.includes("always"))
-    logger.warn({}, "Redis runs without appendfsync always: what it acknowledged last is lost with its machine");
+    logger.warn({}, "Redis runs without appendfsync always: the last acknowledged writes are lost with its machine");
   if (replicas === 0) return;
   const needed = await textOf(requester, ["CONFIG", "GET", "min-replicas-to-write"]);
   if (needed !== undefined && Number(needed.split(" ").at(-1)) < replicas)

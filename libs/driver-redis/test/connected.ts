@@ -1,4 +1,4 @@
-/** Why: tests of the driver need a server, connections to it, and a leader with batches to write. */
+/** A server for tests of the driver, connections to it, and a leader with batches to write. */
 import { silentLogger, systemClock } from "@perdure/base";
 import type { Mutation } from "@perdure/partition";
 import { type RedisServer, startRedis } from "@perdure/servers";

@@ -1,4 +1,4 @@
-/** Why: the contract suite reads through `SyncReads`; a real store behind a network gives them by letting a thread fetch. */
+/** `SyncReads` of the contract suite for a store behind a network: a thread fetches while the test waits. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** Why: the contract of partition stores reads at once; this thread fetches from Redis while the test's own thread waits for it. */
+/** The thread of `sync-reads.ts`: fetches from Redis while the thread of the test waits. */
 import { type MessagePort, workerData } from "node:worker_threads";
 import { silentLogger, systemClock } from "@perdure/base";
 import type { RowKey } from "@perdure/store";

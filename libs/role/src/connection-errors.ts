@@ -104,7 +104,7 @@ export class ConnectionErrors {
     this.#windowAtMs = clock.monotonicMs();
     this.#counter = metrics.counter({
       name: "perdure_uncaught_connection_errors_total",
-      help: "Uncaught exceptions that belonged to one connection and were survived",
+      help: "Uncaught exceptions of one connection, after which the process continued",
     });
   }
 

@@ -1,6 +1,5 @@
 /**
- * Why: every message of every attempt passes here once or twice. A frame that costs a microsecond leaves the event loop
- * to the work around it.
+ * Cost of decoding and encoding messages: every message of every attempt passes the codec once or twice.
  *
  * November 2026, Node 24, two shared cores: a frame out of a chunk 80 ns, decoding Call 700 ns, Run 220 ns, a notification
  * 150 ns, its id alone 20 ns; encoding a completion 280 ns (most of it the fresh array), Start 860 ns; narrowing a future

@@ -15,7 +15,7 @@ export function named<Name extends string>(values: Readonly<Record<Name, number>
 }
 
 export function refuse(what: string, value: unknown): never {
-  throw new PerdureError("OPS0003", `${what} in a message between processes is missing or not known: ${value}`);
+  throw new PerdureError("OPS0003", `${what} in a message between processes is missing or unknown: ${value}`);
 }
 
 /** `{ [name]: value }`, or nothing when there is no value: fields that are absent stay absent. */

@@ -301,7 +301,7 @@ export const deployment = message<DeploymentRecord, typeof proto.DeploymentSchem
     message<ServiceRevision, typeof proto.ServiceRevisionSchema>(proto.ServiceRevisionSchema, {
       definition: nested(service, "the definition of a service"),
       revision: number,
-      overrides: nested(overrides, "what was changed of a service"),
+      overrides: nested(overrides, "the overrides of a service"),
     }),
   ),
   verification: optional(verification),
@@ -452,13 +452,13 @@ const requestedAddress: FieldCodec<RequestedAddress, proto.RequestedAddress> = {
   },
   from({ address }) {
     if (address.case === "http") return { kind: "http", uri: address.value.uri, useHttp11: address.value.useHttp11 };
-    if (address.case !== "lambda") return refuse("where a deployment shall be", address.case);
+    if (address.case !== "lambda") return refuse("the requested address of a deployment", address.case);
     return { kind: "lambda", arn: address.value.arn, assumeRoleArn: address.value.assumeRoleArn };
   },
 };
 
 export const registration = message<RegisterRequest, typeof proto.RegistrationSchema>(proto.RegistrationSchema, {
-  address: nested(requestedAddress, "where a deployment shall be"),
+  address: nested(requestedAddress, "the requested address of a deployment"),
   additionalHeaders: texts,
   metadata: texts,
   force: flag,

@@ -65,7 +65,7 @@ export function toSpec(spec: ScheduleSpec): proto.ScheduleSpec {
 }
 
 export function fromSpec(message: proto.ScheduleSpec | undefined): ScheduleSpec {
-  const spec = required(message, "what a schedule fires");
+  const spec = required(message, "the specification of a schedule");
   const payload = required(spec.payload, "the payload of a schedule");
   return {
     name: spec.name,

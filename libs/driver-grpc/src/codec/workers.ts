@@ -101,7 +101,7 @@ const attemptFields = message<Omit<InvokerStatus, "id">, typeof proto.AttemptSta
       sinceMs: whole,
     }),
   ),
-  endpointAnswer: optionalEnumeration(ANSWERS, proto.AttemptStatus_EndpointAnswer.UNSPECIFIED, "what an endpoint has sent"),
+  endpointAnswer: optionalEnumeration(ANSWERS, proto.AttemptStatus_EndpointAnswer.UNSPECIFIED, "the activity of an endpoint"),
 });
 
 export const attempt: FieldCodec<InvokerStatus, proto.AttemptStatus> = {
@@ -155,7 +155,7 @@ const block: FieldCodec<FlowBlock, proto.FlowQueue_Block> = {
       case "lock":
         return { kind: by.case, lockName: by.value.lockName, holder: optional(invocationId).from(by.value.holder) };
       default:
-        return refuse("what a queue is blocked on", by.case);
+        return refuse("the block of a queue", by.case);
     }
   },
 };

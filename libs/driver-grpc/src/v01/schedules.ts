@@ -51,7 +51,7 @@ export async function callSchedulesV01(
     case "refused":
       throw errorOf(outcome.value);
     case undefined:
-      throw new PerdureError("OPS0003", "a registry answered nothing");
+      throw new PerdureError("OPS0003", "a registry returned an empty answer");
   }
 }
 

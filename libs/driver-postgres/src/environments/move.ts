@@ -37,12 +37,12 @@ export async function deleteSharedRows(client: pg.Client, platform: string, envi
   await client.query(`SET LOCAL statement_timeout = ${MOVE_TIMEOUT_MS}`);
   for (const table of await sharedTables(client, platform)) {
     const text = `DELETE FROM ${platform}.${table} WHERE environment = $1`;
-    await client.query({ ...patient, text, values: [environmentId] });
+    await client.query({ ...moveTimeout, text, values: [environmentId] });
   }
 }
 
 /** Timeout of one statement: an archive may have millions of rows. */
-const patient = { query_timeout: MOVE_TIMEOUT_MS + 2_000 };
+const moveTimeout = { query_timeout: MOVE_TIMEOUT_MS + 2_000 };
 
 /** Within a transaction. Throws META0010 when the platform's tables are of a newer version than this one. */
 export async function moveSharedRows(client: pg.Client, platform: string, schema: string, environmentId: string): Promise<void> {
@@ -63,7 +63,7 @@ export async function moveSharedRows(client: pg.Client, platform: string, schema
     const text =
       `WITH moved AS (DELETE FROM ${platform}.${table} WHERE environment = $1 RETURNING ${columns}) ` +
       `INSERT INTO ${quoted(schema)}.${table} (${columns}) SELECT ${columns} FROM moved`;
-    await client.query({ ...patient, text, values: [environmentId] });
+    await client.query({ ...moveTimeout, text, values: [environmentId] });
   }
 }
 

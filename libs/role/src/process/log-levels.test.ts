@@ -33,7 +33,7 @@ test("levels of single components follow the config file at SIGHUP, until the pr
   written.filter = "info,invoker=debug";
   hooks.emit("SIGHUP");
   logger.debug({}, "heard");
-  expect(messages()).toEqual(["log levels as the config file says now", "heard"]);
+  expect(messages()).toEqual(["log levels changed to those of the config file", "heard"]);
   following[Symbol.dispose]();
   expect(hooks.listenerCount("SIGHUP")).toBe(0);
 });

@@ -22,7 +22,7 @@ export function followLogFilter(
     try {
       const filter = read();
       setFilter(filter);
-      logger.info({ filter }, "log levels as the config file says now");
+      logger.info({ filter }, "log levels changed to those of the config file");
     } catch (cause) {
       logger.warn({ cause }, "the config file cannot be used; log levels are unchanged");
     }

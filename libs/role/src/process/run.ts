@@ -188,7 +188,7 @@ async function serve<S extends GroupSchema>(
     const sampler = new Sampler({ ratio: settings.tracingSampleRatio }, systemRandom);
     const ports = { lifecycle, metrics, ...tracers, sampler, clock: systemClock, random: systemRandom, logger };
     // One part around all others: between two of them none is pending, and a readiness probe at that moment would send requests to ports that are not open yet.
-    greet(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
+    announce(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
     flushCompileCache(); // Now that all code is compiled: a process that is killed later would not have stored the cache.
   } catch (cause) {
     // A stop during the start is no failure, and the lifecycle is handling it.
@@ -225,7 +225,7 @@ async function startTracing(
 }
 
 /** Some lines at a terminal; otherwise a log line with the same facts. */
-function greet({ logFormat }: ProcessSettings, readyFacts: ReadyFacts, logger: Logger): void {
+function announce({ logFormat }: ProcessSettings, readyFacts: ReadyFacts, logger: Logger): void {
   const facts = Object.fromEntries(Object.entries(readyFacts).filter(([, value]) => value !== undefined));
   const seconds = performance.now() / 1000;
   if (process.stdout.isTTY === true && logFormat !== "json") {
