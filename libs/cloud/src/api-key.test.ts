@@ -14,7 +14,7 @@ describe("API keys", () => {
     }
   });
 
-  test("with one character changed anywhere are nobody's", () => {
+  test("with one character changed anywhere are rejected", () => {
     const text = apiKeyText(newApiKey(systemRandom));
     for (let at = 0; at < text.length; at++) {
       const other = text[at] === "x" ? "y" : "x";

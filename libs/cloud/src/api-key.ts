@@ -1,7 +1,7 @@
 /**
- * Why: what an API key looks like (cloud.md §4.1), so that doors can turn garbage away without asking anybody.
+ * The form of an API key (cloud.md §4.1). Gateways and relays reject malformed keys by it without a request to tenancy.
  *
- *     key_<23 characters>.<38 characters><6 characters: CRC-32 of all before>        all of base 62
+ * key_<23 characters>.<38 characters><6 characters: CRC-32 of all before>        all of base 62
  */
 import { crc32 } from "node:zlib";
 import { type Random, Secret } from "@perdure/base";
@@ -15,11 +15,11 @@ const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 export interface ApiKeyParts {
   readonly id: ApiKeyId;
-  /** What is behind the dot. */
+  /** The part after the dot. */
   readonly secret: Secret;
 }
 
-/** A new key; `apiKeyText` of it is what its owner sees once. */
+/** Makes a new key. Its owner sees `apiKeyText` of the key once. */
 export function newApiKey(random: Random): ApiKeyParts {
   const id = newApiKeyId(random);
   const text = `${id}.${randomBase62(RANDOM_CHARS, random)}`;
@@ -30,7 +30,7 @@ export function apiKeyText({ id, secret }: ApiKeyParts): string {
   return `${id}.${secret.reveal()}`;
 }
 
-/** Undefined when it has not the form, or its check does not fit: nobody ever issued it. */
+/** Undefined when the form or the checksum is wrong: no such key was ever issued. */
 export function parseApiKey(text: string): ApiKeyParts | undefined {
   const match = SHAPE.exec(text);
   if (match === null) return undefined;
@@ -39,7 +39,7 @@ export function parseApiKey(text: string): ApiKeyParts | undefined {
   return { id: id as ApiKeyId, secret: new Secret(secret) };
 }
 
-/** For logs: the id stays, what follows it does not. */
+/** For logs: keeps the id of each key and masks the part after it. */
 export function maskKeys(text: string): string {
   return text.replace(/(key_[0-9A-Za-z]{1,64}\.)[0-9A-Za-z]+/g, "$1***");
 }

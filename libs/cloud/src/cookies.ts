@@ -1,14 +1,15 @@
 /**
- * Why: browsers send cookies to all ports of a host. On one machine (cloud.md §1.8) those are the console's and all environments', so a
- * session of the console's would come to handlers and stay in their journals; whoever passes cookies on knows ours by their names.
+ * Cookies of the console, recognised by a common prefix of their names. Browsers send cookies to all ports of a host, and on one machine
+ * (cloud.md §1.8) the console and all environments share a host. So what forwards a request removes the console's cookies: otherwise a
+ * session would reach handlers and stay in their journals.
  */
 
-/** All names begin so, behind `__Host-` where the console is reached over TLS. */
+/** Prefix of all cookie names; `__Host-` precedes it where the console is reached over TLS. */
 export const COOKIE_PREFIX = "perdure_";
 
 const OURS = new RegExp(`^(?:__Host-)?${COOKIE_PREFIX}`, "i");
 
-/** A `cookie` header without what is ours; undefined when nothing is left. */
+/** A `cookie` header without the console's cookies; undefined when no cookie is left. */
 export function foreignCookies(header: string): string | undefined {
   const pairs = header.split(";").map((pair) => pair.trim());
   const foreign = pairs.filter((pair) => pair !== "" && !OURS.test(pair));

@@ -22,19 +22,19 @@ describe("credentials of a request", () => {
     ["a foreign one last", [`Bearer ${KEY}`, "Bearer opaque"], KEY, ["Bearer opaque"]],
     ["two of ours: the last decides", [`Bearer ${KEY}`, `Bearer ${OTHER_KEY}`], OTHER_KEY, []],
     ["a key and a token: the last decides", [`Bearer ${KEY}`, `Bearer ${OURS}`], OURS, []],
-    ["only a token of somebody else", [`Bearer ${STRANGE}`], undefined, [`Bearer ${STRANGE}`]],
+    ["only a token of another issuer", [`Bearer ${STRANGE}`], undefined, [`Bearer ${STRANGE}`]],
     ["a malformed key is ours, and so decides", [`Bearer ${KEY}`, "Bearer key_short"], "key_short", []],
     ["two spaces", [`Bearer  ${KEY}`], undefined, []],
     ["another scheme around a key", [`Basic ${KEY}`], undefined, []],
     ["two in one line", [`Bearer opaque, Bearer ${KEY}`], undefined, []],
     ["a token of ours in another scheme", [`Token ${OURS}`], undefined, []],
-    ["what looks like a token and is none", ["Bearer eyJ.@@.x"], undefined, ["Bearer eyJ.@@.x"]],
+    ["a malformed token", ["Bearer eyJ.@@.x"], undefined, ["Bearer eyJ.@@.x"]],
     ["a token with claims that are no object", ["Bearer eyJ.bnVsbA.x"], undefined, ["Bearer eyJ.bnVsbA.x"]],
   ])("%s", (_name, values, credential, foreign) => {
     expect(credentialsFrom(...values)).toEqual({ credential, foreign });
   });
 
-  test("other headers and queries are not looked at", () => {
+  test("other headers and queries are ignored", () => {
     expect(credentialsOf(["cookie", `authorization=Bearer ${KEY}`, "x-authorization", `Bearer ${KEY}`], ISSUER)).toEqual({
       credential: undefined,
       foreign: [],

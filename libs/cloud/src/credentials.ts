@@ -1,25 +1,25 @@
 /**
- * Why: a request may carry several `Authorization` headers, ours and one for the handler behind; which one decides is said once
- * (cloud.md §6.3, §6.4), from the raw list of headers, before anything merges them.
+ * Decides which `Authorization` header of a request holds the credential (cloud.md §6.3, §6.4). A request may carry several: one for the
+ * cloud and one for the handler. The decision uses the raw list of headers, before anything merges them.
  */
 
-/** What a request shows. */
+/** The `Authorization` values of a request, split into the cloud's credential and values for the handler. */
 export interface Credentials {
-  /** What follows `Bearer ` of the last value of our shape; undefined when there is none. */
+  /** The text after `Bearer ` of the last value with the shape of a cloud credential; undefined when there is none. */
   readonly credential: string | undefined;
-  /** Whole values that are not ours, in order: only these may ever reach a handler. */
+  /** Whole values that are not cloud credentials, in order: only these may ever reach a handler. */
   readonly foreign: readonly string[];
 }
 
-/** Longer ones are nobody's. */
+/** Longer values are not cloud credentials. */
 const CREDENTIAL_CHARS_MAX = 4_096;
 const BEARER = /^bearer ([^\s,]+)$/i;
-/** Wherever it stands: a value that holds a key of ours goes no further, even when it is mangled. */
+/** A value that holds an API key anywhere is not forwarded, even when the value is malformed. */
 const HOLDS_KEY = /key_[0-9A-Za-z]{23}\./;
 
 /**
- * `rawHeaders`: names and values in turn, as Node has them. `issuer`: the `iss` of our access tokens. Nothing is verified here
- * but the shape.
+ * `rawHeaders`: names and values in turn, as Node has them. `issuer`: the `iss` of the cloud's access tokens. Only the shape is checked,
+ * no signature.
  */
 export function credentialsOf(rawHeaders: readonly string[], issuer: string): Credentials {
   let credential: string | undefined;
@@ -35,12 +35,12 @@ export function credentialsOf(rawHeaders: readonly string[], issuer: string): Cr
   return { credential, foreign };
 }
 
-/** Whether a text has the shape of one of our credentials: `key_…`, or a token that says that we issued it. */
+/** Whether a text has the shape of a cloud credential: `key_…`, or a token whose `iss` is `issuer`. */
 function isOurs(text: string, issuer: string): boolean {
   return text.length <= CREDENTIAL_CHARS_MAX && (text.startsWith("key_") || isOurToken(text, issuer));
 }
 
-/** Ours in a value that is not well formed: another scheme, several in one line. */
+/** Whether a malformed value holds a cloud credential: another scheme, several credentials in one line. */
 function holdsOurs(value: string, issuer: string): boolean {
   return HOLDS_KEY.test(value) || value.split(/[\s,]+/).some((part) => isOurToken(part, issuer));
 }
@@ -53,6 +53,6 @@ function isOurToken(text: string, issuer: string): boolean {
     const claims: unknown = JSON.parse(Buffer.from(parts[1] as string, "base64url").toString("utf8"));
     return typeof claims === "object" && claims !== null && "iss" in claims && claims.iss === issuer;
   } catch {
-    return false; // Not JSON: whatever it is, we did not issue it.
+    return false; // Not JSON, so the cloud did not issue it.
   }
 }

@@ -40,7 +40,7 @@ const EVENTS: readonly EnvironmentEvent[] = [
   "erased",
 ];
 
-test("environments take the steps of the specification, fail for good reasons of ours, and no other", () => {
+test("environments make exactly the transitions of the specification", () => {
   const steps = environmentStatuses.flatMap((status) =>
     EVENTS.map((event) => [status, event, afterEvent(status, event)]).filter(([, , next]) => next !== undefined),
   );
@@ -48,14 +48,14 @@ test("environments take the steps of the specification, fail for good reasons of
   expect(statusesBefore("destroy")).toEqual(["ACTIVE", "FAILED", "SUSPENDED"]);
 });
 
-test("names are those a command line can have as a profile", () => {
+test("names are valid as profiles of the command line", () => {
   for (const name of ["dev", "a", "my-env-2", "x".repeat(40)]) expect(isEnvironmentName(name)).toBe(true);
   for (const name of ["", "Dev", "a_b", "global", "default", "local", "x".repeat(41), "a b", "ä"]) {
     expect(isEnvironmentName(name)).toBe(false);
   }
 });
 
-test("host names lead back to the environment and region they are made of", () => {
+test("host names can be parsed back to their environment and region", () => {
   const bare = bareOf(newEnvironmentId(1_795_000_000_000, systemRandom));
   for (const region of ["us", "eu", "abc.byoc"]) {
     const host = environmentHost(bare, region, "perdure.test");

@@ -1,25 +1,25 @@
-/** Why: the life of an environment as a table (cloud.md §5.2): what is not in it cannot happen. */
+/** The states of an environment and their transitions, as a table (cloud.md §5.2). A transition that is not in the table is rejected. */
 import type { EnvironmentStatus } from "./environment.js";
 
 export const environmentStatuses = ["PENDING", "ACTIVE", "FAILED", "SUSPENDED", "DELETING", "DELETED"] as const;
 
 export type EnvironmentEvent =
-  /** Its runtime answers. */
+  /** The runtime of the environment answers. */
   | "provisioned"
-  /** It could not be made, after all tries. */
+  /** The runtime could not be created after all attempts. */
   | "provisioningFailed"
-  /** It worked, and could not be brought up again for long. */
+  /** The runtime worked before, and could not be restarted for a long time. */
   | "gaveUp"
-  /** Somebody asks for one more round of tries. */
+  /** A caller requests one more round of attempts. */
   | "retry"
   | "suspend"
   | "resume"
   | "destroy"
-  /** Within the window, by an owner. */
+  /** An owner restores the environment within the retention window. */
   | "undelete"
-  /** The same, of one that was suspended: deleting is no way around a suspension. */
+  /** The same for an environment that was suspended: deleting must not end a suspension. */
   | "undeleteSuspended"
-  /** Its data and the key to it are gone. */
+  /** The data of the environment and its encryption key are deleted. */
   | "erased";
 
 const TABLE: Readonly<Record<EnvironmentStatus, Readonly<Partial<Record<EnvironmentEvent, EnvironmentStatus>>>>> = {
@@ -31,12 +31,12 @@ const TABLE: Readonly<Record<EnvironmentStatus, Readonly<Partial<Record<Environm
   DELETED: {},
 };
 
-/** The status after the event; undefined when it is not allowed. */
+/** The status after the event; undefined when the event is not allowed in `status`. */
 export function afterEvent(status: EnvironmentStatus, event: EnvironmentEvent): EnvironmentStatus | undefined {
   return TABLE[status][event];
 }
 
-/** What an environment is in must be what the event needs: the statuses it is allowed in. */
+/** The statuses in which the event is allowed. */
 export function statusesBefore(event: EnvironmentEvent): readonly EnvironmentStatus[] {
   return environmentStatuses.filter((status) => TABLE[status][event] !== undefined);
 }

@@ -1,4 +1,4 @@
-/** An environment as doors and runtimes need to know it. */
+/** An environment as gateways, relays and runtimes need it. */
 import type { Secret } from "@perdure/base";
 import type { AccountId, EnvironmentId } from "./ids.js";
 
@@ -8,15 +8,15 @@ export type EnvironmentStatus = "PENDING" | "ACTIVE" | "FAILED" | "SUSPENDED" | 
 export interface Rate {
   /** Requests per second in the long run. */
   readonly perSecond: number;
-  /** How many may come at once. */
+  /** Requests that may arrive at once. */
   readonly burst: number;
 }
 
-/** What the plan of its account allows an environment (cloud.md §5.4); values live in a table of tenancy, not in code. */
+/** Limits of the account's plan for each environment (cloud.md §5.4); the values are rows of a table of tenancy. */
 export interface EnvironmentLimits {
   readonly ingressRate: Rate;
   readonly adminRate: Rate;
-  /** Of a request's or an answer's body. */
+  /** Bound of the body of a request and of a response. */
   readonly bodyBytesMax: number;
   readonly concurrentInvocationsMax: number;
   readonly storedBytesMax: number;
@@ -31,21 +31,24 @@ export interface EnvironmentLimits {
   readonly plainHttpAllowed: boolean;
 }
 
-/** Header by which a runtime knows those who may call it. */
+/** Header with the secret by which a runtime recognises permitted callers. */
 export const RUNTIME_SECRET_HEADER = "x-perdure-runtime-secret";
 
-/** Where an environment's runtime answers inside, as origins (`http://127.0.0.1:41080`). */
+/** Internal addresses of an environment's runtime, as origins (`http://127.0.0.1:41080`). */
 export interface Upstream {
   readonly ingress: string;
   readonly admin: string;
-  /** Shown in `RUNTIME_SECRET_HEADER` by whoever may call it, so that no other process of the machine can; absent where a runtime wants none. */
+  /**
+   * Callers send it in `RUNTIME_SECRET_HEADER`, so that no other process of the machine can call the runtime; absent where a runtime needs
+   * none.
+   */
   readonly secret?: Secret;
 }
 
-/** Of an environment whose traffic is used up, at each door (cloud.md §5.4). */
+/** Bandwidth of an environment whose traffic allowance is used up, at each gateway and relay (cloud.md §5.4). */
 export const THROTTLED_BYTES_PER_SECOND = 1024 * 1024;
 
-/** `asleep`: its processes are away, or about to go, and a caller who is known wakes it; `waking`: they are on their way back. */
+/** `asleep`: the processes are stopped or about to stop, and an authenticated request wakes them; `waking`: they are starting. */
 export type EnvironmentSleep = "asleep" | "waking";
 
 export interface EnvironmentFacts {
@@ -55,18 +58,18 @@ export interface EnvironmentFacts {
   readonly status: EnvironmentStatus;
   /** Undefined while no runtime answers. */
   readonly upstream: Upstream | undefined;
-  /** Absent while it is awake, and where runtimes never sleep; `upstream` does not answer meanwhile. */
+  /** Absent while the environment is awake, and where runtimes never hibernate; while set, `upstream` does not answer. */
   readonly sleep?: EnvironmentSleep;
-  /** What tenants call, without a slash at the end. */
+  /** The address that tenants call, without a slash at the end. */
   readonly ingressUrl: string;
   readonly adminUrl: string;
-  /** `publickeyv1_…`; the first one signs now, the next may follow it (cloud.md §3.5). */
+  /** `publickeyv1_…`; the first one signs now, the next one may replace it (cloud.md §3.5). */
   readonly signingPublicKeys: readonly string[];
   readonly limits: EnvironmentLimits;
   /** Origins that browsers may call the ingress from; `*` = any, without credentials. */
   readonly corsOrigins: readonly string[];
-  /** Its account used up the month's traffic: doors and relays let its bytes through at `THROTTLED_BYTES_PER_SECOND`. */
+  /** The account used up the month's traffic: gateways and relays limit it to `THROTTLED_BYTES_PER_SECOND`. */
   readonly isThrottled?: boolean;
-  /** Whether an `Authorization` that is none of ours goes on to the handler. */
+  /** Whether an `Authorization` value that is not a cloud credential is forwarded to the handler. */
   readonly forwardsForeignAuthorization: boolean;
 }

@@ -1,14 +1,14 @@
 /**
- * Why: tenancy carries requests of the console to gateways, for which all people at browsers were one address: one of them could spend
- * what an address may do for everybody. So tenancy says whose request it is, in a way that nobody else can.
+ * Signs the client address of requests that tenancy forwards from the console to gateways. Without it all browsers share one address at
+ * the gateway, and one of them could use up the limit of that address for all. Only tenancy and gateways hold the keys.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import { PerdureError } from "@perdure/base";
 
-/** Where the request came from, and a proof of it. Gateways pass it on to nobody. */
+/** Address of the client and a signature of it. Gateways never forward it. */
 export const FORWARDED_FOR_HEADER = "x-perdure-forwarded-for";
-/** How far clocks may be apart, and how long a proof is of use to somebody who has seen it: it is sent at once. */
+/** Clock skew that is accepted, and how long a captured header can be replayed: the header is sent at once. */
 export const FORWARDED_SECONDS_MAX = 60;
 
 const LINE = /^(\d{1,6})\s+([A-Za-z0-9+/]{43}=)$/;
@@ -25,8 +25,8 @@ export class ForwardingKeys {
   }
 
   /**
-   * `text`: lines of a number and 32 bytes in base 64; `#` begins a comment. The highest signs, all are believed. Throws OPS0001 naming
-   * `setting`, never the text.
+   * `text`: lines of a number and 32 bytes in base 64; `#` begins a comment. The highest number signs, all keys verify. Throws OPS0001
+   * naming `setting`, never the text.
    */
   static parse(text: string, setting: string): ForwardingKeys {
     const keys = new Map<number, Uint8Array>();
@@ -37,7 +37,7 @@ export class ForwardingKeys {
       if (number === undefined || keys.has(Number(number))) {
         throw new PerdureError("OPS0001", `'${setting}': line ${i + 1} is not a number of its own and 32 bytes in base 64`);
       }
-      // Derived, so that somebody who takes a file that is there for something else reveals nothing of that.
+      // Derived, so that a file with keys for another purpose reveals nothing about them when it is used here by mistake.
       keys.set(
         Number(number),
         new Uint8Array(hkdfSync("sha256", Buffer.from(bytes, "base64"), "", "perdure forwarded requests", 32)),
@@ -47,7 +47,7 @@ export class ForwardingKeys {
     return new ForwardingKeys(keys);
   }
 
-  /** The header's value. `remote` as a socket tells it; `authority`: the host that the request names. */
+  /** The header's value. `remote`: address as a socket reports it; `authority`: the host that the request names. */
   sign(remote: string, authority: string, nowMs: number): string {
     const address = remote.replace(/%.*$/, "");
     const seconds = Math.floor(nowMs / 1_000);
@@ -55,7 +55,7 @@ export class ForwardingKeys {
     return `${this.#newest} ${seconds} ${address} ${proof(key, address, authority, seconds).toString("base64url")}`;
   }
 
-  /** The address; undefined when it was not signed here, for this host, just now. */
+  /** The address; undefined unless it was signed with one of these keys, for this host, within `FORWARDED_SECONDS_MAX`. */
   verify(value: string, authority: string, nowMs: number): string | undefined {
     const [, number, time, address = "", shown = ""] = VALUE.exec(value) ?? [];
     const key = this.#keys.get(Number(number));

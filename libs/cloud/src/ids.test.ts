@@ -27,7 +27,7 @@ describe("ids of the cloud", () => {
     expect(environmentOfBare(bareOf(early))).toBe(early);
   });
 
-  test("what is made is accepted, what is a little different is not", () => {
+  test("ids that were made are accepted, slightly different texts are not", () => {
     const environment = newEnvironmentId(NOW_MS, systemRandom);
     expect(parseEnvironmentId(environment)).toBe(environment);
     expect(parseEnvironmentId(environment.toUpperCase())).toBeUndefined();
@@ -44,7 +44,7 @@ describe("ids of the cloud", () => {
     expect(parseUserId(user)).toBe(user);
   });
 
-  test("random characters are of the alphabet, each about as often", () => {
+  test("random characters are of the alphabet, each about equally often", () => {
     const counts = new Map<string, number>();
     for (const letter of randomBase62(62_000, systemRandom)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
     expect(counts.size).toBe(62);

@@ -1,4 +1,4 @@
-/** Why: what the cloud's things are called on the wire (cloud.md §4.1, §5.1). Made by `newX`, checked by `parseX`, nowhere else. */
+/** Ids of accounts, environments, users and keys (cloud.md §4.1, §5.1): made by `newX`, checked by `parseX`. */
 import type { Brand, Random } from "@perdure/base";
 
 /** `acc_` and 23 characters of base 62. */
@@ -9,7 +9,7 @@ export type EnvironmentId = Brand<string, "EnvironmentId">;
 export type BareEnvironmentId = Brand<string, "BareEnvironmentId">;
 /** `user_` and a ULID in lower-case Crockford base 32. */
 export type UserId = Brand<string, "UserId">;
-/** `key_` and 23 characters of base 62; public, unlike what follows it in the key itself. */
+/** `key_` and 23 characters of base 62; public, unlike the rest of the key. */
 export type ApiKeyId = Brand<string, "ApiKeyId">;
 
 const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -46,7 +46,7 @@ export function parseEnvironmentId(text: string): EnvironmentId | undefined {
   return text.startsWith("env_2") && ULID.test(text.slice(5)) ? (text as EnvironmentId) : undefined;
 }
 
-/** Lower case is expected: host names are lowered once, at the door. */
+/** Lower case is expected: the gateway converts host names to lower case once. */
 export function parseBareEnvironmentId(text: string): BareEnvironmentId | undefined {
   return text.startsWith("2") && ULID.test(text.slice(1)) ? (text as BareEnvironmentId) : undefined;
 }
@@ -63,14 +63,14 @@ export function environmentOfBare(bare: BareEnvironmentId): EnvironmentId {
   return `env_${bare}` as EnvironmentId;
 }
 
-/** `count` characters, each of 62 with the same chance. */
+/** `count` characters, each of the 62 with the same probability. */
 export function randomBase62(count: number, random: Random): string {
   const bytes = new Uint8Array(count * 2);
   let text = "";
   while (text.length < count) {
     random.bytes(bytes);
     for (const byte of bytes) {
-      // 248 = 4 × 62: what is above would make the first letters likelier.
+      // 248 = 4 × 62: higher values would make the first characters of the alphabet likelier.
       if (byte < 248 && text.length < count) text += BASE62[byte % 62];
     }
   }

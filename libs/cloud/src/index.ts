@@ -1,4 +1,4 @@
-/** Why: what the cloud is made of (accounts, environments, keys, roles), and the ports between those who serve it. No I/O. */
+/** Model of the cloud (accounts, environments, keys, roles) and the ports between its services. No I/O. */
 export * from "./api-key.js";
 export * from "./cookies.js";
 export * from "./credentials.js";

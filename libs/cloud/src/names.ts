@@ -1,10 +1,10 @@
-/** Why: what people may call an environment, where regions are, and at which addresses an environment answers (cloud.md §0, §5.2, §5.7). */
+/** Valid names of environments and regions, and the host names of environments (cloud.md §0, §5.2, §5.7). */
 import { type BareEnvironmentId, parseBareEnvironmentId } from "./ids.js";
 
 const NAME = /^[a-z0-9-]{1,40}$/;
-/** They mean something in the profiles of command lines. */
+/** These names have a meaning as profiles of the command line. */
 const RESERVED: ReadonlySet<string> = new Set(["global", "default", "local"]);
-/** Several labels are allowed: regions in customers' own accounts have them. */
+/** Several labels are allowed: regions in customers' own accounts have several. */
 const REGION = /^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}$/;
 
 export const INGRESS_PORT = 8080;
@@ -28,7 +28,7 @@ export function tunnelHost(region: string, domain: string): string {
   return `tunnel.${region}.${domain}`;
 }
 
-/** The environment and region that a host name (lower case, without port) of ours names; undefined for any other name. */
+/** The environment and region of a host name (lower case, without port) under `domain`; undefined for any other name. */
 export function environmentOfHost(
   host: string,
   domain: string,

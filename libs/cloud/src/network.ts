@@ -1,6 +1,6 @@
-/** Why: doors count attempts and requests by who sends them, and one subscriber has more IPv6 addresses than anybody can count. */
+/** The network by which gateways and tenancy count attempts and requests: one subscriber has more IPv6 addresses than can be counted. */
 
-/** What an address of a socket is counted as: IPv4 as it is, also when mapped into IPv6; of IPv6 the network of 64 bits. */
+/** The network of a socket's address: an IPv4 address as it is, also when it is mapped into IPv6; the /64 of an IPv6 address. */
 export function networkOf(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "").replace(/%.*$/, "");
   if (!address.includes(":")) return address;

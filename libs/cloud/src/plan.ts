@@ -1,4 +1,4 @@
-/** Why: what an account may use is data in a table of tenancy (cloud.md §5.4); this is the shape of a row. */
+/** What an account may use: a row of a table of tenancy (cloud.md §5.4). */
 import type { EnvironmentLimits } from "./environment.js";
 
 export interface AccountPlan {
@@ -7,17 +7,17 @@ export interface AccountPlan {
   readonly name: string;
   readonly accountsPerOwnerMax: number;
   readonly environmentsPerAccountMax: number;
-  /** Of each environment. */
+  /** Bound for each environment. */
   readonly apiKeysMax: number;
-  /** Of an account; open invitations count. */
+  /** Bound for an account; open invitations count. */
   readonly membersMax: number;
-  /** Whether owners may choose it themselves. */
+  /** Whether owners may choose the plan themselves. */
   readonly isSelfService: boolean;
   /** Invocation starts and journal steps of an account in a calendar month (UTC). */
   readonly actionsPerMonth: number;
   /** Tunnels and egress of an account in a calendar month. */
   readonly trafficBytesPerMonth: number;
-  /** An environment without traffic for so long is suspended; undefined = never. */
+  /** An environment without traffic for this long is suspended; undefined = never. */
   readonly idleSuspendMs: number | undefined;
   readonly limits: EnvironmentLimits;
 }

@@ -1,6 +1,6 @@
 /**
- * Who makes the isolated runtime of an environment: processes on this machine, or a Kubernetes operator. Level-triggered: tenancy
- * says what it wants as often as it likes; saying it again changes nothing.
+ * Makes the isolated runtime of an environment: processes on this machine, or a Kubernetes operator. Level-triggered: tenancy sends the
+ * desired state as often as it likes, and repeating it changes nothing.
  */
 import type { Secret } from "@perdure/base";
 import type { EnvironmentLimits, Upstream } from "./environment.js";
@@ -10,32 +10,32 @@ export interface DesiredRuntime {
   readonly environmentId: EnvironmentId;
   readonly accountId: AccountId;
   readonly region: string;
-  /** Rises with each change of what is wanted; an older wish than the last one is ignored. */
+  /** Rises with each change of the desired state; a state with a lower generation than the last one is ignored. */
   readonly generation: number;
-  /** `suspended`: reads are answered, nothing runs, nothing fires. */
+  /** `suspended`: the runtime answers reads, runs no handler and fires no timer. */
   readonly mode: "running" | "suspended";
   /** PKCS#8 PEM of the Ed25519 key that signs requests to services. */
   readonly signingKeyPem: Secret;
   readonly limits: EnvironmentLimits;
-  /** What the runtime tells callers as its ingress address. */
+  /** The address that the runtime reports to callers as its ingress. */
   readonly ingressUrl: string;
-  /** Where the runtime reaches tunnels, and the secret that shows which environment calls; undefined without tunnels. */
+  /** Proxy for tunnels, and the secret that identifies the calling environment; undefined without tunnels. */
   readonly tunnels: { readonly proxyUrl: string; readonly token: Secret } | undefined;
 }
 
 export type RuntimeState =
   | { readonly phase: "starting"; readonly generation: number }
   | { readonly phase: "ready"; readonly generation: number; readonly upstream: Upstream }
-  /** It could not be started, or ended too often; `reason` is for operators and logs. */
+  /** The runtime could not be started, or ended too often; `reason` is for operators and logs. */
   | { readonly phase: "failed"; readonly generation: number; readonly reason: string };
 
 export interface Provisioner extends AsyncDisposable {
-  /** Resolves when the wish is taken down, not when it is fulfilled. */
+  /** Resolves when the desired state is accepted, not when it is reached. */
   apply(desired: DesiredRuntime): Promise<void>;
-  /** Ends the runtime. With `erase` its data is gone for ever when this resolves; without, `apply` brings it back. */
+  /** Ends the runtime. With `erase` its data is deleted for ever when this resolves; without, `apply` restores it. */
   remove(environmentId: EnvironmentId, options: { readonly erase: boolean }): Promise<void>;
-  /** Undefined when there is none. */
+  /** Undefined when the environment has no runtime. */
   state(environmentId: EnvironmentId): RuntimeState | undefined;
-  /** Told after each change of a state; `undefined` when it is gone. */
+  /** Called after each change of a state; `undefined` when the runtime was removed. */
   onChange(listener: (environmentId: EnvironmentId, state: RuntimeState | undefined) => void): void;
 }

@@ -11,7 +11,7 @@ const report = (gateway: string, perSecond?: number) => ({
   demands: perSecond === undefined ? [] : [{ environmentId, door: "ingress" as const, perSecond }],
 });
 
-test("a gateway that is alone has everything; several have equal parts until one asks for more", () => {
+test("the only gateway has the whole rate; several have equal shares until their demands differ", () => {
   expect(parseEnvironmentId(environmentId)).toBe(environmentId);
   expect(rateSharesOf([report("a")], "a")).toEqual({ gateways: 1, shares: [] });
   expect(rateSharesOf([report("a"), report("b")], "a")).toEqual({ gateways: 2, shares: [] });
@@ -22,7 +22,7 @@ test("a gateway that is alone has everything; several have equal parts until one
   expect(shareOf("c")).toBeCloseTo(0.1 / 3);
 });
 
-test("all shares of a door are one together, and none is nothing", () => {
+test("all shares of an endpoint add up to one, and each is more than zero", () => {
   const gateways = fc.array(fc.option(fc.nat(10_000), { nil: undefined }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(gateways, (demands) => {

@@ -1,15 +1,15 @@
 /**
- * Why: an environment may make so many requests per second, whichever gateways they come in by (cloud.md §6.5). Without a question
- * per request each gateway lets in a share: equal ones while all have enough; where one wants more, shares follow what each was
- * asked. The shares of all gateways together are one, so the rate holds as soon as all have heard.
+ * Divides an environment's rate of requests among the gateways (cloud.md §6.5), without a request to tenancy per request. Shares are
+ * equal while every gateway has enough; when one needs more, shares follow the demand at each gateway. All shares together are one, so
+ * the rate holds as soon as every gateway has received its share.
  */
 import type { EnvironmentId } from "./ids.js";
 import type { GatewayReport, RateDemand, RateShares } from "./tenancy.js";
 
-/** Divided equally whatever was asked where: a gateway that nobody asked until now must be able to answer somebody. */
+/** Part that is divided equally whatever the demand is: a gateway without demand until now must be able to serve its first requests. */
 const EQUAL_PART = 0.1;
 
-/** `reports`: the last one of each living gateway of the region, that of `gateway` included. */
+/** `reports`: the last one of each running gateway of the region, that of `gateway` included. */
 export function rateSharesOf(reports: readonly GatewayReport[], gateway: string): RateShares {
   const gateways = Math.max(1, reports.length);
   const totals = new Map<string, { readonly demand: RateDemand; total: number; own: number }>();

@@ -54,7 +54,7 @@ const KEY_LETTERS: Readonly<Record<KeyRole, string>> = {
   "perdure:role::AdminReadOnly": "R",
 };
 
-test.each(ROWS)("%s %s %s opens for %j and members %j", (endpoint, method, path, keys, members) => {
+test.each(ROWS)("%s %s %s is allowed for keys %j and members %j", (endpoint, method, path, keys, members) => {
   const access = { endpoint, method, path };
   const openKeys = keyRoles.filter((role) => mayKey(role, access)).map((role) => KEY_LETTERS[role]);
   expect(openKeys.join("")).toBe(keys);
@@ -71,14 +71,14 @@ describe("callers", () => {
   };
   const member: AuthenticatedCaller = { kind: "member", id: "user_1" as never, role: "viewer", expiresAtMs: 1 };
 
-  test("are asked by their kind, and read-only ones see secrets masked", () => {
+  test("are authorised by their kind, and read-only ones see secrets masked", () => {
     const read = { endpoint: "admin", method: "GET", path: "/deployments" } as const;
     expect([key, member].map((caller) => mayCaller(caller, read))).toEqual([true, true]);
     expect([key, member].map((caller) => mayCaller(caller, { ...read, method: "POST" }))).toEqual([false, false]);
     expect([key, member, { ...member, role: "developer" } as const].map(seesMasked)).toEqual([true, true, false]);
   });
 
-  test("a role of another version opens nothing", () => {
+  test("an unknown role allows nothing", () => {
     expect(mayKey("rst:role::Newer" as KeyRole, { endpoint: "ingress", method: "POST", path: "/a/b" })).toBe(false);
     expect(mayMember("root" as MemberRole, { endpoint: "admin", method: "GET", path: "/version" })).toBe(false);
   });

@@ -1,4 +1,7 @@
-/** Why: who may do what at which door, said once (cloud.md §4.2, §4.6): gateways, relays and the Cloud API ask here. */
+/**
+ * Authorisation table of the cloud: which role may do what at which endpoint (cloud.md §4.2, §4.6). Gateways, relays and the Cloud API
+ * use it.
+ */
 import type { AuthenticatedCaller } from "./tenancy.js";
 
 export const keyRoles = [
@@ -13,26 +16,26 @@ export type KeyRole = (typeof keyRoles)[number];
 export const memberRoles = ["owner", "admin", "developer", "viewer", "billing"] as const;
 export type MemberRole = (typeof memberRoles)[number];
 
-/** Where somebody comes in: port 8080, port 9070, the handshake of a tunnel. */
+/** Where a request comes in: ingress (port 8080), admin (port 9070), or the handshake of a tunnel. */
 export type EnvironmentEndpoint = "ingress" | "admin" | "tunnel";
 
-/** What somebody wants there. */
+/** What a caller requests at an endpoint. */
 export interface AccessRequest {
   readonly endpoint: EnvironmentEndpoint;
-  /** In capitals, as HTTP has it; of no meaning for tunnels. */
+  /** In capitals, as in HTTP; unused for tunnels. */
   readonly method: string;
-  /** As it came, without the query and not decoded; of no meaning for tunnels. */
+  /** As received, without the query and not decoded; unused for tunnels. */
   readonly path: string;
 }
 
-/** Third parties that answer one awakeable need nothing else; ids are base64url, so nothing encoded is let through. */
+/** A third party that completes one awakeable needs only these paths; ids are base64url, so no percent-encoding is accepted. */
 const AWAKEABLE = /^\/restate\/(?:awakeables|a)\/[A-Za-z0-9_-]+\/(?:resolve|reject)$/;
-/** Statements only read. */
+/** Read-only statements. */
 const QUERY = /^(?:\/v[2-4])?\/query$/;
-/** What roles ask of a runtime among themselves: nobody's outside, whoever they are. */
+/** Paths for traffic between roles of a runtime: closed to every external caller. */
 const INTERNAL = /^(?:\/+v\d+)?\/+internal(?:\/|$)/i;
 
-/** Whether a key of this role opens the door for this request (cloud.md §4.2). Anonymous exceptions are the gateway's. */
+/** Whether a key of this role may make this request (cloud.md §4.2). The gateway decides on anonymous exceptions. */
 export function mayKey(role: KeyRole, { endpoint, method, path }: AccessRequest): boolean {
   if (endpoint === "admin" && INTERNAL.test(path)) return false;
   switch (role) {
@@ -51,7 +54,7 @@ export function mayKey(role: KeyRole, { endpoint, method, path }: AccessRequest)
   }
 }
 
-/** Whether a member with this role may use an environment of the account this way (cloud.md §4.6). */
+/** Whether a member with this role may use an environment of the account in this way (cloud.md §4.6). */
 export function mayMember(role: MemberRole, { endpoint, method, path }: AccessRequest): boolean {
   if (endpoint === "admin" && INTERNAL.test(path)) return false;
   switch (role) {
@@ -68,7 +71,7 @@ export function mayMember(role: MemberRole, { endpoint, method, path }: AccessRe
   }
 }
 
-/** `mayKey` or `mayMember`, by who it is. */
+/** `mayKey` or `mayMember`, by the kind of the caller. */
 export function mayCaller(caller: AuthenticatedCaller, access: AccessRequest): boolean {
   return caller.kind === "key" ? mayKey(caller.role, access) : mayMember(caller.role, access);
 }
@@ -78,13 +81,13 @@ export function seesMasked(caller: AuthenticatedCaller): boolean {
   return caller.role === "perdure:role::AdminReadOnly" || caller.role === "viewer";
 }
 
-/** What the Cloud API asks about a member; each operation needs one of these (cloud.md §4.6). */
+/** Permissions that the Cloud API checks for a member; each operation needs one of these (cloud.md §4.6). */
 export type AccountPower =
   /** Name and description of the account, plan and billing. */
   | "account"
   | "members"
   | "environments"
-  /** Keys of others too; with `ownKeys` only those one made oneself can be deleted. */
+  /** Keys of others too; with `ownKeys` a member can delete only keys that this member created. */
   | "keys"
   | "ownKeys"
   | "view"
@@ -102,7 +105,7 @@ export function hasPower(role: MemberRole, power: AccountPower): boolean {
   return POWERS[role].includes(power);
 }
 
-/** Whether a member with `role` may give, change or take the role `of`: only owners touch owners. */
+/** Whether a member with `role` may grant, change or revoke the role `of`: only owners may change owners. */
 export function mayChangeMember(role: MemberRole, of: MemberRole): boolean {
   return hasPower(role, "members") && (role === "owner" || of !== "owner");
 }
@@ -111,7 +114,7 @@ function onlyReads(method: string, path: string): boolean {
   return method === "GET" || method === "HEAD" || (method === "POST" && QUERY.test(path));
 }
 
-/** A role of a later version, or a damaged row, opens nothing. */
+/** A role of a later version, or of a damaged row, allows nothing. */
 function deniesAll(_role: never): boolean {
   return false;
 }

@@ -5,8 +5,8 @@ const RANGES = ["10.0.0.0/8", "fd00::/8", "192.0.2.1"];
 const xff = new TrustedProxies(RANGES, "x-forwarded-for");
 const forwarded = new TrustedProxies(RANGES, "forwarded");
 
-describe("T15: the client of a request", () => {
-  test("is the peer when that is not a trusted proxy, whatever its headers say", () => {
+describe("T15: client address of a request", () => {
+  test("is the peer when that is not a trusted proxy, whatever its headers contain", () => {
     expect(xff.clientOf("203.0.113.7", ["X-Forwarded-For", "198.51.100.1"])).toBe("203.0.113.7");
     expect(xff.clientOf("2001:db8::7", ["x-forwarded-for", "198.51.100.1"])).toBe("2001:db8::7");
   });
@@ -27,7 +27,7 @@ describe("T15: the client of a request", () => {
     expect(xff.clientOf("10.0.0.1", ["host", "h", "X-Forwarded-For", value])).toBe(client);
   });
 
-  test("comes from all lines of the header, in their order, and from that header alone", () => {
+  test("is read from all lines of the header, in order, and from that header alone", () => {
     const headers = ["x-forwarded-for", "1.2.3.4", "forwarded", "for=5.6.7.8", "x-forwarded-for", "198.51.100.9"];
     expect(xff.clientOf("::ffff:10.0.0.1", headers)).toBe("198.51.100.9");
     expect(forwarded.clientOf("10.0.0.1", headers)).toBe("5.6.7.8");
@@ -45,7 +45,7 @@ describe("T15: the client of a request", () => {
     expect(forwarded.clientOf("10.0.0.1", ["Forwarded", value])).toBe(client);
   });
 
-  test("is looked for over a bounded number of proxies", () => {
+  test("is read across a bounded number of proxies", () => {
     const value = ["198.51.100.9", ...new Array<string>(40).fill("10.1.1.1")].join(", ");
     expect(xff.clientOf("10.0.0.1", ["x-forwarded-for", value])).toBe("10.1.1.1");
   });

@@ -1,21 +1,21 @@
 /**
- * Why: behind a proxy the connection's address is the proxy's, and limits per network would be limits of everybody at once. Proxies that
- * the operator names report the client's address in a header. Clients can send that header too, so it is read from the right: each proxy
- * appends whom it was called by, and the first address that is not a trusted proxy's is the client's.
+ * Finds the client's address of a request that came through proxies. Without it, limits per network would apply to all clients of a
+ * proxy together. Proxies that the operator configures report the client's address in a header. Clients can send that header too, so it
+ * is read from the right: each proxy appends the address of its caller, and the first address that is not a trusted proxy is the client.
  */
 import { BlockList, isIP } from "node:net";
 
-/** Which header proxies append to. Only one is read: a proxy that knows one of them passes the other on as the client wrote it. */
+/** The header that proxies append to. Only one is read: a proxy that appends to one of them passes the other on as the client wrote it. */
 export type ProxyHeader = "forwarded" | "x-forwarded-for";
 
-/** Of one request: nobody has so many proxies, and what stands further left is not read. */
+/** Bound per request: no real chain of proxies is longer. Elements further left are ignored. */
 const HOPS_MAX = 32;
 
 export class TrustedProxies {
   readonly #ranges = new BlockList();
   readonly #header: ProxyHeader;
 
-  /** `ranges`: as `parseRange` takes them; others are a mistake of the caller. */
+  /** `ranges`: as `parseRange` accepts them; any other text is a bug of the caller. */
   constructor(ranges: readonly string[], header: ProxyHeader) {
     this.#header = header;
     for (const text of ranges) {
@@ -25,15 +25,15 @@ export class TrustedProxies {
     }
   }
 
-  /** `address`: as a socket has it. */
+  /** `address`: as a socket reports it. */
   has(address: string | undefined): boolean {
     const plain = plainAddress(address ?? "");
     return plain !== undefined && this.#ranges.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4");
   }
 
   /**
-   * Whose request it is. `peer`: address of the connection; of a peer that is not trusted no header is read. `rawHeaders`: names and
-   * values in turn. What cannot be read, or hides the client, ends the search at the proxy that sent it.
+   * The client's address. `peer`: address of the connection; the headers of an untrusted peer are ignored. `rawHeaders`: names and values
+   * in turn. An element that is unreadable or obfuscated ends the search at the proxy that sent it.
    */
   clientOf(peer: string, rawHeaders: readonly string[]): string {
     if (!this.has(peer)) return peer;
@@ -74,7 +74,7 @@ export function parseRange(text: string): ProxyRange | undefined {
   return length > longest ? undefined : { address, bits: length, family: version === 6 ? "ipv6" : "ipv4" };
 }
 
-/** IPv4 as it is, also when mapped into IPv6; without a zone. */
+/** An IPv4 address as it is, also when it is mapped into IPv6; without a zone. */
 function plainAddress(text: string): string | undefined {
   const address = text.replace(/^::ffff:(?=\d+\.\d)/i, "").replace(/%.*$/, "");
   return isIP(address) === 0 ? undefined : address;
@@ -85,7 +85,7 @@ function withoutPort(node: string): string {
   return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(node)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(node)?.[1] ?? node;
 }
 
-/** Of an element of `Forwarded` (RFC 7239): `for="[2001:db8::1]:47";proto=https`. Addresses have no commas or semicolons in them. */
+/** `for` of an element of `Forwarded` (RFC 7239): `for="[2001:db8::1]:47";proto=https`. Addresses contain no commas or semicolons. */
 function forParameter(element: string): string | undefined {
   for (const pair of element.split(";")) {
     const value = /^\s*for\s*=\s*("?)([^"\s]*)\1\s*$/i.exec(pair)?.[2];

@@ -1,4 +1,4 @@
-/** Why: totals are compared and added in several places, field by field; the fields are named once. */
+/** Names of the fields of usage totals, for code that compares or adds totals field by field. */
 import type { UsageTotals } from "./tenancy.js";
 
 export const usageFields = ["ingressRequests", "adminRequests", "bytesIn", "bytesOut", "tunnelBytes"] as const;

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { bareOf, type TenancyChange } from "../index.js";
 import { exampleEnvironment, MemoryProvisioner, MemoryTenancy } from "./index.js";
 
-test("the tenancy in memory answers what was set, and tells what changed", async () => {
+test("the memory tenancy returns what was set, and reports changes", async () => {
   const tenancy = new MemoryTenancy();
   const changes: TenancyChange[] = [];
   const stop = new AbortController();
@@ -23,7 +23,7 @@ test("the tenancy in memory answers what was set, and tells what changed", async
   await expect(tenancy.environments()).rejects.toMatchObject({ code: "TEN0001" });
 });
 
-test("the provisioner in memory ignores older wishes and tells each change", async () => {
+test("the memory provisioner ignores older generations and reports each change", async () => {
   const provisioner = new MemoryProvisioner();
   const phases: (string | undefined)[] = [];
   provisioner.onChange((_id, state) => phases.push(state?.phase));

@@ -1,4 +1,4 @@
-/** Why: those who ask tenancy, and tenancy itself, are tested against the same doubles. */
+/** Doubles for the tests of tenancy and of its clients. */
 export { MemoryProvisioner } from "./provisioner.js";
 export { aDesiredRuntime, describeProvisioner, untilState } from "./provisioner-contract.js";
 export { exampleEnvironment, exampleLimits, MemoryTenancy } from "./tenancy.js";

@@ -1,16 +1,16 @@
-/** What every Provisioner promises. Each one's own test file begins with one call to this. */
+/** The contract of every Provisioner. The test file of each implementation calls it once. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "../index.js";
 import { exampleEnvironment } from "./tenancy.js";
 
-/** Enough for the slowest of machines; who is ready is not waited for. */
+/** Enough for the slowest machine; a test continues as soon as the state is reached. */
 const TEST_MS = 60_000;
 
 const KEY = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
-/** A wish for a new environment, unless its id is told. */
+/** A desired runtime for a new environment, unless `changed` gives an id. */
 export function aDesiredRuntime(changed: Partial<DesiredRuntime> = {}): DesiredRuntime {
   const { id, accountId, region, limits, ingressUrl } = exampleEnvironment();
   return {
@@ -44,11 +44,11 @@ export function untilState<P extends RuntimeState["phase"]>(
   });
 }
 
-/** `open` gives one without runtimes, whose runtimes get ready by themselves. */
+/** `open` returns a provisioner without runtimes, whose runtimes become ready by themselves. */
 export function describeProvisioner(name: string, open: () => Promise<Provisioner>): void {
   describe(`Provisioner: ${name}`, () => {
     test(
-      "what is wanted gets ready, and the same wish or an older one changes nothing",
+      "a desired runtime becomes ready, and the same or an older generation changes nothing",
       async () => {
         await using provisioner = await open();
         const desired = aDesiredRuntime({ generation: 2 });
@@ -67,7 +67,7 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
     );
 
     test(
-      "from a newer wish on, nothing is said of older ones",
+      "after a newer generation, no state of older ones is reported",
       async () => {
         await using provisioner = await open();
         const desired = aDesiredRuntime();
@@ -85,7 +85,7 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
     );
 
     test(
-      "what is removed is gone, and can be wanted again",
+      "a removed runtime is gone, and can be requested again",
       async () => {
         await using provisioner = await open();
         const desired = aDesiredRuntime();
@@ -119,7 +119,7 @@ export function describeProvisioner(name: string, open: () => Promise<Provisione
       TEST_MS,
     );
 
-    test("removing what is not there is no mistake", async () => {
+    test("removing a runtime that does not exist succeeds", async () => {
       await using provisioner = await open();
       await provisioner.remove(aDesiredRuntime().environmentId, { erase: true });
     });

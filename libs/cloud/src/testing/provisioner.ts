@@ -1,12 +1,12 @@
-/** A Provisioner in memory: remembers what is wanted, and is in the states that a test gives it. */
+/** A Provisioner in memory: keeps the desired runtimes, and reports the states that a test sets. */
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, Upstream } from "../index.js";
 
 export class MemoryProvisioner implements Provisioner {
-  /** The last wish for each environment that has a runtime. */
+  /** The last desired state of each environment that has a runtime. */
   readonly desired = new Map<EnvironmentId, DesiredRuntime>();
   /** Every removal, in order. */
   readonly removed: { readonly environmentId: EnvironmentId; readonly erase: boolean }[] = [];
-  /** Called with every wish that is taken; `settle` in it answers at once. */
+  /** Called with every accepted desired state; may call `ready` or `fail` to answer at once. */
   onApply: (desired: DesiredRuntime) => void = () => undefined;
   /** While set, `apply` and `remove` reject with it. */
   failure: Error | undefined;
@@ -37,12 +37,12 @@ export class MemoryProvisioner implements Provisioner {
     this.#listeners.add(listener);
   }
 
-  /** The runtime of the last wish answers from now on. */
+  /** Reports the runtime of the last desired state as ready. */
   ready(environmentId: EnvironmentId, upstream: Upstream): void {
     this.become(environmentId, { phase: "ready", generation: this.#generation(environmentId), upstream });
   }
 
-  /** The runtime of the last wish could not be started. */
+  /** Reports the runtime of the last desired state as failed. */
   fail(environmentId: EnvironmentId, reason: string): void {
     this.become(environmentId, { phase: "failed", generation: this.#generation(environmentId), reason });
   }

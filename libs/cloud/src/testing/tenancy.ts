@@ -1,4 +1,4 @@
-/** A Tenancy in memory whose facts a test sets; it checks credentials by their text and keeps what was reported. */
+/** A Tenancy in memory whose facts a test sets; it compares credentials by their text and keeps all reports. */
 import { PerdureError, systemRandom } from "@perdure/base";
 import {
   type AuthenticatedCaller,
@@ -39,7 +39,7 @@ export const exampleLimits: EnvironmentFacts["limits"] = {
   plainHttpAllowed: false,
 };
 
-/** An active environment with an id of its own; `set` says what is different. */
+/** An active environment with a new id; `set` overrides its facts. */
 export function exampleEnvironment(set: Partial<EnvironmentFacts> = {}): EnvironmentFacts {
   const id = set.id ?? newEnvironmentId(NOW_MS, systemRandom);
   const host = `${bareOf(id)}.env.us.perdure.test`;
@@ -60,17 +60,17 @@ export function exampleEnvironment(set: Partial<EnvironmentFacts> = {}): Environ
 }
 
 export class MemoryTenancy implements Tenancy {
-  /** Everything that was reported, in order. */
+  /** All usage reports, in order. */
   readonly reports: UsageReport[] = [];
   /** The last report of each relay. */
   readonly tunnels = new Map<string, TunnelsReport>();
-  /** The last report of each gateway; a test that wants one gone deletes it. */
+  /** The last report of each gateway; a test deletes one to end that gateway. */
   readonly gateways = new Map<string, GatewayReport>();
   /** Tokens of runtimes. */
   readonly runtimes = new Map<string, EnvironmentId>();
-  /** How often `environment` and `authenticate` were asked: what a cache saves. */
+  /** Number of calls of `environment` and `authenticate`, which shows what a cache saves. */
   readonly callCounts = { environment: 0, authenticate: 0 };
-  /** While true every question is rejected with TEN0001. */
+  /** While true every call is rejected with TEN0001. */
   isAway = false;
   readonly #environments = new Map<EnvironmentId, EnvironmentFacts>();
   readonly #credentials = new Map<
@@ -91,19 +91,19 @@ export class MemoryTenancy implements Tenancy {
     this.notify({ kind: "environment", id });
   }
 
-  /** Makes a key and answers its text. */
+  /** Makes a key and returns its text. */
   addKey(environmentId: EnvironmentId, role: KeyRole, expiresAtMs?: number, ratePerSecond?: number): string {
     const key = newApiKey(systemRandom);
     this.addCaller(apiKeyText(key), [environmentId], { kind: "key", id: key.id, role, expiresAtMs, ratePerSecond });
     return apiKeyText(key);
   }
 
-  /** From now on this credential is this caller's, in these environments. */
+  /** Makes the credential valid for this caller in these environments. */
   addCaller(credential: string, environmentIds: readonly EnvironmentId[], caller: AuthenticatedCaller): void {
     this.#credentials.set(credential, { environmentIds, caller });
   }
 
-  /** Forgets the credential and tells who listens. */
+  /** Deletes the credential and reports the change to listeners. */
   revoke(credential: string): void {
     const existing = this.#credentials.get(credential);
     this.#credentials.delete(credential);
