@@ -1,6 +1,6 @@
 /**
- * Why: whoever guesses credentials, or asks anonymously without end, is limited by where they come from (cloud.md §6.5), before
- * anything is looked up for them. Who shows a credential that is known to be good is not counted here.
+ * Limits clients without a valid credential per network address (cloud.md §6.5), before anything is looked up for them: clients that guess
+ * credentials or send anonymous requests without end. Requests with a credential that is cached as valid are not counted here.
  */
 
 import type { Clock } from "@perdure/base";
@@ -11,8 +11,8 @@ import { TokenBucket } from "./token-bucket.js";
 
 export class ClientAddress {
   /**
-   * Spent by answers 401, and by each look-up that found nobody: those that were under way when it ran out are owed, so that in the long
-   * run no more are made than this allows, however many come at once.
+   * Spent by answers 401, and by each look-up without a result. Look-ups that were under way when it ran out make it negative, so that in
+   * the long run no more are made than it allows, however many arrive at once.
    */
   readonly unauthorized: TokenBucket;
   readonly anonymous: TokenBucket;
@@ -44,7 +44,7 @@ export class ClientAddresses {
     this.#limits = limits;
   }
 
-  /** `remote` as a socket tells it. */
+  /** `remote`: address as a socket reports it. */
   of(remote: string | undefined): ClientAddress {
     const name = networkOf(remote);
     const existing = this.#byNetwork.get(name);

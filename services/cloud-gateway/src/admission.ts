@@ -1,6 +1,6 @@
 /**
- * Why: who is known by now: may they do this, now, in this size? What may goes to the runtime when it is its environment's turn; what
- * is too much is refused before it costs anybody else.
+ * Decides on an authenticated request: permission, rate and size. An admitted request goes to the runtime when its environment has its
+ * turn; a request above a limit is refused before it costs other tenants anything.
  */
 import type { Clock } from "@perdure/base";
 import { type AuthenticatedCaller, mayCaller, type Tenancy } from "@perdure/cloud";
@@ -27,13 +27,13 @@ export interface AdmissionPorts {
   readonly upstreams: Upstreams;
   readonly rates: RateSharing;
   readonly metrics: GatewayMetrics | undefined;
-  /** Undefined: nobody traces. */
+  /** Undefined: requests are not traced. */
   readonly edge: Edge | undefined;
   /** Calls back in the next turn of the event loop. */
   readonly nextTurn: (turn: () => void) => void;
 }
 
-/** It has room and waits for its turn. */
+/** Admitted, and waits for its turn. */
 const WAITING: Forwarding = { drained: () => undefined, abandoned: () => undefined };
 
 export class GatewayAdmission {
@@ -65,7 +65,7 @@ export class GatewayAdmission {
     return this.#queue.waiting;
   }
 
-  /** Admitted requests whose environment is being woken. */
+  /** Admitted requests that wait until their environment has woken up. */
   get heldForWaking(): number {
     return this.#waking.held;
   }
@@ -100,16 +100,16 @@ export class GatewayAdmission {
     this.#takeTurn(request, environment);
   }
 
-  /** Called when nobody comes any more. */
+  /** Called when no more requests arrive. */
   close(): void {
     this.#waking.close();
   }
 
-  /** What was true when it came may be so no more. */
+  /** Checks the facts again: they may have changed since the request arrived. */
   #woken(request: GatewayRequest, { facts, state: latest }: GatewayEnvironment): void {
     const { answers } = this.#ports;
     const { status } = facts;
-    const environment = { facts, state: request.environment?.state ?? latest }; // Where it was counted when it came.
+    const environment = { facts, state: request.environment?.state ?? latest }; // The state in which it was counted on arrival.
     request.forwarding = WAITING;
     request.environment = environment;
     if (status === "DELETING" || status === "DELETED") return answers.refuse(request, refusal.unknownEnvironment);
@@ -127,7 +127,7 @@ export class GatewayAdmission {
     }
   }
 
-  /** A visit that was admitted is over. */
+  /** Called when an admitted request is over. */
   left({ environment, forwarding }: GatewayRequest): void {
     if (environment === undefined || forwarding === undefined) return;
     environment.state.inFlight--;
@@ -141,7 +141,7 @@ export class GatewayAdmission {
 
   #forward(request: GatewayRequest): void {
     const { environment, endpoint, exchange } = request;
-    if (exchange.over || environment === undefined) return; // The client has not waited for its turn.
+    if (exchange.over || environment === undefined) return; // The client left before its turn.
     const { facts, state } = environment;
     const origin = facts.upstream?.[endpoint];
     if (origin === undefined) return this.#ports.answers.refuse(request, refusal.unreachable, state[endpoint].pace);
@@ -164,7 +164,7 @@ export class GatewayAdmission {
   }
 }
 
-/** Of the room in a turn. */
+/** The cost of a request, in parts of a turn. */
 function costOf(contentLength: number | undefined): number {
   return Math.min(COST_MAX, 1 + Math.floor((contentLength ?? 0) / BYTES_PER_COST));
 }

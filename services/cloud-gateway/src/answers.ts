@@ -1,6 +1,6 @@
 /**
- * Why: what the gateway answers instead of a runtime: refusals, at a pace that keeps a flood of them from being everybody's cost, and
- * what anybody may know without a credential.
+ * What the gateway answers instead of a runtime: refusals, at a pace that keeps a flood of them from slowing other tenants down, and
+ * what is public.
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { adminPreflight, ingressPreflight, isPreflight } from "./cors.js";
@@ -24,7 +24,7 @@ export class Answers {
   readonly #ports: AnswersPorts;
   readonly #consoleUrl: string | undefined;
   readonly #pacer: Pacer;
-  /** Of the console's pages, which may call the management API. */
+  /** Origin of the console's pages, which may call the management API. */
   readonly consoleOrigin: string | undefined;
   #awayLoggedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -40,21 +40,23 @@ export class Answers {
     return this.#pacer.waiting;
   }
 
-  /** Answers whatever waits. */
+  /** Answers all refusals that wait. */
   close(): void {
     this.#pacer.close();
   }
 
   // ── refusals ───────────────────────────────────────────────────────────────────────────────────
 
-  /** `pace`: whose turn a flood of this would be; by default the known caller's environment, else the address. */
+  /**
+   * `pace`: the pace that the refusal counts against; by default that of the authenticated caller's environment, else that of the address.
+   */
   refuse(request: GatewayRequest, refused: refusal.GatewayRefusal, pace?: RefusalPace): void {
     const { environment, caller, endpoint } = request;
     const bucket = refused.status === 429 && caller !== undefined ? environment?.state[endpoint].bucket : undefined;
     this.#refuse(request, refused, pace, bucket);
   }
 
-  /** `bucket`: whichever has nothing left. */
+  /** `bucket`: the one that is empty. */
   refuseRate(request: GatewayRequest, bucket: TokenBucket, pace: RefusalPace): void {
     this.#refuse(request, refusal.tooManyRequests(bucket.secondsToNext), pace, bucket);
   }
@@ -78,7 +80,7 @@ export class Answers {
     else if (pacing === "drop") request.drop();
   }
 
-  /** Wrong or missing credentials: an address gets so many answers 401, then it is not listened to. */
+  /** Wrong or missing credentials: an address gets a limited number of answers 401, then only 429. */
   refuseUnauthenticated(request: GatewayRequest, refused: refusal.GatewayRefusal): void {
     if (!request.address.unauthorized.take(this.#ports.clock.monotonicMs())) return this.refuseAddress(request);
     this.refuse(request, refused);
@@ -98,7 +100,7 @@ export class Answers {
     this.refuse(request, refusal.tenancyAway);
   }
 
-  /** Goes on after a look-up, unless the client has left meanwhile. */
+  /** Calls `goOn` after a look-up, unless the client has left meanwhile. */
   resume(request: GatewayRequest, goOn: () => void): void {
     if (request.exchange.over) return;
     try {
@@ -114,7 +116,7 @@ export class Answers {
     else this.refuse(request, refusal.internalError);
   }
 
-  // ── for anybody ────────────────────────────────────────────────────────────────────────────────
+  // ── public ─────────────────────────────────────────────────────────────────────────────────────
 
   /** Preflights, `/version`, `/ui`, health. True when it is answered, now or later. */
   answersPublic(request: GatewayRequest, { facts }: GatewayEnvironment): boolean {

@@ -1,10 +1,13 @@
-/** Why: a body that trickles in holds a connection and a place; honest ones keep an average (cloud.md §6.5, §7 T22). */
+/**
+ * Measures the rate of a request body. A body that trickles in occupies a connection and a slot; honest clients keep an average rate
+ * (cloud.md §6.5, §7 T22).
+ */
 import { BODY_BYTES_PER_SECOND_MIN, BODY_RATE_WINDOW_MS } from "./limits.js";
 
 export class BodyMeter {
   #windowAtMs: number;
   #windowBytes = 0;
-  /** We asked the client to wait, so its rate says nothing. */
+  /** The gateway stopped reading for a while, so the rate of this window proves nothing. */
   #pausedInWindow = false;
   paused = false;
 

@@ -1,4 +1,4 @@
-/** Why: the HTTP client wants a stream for a body of unknown length; this one passes chunks through and holds the sender when full. */
+/** A stream for bodies of unknown length, which the HTTP client needs. It forwards chunks, and pauses the sender when it is full. */
 import { Readable } from "node:stream";
 
 export interface BodySource {
@@ -15,7 +15,7 @@ export class BodyStream extends Readable {
     this.#source = source;
   }
 
-  /** May be called before anybody reads. */
+  /** May be called before the stream is read. */
   feed(chunk: Uint8Array): void {
     if (this.destroyed || this.push(chunk) || this.#isPaused) return;
     this.#isPaused = true;

@@ -1,6 +1,6 @@
 /**
- * Why: every request shows a credential, and tenancy must hear of it twice a minute, not each time. Remembered by the digest of
- * credential and environment: the memory of a gateway holds no key (cloud.md §4.4, §4.5).
+ * Checks credentials, with a cache: tenancy is requested about twice a minute for each credential, not for each request. The cache key is
+ * a digest of credential and environment, so the memory of a gateway holds no key (cloud.md §4.4, §4.5).
  */
 import { hash } from "node:crypto";
 import { type Clock, PerdureError } from "@perdure/base";
@@ -9,7 +9,7 @@ import type { ClientAddress } from "./addresses.js";
 import { FreshCache } from "./fresh-cache.js";
 import { CALLERS_MAX, LOOKUPS_MAX, NEGATIVE_TTL_MS, POSITIVE_TTL_MS, STALE_MS, UNKNOWN_ENTRIES_MAX } from "./limits.js";
 
-/** `unknown` is counted against the address already. `throttled`: too much that was wrong came from it, and it is not told more. */
+/** `unknown` is already counted against the address. `throttled`: too many failures came from the address, so nothing is looked up. */
 export type CallerCheck = Authentication | { readonly kind: "throttled" };
 
 const UNKNOWN: CallerCheck = { kind: "unknown" };
@@ -27,7 +27,7 @@ export class Callers {
   readonly #clock: Clock;
   readonly #cache: FreshCache<string, Authentication>;
   readonly #unknownCredentials = new Map<string, UnknownCredential>();
-  /** Rises with news about credentials: what was asked before may be older than them. */
+  /** Rises with each change event about credentials: an answer that was requested earlier may be outdated. */
   #changeCount = 0;
 
   constructor(tenancy: Tenancy, clock: Clock) {
@@ -46,14 +46,14 @@ export class Callers {
     return { hits: this.#cache.hits, misses: this.#cache.misses, staleHits: this.#cache.staleHits, entries: this.#cache.size };
   }
 
-  /** At once for what is known. Rejects with TEN0001 when tenancy cannot be reached and nothing recent is known. */
+  /** Synchronous on a cache hit. Rejects with TEN0001 when tenancy cannot be reached and the cache has no usable entry. */
   check(credential: string, environmentId: EnvironmentId, address: ClientAddress): CallerCheck | Promise<CallerCheck> {
     const digest = hash("sha256", `${credential}\n${environmentId}`, "binary");
     const load = (): Promise<Authentication> => this.#tenancy.authenticate(credential, environmentId);
     const cached = this.#cache.fresh(digest, load);
     if (cached !== undefined) return this.#unlessExpired(cached, address);
     const nowMs = this.#clock.monotonicMs();
-    // Whoever was let in lately is no guesser, whatever else comes from there.
+    // A credential that was valid lately is no guess, whatever else comes from its address.
     if (!this.#cache.remembers(digest) && !address.mayLookUp(nowMs)) return THROTTLED;
     const entry = this.#unknownCredentials.get(digest);
     if (entry !== undefined && nowMs < entry.untilMs) return counted(entry.check, address, nowMs);
@@ -75,7 +75,7 @@ export class Callers {
           (authentication) => authentication.kind === "caller" && authentication.caller.id === change.id,
         );
       default:
-        return; // Not about credentials.
+        return; // The event is not about credentials.
     }
   }
 
@@ -93,7 +93,7 @@ export class Callers {
     }
   }
 
-  /** Against the wall clock, with each request: no news comes of a key that runs out (cloud.md §4.5). */
+  /** Compared with the wall clock for each request: no change event announces that a key expires (cloud.md §4.5). */
   #unlessExpired(authentication: Authentication, address: ClientAddress): CallerCheck {
     if (authentication.kind !== "caller" || authentication.caller.expiresAtMs === undefined) return authentication;
     return authentication.caller.expiresAtMs > this.#clock.nowMs()
@@ -108,7 +108,7 @@ export class Callers {
   }
 }
 
-/** Of one that is unknown without a look-up. */
+/** Counts an unknown credential against the address when the answer needed no look-up. */
 function counted(check: CallerCheck, address: ClientAddress, nowMs: number): CallerCheck {
   return check.kind !== "unknown" || address.unauthorized.take(nowMs) ? check : THROTTLED;
 }

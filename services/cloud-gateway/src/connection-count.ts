@@ -1,6 +1,6 @@
 /**
- * Why: sockets are few and cost nothing to whoever opens them: one machine that holds thousands of them open and says nothing would
- * shut the door for everybody (cloud.md §7, T22). So the connections of each network are counted, and have an end.
+ * Bounds the open connections per network (cloud.md §7, T22). Sockets are limited and cost a client nothing: without a bound, one machine
+ * with thousands of idle connections would use up the listener.
  */
 import type { Socket } from "node:net";
 import { networkOf } from "@perdure/cloud";
@@ -12,18 +12,18 @@ export class ConnectionCount {
 
   readonly #proxies: TrustedProxies | undefined;
 
-  /** Connections of `proxies` are those of everybody, and only counted at the listener. */
+  /** Connections of `proxies` carry requests of all clients, and count only at the listener. */
   constructor(maxPerNetwork: number, proxies?: TrustedProxies) {
     this.#max = maxPerNetwork;
     this.#proxies = proxies;
   }
 
-  /** Networks with connections. */
+  /** Networks with open connections. */
   get networks(): number {
     return this.#open.size;
   }
 
-  /** False when its network has too many: the socket is closed then. Otherwise it counts until it closes. */
+  /** False when the network has too many connections: the caller closes the socket. Otherwise the socket counts until it closes. */
   admit(socket: Socket): boolean {
     if (this.#proxies?.has(socket.remoteAddress) === true) return true;
     const network = networkOf(socket.remoteAddress);

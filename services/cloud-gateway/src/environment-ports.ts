@@ -1,6 +1,6 @@
 /**
- * Why: on a developer's machine there are no names for environments, so each has ports of its own (cloud.md §1.8): those that its
- * facts say its addresses have. They are opened and closed as environments come and go.
+ * Opens ports for each environment, for development (cloud.md §1.8): a developer's machine has no host names for environments. The ports
+ * are those of the addresses in the environment's facts; they are opened and closed with the environment.
  */
 import type { Logger } from "@perdure/base";
 import { bareOf, type EnvironmentFacts, type Tenancy } from "@perdure/cloud";
@@ -8,7 +8,7 @@ import type { GatewayEndpoint } from "./environments.js";
 import type { CloudGateway, OpenListener } from "./ports.js";
 
 export interface EnvironmentPortsSettings {
-  /** Address to listen on; loopback unless somebody means the world. */
+  /** Address to listen on; loopback unless it is configured. */
   readonly host: string;
 }
 
@@ -17,7 +17,7 @@ export class EnvironmentPortListeners implements AsyncDisposable {
   readonly #tenancy: Tenancy;
   readonly #logger: Logger;
   readonly #host: string;
-  /** By door, port and environment. */
+  /** By endpoint, port and environment. */
   readonly #open = new Map<string, OpenListener>();
   readonly #stop = new AbortController();
   #following: Promise<void> = Promise.resolve();
@@ -36,7 +36,7 @@ export class EnvironmentPortListeners implements AsyncDisposable {
     );
   }
 
-  /** Resolves when all that was known when it was called is done. */
+  /** Resolves when all changes that were known at the time of the call are applied. */
   get idle(): Promise<void> {
     return this.#following;
   }
@@ -48,7 +48,7 @@ export class EnvironmentPortListeners implements AsyncDisposable {
     this.#open.clear();
   }
 
-  /** One after the other; news that come while one waits for its turn are seen by that one. */
+  /** Runs one at a time; a run that waits for its turn also covers change events that arrive until then. */
   #follow(): void {
     if (this.#isDue) return;
     this.#isDue = true;

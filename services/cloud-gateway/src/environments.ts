@@ -1,4 +1,4 @@
-/** Why: what the gateway knows of each environment: tenancy's facts, believed for a while, and what only the gateway counts. */
+/** Environments as the gateway sees them: facts from tenancy, cached for a while, and the gateway's own counters. */
 import { type Clock, PerdureError } from "@perdure/base";
 import {
   type BareEnvironmentId,
@@ -30,24 +30,24 @@ import { RateMeter } from "./rate-shares.js";
 import { TokenBucket } from "./token-bucket.js";
 import type { Totals, UsageBook } from "./usage.js";
 
-/** The doors of the gateway. */
+/** Listeners of the gateway. */
 export type GatewayEndpoint = "ingress" | "admin";
 
-/** What is counted for one door of an environment. */
+/** Counters of one endpoint of an environment. */
 export interface EndpointState {
   readonly bucket: TokenBucket;
   readonly meter: RateMeter;
   readonly pace: RefusalPace;
 }
 
-/** What stays when the facts change. */
+/** State that outlasts changes of the facts. */
 export class EnvironmentState {
   readonly ingress: EndpointState;
   readonly admin: EndpointState;
   readonly totals: Totals;
   /** Admitted requests, until they are answered. */
   inFlight = 0;
-  /** Those that wait for their turn to be forwarded. */
+  /** Requests that wait for their turn to be forwarded. */
   readonly line = new FairQueueLine<GatewayRequest>();
 
   constructor({ id, limits }: EnvironmentFacts, totals: Totals, nowMs: number) {
@@ -67,12 +67,15 @@ export interface GatewayEnvironment {
   readonly state: EnvironmentState;
 }
 
-/** `nobody`: it was never there, or is deleted. `throttled`: nothing was looked up, because too much that was wrong came from this address. */
-export type EnvironmentLookup = GatewayEnvironment | "nobody" | "throttled";
-type CachedEnvironment = GatewayEnvironment | "nobody";
+/**
+ * `unknown`: the environment never existed or is deleted. `throttled`: nothing was looked up, because too many failures came from this
+ * address.
+ */
+export type EnvironmentLookup = GatewayEnvironment | "unknown" | "throttled";
+type CachedEnvironment = GatewayEnvironment | "unknown";
 
 const ACTIVE = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
-/** About to change, and news may be lost. */
+/** For facts that are about to change: the change event may be lost. */
 const BRIEF = { ttlMs: NEGATIVE_TTL_MS, staleMs: STALE_MS };
 const SLEEPING = { ttlMs: SLEEP_TTL_MS, staleMs: STALE_MS };
 const NOT_KEPT = { ttlMs: 0, staleMs: 0 };
@@ -83,7 +86,7 @@ export class GatewayEnvironments {
   readonly #usage: UsageBook;
   readonly #cache: FreshCache<BareEnvironmentId, CachedEnvironment>;
   readonly #states = new Map<EnvironmentId, EnvironmentState>();
-  /** Names that are nobody's, and until when that is believed. */
+  /** Names without an environment, and until when this answer is cached. */
   readonly #absentUntilMs = new Map<BareEnvironmentId, number>();
 
   constructor(tenancy: Tenancy, clock: Clock, usage: UsageBook) {
@@ -103,20 +106,20 @@ export class GatewayEnvironments {
     return { hits: this.#cache.hits, misses: this.#cache.misses, staleHits: this.#cache.staleHits, entries: this.#cache.size };
   }
 
-  /** At once for what is known. Rejects with TEN0001 when tenancy cannot be reached and nothing recent is known. */
+  /** Synchronous on a cache hit. Rejects with TEN0001 when tenancy cannot be reached and the cache has no usable entry. */
   find(bare: BareEnvironmentId, address: ClientAddress): EnvironmentLookup | Promise<EnvironmentLookup> {
     const load = (): Promise<CachedEnvironment> => this.#load(bare);
     const cached = this.#cache.fresh(bare, load);
     if (cached !== undefined) return cached;
     const nowMs = this.#clock.monotonicMs();
     if ((this.#absentUntilMs.get(bare) ?? 0) > nowMs) {
-      address.unauthorized.take(nowMs); // Names are guessed like keys are.
-      return "nobody";
+      address.unauthorized.take(nowMs); // Names are guessed as keys are.
+      return "unknown";
     }
     return address.mayLookUp(nowMs) ? this.#lookUp(bare, address, load) : "throttled";
   }
 
-  /** Of one that was there a moment ago, for whoever was let in: nobody's allowance is taken. Rejects as `find` does. */
+  /** Looks up an environment that existed a moment ago, for admitted requests; no address is charged. Rejects as `find` does. */
   async again(bare: BareEnvironmentId): Promise<CachedEnvironment> {
     const load = (): Promise<CachedEnvironment> => this.#load(bare);
     return this.#cache.fresh(bare, load) ?? this.#cache.load(bare, load);
@@ -140,7 +143,7 @@ export class GatewayEnvironments {
     address.lookups++;
     try {
       const loaded = await this.#cache.load(bare, load);
-      if (loaded === "nobody") address.unauthorized.overdraw(this.#clock.monotonicMs());
+      if (loaded === "unknown") address.unauthorized.overdraw(this.#clock.monotonicMs());
       return loaded;
     } finally {
       address.lookups--;
@@ -153,7 +156,7 @@ export class GatewayEnvironments {
     if (this.#absentUntilMs.size >= UNKNOWN_ENTRIES_MAX)
       this.#absentUntilMs.delete(this.#absentUntilMs.keys().next().value as BareEnvironmentId);
     this.#absentUntilMs.set(bare, this.#clock.monotonicMs() + NEGATIVE_TTL_MS);
-    return "nobody";
+    return "unknown";
   }
 
   #stateOf(facts: EnvironmentFacts): EnvironmentState {
@@ -168,12 +171,12 @@ export class GatewayEnvironments {
 }
 
 function freshnessOf(cached: CachedEnvironment): Freshness {
-  if (cached === "nobody") return NOT_KEPT;
+  if (cached === "unknown") return NOT_KEPT;
   if (cached.facts.sleep !== undefined) return SLEEPING;
   return cached.facts.status === "ACTIVE" ? ACTIVE : BRIEF;
 }
 
-/** How many requests of an environment may wait for its runtime here. */
+/** Bound of the requests of an environment that wait for its runtime at this gateway. */
 export function inFlightMaxOf({ limits }: EnvironmentFacts): number {
   return Math.min(IN_FLIGHT_MAX, Math.max(IN_FLIGHT_MIN, limits.concurrentInvocationsMax * IN_FLIGHT_PER_CONCURRENT));
 }

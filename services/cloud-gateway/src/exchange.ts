@@ -1,17 +1,17 @@
 /**
- * Why: one request and its answer, whatever HTTP version carries it. An exchange moves bytes and knows nothing of environments;
- * whoever owns it hears of the body, of room to write, and of a client that is gone.
+ * One request and its answer, whatever HTTP version carries it. An exchange moves bytes and does not depend on environments; it calls its
+ * owner about the body, room to write, and a client that is gone.
  */
 
-/** Who wants the body of a request. */
+/** Receives the body of a request. */
 export interface BodyReceiver {
   /** The bytes may share memory with a larger network buffer. */
   data(chunk: Uint8Array): void;
-  /** All of it was received. */
+  /** The body was received completely. */
   end(): void;
 }
 
-/** Who is told about the answer's way. */
+/** Observes how the answer is sent. */
 export interface AnswerObserver {
   /** There is room again after `write` returned false. */
   drained(): void;
@@ -24,7 +24,7 @@ export interface AnswerObserver {
 }
 
 export abstract class Exchange {
-  /** Which listener it came to, as its owner named it. */
+  /** The listener, by the name that its owner gave it. */
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   /** Name in the TLS handshake, lower case; undefined without TLS or name. */
@@ -46,13 +46,13 @@ export abstract class Exchange {
   abstract startBody(receiver: BodyReceiver): void;
   abstract pauseBody(): void;
   abstract resumeBody(): void;
-  /** All of the request is here. */
+  /** Whether the request was received completely. */
   abstract get bodyIsComplete(): boolean;
   protected abstract begin(status: number, headers: string[], bodyFollows: boolean): void;
   protected abstract push(chunk: Uint8Array | string): boolean;
   protected abstract complete(): void;
   protected abstract cut(): void;
-  /** Drops the whole connection without a word. */
+  /** Closes the whole connection without an answer. */
   abstract drop(): void;
 
   /** Begins an answer whose body follows by `write` and `end`. `headers`: names and values in turn. */
@@ -74,7 +74,7 @@ export abstract class Exchange {
     this.observer?.finished();
   }
 
-  /** A whole answer. */
+  /** Sends a whole answer. */
   send(status: number, headers: string[], body: string): void {
     if (this.over || this.headersSent) return;
     this.headersSent = true;
@@ -87,7 +87,7 @@ export abstract class Exchange {
     this.observer?.finished();
   }
 
-  /** The answer broke off: the client must see that it is not whole. */
+  /** Ends an answer early, so that the client can see that it is incomplete. */
   abort(): void {
     if (this.over) return;
     this.over = true;

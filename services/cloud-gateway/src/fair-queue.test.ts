@@ -1,4 +1,4 @@
-/** T20: who comes alone does not wait for the lines of others. */
+/** T20: a single request does not wait for the queues of other environments. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { FairQueue, FairQueueLine } from "./fair-queue.js";
@@ -14,7 +14,7 @@ function aQueue(lineMax = 1_000) {
   return { queue, served, turn, turns };
 }
 
-test("without a crowd everybody is served at once", () => {
+test("without a queue every item is served at once", () => {
   const { queue, served, turn, turns } = aQueue();
   const line = new FairQueueLine<string>();
   for (let n = 0; n < 3; n++) {
@@ -23,7 +23,7 @@ test("without a crowd everybody is served at once", () => {
   }
   expect(served).toEqual(["0", "1", "2"]);
   turn();
-  expect(turns).toEqual([]); // Nothing to do, nothing armed.
+  expect(turns).toEqual([]); // No work and no scheduled turn.
 });
 
 test("T20: one request beside a flood that came before it is served in the next turn", () => {
@@ -38,7 +38,7 @@ test("T20: one request beside a flood that came before it is served in the next 
   expect([served.length, queue.waiting]).toEqual([501, 0]);
 });
 
-test("T20: a line has an end; beyond it nothing is kept", () => {
+test("T20: a line is bounded; items beyond the bound are not kept", () => {
   const { queue, served, turn } = aQueue(10);
   const line = new FairQueueLine<string>();
   const entered = Array.from({ length: FORWARDS_PER_TURN + 11 }, () => queue.enter(line, "x", 1));
@@ -48,7 +48,7 @@ test("T20: a line has an end; beyond it nothing is kept", () => {
   expect(served).toHaveLength(FORWARDS_PER_TURN + 10);
 });
 
-test("whatever comes, each is served once, in the order of its line, and lines that wait get equal shares", () => {
+test("each item is served once, in the order of its line, and waiting lines get equal shares", () => {
   const arrivals = fc.array(
     fc.record({ line: fc.integer({ min: 0, max: 3 }), cost: fc.integer({ min: 1, max: FORWARDS_PER_TURN }), turn: fc.boolean() }),
     { maxLength: 200 },

@@ -1,9 +1,9 @@
 /**
- * Why: one event loop serves all environments, in the order in which the kernel hands over what arrived. A tenant who sends hundreds
- * of requests at once would have them all forwarded before the one of a neighbour that was read behind them. So what is admitted
- * is forwarded in turns of the event loop, so much in each: at once while there is room in this turn and nobody waits, otherwise from
- * a line for each environment, one line after the other (deficit round robin, Shreedhar and Varghese 1995). Whoever comes alone
- * waits at most for one turn and one round, however long the lines of others are.
+ * Shares one event loop fairly among environments. The kernel hands requests over in the order of arrival, so hundreds of requests of one
+ * tenant would all be forwarded before a neighbour's request that was read after them. So admitted requests are forwarded in turns of the
+ * event loop, a bounded number in each: at once while this turn has room and no line waits, otherwise from one line per environment,
+ * round robin (deficit round robin, Shreedhar and Varghese 1995). A single request waits at most one turn and one round,
+ * however long the lines of other environments are.
  */
 import { Ring } from "@perdure/base";
 import { FORWARDS_PER_TURN, LINE_MAX } from "./limits.js";
@@ -13,10 +13,10 @@ interface QueuedItem<T> {
   readonly cost: number;
 }
 
-/** Of one environment. */
+/** The line of one environment. */
 export class FairQueueLine<T> {
   readonly waiting = new Ring<QueuedItem<T>>();
-  /** What it may still spend in this round. */
+  /** The cost that the line may still spend in this round. */
   credit = 0;
   isInRound = false;
 }
@@ -25,7 +25,7 @@ export type Entered = "served" | "waits" | "full";
 
 export interface FairQueuePorts<T> {
   readonly serve: (item: T) => void;
-  /** Calls back in the next turn of the event loop, behind what arrives until then. */
+  /** Calls back in the next turn of the event loop, after everything that arrives until then. */
   readonly nextTurn: (turn: () => void) => void;
 }
 
@@ -33,7 +33,7 @@ export class FairQueue<T> {
   readonly #serve: (item: T) => void;
   readonly #nextTurn: (turn: () => void) => void;
   readonly #lineMax: number;
-  /** Lines in which somebody waits, in the order of their turns. */
+  /** Lines with waiting items, in the order of their turns. */
   readonly #round = new Ring<FairQueueLine<T>>();
   #left = FORWARDS_PER_TURN;
   #isArmed = false;
@@ -49,7 +49,7 @@ export class FairQueue<T> {
     return this.#waiting;
   }
 
-  /** `cost`: 1 to FORWARDS_PER_TURN. `served` means that it was, before this returns; of `full` nothing is kept. */
+  /** `cost`: 1 to FORWARDS_PER_TURN. `served`: the item was served before this returns; `full`: it was not kept. */
   enter(line: FairQueueLine<T>, item: T, cost: number): Entered {
     if (this.#round.length === 0 && this.#left >= cost) {
       this.#left -= cost;
@@ -93,7 +93,7 @@ export class FairQueue<T> {
     if (line.waiting.length > 0) {
       this.#round.push(line);
     } else {
-      line.credit = 0; // Who does not wait saves nothing up.
+      line.credit = 0; // An empty line saves no credit.
       line.isInRound = false;
     }
   }

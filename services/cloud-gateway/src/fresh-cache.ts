@@ -1,23 +1,23 @@
 /**
- * Why: what tenancy says is asked for with every request and changes rarely. A value is believed for a while, looked up again
- * before that while is over so that nobody waits, asked for once however many want it, and kept for longer only while
+ * A cache for answers of tenancy, which every request needs and which change rarely. A value is fresh for a while, and is looked up again
+ * before that ends, so that no request waits. Concurrent requests for a key share one look-up. A value is used beyond its time only while
  * tenancy cannot be reached (cloud.md §4.4). Hits are synchronous.
  */
 import type { Clock } from "@perdure/base";
 import { REFRESH_AFTER_MS, RETRY_MS } from "./limits.js";
 
 export interface Freshness {
-  /** How long it is believed; 0: not at all, it answers only who asked. */
+  /** How long the value is fresh; 0: it is returned to the current callers and not kept. */
   readonly ttlMs: number;
-  /** How long it is believed in all while a new look-up fails; at least `ttlMs`. */
+  /** How long the value is used in all while new look-ups fail; at least `ttlMs`. */
   readonly staleMs: number;
 }
 
 export interface FreshCacheOptions<V> {
   readonly clock: Clock;
-  /** Entries; the one used longest ago goes first. */
+  /** Bound of the entries; the least recently used one is evicted first. */
   readonly entriesMax: number;
-  /** Look-ups under way, background ones included; more reject with `overloaded`. */
+  /** Bound of concurrent look-ups, background ones included; more reject with `overloaded`. */
   readonly loadsMax: number;
   readonly freshness: (value: V) => Freshness;
   readonly overloaded: () => Error;
@@ -28,19 +28,19 @@ interface FreshEntry<V> {
   freshUntilMs: number;
   refreshAtMs: number;
   readonly usableUntilMs: number;
-  /** Of the cache when it was loaded: an older one must be looked up again. */
+  /** Generation of the cache when the value was loaded: an older value must be looked up again. */
   generation: number;
 }
 
 interface FreshLoad<V> {
   readonly promise: Promise<V>;
-  /** Set when news came meanwhile: the answer may be older than the news. */
+  /** Set when a change event arrived during the look-up: the answer may be older than the change. */
   outdated: boolean;
 }
 
 export class FreshCache<K, V> {
   readonly #options: FreshCacheOptions<V>;
-  /** In the order of use. */
+  /** In order of use, least recently used first. */
   readonly #entries = new Map<K, FreshEntry<V>>();
   readonly #loads = new Map<K, FreshLoad<V>>();
   #generation = 0;
@@ -57,7 +57,7 @@ export class FreshCache<K, V> {
     return this.#entries.size;
   }
 
-  /** The value when it is fresh, undefined otherwise. `load` is for the look-up ahead of time that nobody waits for. */
+  /** The value when it is fresh, undefined otherwise. `load` is used to refresh the value in the background. */
   fresh(key: K, load: () => Promise<V>): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -70,31 +70,33 @@ export class FreshCache<K, V> {
     return entry.value;
   }
 
-  /** It was good lately, though it must be looked up again. */
+  /** Whether the key has a usable value, even one that must be looked up again. */
   remembers(key: K): boolean {
     return this.#entries.has(key);
   }
 
-  /** After `fresh` had nothing. `load` is called at most once for a key at a time. Rejects as `load` does, or overloaded. */
+  /**
+   * Called after `fresh` returned undefined. Calls `load` at most once for a key at a time. Rejects as `load` does, or with `overloaded`.
+   */
   load(key: K, load: () => Promise<V>): Promise<V> {
     this.misses++;
     return this.#load(key, this.#entries.get(key), load);
   }
 
-  /** It changed or is gone; what is being looked up for it now is not kept. */
+  /** Removes the entry because it changed; the result of a running look-up for it is not kept. */
   evict(key: K): void {
     this.#entries.delete(key);
     const load = this.#loads.get(key);
     if (load !== undefined) load.outdated = true;
   }
 
-  /** Forgets all that match. What is being looked up is not kept, since it may be one of them. */
+  /** Removes all values that match. The results of running look-ups are not kept, since they may match too. */
   evictWhere(matches: (value: V) => boolean): void {
     for (const [key, { value }] of this.#entries) if (matches(value)) this.#entries.delete(key);
     for (const load of this.#loads.values()) load.outdated = true;
   }
 
-  /** Nothing is fresh any more; it still serves while look-ups fail. */
+  /** Makes all values outdated; they are still used while look-ups fail. */
   outdateAll(): void {
     this.#generation++;
     for (const load of this.#loads.values()) load.outdated = true;
@@ -103,7 +105,7 @@ export class FreshCache<K, V> {
   #refresh(key: K, entry: FreshEntry<V>, nowMs: number, load: () => Promise<V>): void {
     if (this.#loads.size >= this.#options.loadsMax || this.#loads.has(key)) return;
     entry.refreshAtMs = nowMs + RETRY_MS;
-    this.#start(key, load).promise.catch(() => undefined); // Whoever needs it once it is no longer fresh hears why it failed.
+    this.#start(key, load).promise.catch(() => undefined); // A later caller that needs the value receives the error.
   }
 
   async #load(key: K, entry: FreshEntry<V> | undefined, load: () => Promise<V>): Promise<V> {
@@ -115,10 +117,10 @@ export class FreshCache<K, V> {
       return await this.#start(key, load).promise;
     } catch (cause) {
       const nowMs = clock.monotonicMs();
-      // Forgotten meanwhile, or too old: it must not serve any more.
+      // The value was evicted meanwhile or is too old to be used.
       if (entry === undefined || this.#entries.get(key) !== entry || nowMs >= entry.usableUntilMs) throw cause;
       entry.generation = this.#generation;
-      entry.freshUntilMs = Math.min(nowMs + RETRY_MS, entry.usableUntilMs); // Until then nobody asks again.
+      entry.freshUntilMs = Math.min(nowMs + RETRY_MS, entry.usableUntilMs); // No new look-up until then.
       this.staleHits++;
       return entry.value;
     }

@@ -1,10 +1,10 @@
-/** Why: an answer of the gateway itself has one shape on both ports, so that every command line can print it (cloud.md §1.4, §6.2). */
+/** The one shape of the gateway's own answers on both ports, so that every command line can print them (cloud.md §1.4, §6.2). */
 
 import type { GatewayRequest } from "./gateway-request.js";
 import { pushOurs } from "./hygiene.js";
 import type { GatewayRefusal } from "./refusal.js";
 
-/** What limits were met, for `RateLimit-*`. */
+/** The limit that applied, for `RateLimit-*`. */
 export interface RateFacts {
   readonly limit: number;
   readonly remaining: number;
@@ -27,7 +27,7 @@ export function answerRefusal(request: GatewayRequest, refused: GatewayRefusal, 
   answerOwn(request, refused.status, headers, errorBody(refused, request.requestId));
 }
 
-/** `headers`: names and values in turn; what every answer has is added. */
+/** `headers`: names and values in turn; the headers of every answer are added. */
 export function answerOwn(request: GatewayRequest, status: number, headers: string[], body: string): void {
   pushOurs(headers, { requestId: request.requestId, isSecure: request.exchange.isSecure, cors: request.cors });
   request.status = status;

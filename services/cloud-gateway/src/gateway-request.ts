@@ -1,4 +1,4 @@
-/** Why: one request on its way through the gateway, from its first header to its settlement: what was found out, what was counted. */
+/** One request on its way through the gateway, from its first header to its settlement: its environment, caller and counters. */
 import type { AuthenticatedCaller } from "@perdure/cloud";
 import type { EdgeOperation } from "@perdure/role";
 import type { ClientAddress } from "./addresses.js";
@@ -7,17 +7,17 @@ import type { AnswerObserver, Exchange } from "./exchange.js";
 import type { GatewayRefusalReason } from "./refusal.js";
 import type { RequestHead } from "./request-head.js";
 
-/** Whoever forwards a visit; told what the client does. */
+/** Forwards a request; is called about events of the client. */
 export interface Forwarding {
   drained(): void;
-  /** The client is gone. */
+  /** The client has disconnected. */
   abandoned(): void;
 }
 
 export interface RequestOwner {
   /** Answered (`status`), or abandoned by the client before the answer was complete. Exactly once. */
   completed(request: GatewayRequest, outcome: "answered" | "abandoned"): void;
-  /** Its body is no HTTP any more. */
+  /** The body is not valid HTTP. */
   unreadable(request: GatewayRequest): void;
 }
 
@@ -27,24 +27,24 @@ export class GatewayRequest implements AnswerObserver {
   readonly endpoint: GatewayEndpoint;
   readonly head: RequestHead;
   readonly address: ClientAddress;
-  /** Of the client, or of the browser for which tenancy asks. */
+  /** Address of the client, or of the browser for which tenancy forwards the request. */
   readonly remoteAddress: string;
   readonly requestId: string;
-  /** Of the monotonic clock. */
+  /** By the monotonic clock. */
   readonly startedAtMs: number;
   environment: GatewayEnvironment | undefined = undefined;
   caller: AuthenticatedCaller | undefined = undefined;
   foreignAuthorization: string | undefined = undefined;
-  /** Headers about other origins for the answer. */
+  /** CORS headers for the answer. */
   cors: readonly string[] | undefined = undefined;
   forwarding: Forwarding | undefined = undefined;
-  /** Once it is on its way to a runtime; undefined while nobody traces. */
+  /** Set once the request is on its way to a runtime; undefined when requests are not traced. */
   span: EdgeOperation | undefined = undefined;
-  /** Of the answer, once it has begun. */
+  /** Status of the answer, once it has begun. */
   status = 0;
-  /** Why the gateway itself answered. */
+  /** Why the gateway answered instead of a runtime. */
   reason: GatewayRefusalReason | undefined = undefined;
-  /** The answer broke off on our side, or on the runtime's. */
+  /** The gateway or the runtime broke off the answer. */
   isBroken = false;
   bytesIn = 0;
   bytesOut = 0;
@@ -90,7 +90,7 @@ export class GatewayRequest implements AnswerObserver {
     this.#owner.unreadable(this);
   }
 
-  /** The answer broke off on our side. */
+  /** Breaks off the answer. */
   abort(): void {
     if (this.exchange.over) return;
     this.isBroken = true;
@@ -98,7 +98,7 @@ export class GatewayRequest implements AnswerObserver {
     this.#owner.completed(this, "abandoned");
   }
 
-  /** Not worth an answer: the connection goes. */
+  /** Closes the connection without an answer. */
   drop(): void {
     if (this.exchange.over) return;
     this.exchange.drop();

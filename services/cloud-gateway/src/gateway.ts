@@ -1,9 +1,9 @@
 /**
- * Why: the cloud's door for ingress and management. It finds out whose environment is asked for, who asks, whether they may and how
- * often, and then gets out of the way: bytes stream between caller and runtime. This puts the parts together and keeps their life:
+ * The public gateway of the cloud for ingress and management. It resolves the environment and the caller of a request, checks permission
+ * and rate, and then streams bytes between caller and runtime. This file wires the parts and runs their lifecycle:
  *
- *     listener ─▸ reception ─▸ admission ─▸ passage ─▸ runtime
- *                     └─────────────┴─▸ answers (what the gateway itself says)          settlement: counted, measured, told of
+ * listener ─▸ reception ─▸ admission ─▸ proxied request ─▸ runtime
+ * └─────────────┴─▸ answers (the gateway's own)          settlement: counters, metrics, usage
  */
 import type { TimerHandle } from "@perdure/base";
 import type { TenancyChange } from "@perdure/cloud";

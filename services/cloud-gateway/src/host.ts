@@ -1,13 +1,13 @@
 /**
- * Why: the host name says whose environment is asked for, so it is read once and strictly: what could mean two things to two
- * programs means nothing here (cloud.md §6.1).
+ * Parses host names, which name the environment, once and strictly: a name that two programs could read differently is rejected
+ * (cloud.md §6.1).
  */
 import { type BareEnvironmentId, parseBareEnvironmentId } from "@perdure/cloud";
 
-/** What a host name says. */
+/** What a host name refers to. */
 export type NamedHost =
   | { readonly kind: "environment"; readonly bare: BareEnvironmentId; readonly region: string }
-  /** Not one of our names: whoever asks has lost the way. */
+  /** Not a name under the gateway's domain. */
   | { readonly kind: "unknown" };
 
 const UNKNOWN: NamedHost = { kind: "unknown" };
@@ -23,7 +23,7 @@ export function hostOf(authority: string): string | undefined {
   return bare === "" || bare.includes("..") || bare.startsWith(".") ? undefined : bare;
 }
 
-/** Names of the form `<bare>.env.<region>.<domain>`; parsed ones are remembered, since few names make most of the requests. */
+/** Names of the form `<bare>.env.<region>.<domain>`; parsed names are cached, since a few names occur in most requests. */
 export class HostNames {
   readonly #suffix: string;
   readonly #cache = new Map<string, NamedHost>();
@@ -34,12 +34,12 @@ export class HostNames {
     this.#cacheMax = cacheMax;
   }
 
-  /** `host` as `hostOf` gives it. */
+  /** `host`: as `hostOf` returns it. */
   parse(host: string): NamedHost {
     const cached = this.#cache.get(host);
     if (cached !== undefined) return cached;
     const named = this.#parse(host);
-    if (named.kind === "unknown") return named; // Anybody can invent those: they are not worth remembering.
+    if (named.kind === "unknown") return named; // Clients can invent any number of these, so they are not cached.
     if (this.#cache.size >= this.#cacheMax) this.#cache.clear();
     this.#cache.set(host, named);
     return named;

@@ -1,4 +1,4 @@
-/** Why: an exchange over `node:http`. */
+/** An exchange over `node:http`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
 import { boundRestOfBody, lingerBeforeClose } from "@perdure/role/http";
@@ -46,7 +46,7 @@ export class Http1Exchange extends Exchange {
     this.#req.resume();
   }
 
-  /** Node says so of a request without a body only when its headers have been dealt with. */
+  /** Node reports a request without a body as complete only after its headers were handled. */
   override get bodyIsComplete(): boolean {
     return this.#req.complete || !this.#hasBody;
   }
@@ -67,14 +67,14 @@ export class Http1Exchange extends Exchange {
     const req = this.#req;
     if (!req.complete) this.#res.once("finish", () => boundRestOfBody(req, this.#clock, LINGER_MS));
     this.#res.end();
-    if (!req.complete) req.resume(); // What is left of the body is of no use any more, but in the way.
+    if (!req.complete) req.resume(); // The rest of the body is read and dropped, so that the connection can be used again.
   }
 
   protected override cut(): void {
     this.#req.socket.destroy();
   }
 
-  /** The parser gave up within the body. */
+  /** The parser failed within the body. */
   bodyBroke(): void {
     if (this.over || this.headersSent || this.observer === undefined) return void this.#req.socket.destroy();
     this.observer.unreadable();

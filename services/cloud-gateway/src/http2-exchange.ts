@@ -1,4 +1,4 @@
-/** Why: an exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
+/** An exchange over one HTTP/2 stream, on the core API: the compatibility layer would double the cost of a stream. */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
 import { boundRestOfStream } from "@perdure/role/http";
@@ -28,7 +28,7 @@ export class Http2Exchange extends Exchange {
     this.#clock = clock;
     this.#facts = facts;
     stream.on("close", () => this.abandoned());
-    stream.on("error", () => this.abandoned()); // It always closes as well; without a listener it would end the process.
+    stream.on("error", () => this.abandoned()); // "close" always follows; without this listener an error would end the process.
     stream.on("drain", () => this.observer?.drained());
   }
 
@@ -38,7 +38,7 @@ export class Http2Exchange extends Exchange {
     if (this.#facts.expectsContinue && !stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
     stream.on("data", (chunk: Buffer) => receiver.data(chunk));
     stream.on("end", () => {
-      if (!stream.aborted && !stream.destroyed) receiver.end(); // A reset ends the readable side like the last byte does.
+      if (!stream.aborted && !stream.destroyed) receiver.end(); // A reset also ends the readable side.
     });
   }
 
@@ -73,7 +73,7 @@ export class Http2Exchange extends Exchange {
   }
 
   protected override cut(): void {
-    this.#stream.destroy(new Error("the answer broke off")); // Closing would end it as if it were whole.
+    this.#stream.destroy(new Error("the answer broke off")); // A normal close would make the answer look complete.
   }
 
   override drop(): void {
@@ -85,7 +85,7 @@ export class Http2Exchange extends Exchange {
   }
 }
 
-/** Headers that come more than once (`set-cookie`) become a list. */
+/** Headers that occur more than once (`set-cookie`) become a list. */
 function add(fields: OutgoingHttpHeaders, name: string, value: string): void {
   const existing = fields[name];
   if (existing === undefined) fields[name] = value;

@@ -5,11 +5,11 @@ import { VirtualClock } from "@perdure/testkit";
 import { Http2Guard } from "./http2-guard.js";
 import { CONTROL_FRAMES_MAX, CONTROL_WINDOW_MS, KEEP_ALIVE_MS, PING_TIMEOUT_MS } from "./limits.js";
 
-/** What a guard uses of a session. */
+/** The part of a session that the guard uses. */
 class Session extends EventEmitter {
   destroyed = false;
   readonly goaways: number[] = [];
-  /** Answers of the peer, in the order in which it was asked. */
+  /** Answers of the peer to PINGs, in the order of the PINGs. */
   readonly pendingAnswers: (() => void)[] = [];
 
   ping(answered: () => void): void {
@@ -33,7 +33,7 @@ function guarded() {
     guard.opened(stream as unknown as ServerHttp2Stream);
     return stream;
   };
-  /** As the listener does it, now and then. */
+  /** Sweeps at intervals, as the listener does. */
   const pass = (ms: number): void => {
     clock.advanceBy(ms);
     guard.sweep(clock.monotonicMs());
@@ -41,7 +41,7 @@ function guarded() {
   return { session, guard, open, pass, floods: () => floods };
 }
 
-test("whoever waits on a silent connection is asked whether they are there, again and again while they say so", () => {
+test("a silent peer with open requests gets PINGs, again and again while it answers", () => {
   const { session, open, pass } = guarded();
   open();
   pass(KEEP_ALIVE_MS - 1);
@@ -55,7 +55,7 @@ test("whoever waits on a silent connection is asked whether they are there, agai
   }
 });
 
-test("one that does not answer is given up; one without requests is not asked", () => {
+test("a peer that does not answer is closed; one without requests gets no PING", () => {
   const { session, open, pass, guard } = guarded();
   pass(10 * KEEP_ALIVE_MS);
   expect([session.pendingAnswers.length, guard.isIdle]).toEqual([0, true]);
@@ -72,7 +72,7 @@ test("one that does not answer is given up; one without requests is not asked", 
   expect(session.pendingAnswers).toHaveLength(1);
 });
 
-test("T21: as many free frames as any program needs are counted anew in each window; one more and it is told to calm down", () => {
+test("T21: free frames are counted in windows; one above the bound closes the connection with ENHANCE_YOUR_CALM", () => {
   const { session, open, pass, floods } = guarded();
   const frames = [
     () => session.emit("ping"),

@@ -1,6 +1,6 @@
 /**
- * Why: some HTTP/2 frames cost their sender nothing and us a little each time: resets of streams just opened, PINGs, SETTINGS. A
- * connection that sends more of them than any program has a use for is told to calm down and closed (cloud.md §6.5, T21).
+ * Bounds HTTP/2 frames that cost their sender nothing and the gateway a little: resets of streams just opened, PINGs, SETTINGS. A
+ * connection that sends more of them than any program needs is closed with ENHANCE_YOUR_CALM (cloud.md §6.5, T21).
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
@@ -49,7 +49,7 @@ export class Http2Guard {
     this.#session.destroy();
   }
 
-  /** Asks a silent peer whether it is still there, and gives up one that does not say. Called now and then. */
+  /** Sends a PING to a silent peer, and closes a connection whose PING was not answered. Called at intervals. */
   sweep(nowMs: number): void {
     if (this.#session.destroyed) return;
     if (this.#pingAtMs !== undefined) {

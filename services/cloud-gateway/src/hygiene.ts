@@ -1,12 +1,12 @@
 /**
- * Why: a runtime journals every header it gets and shows it to handlers, so what is a secret, a lie or about the connection must
- * not reach it (cloud.md §6.4); and its answers must not tell tenants how things are named inside.
+ * Filters headers in both directions. A runtime journals every header it receives and shows it to handlers, so secrets, forged headers
+ * and headers of the connection must not reach it (cloud.md §6.4); and its answers must not reveal internal names to tenants.
  */
 import { foreignCookies } from "@perdure/cloud";
 import type { GatewayEndpoint } from "./environments.js";
 import type { RequestHead } from "./request-head.js";
 
-/** Lower case. About one connection (RFC 9110 §7.6.1), ours to say, or credentials. */
+/** Lower case. Headers of one connection (RFC 9110 §7.6.1), headers that only the gateway sets, and credentials. */
 const NOT_TO_RUNTIMES: ReadonlySet<string> = new Set([
   ...[
     "connection",
@@ -25,13 +25,13 @@ const NOT_TO_RUNTIMES: ReadonlySet<string> = new Set([
   ...["x-restate-cluster-name", "x-restate-signature-scheme", "x-restate-jwt-v1", "x-restate-ingress-path"],
 ]);
 
-/** Of ours that callers, who are known here, may send: how urgent a call is, that they want its trace, that discovery is only a check. */
+/** Headers of the platform that authenticated callers may send: priority of a call, a request for its trace, a dry run of discovery. */
 const PUBLIC_OURS: ReadonlySet<string> = new Set(["x-perdure-priority", "x-perdure-check", "x-perdure-trace"]);
 
 /**
- * What browsers say of themselves and of the page that asks. At the door for management it has been judged here, where the host that the
- * caller named is known; a runtime is called by another, and would take the console for a stranger's page. Handlers behind the other
- * door may want it.
+ * Headers that browsers add about themselves and the calling page. The gateway has checked them for management, where it knows the host
+ * that the caller used; the runtime has another host and would take the console for a foreign page. Handlers behind the ingress may use
+ * them.
  */
 function isOfBrowsers(name: string): boolean {
   return OF_BROWSERS.has(name) || name.startsWith("sec-");
@@ -39,7 +39,7 @@ function isOfBrowsers(name: string): boolean {
 
 const OF_BROWSERS: ReadonlySet<string> = new Set(["origin", "referer", "cookie", "accept-language"]);
 
-/** What the gateway adds. */
+/** Headers that the gateway adds. */
 export interface Provenance {
   readonly endpoint: GatewayEndpoint;
   readonly remoteAddress: string;
@@ -47,13 +47,13 @@ export interface Provenance {
   readonly requestId: string;
   /** An `Authorization` of the caller that is meant for the handler. */
   readonly foreignAuthorization: string | undefined;
-  /** Of the span of this request here; undefined: the caller's passes, if it has one. */
+  /** Trace context of the gateway's span; undefined: the caller's `traceparent` is forwarded, if it has one. */
   readonly traceparent: string | undefined;
-  /** The answer will be read and written anew on its way back: nothing of it may be compressed. */
+  /** The gateway will read and rewrite the answer, so the runtime must not compress it. */
   readonly isRewritten: boolean;
 }
 
-/** Names and values in turn, without a length: whoever sends the body knows it. */
+/** Names and values in turn, without a length: the sender of the body sets it. */
 export function headersForRuntime(
   head: RequestHead,
   { endpoint, remoteAddress, isSecure, requestId, ...rest }: Provenance,
@@ -85,7 +85,7 @@ function mayPass(name: string): boolean {
   return !name.startsWith("x-forwarded-") && (!name.startsWith("x-perdure-") || PUBLIC_OURS.has(name));
 }
 
-/** The names in a `connection` header; what callers may always say cannot be taken away by naming it there. */
+/** Names in a `connection` header, except headers that callers may always send. */
 function listedIn(connection: string): ReadonlySet<string> | undefined {
   const trimmed = connection.trim().toLowerCase();
   if (trimmed === "keep-alive" || trimmed === "close") return undefined;
@@ -100,16 +100,16 @@ const NOT_TO_CALLERS: ReadonlySet<string> = new Set([
 export interface AnswerContext {
   readonly requestId: string;
   readonly isSecure: boolean;
-  /** Headers of ours about other origins, which replace all of the runtime's; undefined: the runtime's pass. */
+  /** The gateway's CORS headers, which replace all of the runtime's; undefined: the runtime's are forwarded. */
   readonly cors: readonly string[] | undefined;
-  /** Origins of the runtime, and what tenants call instead. */
+  /** Origins of the runtime, and the public one that replaces them. */
   readonly inside: readonly string[];
   readonly outside: string;
-  /** Whether the body will be another than the runtime's. */
+  /** Whether the body is rewritten. */
   readonly isRewritten: boolean;
 }
 
-/** Names and values in turn. `headers` as the HTTP client has them, names in lower case. */
+/** Names and values in turn. `headers` as the HTTP client returns them, names in lower case. */
 export function headersForCaller(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   context: AnswerContext,
@@ -127,7 +127,7 @@ export function headersForCaller(
   return list;
 }
 
-/** What every answer of the gateway has. */
+/** Adds the headers of every answer of the gateway. */
 export function pushOurs(list: string[], context: Pick<AnswerContext, "requestId" | "isSecure" | "cors">): void {
   if (context.cors !== undefined) for (const each of context.cors) list.push(each);
   list.push("x-request-id", context.requestId);

@@ -1,4 +1,4 @@
-/** Why: the cloud's door. See `gateway.ts` for the way of a request. */
+/** The gateway of the cloud. `gateway.ts` shows how a request is processed. */
 export { EnvironmentPortListeners } from "./environment-ports.js";
 export type { GatewayEndpoint } from "./environments.js";
 export { createCloudGateway } from "./gateway.js";

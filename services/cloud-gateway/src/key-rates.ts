@@ -1,14 +1,16 @@
-/** Why: a key may have a rate of its own below its environment's, so that one program's mistake leaves the others their part (cloud.md §6.5). */
+/**
+ * Rates of single keys below the rate of their environment, so that a faulty program leaves the other callers their part (cloud.md §6.5).
+ */
 import type { ApiKeyId, AuthenticatedCaller } from "@perdure/cloud";
 import type { GatewayEndpoint } from "./environments.js";
 import { KEY_BUCKETS_MAX } from "./limits.js";
 import { TokenBucket } from "./token-bucket.js";
 
 export class KeyRates {
-  /** In the order of use. */
+  /** In order of use, least recently used first. */
   readonly #buckets = new Map<string, TokenBucket>();
 
-  /** Undefined when it may; otherwise the bucket that has nothing left. `share`: of this gateway. */
+  /** Undefined when the request may pass; otherwise the bucket that is empty. `share`: of this gateway. */
   refusedBy(caller: AuthenticatedCaller, endpoint: GatewayEndpoint, share: number, nowMs: number): TokenBucket | undefined {
     if (caller.kind !== "key" || caller.ratePerSecond === undefined) return undefined;
     const bucket = this.#bucketOf(caller.id, endpoint, caller.ratePerSecond, nowMs);

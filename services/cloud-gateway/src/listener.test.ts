@@ -1,4 +1,4 @@
-/** The timeout for headers, by a clock that jumps as it does for a process that stood still. */
+/** The timeout for headers, with a clock that jumps as it does for a process that was stopped. */
 import { connect, type Socket } from "node:net";
 import { expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
@@ -22,7 +22,7 @@ async function aListener() {
   return {
     clock,
     served,
-    /** A connection that has sent the beginning of a header section, and what it is answered until it closes. */
+    /** A connection that has sent the beginning of a header section; reads the answer until it closes. */
     async begun() {
       const socket = connect(port, "127.0.0.1");
       sockets.push(socket);
@@ -32,7 +32,8 @@ async function aListener() {
       });
       const closed = new Promise<string>((resolve) => socket.on("close", () => resolve(text)));
       await new Promise<void>((resolve) => socket.write("GET /late HTTP/1.1\r\nhost: x\r\n", () => resolve()));
-      while (clock.pendingTimers < 2) await new Promise<void>((resolve) => setImmediate(resolve)); // The sweep, and this connection.
+      // The timers of the sweep and of this connection.
+      while (clock.pendingTimers < 2) await new Promise<void>((resolve) => setImmediate(resolve));
       return { socket, closed };
     },
     async [Symbol.asyncDispose]() {
@@ -44,7 +45,7 @@ async function aListener() {
   };
 }
 
-test("a header section that was finished while the gateway stood still is served", async () => {
+test("a header section that was completed while the gateway was stopped is served", async () => {
   await using listener = await aListener();
   const { socket } = await listener.begun();
   await new Promise<void>((resolve) => socket.write("\r\n", () => resolve()));

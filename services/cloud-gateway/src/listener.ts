@@ -1,6 +1,6 @@
 /**
- * Why: one TCP port of the gateway: HTTP/1.1 and HTTP/2, told apart by the first bytes, or by ALPN where TLS is (cloud.md §1.8).
- * Strict parsers, bounded everything, and an answer in JSON even for what is no request at all.
+ * One TCP port of the gateway: HTTP/1.1 and HTTP/2, distinguished by the first bytes, or by ALPN with TLS (cloud.md §1.8).
+ * Strict parsers, bounds for everything, and an answer in JSON even to bytes that are no request.
  */
 import {
   createServer as createHttp1Server,
@@ -34,16 +34,16 @@ import type { RequestLine } from "./request-head.js";
 export interface ListenerHandlers {
   /** A request. Must not throw. */
   request(exchange: Exchange, line: RequestLine): void;
-  /** Something that is no request: the body to say so, JSON. */
+  /** Received bytes are no valid request: returns the body of the answer, JSON. */
   unreadable(refused: GatewayRefusal): string;
-  /** An HTTP/2 connection was closed for what it did. */
+  /** An HTTP/2 connection was closed because of the frames it sent. */
   flooded(): void;
 }
 
 export interface ListenerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Over all ports of the gateway. */
+  /** Counts the connections of all ports of the gateway. */
   readonly connections: ConnectionCount;
 }
 
@@ -55,9 +55,9 @@ export interface HttpListener {
 }
 
 interface Http2Socket {
-  /** Undefined until Node has made it. */
+  /** Undefined until Node has created it. */
   readonly session: ServerHttp2Session | undefined;
-  /** Monotonic time of the look that found the session destroyed. */
+  /** Monotonic time of the sweep that found the session destroyed. */
   readonly endedAtMs: number | undefined;
 }
 
@@ -71,9 +71,9 @@ export function createListener(
   const http2 = createHttp2Server(http2Options);
   const firstHeaders = new FirstHeaders(clock, limits.HEADERS_TIMEOUT_MS, (socket) => sayUnreadable(socket, slowRequest));
   const undecided = new Set<Socket>();
-  /** Of HTTP/2. A session that is destroyed keeps its socket until its last write is done, which a client that reads nothing prevents. */
+  /** Sockets of HTTP/2. A destroyed session keeps its socket until its last write is done, which a client that reads nothing prevents. */
   const http2Sockets = new Map<Socket, Http2Socket>();
-  /** Whose session Node makes now. */
+  /** The socket whose session Node creates now. */
   let handedOver: Socket | undefined;
   const sessions = new Map<ServerHttp2Session, Http2Guard>();
   /** Requests of a connection that are not answered yet. */
@@ -82,7 +82,7 @@ export function createListener(
 
   // ── connections ────────────────────────────────────────────────────────────────────────────────
 
-  // The server listens and keeps the books, but hears of a connection only when that has shown to speak HTTP/1.1.
+  // The server only listens and counts; it gets a connection only after its first bytes proved to be HTTP/1.1.
   const event = isSecure ? "secureConnection" : "connection";
   const acceptHttp1 = http1.listeners(event) as ((connection: Duplex) => void)[];
   http1.removeAllListeners(event);
@@ -104,7 +104,7 @@ export function createListener(
     });
   });
   http1.maxConnections = limits.CONNECTIONS_MAX;
-  http1.maxHeadersCount = 0; // Bounded by bytes; what is too many is counted and refused, not cut off silently.
+  http1.maxHeadersCount = 0; // The header bytes are bounded; too many lines are counted and refused, not cut off silently.
   http1.on("tlsClientError", (cause: Error, socket: Socket) => {
     handleErrors(socket);
     logger.debug({ cause: cause.message }, "TLS handshake failed");
@@ -113,7 +113,7 @@ export function createListener(
 
   function handOver(socket: Socket, isHttp2: boolean): void {
     if (isHttp2) {
-      socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
+      socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends its side has left.
       boundHalfClose(socket, clock, limits.LINGER_MS);
       http2Sockets.set(socket, { session: undefined, endedAtMs: undefined });
       socket.once("close", () => http2Sockets.delete(socket));
@@ -156,17 +156,17 @@ export function createListener(
   };
   http1.on("request", (req, res) => onRequest(req, res, false));
   http1.on("checkContinue", (req, res) => onRequest(req, res, true));
-  http1.on("checkExpectation", (req, res) => onRequest(req, res, false)); // An unknown `expect` is nobody's business here.
+  http1.on("checkExpectation", (req, res) => onRequest(req, res, false)); // An unknown `expect` is ignored.
   http1.on("connect", (_req, socket: Duplex) => {
-    handleErrors(socket); // Node has taken its own listener away: the connection is this handler's now.
-    sayUnreadable(socket, malformed("This method is not taken"));
+    handleErrors(socket); // Node has removed its own listener, so this handler must handle errors.
+    sayUnreadable(socket, malformed("This method is not supported"));
   });
   http1.on("clientError", (cause: NodeJS.ErrnoException, socket: Duplex) => {
     handleErrors(socket);
     const pipeline = pipelines.get(socket as Socket);
     if (!socket.writable) return void socket.destroy();
     if (cause.code === "ECONNRESET" || cause.code === "EPIPE") return void socket.destroy();
-    // Whatever is said now would be taken for the answer to the request that waits: so it must be that.
+    // The client would take anything sent now for the answer to the pending request, so the answer must be that one.
     if (pipeline?.waiting === 1 && pipeline.last !== undefined) return pipeline.last.bodyBroke();
     if ((pipeline?.waiting ?? 0) > 0) return void socket.destroy();
     if (cause.code === "HPE_HEADER_OVERFLOW") return sayUnreadable(socket, headersTooLarge);
@@ -208,7 +208,7 @@ export function createListener(
     const socket = session?.socket;
     if (session === undefined || socket === undefined) return void stream.destroy();
     sessions.get(session)?.opened(stream);
-    if (stream.destroyed || stream.closed) return void stream.destroy(); // Its reset came with it.
+    if (stream.destroyed || stream.closed) return void stream.destroy(); // The reset arrived with the request.
     const exchange = new Http2Exchange(
       stream,
       {
@@ -232,12 +232,12 @@ export function createListener(
     for (const [socket, { session, endedAtMs }] of http2Sockets) {
       if (session?.destroyed !== true) continue;
       if (endedAtMs === undefined) http2Sockets.set(socket, { session, endedAtMs: nowMs });
-      else if (nowMs - endedAtMs > limits.PING_TIMEOUT_MS) socket.destroy(); // What was still to be sent had time.
+      else if (nowMs - endedAtMs > limits.PING_TIMEOUT_MS) socket.destroy(); // Pending writes had time to finish.
     }
     sweep = clock.setTimer(limits.SWEEP_MS, sweepSessions);
   }
 
-  // ── the end ────────────────────────────────────────────────────────────────────────────────────
+  // ── close ──────────────────────────────────────────────────────────────────────────────────────
 
   async function drain(graceMs: number): Promise<void> {
     const stopped = new Promise<void>((resolve) => http1.close(() => resolve()));
@@ -292,14 +292,14 @@ const DRAIN_SWEEP_MS = 50;
 const http1Options: ServerOptions = {
   maxHeaderSize: limits.HEADER_BYTES_MAX,
   headersTimeout: httpLimits.STALLED_FACTOR * limits.HEADERS_TIMEOUT_MS,
-  requestTimeout: 0, // Bodies have a least rate instead: a whole one may take its time.
+  requestTimeout: 0, // Bodies have a least rate instead: a whole body may take its time.
   keepAliveTimeout: limits.IDLE_CONNECTION_MS,
   connectionsCheckingInterval: limits.SWEEP_MS,
   keepAlive: true,
   keepAliveInitialDelay: limits.KEEP_ALIVE_MS,
   noDelay: true,
   insecureHTTPParser: false,
-  requireHostHeader: false, // Ours to say, in JSON.
+  requireHostHeader: false, // The gateway refuses it itself, in JSON.
 };
 
 const http2Options = {

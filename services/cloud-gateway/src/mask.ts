@@ -1,4 +1,4 @@
-/** Why: settings of deployments hold secrets in clear; who may only read sees that they are there, not what they say (cloud.md §6.4, T25). */
+/** Masks secrets in settings of deployments: a read-only caller sees that they exist, not their values (cloud.md §6.4, T25). */
 
 const MASKED = "***";
 

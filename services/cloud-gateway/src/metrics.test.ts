@@ -17,7 +17,7 @@ function anObservedGateway() {
   return { gateway: gatewayMetrics(metrics), lines };
 }
 
-test("requests are counted for each environment, and failures are there at 0 before the first", () => {
+test("requests are counted for each environment, and failures are exported as 0 before the first", () => {
   const { gateway, lines } = anObservedGateway();
   gateway.ofEnvironment(id("a"), "answered");
   gateway.ofEnvironment(id("a"), "answered");
@@ -32,7 +32,7 @@ test("requests are counted for each environment, and failures are there at 0 bef
   ]);
 });
 
-test("of more environments than have room, the one that was called longest ago is no longer counted", () => {
+test("beyond the bound, the environment that was called longest ago is not counted any more", () => {
   const { gateway, lines } = anObservedGateway();
   for (let n = 0; n < ENVIRONMENTS_COUNTED_MAX; n++) gateway.ofEnvironment(id(String(n)), "answered");
   gateway.ofEnvironment(id("0"), "answered");

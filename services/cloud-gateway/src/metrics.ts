@@ -1,6 +1,6 @@
 /**
- * Why: what the gateway reports about itself. Labels are closed sets: no key or path can become a series. Only the outcomes of ingress requests are
- * counted by environment, of so many environments at most: a runtime that is gone reports nothing itself.
+ * Metrics of the gateway. Labels are closed sets: no key or path can become a series. Only the outcomes of ingress requests are
+ * counted by environment, for a bounded number of environments: a runtime that is down reports no metrics.
  */
 import type { EnvironmentId } from "@perdure/cloud";
 import type { Metrics, ObservedValue } from "@perdure/role";
@@ -9,9 +9,9 @@ import { ENVIRONMENTS_COUNTED_MAX } from "./limits.js";
 import { type GatewayRefusalReason, refusalReasons } from "./refusal.js";
 import { type WakeResult, wakeResults } from "./waking.js";
 
-/** Told about visits; must not throw. */
+/** Called about requests; must not throw. */
 export interface GatewayMetrics {
-  /** `reason` when the gateway answered instead of a runtime. */
+  /** `reason` is set when the gateway answered instead of a runtime. */
   answered(endpoint: GatewayEndpoint, status: number, reason: GatewayRefusalReason | undefined, durationMs: number): void;
   /** The client left, or the answer broke off. */
   abandoned(endpoint: GatewayEndpoint, durationMs: number): void;
@@ -20,11 +20,11 @@ export interface GatewayMetrics {
   bytes(endpoint: GatewayEndpoint, bytesIn: number, bytesOut: number): void;
   retried(): void;
   flooded(): void;
-  /** Nobody waits for a sleeper any more. */
+  /** No request is held for the environment any more. */
   woke(result: WakeResult, durationMs: number): void;
 }
 
-/** `failed`: the gateway answered with an error of the platform's, or the runtime broke off its answer. `abandoned`: the client left. */
+/** `failed`: the gateway answered with an error of the platform, or the runtime broke off its answer. `abandoned`: the client left. */
 export type EnvironmentOutcome = "answered" | "failed" | "abandoned";
 
 const ENDPOINTS = ["ingress", "admin"];
@@ -60,7 +60,7 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
     {
       type: "counter",
       name: "perdure_cloud_gateway_environment_requests_total",
-      help: "Requests at the ingress of an environment, by whether it or the platform failed them; of environments that were called here lately",
+      help: "Requests at the ingress of an environment, by outcome; for environments that were called recently",
       labels: ["env", "outcome"],
       seriesMax: 3 * ENVIRONMENTS_COUNTED_MAX,
     },
@@ -78,7 +78,7 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
   });
   const bytes = metrics.counter({
     name: "perdure_cloud_gateway_body_bytes_total",
-    help: "Bytes of bodies that passed",
+    help: "Bytes of forwarded request and response bodies",
     labels: { door: ENDPOINTS, direction: ["in", "out"] },
   });
   const retries = metrics.counter({
@@ -91,7 +91,7 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
   });
   const wakes = metrics.counter({
     name: "perdure_gateway_wakes_total",
-    help: "Sleeping environments whose callers were held, by what came of it",
+    help: "Wake-ups of sleeping environments with held callers, by result",
     labels: { result: [...wakeResults] },
   });
   const wakeDurations = metrics.histogram({
@@ -124,7 +124,7 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
   };
 }
 
-/** The environment called longest ago leaves first; when it is called again it begins at 0, as counters of a new process do. */
+/** The environment called longest ago is evicted first; when it is called again it begins at 0, like counters of a new process. */
 class EnvironmentCounts {
   readonly #counts = new Map<EnvironmentId, Record<EnvironmentOutcome, number>>();
 
@@ -137,7 +137,7 @@ class EnvironmentCounts {
       for (const oldest of this.#counts.keys()) if (this.#counts.delete(oldest)) break;
   }
 
-  /** Failures are there from the first request on: a series that begins with a failure has no rate. */
+  /** Failures are exported from the first request on: a series that begins with a failure has no rate. */
   *values(): Iterable<ObservedValue> {
     for (const [id, counts] of this.#counts) {
       for (const outcome of OUTCOMES) yield { labels: [id, outcome], value: counts[outcome] };
@@ -147,7 +147,7 @@ class EnvironmentCounts {
 
 const OUTCOMES: readonly EnvironmentOutcome[] = ["answered", "failed", "abandoned"];
 
-/** What is asked for when somebody looks. */
+/** Registers the values that are read at each scrape. */
 export function observeGateway(
   metrics: Metrics,
   { inFlight, heldRefusals, waiting, gateways, callers, environments }: GatewayGauges,
@@ -156,17 +156,17 @@ export function observeGateway(
     metrics.observed({ name: `perdure_cloud_gateway_${name}`, help, type }, read);
   observed("gauge", "requests_in_flight", "Requests neither answered nor abandoned", inFlight);
   observed("gauge", "requests_waiting", "Admitted requests that wait for their environment's turn", waiting);
-  observed("gauge", "sharing_gateways", "Living gateways among which rates are divided, this one included", gateways);
+  observed("gauge", "sharing_gateways", "Running gateways among which rates are divided, this one included", gateways);
   observed("gauge", "held_refusals", "Refusals that wait before they are answered", heldRefusals);
-  observed("counter", "credential_hits_total", "Credentials that were known", () => callers().hits);
+  observed("counter", "credential_hits_total", "Credentials found in the cache", () => callers().hits);
   observed("counter", "credential_misses_total", "Credentials checked with tenancy", () => callers().misses);
   observed(
     "counter",
     "credential_stale_total",
-    "Credentials believed because tenancy could not be reached",
+    "Credentials accepted from the cache because tenancy could not be reached",
     () => callers().staleHits,
   );
-  observed("gauge", "credentials_remembered", "Credentials that are remembered", () => callers().entries);
+  observed("gauge", "credentials_remembered", "Credentials in the cache", () => callers().entries);
   observed("counter", "environment_misses_total", "Environments looked up at tenancy", () => environments().misses);
-  observed("gauge", "environments_remembered", "Environments that are remembered", () => environments().entries);
+  observed("gauge", "environments_remembered", "Environments in the cache", () => environments().entries);
 }

@@ -1,10 +1,10 @@
-/** T20: what a flood of refusals costs is bounded by time, not by how many connections it comes on. */
+/** T20: the cost of a flood of refusals is bounded by time, not by the number of its connections. */
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { HELD_REFUSALS_MAX, PROMPT_REFUSALS_BURST, REFUSAL_SPACING_MS } from "./limits.js";
 import { Pacer, RefusalPace } from "./pace.js";
 
-test("T20: refusals beyond the prompt ones come one by one, in order, and no more than wait are kept", () => {
+test("T20: refusals beyond the prompt ones are sent one by one, in order, and the number that waits is bounded", () => {
   const clock = new VirtualClock();
   const pacer = new Pacer(clock);
   const pace = new RefusalPace(clock.monotonicMs());
@@ -21,13 +21,13 @@ test("T20: refusals beyond the prompt ones come one by one, in order, and no mor
   expect(answered).toEqual([PROMPT_REFUSALS_BURST]);
   clock.advanceBy(REFUSAL_SPACING_MS);
   expect(answered).toHaveLength(2);
-  expect(pacer.pace(new RefusalPace(clock.monotonicMs()), () => undefined)).toBe("now"); // Nobody else waits.
+  expect(pacer.pace(new RefusalPace(clock.monotonicMs()), () => undefined)).toBe("now"); // No other refusal waits.
   clock.advanceBy(REFUSAL_SPACING_MS * HELD_REFUSALS_MAX);
   expect([answered.length, pacer.waiting]).toEqual([HELD_REFUSALS_MAX, 0]);
   expect(answered).toEqual(answered.toSorted((one, other) => one - other));
 });
 
-test("a gateway that closes answers whatever waits", () => {
+test("a gateway that closes answers all refusals that wait", () => {
   const clock = new VirtualClock();
   const pacer = new Pacer(clock);
   const paces = [new RefusalPace(0), new RefusalPace(0)];

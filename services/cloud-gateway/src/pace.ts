@@ -1,8 +1,8 @@
 /**
- * Why: a refusal costs as much of the event loop as a small answer, so a flood that is refused at once still takes the turn of
- * everybody else. The first refusals of an environment or address are prompt; those beyond wait for a second or, where many wait, for
- * longer, and with them the connection they came on. They are answered one after the other, never many at once: connections that
- * were all answered together would all come back together. So a flood gets so many refusals a second, from however many connections.
+ * Paces refusals. A refusal costs as much of the event loop as a small answer, so a flood that is refused at once would still slow other
+ * tenants down. The first refusals of an environment or address are prompt; further ones wait for a second or, where many wait, for
+ * longer, and so does the connection they came on. They are answered one after the other, since connections that are answered together
+ * would all return together. So a flood gets a fixed number of refusals a second, however many connections it uses.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import { Ring } from "@perdure/base";
@@ -21,7 +21,7 @@ interface HeldRefusal {
   readonly answer: () => void;
 }
 
-/** Of one environment's door, or of one address. */
+/** The refusals of one endpoint of an environment, or of one address. */
 export class RefusalPace {
   readonly prompt: TokenBucket;
   /** Refusals that wait, in order. */
@@ -34,12 +34,12 @@ export class RefusalPace {
   }
 }
 
-/** `now`: answer at once. `later`: it will be called back. `drop`: too many wait; the connection is not worth an answer. */
+/** `now`: answer at once. `later`: `answer` is called later. `drop`: too many wait; close the connection without an answer. */
 export type Pacing = "now" | "later" | "drop";
 
 export class Pacer {
   readonly #clock: Clock;
-  /** Those in which refusals wait. */
+  /** Paces with refusals that wait. */
   readonly #holding = new Set<RefusalPace>();
   #waiting = 0;
 
@@ -65,7 +65,7 @@ export class Pacer {
     return "later";
   }
 
-  /** Answers whatever waits. */
+  /** Answers all refusals that wait. */
   close(): void {
     for (const pace of this.#holding) {
       pace.timer?.cancel();

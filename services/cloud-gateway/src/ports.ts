@@ -1,4 +1,4 @@
-/** Why: what the gateway is made of and what it offers, apart from how it does it. */
+/** What the gateway needs and what it offers. */
 import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { BareEnvironmentId, Tenancy } from "@perdure/cloud";
@@ -17,40 +17,40 @@ export interface GatewayPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: GatewayMetrics | undefined;
-  /** Undefined: nobody traces. */
+  /** Undefined: requests are not traced. */
   readonly edge?: Edge | undefined;
 }
 
 export interface GatewayOptions {
-  /** Of this gateway, e.g. `us`. */
+  /** Region of this gateway, e.g. `us`. */
   readonly region: string;
   /** Host names are `<bare>.env.<region>.<domain>`. */
   readonly domain: string;
   /** The `iss` of access tokens. */
   readonly issuer: string;
-  /** Origin of the web console: where `/ui` leads, and who may call the management API from a browser. */
+  /** Origin of the web console: target of `/ui`, and the only origin that may call the management API from a browser. */
   readonly consoleUrl?: string | undefined;
-  /** Shared with tenancy, which says for whom it carries requests of the console; without it all of them are its own. */
+  /** Keys shared with tenancy, which signs the client address of requests of the console; without keys they count for tenancy's address. */
   readonly forwarding?: ForwardingKeys | undefined;
-  /** One log line per request; true unless said otherwise. */
+  /** One log line per request; true by default. */
   readonly logsRequests?: boolean;
   readonly drainMs?: number;
-  /** Open connections that one network may have; CONNECTIONS_PER_NETWORK_MAX unless said otherwise. */
+  /** Open connections that one network may have; CONNECTIONS_PER_NETWORK_MAX by default. */
   readonly connectionsPerNetworkMax?: number;
-  /** What else one network may do; NETWORK_LIMITS unless said otherwise. */
+  /** Other limits of one network; NETWORK_LIMITS by default. */
   readonly networkLimits?: NetworkLimits;
-  /** In front of this gateway; their clients are then told apart by what they report. */
+  /** Proxies in front of this gateway; their clients are distinguished by the addresses that they report. */
   readonly trustedProxies?: TrustedProxies | undefined;
 }
 
 export interface ListenOptions {
   readonly endpoint: GatewayEndpoint;
   readonly host?: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   /** Without it the port is cleartext. */
   readonly certificates?: CertificateSource | undefined;
-  /** Whose port it is, whatever host is named (cloud.md §1.8, development). */
+  /** The environment of the port, whatever host is named (cloud.md §1.8, development). */
   readonly environment?: BareEnvironmentId | undefined;
 }
 
@@ -63,18 +63,18 @@ export interface CloudGateway extends AsyncDisposable {
   listen(options: ListenOptions): Promise<OpenListener>;
   /** Closes all ports, lets running requests finish for `drainMs`, reports usage. Idempotent. */
   close(): Promise<void>;
-  /** Tells tenancy now what was asked, and takes its share of rates. Never rejects. */
+  /** Reports the demand to tenancy now, and applies the returned shares of rates. Never rejects. */
   shareRates(): Promise<void>;
-  /** Tells tenancy now what passed. Never rejects. */
+  /** Reports usage to tenancy now. Never rejects. */
   reportUsage(): Promise<void>;
   readonly inFlight: number;
   readonly stats: {
     readonly heldRefusals: number;
     /** Admitted requests that wait for their environment's turn. */
     readonly waiting: number;
-    /** Admitted requests whose environment is being woken. */
+    /** Admitted requests that wait until their environment has woken up. */
     readonly heldForWaking: number;
-    /** Living gateways of the region, among which rates are divided. */
+    /** Running gateways of the region, among which rates are divided. */
     readonly gateways: number;
     readonly callers: Callers["stats"];
     readonly environments: GatewayEnvironments["stats"];

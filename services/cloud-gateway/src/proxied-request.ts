@@ -1,8 +1,8 @@
 /**
- * Why: a request on its way to a runtime and the answer on its way back. Both bodies stream, each at the pace of whoever takes
- * them; a client that leaves takes its request to the runtime along; nothing is sent twice once a byte was sent.
+ * A request on its way to a runtime and the answer on its way back. Both bodies stream, each at the pace of its receiver; a client that
+ * disconnects aborts its request at the runtime; nothing is sent again once a byte was sent.
  *
- *     client ─ body ─▸ [gathered when short] ─▸ runtime          client ◂─ body ─ [masked when asked] ◂─ runtime
+ * client ─ body ─▸ [buffered when short] ─▸ runtime          client ◂─ body ─ [masked for read-only callers] ◂─ runtime
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER, seesMasked } from "@perdure/cloud";
@@ -29,7 +29,7 @@ export interface ProxiedRequestPorts {
   readonly clock: Clock;
   /** Answers instead of the runtime. */
   refuse(request: GatewayRequest, refused: refusal.GatewayRefusal): void;
-  /** A connection could not be made and is tried once more. */
+  /** A connection could not be made and is attempted once more. */
   retried(): void;
 }
 
@@ -51,20 +51,20 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
   readonly #bodyBytesMax: number;
   readonly #startedAtMs: number;
   #controller: Dispatcher.DispatchController | undefined;
-  /** The runtime may have seen it. */
+  /** The runtime may have received a part of the request. */
   #sent = false;
   #attempts = 0;
-  /** Nothing more is to be said to either side. */
+  /** Neither side gets any more bytes. */
   #over = false;
   #released = false;
   #answer: AnswerState = { kind: "none" };
 
-  /** The request's body: chunks until it is decided how it goes on, then a stream or one buffer. */
+  /** The request's body: chunks until it is decided how it is sent, then a stream or one buffer. */
   #gathered: Uint8Array[] | undefined;
   #body: BodyStream | Buffer | null = null;
   #bodyEnded = false;
   #meter: BodyMeter | undefined;
-  /** Since when the client takes nothing; undefined while it does. */
+  /** Since when the client reads nothing; undefined while it reads. */
   #stalledAtMs: number | undefined;
 
   constructor(ports: ProxiedRequestPorts, request: GatewayRequest, facts: EnvironmentFacts, upstream: UpstreamPool) {
@@ -84,7 +84,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
     this.#meter = new BodyMeter(this.#startedAtMs);
     exchange.startBody(this);
     const isShort = head.contentLength !== undefined && head.contentLength <= GATHERED_BODY_BYTES_MAX;
-    // Of a body without a length, what came along with the headers is often all.
+    // A short body without a length often arrives completely with the headers.
     if (!isShort && !this.#bodyEnded) setImmediate(() => this.#stream());
   }
 
@@ -122,7 +122,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
         this.#request.exchange.resumeBody();
       },
     });
-    // Its errors are those of the request to the runtime, which are heard there.
+    // The request to the runtime reports the same errors.
     body.on("error", () => undefined);
     for (const chunk of this.#gathered ?? []) body.feed(chunk);
     this.#gathered = undefined;
@@ -189,7 +189,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
     exchange.start(status, list);
   }
 
-  /** Rows of statements have no secrets, and may be many. */
+  /** Answers to SQL statements contain no secrets, and may have many rows. */
   #mayMask(): boolean {
     const { caller, endpoint, head } = this.#request;
     return caller !== undefined && seesMasked(caller) && !isQuery(endpoint, head.path);
@@ -229,7 +229,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
     if (code === "UND_ERR_INVALID_ARG") return this.#refuse(refusal.malformed("A header or the path is malformed"));
     if (this.#sent) return this.#refuse(refusal.brokenAnswer);
     if (this.#attempts > 1) return this.#refuse(refusal.unreachable);
-    this.#ports.retried(); // No byte was sent: whoever listens there now has not heard of it.
+    this.#ports.retried(); // No byte was sent, so the runtime has not received the request.
     this.#dispatch();
   }
 
@@ -264,7 +264,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
 
   // ── ends ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Instead of the runtime's answer; when that has begun, it breaks off. */
+  /** Refuses instead of the runtime's answer; breaks off an answer that has begun. */
   #refuse(refused: refusal.GatewayRefusal): void {
     if (this.#over) return;
     this.#over = true;
@@ -306,7 +306,7 @@ type IncomingHeaders = Readonly<Record<string, string | readonly string[] | unde
 
 const STREAMING: AnswerState = { kind: "streaming" };
 const ENDED: AnswerState = { kind: "ended" };
-const CLIENT_GONE = new Error("nobody waits for the answer any more");
+const CLIENT_GONE = new Error("the client has left");
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,6 +1,6 @@
 /**
- * Why: `/version` and the health of the ingress are for everybody (cloud.md §1.5, §6.2), so anybody could ask without end. The runtime
- * is asked now and then, once for all who want to know, and what leaves names no address inside.
+ * `/version` and the health of the ingress are public (cloud.md §1.5, §6.2), so the number of requests for them has no bound. The runtime
+ * gets a request at intervals, shared by all clients, and the answers contain no internal address.
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER } from "@perdure/cloud";
@@ -9,13 +9,13 @@ import { FreshCache } from "./fresh-cache.js";
 import { ENVIRONMENTS_MAX, HEALTH_TTL_MS, LOOKUPS_MAX, PUBLIC_ANSWER_BYTES_MAX, VERSION_TTL_MS } from "./limits.js";
 import type { Upstreams } from "./upstreams.js";
 
-/** A JSON body for everybody. */
+/** A JSON body for all clients. */
 export type PublicAnswer =
   | { readonly kind: "json"; readonly body: string; readonly ttlMs: number }
   | { readonly kind: "unavailable" };
 
 const UNAVAILABLE: PublicAnswer = { kind: "unavailable" };
-/** How long a runtime may take for what it has at hand. */
+/** Timeout for answers that a runtime has at hand. */
 const TIMEOUT_MS = 5_000;
 
 export class PublicAnswers {
@@ -31,11 +31,11 @@ export class PublicAnswers {
       entriesMax: ENVIRONMENTS_MAX,
       loadsMax: LOOKUPS_MAX,
       freshness: (answer) => (answer.kind === "json" ? { ttlMs: answer.ttlMs, staleMs: answer.ttlMs } : { ttlMs: 0, staleMs: 0 }),
-      overloaded: () => new Error("too many runtimes are asked at once"),
+      overloaded: () => new Error("too many concurrent requests to runtimes"),
     });
   }
 
-  /** `/version` with the public address of the ingress. Rejects when the runtime cannot be asked. */
+  /** `/version` with the public address of the ingress. Rejects when the runtime cannot be reached. */
   version(facts: EnvironmentFacts): PublicAnswer | Promise<PublicAnswer> {
     return this.#request(facts, facts.upstream?.admin, "/version", (text) => {
       const parsed: unknown = JSON.parse(text);
@@ -45,7 +45,7 @@ export class PublicAnswers {
     });
   }
 
-  /** Whether the ingress answers, and nothing else. Rejects when the runtime cannot be asked. */
+  /** Whether the ingress answers, without any detail. Rejects when the runtime cannot be reached. */
   health(facts: EnvironmentFacts): PublicAnswer | Promise<PublicAnswer> {
     return this.#request(facts, facts.upstream?.ingress, "/restate/health", () => ({
       kind: "json",
@@ -61,7 +61,7 @@ export class PublicAnswers {
     parse: (text: string) => PublicAnswer,
   ): PublicAnswer | Promise<PublicAnswer> {
     if (origin === undefined) return UNAVAILABLE;
-    // Another runtime, or another public address, is another question.
+    // Another runtime or public address needs another answer.
     const key = `${facts.id} ${origin} ${facts.ingressUrl} ${path}`;
     const load = async (): Promise<PublicAnswer> => {
       const { status, text } = await this.#fetch(facts, origin, path);

@@ -8,7 +8,7 @@ import { TokenBucket } from "./token-bucket.js";
 const RATE = { perSecond: 20, burst: 50 };
 const { id } = exampleEnvironment();
 
-/** A gateway as far as it counts. */
+/** The parts of a gateway that take part in sharing. */
 function aGateway(tenancy: MemoryTenancy, clock: VirtualClock, name: string) {
   const sharing = new RateSharing({ tenancy, clock, logger: silentLogger }, name, "us");
   const meter = new RateMeter(id, "ingress");
@@ -24,7 +24,7 @@ function aGateway(tenancy: MemoryTenancy, clock: VirtualClock, name: string) {
   };
 }
 
-/** Each asks so often in every second; answers how many of each passed. */
+/** Sends these numbers of requests in every second; returns how many of each passed. */
 async function flood(perSecond: readonly (readonly number[])[]): Promise<number[]> {
   const clock = new VirtualClock();
   const tenancy = new MemoryTenancy();
@@ -61,7 +61,7 @@ test.each([
   expect(passed).toBeGreaterThanOrEqual(RATE.perSecond * SECONDS * 0.7);
 });
 
-test("whoever stays far below the rate is never told of, and never refused", async () => {
+test("an environment far below its rate is never reported and never refused", async () => {
   const clock = new VirtualClock();
   const tenancy = new MemoryTenancy();
   const [one, two] = [aGateway(tenancy, clock, "g1"), aGateway(tenancy, clock, "g2")];
@@ -75,7 +75,7 @@ test("whoever stays far below the rate is never told of, and never refused", asy
   for (const { sharing } of [one, two]) await sharing[Symbol.asyncDispose]();
 });
 
-test("while tenancy is away the last shares hold, and it is said once", async () => {
+test("while tenancy is unreachable the last shares hold, and one warning is logged", async () => {
   const clock = new VirtualClock();
   const tenancy = new MemoryTenancy();
   const warned: string[] = [];

@@ -1,20 +1,20 @@
 /**
- * Why: several gateways keep one rate for an environment without asking anybody per request (cloud.md §6.5). Every second each tells
- * tenancy that it lives and, of the doors that wanted much, how much that was; what comes back is its own share of each rate
- * (libs/cloud, rate-shares.ts). Until the first answer a gateway takes itself for the only one; without tenancy it keeps what it heard.
+ * Several gateways keep one rate for an environment without a request to tenancy per request (cloud.md §6.5). Every second each gateway
+ * reports to tenancy that it runs, and the demand at its busy endpoints; tenancy returns the gateway's share of each rate
+ * (libs/cloud, rate-shares.ts). Until the first answer a gateway assumes to be the only one; without tenancy it keeps its last shares.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import type { EnvironmentId, RateDemand, RateShares, Tenancy } from "@perdure/cloud";
 import type { GatewayEndpoint } from "./environments.js";
 import { DEMANDS_MAX, RATE_SYNC_MS } from "./limits.js";
 
-/** Of one door of an environment at this gateway. */
+/** The demand for one endpoint of an environment at this gateway. */
 export class RateMeter {
   readonly environmentId: EnvironmentId;
   readonly door: GatewayEndpoint;
-  /** Requests that asked for a token since the last report. */
+  /** Requests for a token since the last report. */
   requestCount = 0;
-  /** Of the whole rate, when the last one asked. */
+  /** The whole rate at the last request for a token. */
   perSecond = 0;
   /** Undefined: an equal part. */
   share: number | undefined = undefined;
@@ -35,19 +35,19 @@ export class RateSharing implements AsyncDisposable {
   readonly #ports: RateSharingPorts;
   readonly #gateway: string;
   readonly #region: string;
-  /** Those that were asked since the last report. */
+  /** Meters with requests since the last report. */
   #activeMeters = new Set<RateMeter>();
-  /** Those whose share is not an equal one, by environment and door. */
+  /** Meters whose share is not an equal part, by environment and endpoint. */
   #uneven = new Map<string, RateMeter>();
   #lastAtMs: number;
   #timer: TimerHandle;
   #syncing: Promise<void> | undefined;
   #isAway = false;
   #isClosed = false;
-  /** Living ones of the region, this one included. */
+  /** Running gateways of the region, this one included. */
   gateways = 1;
 
-  /** `gateway`: of this life of this process. */
+  /** `gateway`: name of this run of the process. */
   constructor(ports: RateSharingPorts, gateway: string, region: string) {
     this.#ports = ports;
     this.#gateway = gateway;
@@ -56,14 +56,14 @@ export class RateSharing implements AsyncDisposable {
     this.#timer = this.#arm(0);
   }
 
-  /** Counts one that asks, and answers the part of the rate that is this gateway's. */
+  /** Counts one request, and returns this gateway's part of the rate. */
   requestShare(meter: RateMeter, perSecond: number): number {
     if (meter.requestCount++ === 0) this.#activeMeters.add(meter);
     meter.perSecond = perSecond;
     return meter.share ?? 1 / this.gateways;
   }
 
-  /** Tells and hears now; one at a time. Never rejects. */
+  /** Reports and applies the answer now; one call at a time. Never rejects. */
   sync(): Promise<void> {
     this.#syncing ??= this.#sync().finally(() => {
       this.#syncing = undefined;
@@ -104,7 +104,7 @@ export class RateSharing implements AsyncDisposable {
     }
   }
 
-  /** Only what may not have enough with an equal part, here or elsewhere: of most environments nothing needs to be said. */
+  /** Only endpoints for which an equal part may be too small, here or at another gateway: most environments need no report. */
   #demandsOf(activeMeters: ReadonlySet<RateMeter>, seconds: number): RateDemand[] {
     const demands: RateDemand[] = [];
     for (const meter of activeMeters) {
@@ -128,7 +128,7 @@ export class RateSharing implements AsyncDisposable {
     for (const share of shares) {
       const name = nameOf(share);
       const meter = meters.get(name);
-      if (meter === undefined) continue; // Nobody asks for it here; who does next begins with an equal part and is told of at once.
+      if (meter === undefined) continue; // Without demand here; the next request begins with an equal part and is reported at once.
       meter.share = share.share;
       this.#uneven.set(name, meter);
     }

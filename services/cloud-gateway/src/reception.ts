@@ -1,9 +1,9 @@
 /**
- * Why: the way of a request from its headers to its admission: whose environment is asked for, and who asks. What is known is
- * decided in the same turn; only a look-up at tenancy makes a request wait.
+ * A request from its headers to its admission: resolves the environment and the caller. Cached answers are used in the same turn; only a
+ * look-up at tenancy makes a request wait.
  *
- *     host or port ─▸ environment ─▸ preflight, public answers ─▸ credential ─▸ admission
- *          404, 421        404, 503                                  401, 429
+ * host or port ─▸ environment ─▸ preflight, public answers ─▸ credential ─▸ admission
+ * 404, 421        404, 503                                  401, 429
  */
 import type { Clock } from "@perdure/base";
 import { type BareEnvironmentId, type Credentials, credentialsOf } from "@perdure/cloud";
@@ -22,10 +22,10 @@ import * as refusal from "./refusal.js";
 import { type RequestHead, type RequestLine, readHead } from "./request-head.js";
 import type { RequestIds } from "./request-id.js";
 
-/** Where a visit came in. */
+/** Where a request came in. */
 export interface Entrance {
   readonly endpoint: GatewayEndpoint;
-  /** Whose port it is, whatever host is named. */
+  /** The environment of the port, whatever host is named. */
   readonly environment: BareEnvironmentId | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface ReceptionOptions {
   readonly region: string;
   /** The `iss` of access tokens. */
   readonly issuer: string;
-  /** What tenancy shows for whom it carries requests; undefined where it cannot. */
+  /** Keys of the signed client address of tenancy's requests; undefined where it is not used. */
   readonly forwarding?: ForwardingKeys | undefined;
   readonly trustedProxies?: TrustedProxies | undefined;
 }
@@ -58,7 +58,7 @@ export class Reception {
     this.#options = options;
   }
 
-  /** Never throws. `owner` hears once when the visit is over. */
+  /** Never throws. Calls `owner` once when the request is over. */
   enter(owner: RequestOwner, entrance: Entrance, exchange: Exchange, line: RequestLine): void {
     const { ids, addresses, clock, answers } = this.#ports;
     const read = readHead(line);
@@ -80,13 +80,13 @@ export class Reception {
     }
   }
 
-  /** Of the browser, where tenancy carries a request of the console (cloud.md §6.5: limits are per address). */
+  /** Address of the browser, where tenancy forwards a request of the console (cloud.md §6.5: limits are per address). */
   #forwardedFor({ forwardedFor, authority }: RequestHead): string | undefined {
     if (forwardedFor === undefined || authority === undefined) return undefined;
     return this.#options.forwarding?.verify(forwardedFor, authority, this.#ports.clock.nowMs());
   }
 
-  /** Of the client as far as it is known: of the connection, or what trusted proxies report. */
+  /** Address of the client: of the connection, or as trusted proxies report it. */
   #clientOf({ remoteAddress }: Exchange, { rawHeaders }: RequestLine): string {
     return this.#options.trustedProxies?.clientOf(remoteAddress, rawHeaders) ?? remoteAddress;
   }
@@ -114,10 +114,10 @@ export class Reception {
   #applyLookup(request: GatewayRequest, lookup: EnvironmentLookup, region: string | undefined): void {
     const { answers } = this.#ports;
     if (lookup === "throttled") return answers.refuseAddress(request);
-    if (lookup === "nobody") return answers.refuse(request, refusal.unknownEnvironment);
+    if (lookup === "unknown") return answers.refuse(request, refusal.unknownEnvironment);
     const { facts } = lookup;
     if (facts.status === "DELETING" || facts.status === "DELETED") return answers.refuse(request, refusal.unknownEnvironment);
-    // By port there is no name that could be of another region.
+    // A port has no name, so it cannot be of another region.
     if (region !== undefined && (region !== facts.region || region !== this.#options.region)) {
       const right = new URL(request.endpoint === "ingress" ? facts.ingressUrl : facts.adminUrl).host;
       return answers.refuse(request, refusal.misdirected(`This environment is served elsewhere: call ${right}`));
@@ -172,7 +172,7 @@ const NO_HOST = refusal.malformed("The request names no host");
 const BAD_HOST = refusal.malformed("The host name is malformed");
 const OTHER_NAME = refusal.misdirected("The TLS handshake named another host");
 
-/** What is told of a request whose head could not be taken. */
+/** Stands for the head of a request that could not be read. */
 function unread({ method, rawHeaders, isHttp2 }: RequestLine): RequestHead {
   return {
     method: /^[A-Z]{1,24}$/.test(method) ? method : "?",

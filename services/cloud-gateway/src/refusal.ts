@@ -1,8 +1,8 @@
-/** Why: everything the gateway itself can answer instead of a runtime, with its status and code, in one list (cloud.md §6.2). */
+/** All answers of the gateway instead of a runtime's, with status and code, in one list (cloud.md §6.2). */
 
 import { WAKE_RETRY_SECONDS } from "./limits.js";
 
-/** What a caller is told. `code` is the `restate_code` of the body, which command lines print. */
+/** What a caller receives. `code` is the `restate_code` of the body, which command lines print. */
 export interface GatewayRefusal {
   readonly status: number;
   readonly code: string;
@@ -11,7 +11,7 @@ export interface GatewayRefusal {
   readonly retryAfterSeconds: number | undefined;
   /** `WWW-Authenticate`. */
   readonly challenge: string | undefined;
-  /** Word for metrics. */
+  /** Label of metrics. */
   readonly reason: GatewayRefusalReason;
 }
 
@@ -64,18 +64,18 @@ export const misdirected = (message: string): GatewayRefusal => refusal(421, mes
 export const noUpgrades = refusal(426, "Protocol upgrades, WebSocket among them, are not offered", "malformed");
 export const headersTooLarge = refusal(
   431,
-  `The headers are too large: at most 100 lines and ${32 * 1024} bytes are taken`,
+  `The headers are too large: at most 100 lines and ${32 * 1024} bytes are accepted`,
   "too_large",
 );
 
 export const noCredential = refusal(401, "Send an API key or an access token as 'Authorization: Bearer …'", "unauthenticated", {
   challenge: 'Bearer realm="perdure"',
 });
-/** The same for all: malformed, never issued, expired, revoked. */
-export const badCredential = refusal(401, "The credential is not valid, or no longer", "unauthenticated", {
+/** The same for malformed, unknown, expired and revoked credentials. */
+export const badCredential = refusal(401, "The credential is invalid, expired or revoked", "unauthenticated", {
   challenge: 'Bearer realm="perdure", error="invalid_token"',
 });
-/** The same for a foreign key and a missing role: whether a key exists is nobody's business. */
+/** The same for a foreign key and a missing role, so that the answer does not reveal whether a key exists. */
 export const notAllowed = refusal(403, "This credential does not allow this request", "forbidden");
 export const suspended = refusal(403, "The environment is suspended; resume it first", "suspended", { code: "PERD0110" });
 
@@ -90,27 +90,27 @@ export const tooManyFailures = (retryAfterSeconds: number): GatewayRefusal =>
 export const pending = refusal(503, "The environment is being set up", "not_ready", { code: "PERD0101", retryAfterSeconds: 5 });
 export const failed = refusal(503, "The environment could not be set up", "not_ready", { code: "PERD0102" });
 export const unreachable = refusal(503, "The environment's runtime does not answer", "upstream", { retryAfterSeconds: 1 });
-/** A caller who is known has woken it. */
-export const waking = refusal(503, "The environment was asleep and is being started; come again", "waking", {
+/** The request of an authenticated caller has woken the environment. */
+export const waking = refusal(503, "The environment was asleep and is being started; retry in a few seconds", "waking", {
   retryAfterSeconds: WAKE_RETRY_SECONDS,
 });
-/** To the anonymous, who wake nobody. */
+/** For anonymous requests, which never wake an environment. */
 export const asleep = refusal(503, "The environment is asleep; a request with a credential wakes it", "waking", {
   retryAfterSeconds: WAKE_RETRY_SECONDS,
 });
 export const tenancyAway = refusal(503, "Credentials cannot be checked right now", "not_ready", { retryAfterSeconds: 2 });
 export const brokenAnswer = refusal(502, "The environment's runtime broke off before it answered", "upstream");
 export const answerTimeout = refusal(504, "The environment's runtime took too long to answer", "timeout");
-export const internalError = refusal(500, "Something went wrong in the gateway", "internal");
+export const internalError = refusal(500, "The gateway failed to handle the request", "internal");
 
-/** For an answer of the runtime that is an error but not JSON: command lines need a message (cloud.md §1.4). */
+/** For an error of the runtime that is not JSON: command lines need a message (cloud.md §1.4). */
 export const ofStatus = (status: number): GatewayRefusal => {
   const texts: Readonly<Record<number, string>> = {
     404: "Not found",
     405: "Method not allowed",
     408: "The request came too slowly",
     413: "The request body is too large",
-    415: "This content type is not taken",
+    415: "This content type is not supported",
     429: "Too many requests",
   };
   return refusal(status, texts[status] ?? (status >= 500 ? "The runtime failed" : "The runtime refused the request"), "upstream");

@@ -1,4 +1,6 @@
-/** Why: what the gateway needs of a request's headers, read in one pass over the raw list; what is ambiguous is refused here (cloud.md §6.1, §6.5). */
+/**
+ * Reads what the gateway needs of a request's headers, in one pass over the raw list, and refuses what is ambiguous (cloud.md §6.1, §6.5).
+ */
 import { FORWARDED_FOR_HEADER } from "@perdure/cloud/forwarding";
 import { hostOf } from "./host.js";
 import { HEADER_BYTES_MAX, HEADER_LINES_MAX, TARGET_CHARS_MAX } from "./limits.js";
@@ -12,25 +14,25 @@ export interface RequestHead {
   readonly path: string;
   /** Lower case, without port; undefined when the client named none. */
   readonly host: string | undefined;
-  /** As the client wrote it, for `x-forwarded-host`. */
+  /** As the client sent it, for `x-forwarded-host`. */
   readonly authority: string | undefined;
-  /** Names and values in turn; of HTTP/2 with pseudo-headers. */
+  /** Names and values in turn; for HTTP/2 with pseudo-headers. */
   readonly rawHeaders: readonly string[];
   readonly contentLength: number | undefined;
-  /** A body comes, of unknown length. */
+  /** A body of unknown length follows. */
   readonly isChunked: boolean;
   readonly hasAuthorization: boolean;
   readonly origin: string | undefined;
   readonly requestedMethod: string | undefined;
   readonly requestedHeaders: string | undefined;
-  /** Where tenancy says that the request came from; not checked yet. */
+  /** Client address as signed by tenancy; not verified yet. */
   readonly forwardedFor: string | undefined;
   readonly traceparent: string | undefined;
-  /** Whether its sender asks for its trace. */
+  /** Whether the client requests a trace. */
   readonly isTraceRequested: boolean;
   readonly userAgent: string | undefined;
   readonly isHttp2: boolean;
-  /** Values of `connection`: names of headers that go no further. */
+  /** Values of `connection`: names of headers that are not forwarded. */
   readonly connection: string | undefined;
 }
 
@@ -45,13 +47,13 @@ export interface RequestLine {
 const METHOD = /^[A-Z][A-Z-]{0,23}$/;
 const DIGITS = /^\d{1,15}$/;
 /**
- * What a client library would have encoded; and fragments, which no request has (RFC 9112 §3.2.1) and which make some parsers behind us
- * read `\` as `/`: what is compared here must be what is looked for there.
+ * Characters that a client library would have encoded; and fragments, which no request target has (RFC 9112 §3.2.1) and which make some
+ * parsers in runtimes read `\` as `/`: the path that is checked here must be the path that is used there.
  */
 const NOT_IN_TARGETS = /[^\x21-\x7e]|#/;
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(\/[^#]*)?$/i;
 
-/** A refusal has a `status`, a head has not. */
+/** A refusal has a `status`, a head has none. */
 export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): RequestHead | GatewayRefusal {
   let bytes = 0;
   let lines = 0;
@@ -78,7 +80,7 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
       continue;
     }
     lines++;
-    // Most names are none of these: their length tells without looking at the letters.
+    // Most names differ from all of these in their length, so most need no comparison.
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === "host") {
@@ -113,7 +115,7 @@ export function readHead({ method, target, isHttp2, rawHeaders }: RequestLine): 
         break;
       case 17:
         if (name.toLowerCase() === "transfer-encoding") {
-          if (value.toLowerCase() !== "chunked") return malformed("The only transfer encoding that is taken is 'chunked'");
+          if (value.toLowerCase() !== "chunked") return malformed("The only supported transfer encoding is 'chunked'");
           isChunked = true;
         }
         break;

@@ -1,9 +1,9 @@
-/** Why: one name for a request in our log, in the runtime's journal and in what the caller is told: a ULID, sorted by time. */
+/** Makes request ids for the gateway's log, the runtime's journal and the answer to the caller: ULIDs, sorted by time. */
 import type { Clock, Random } from "@perdure/base";
 
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_CHARS = 10;
-/** Of the process; the rest of the 80 bits counts. */
+/** Characters that identify the process; the rest of the 80 bits is a counter. */
 const OWN_CHARS = 8;
 const COUNT_CHARS = 8;
 const COUNT_MAX = 32 ** COUNT_CHARS;
@@ -21,7 +21,7 @@ export class RequestIds {
     this.#count = random.uint32();
   }
 
-  /** Names this life of the process. */
+  /** Name of this run of the process. */
   get own(): string {
     return this.#own;
   }

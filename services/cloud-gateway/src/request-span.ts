@@ -1,6 +1,7 @@
 /**
- * Why: the first hop of a tenant's request is a span as well, or a trace begins in the middle. It is begun when the caller is known and the request goes
- * to a runtime, as of when its headers came: strangers begin no traces. What the runtime records lies below it.
+ * The span of a request at the gateway, so that its trace begins at the first hop. It starts at the time of the headers, and is made
+ * when the caller is authenticated and the request goes to a runtime: unauthenticated requests start no trace. Spans of the runtime are
+ * its children.
  */
 import type { Clock } from "@perdure/base";
 import { type Edge, httpServerSpan, spanTimeMs } from "@perdure/role";
@@ -36,7 +37,7 @@ export function endSpan(
     ...(environment === undefined ? {} : { "perdure.environment.id": environment.facts.id }),
   };
   span.note({ ...shape, attributes: { ...shape.attributes, ...ours } });
-  // What a handler answers is no failure of the request; what the gateway could not do is.
+  // An error of a handler does not fail the span; an error of the gateway does.
   const refused = reason !== undefined && status >= 500 ? reason : undefined;
   span.end(isBroken ? "broken" : refused);
 }

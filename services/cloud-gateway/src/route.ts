@@ -1,14 +1,14 @@
-/** Why: what a path means to the gateway itself, and what the access log calls it: a few patterns, never the path of a tenant. */
+/** Paths that the gateway handles itself, and the route names of the access log: a few patterns, never a path of a tenant. */
 import type { GatewayEndpoint } from "./environments.js";
 
-/** Paths with a meaning of their own at a door; everything else goes to the runtime. */
+/** Paths that the gateway treats specially at an endpoint; all others go to the runtime. */
 export type Special = "version" | "health" | "ui" | "internal" | "none";
 
 export function specialOf(endpoint: GatewayEndpoint, path: string): Special {
   if (endpoint === "ingress") return path === "/restate/health" ? "health" : "none";
   if (path === "/version") return "version";
   if (path === "/ui" || path.startsWith("/ui/")) return "ui";
-  // Compared as routers might read it: any case, any number of slashes, encoded letters.
+  // Compared as routers might read it: any case, any number of slashes, encoded characters.
   return INTERNAL.test(path) || ENCODED_START.test(path) ? "internal" : "none";
 }
 
@@ -16,7 +16,7 @@ const INTERNAL = /^\/+internal(?:\/|$)/i;
 const ENCODED_START = /^\/+[^/]*%/;
 const QUERY = /^(?:\/v\d+)?\/query$/;
 
-/** Statements may take their time, and their answers come as streams. */
+/** Statements may run for long, and their answers are streamed. */
 export function isQuery(endpoint: GatewayEndpoint, path: string): boolean {
   return endpoint === "admin" && QUERY.test(path);
 }
@@ -58,7 +58,7 @@ const RESTATE_LITERALS: ReadonlySet<string> = new Set([
 ]);
 const SEGMENTS_MAX = 8;
 
-/** E.g. `/deployments/{}`, `/restate/awakeables/{}/resolve`, `/{}/{}/send`: words of ours stay, names of tenants do not. */
+/** E.g. `/deployments/{}`, `/restate/awakeables/{}/resolve`, `/{}/{}/send`: fixed segments stay, names of tenants are replaced. */
 export function routeTemplate(endpoint: GatewayEndpoint, path: string): string {
   const segments = path.split("/", SEGMENTS_MAX + 2);
   if (segments.length > SEGMENTS_MAX + 1) return "/…";

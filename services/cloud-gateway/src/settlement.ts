@@ -1,4 +1,4 @@
-/** Why: when a request is over it is counted, measured and told of, in one place. */
+/** Counts, measures and reports a request when it is over. */
 import type { Logger } from "@perdure/base";
 import type { GatewayRequest } from "./gateway-request.js";
 import type { EnvironmentOutcome, GatewayMetrics } from "./metrics.js";
@@ -40,7 +40,7 @@ export class Settlement {
     if (this.#logsRequests) this.#log(request, outcome, durationMs);
   }
 
-  /** No query, no body, no token; of the path only what is ours (cloud.md §6.5). */
+  /** No query, body or token; of the path only the route (cloud.md §6.5). */
   #log(request: GatewayRequest, outcome: RequestOutcome, durationMs: number): void {
     const { endpoint, environment, caller, head, status, reason, bytesIn, bytesOut, requestId } = request;
     this.#ports.logger.info(
@@ -62,7 +62,7 @@ export class Settlement {
   }
 }
 
-/** Who was told to come again is no failure: the environment is being woken as it should be. */
+/** A request that was refused with `Retry-After` because its environment is waking up is no failure. */
 function outcomeOf({ reason, status, isBroken }: GatewayRequest, outcome: RequestOutcome): EnvironmentOutcome {
   if (outcome === "abandoned") return isBroken ? "failed" : "abandoned";
   return reason !== undefined && reason !== "waking" && status >= 500 ? "failed" : "answered";

@@ -7,7 +7,7 @@ import type { Exchange } from "./exchange.js";
 import { KEEP_ALIVE_MS, PING_TIMEOUT_MS, SWEEP_MS } from "./limits.js";
 import { createListener } from "./listener.js";
 
-/** A listener with one client whose answer is stuck. */
+/** A listener with one client that stopped reading its answer. */
 async function withStuckClient(clock: Clock) {
   const { promise: begun, resolve } = Promise.withResolvers<Exchange>();
   const ports = { clock, logger: silentLogger, connections: new ConnectionCount(10) };
@@ -34,7 +34,7 @@ test("a client that reads nothing does not keep a gateway from closing", async (
   client.destroy();
 });
 
-test("a client that reads nothing and answers no PING keeps no connection, and so no place among those of its network", async () => {
+test("a client that reads nothing and answers no PING loses its connection, and its network's slot is free again", async () => {
   const clock = new VirtualClock();
   const { listener, client, connections } = await withStuckClient(clock);
   const pass = async (ms: number): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Why: "so many per second in the long run, so many at once" for environments and addresses: two numbers and a clock reading. */
+/** Limits a rate (requests per second in the long run, and a burst) of environments and addresses: two numbers and a clock reading. */
 
 export class TokenBucket {
   #perSecond: number;
@@ -15,7 +15,7 @@ export class TokenBucket {
     this.#atMs = nowMs;
   }
 
-  /** Another plan: what was used stays used, and what is more is there at once. */
+  /** Changes the rate and burst: used tokens stay used, and additional ones are available at once. */
   change(perSecond: number, burst: number, nowMs: number): void {
     if (perSecond === this.#perSecond && burst === this.#burst) return;
     this.#refill(nowMs);
@@ -24,7 +24,7 @@ export class TokenBucket {
     this.#burst = burst;
   }
 
-  /** Another part of the plan is this bucket's. It fills up by time only: a share that goes up and down must not make anything of nothing. */
+  /** Sets this bucket's share of the rate. The bucket fills only with time: a share that falls and rises must not create tokens. */
   divide(share: number, nowMs: number): void {
     if (share === this.#share) return;
     this.#refill(nowMs);
@@ -32,7 +32,7 @@ export class TokenBucket {
     this.#tokens = Math.min(this.#tokens, this.burst);
   }
 
-  /** Whether there was one; it is gone then. */
+  /** Takes a token; false when there was none. */
   take(nowMs: number): boolean {
     this.#refill(nowMs);
     if (this.#tokens < 1) return false;
@@ -40,7 +40,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes one even when there is none: what is owed comes off later ones. Whether there was one. */
+  /** Takes a token even when there is none: later tokens pay for it. False when there was none. */
   overdraw(nowMs: number): boolean {
     this.#refill(nowMs);
     this.#tokens -= 1;
@@ -52,23 +52,23 @@ export class TokenBucket {
     return this.#tokens >= 1;
   }
 
-  /** Of its share; one at least. */
+  /** Burst of its share; at least one. */
   get burst(): number {
     return Math.max(1, this.#burst * this.#share);
   }
 
-  /** Whole ones that are left. */
+  /** Whole tokens that are left. */
   get remaining(): number {
     return Math.max(0, Math.floor(this.#tokens));
   }
 
-  /** Whole seconds until the next one, at least one. */
+  /** Whole seconds until the next token, at least one. */
   get secondsToNext(): number {
     if (this.#perSecond <= 0) return 3_600;
     return Math.max(1, Math.ceil((1 - this.#tokens) / (this.#perSecond * this.#share)));
   }
 
-  /** Whole seconds until it is full. */
+  /** Whole seconds until the bucket is full. */
   get secondsToFull(): number {
     return this.#perSecond <= 0 ? 3_600 : Math.ceil((this.burst - this.#tokens) / (this.#perSecond * this.#share));
   }

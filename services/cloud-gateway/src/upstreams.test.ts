@@ -16,5 +16,5 @@ test("T3: two environments never share connections, not even to the same address
   upstreams.of(one, origin).active++;
   clock.advanceBy(UPSTREAM_EVICT_MS);
   upstreams.sweep(clock.monotonicMs());
-  expect(upstreams.size).toBe(1); // The one that is at work.
+  expect(upstreams.size).toBe(1); // The connection in use.
 });

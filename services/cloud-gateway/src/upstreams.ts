@@ -1,7 +1,7 @@
 /**
- * Why: connections to runtimes are kept and reused, each environment's apart from all others: what one tenant's request leaves behind on a
- * connection can only ever meet that tenant again (cloud.md §7, T3). HTTP/1.1 with one request at a time on each connection, by
- * undici: half the cost of `node:http`, and a client that reads slowly holds up nobody else (docs/decisions has the measurements).
+ * Pools of connections to runtimes, one for each environment: what a request of one tenant leaves on a connection can only affect that
+ * tenant (cloud.md §7, T3). HTTP/1.1 with one request at a time on each connection, by undici: half the cost of `node:http`, and a client
+ * that reads slowly delays no other (measurements are in docs/decisions).
  */
 import type { Clock } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
@@ -23,7 +23,7 @@ export class UpstreamPool {
       connect: { timeout: CONNECT_TIMEOUT_MS },
       keepAliveTimeout: UPSTREAM_IDLE_MS,
       keepAliveMaxTimeout: UPSTREAM_IDLE_MS,
-      headersTimeout: 0, // The gateway has its own limits of time, all on one timer.
+      headersTimeout: 0, // The gateway enforces its own time limits, all on one timer.
       bodyTimeout: 0,
       maxHeaderSize: UPSTREAM_HEADER_BYTES_MAX,
     });
@@ -32,7 +32,7 @@ export class UpstreamPool {
 
 export class Upstreams implements AsyncDisposable {
   readonly #clock: Clock;
-  /** By environment and origin: a port that was one tenant's yesterday may be another's today. */
+  /** By environment and origin: another tenant may get the same port later. */
   readonly #all = new Map<string, UpstreamPool>();
 
   constructor(clock: Clock) {
@@ -55,12 +55,12 @@ export class Upstreams implements AsyncDisposable {
     return upstream;
   }
 
-  /** Lets go of runtimes that nobody calls any more. */
+  /** Closes the connections to runtimes without requests. */
   sweep(nowMs: number): void {
     for (const [name, { active, usedAtMs, pool }] of this.#all) {
       if (active > 0 || nowMs - usedAtMs < UPSTREAM_EVICT_MS) continue;
       this.#all.delete(name);
-      void pool.destroy(); // Nothing is under way on it; it only closes sockets.
+      void pool.destroy(); // No request uses it; this only closes sockets.
     }
   }
 

@@ -1,19 +1,19 @@
 /**
- * Why: what passes the door is counted for the bill. Totals only grow and carry the name of this life of the process, so a report
- * that is lost, late or sent twice changes nothing (libs/cloud, UsageReport).
+ * Counts the traffic of environments for billing. Totals only grow and carry the name of this run of the process, so a report that is
+ * lost, late or sent twice changes nothing (libs/cloud, UsageReport).
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import type { EnvironmentId, Tenancy, UsageReport } from "@perdure/cloud";
 import { REPORT_MS, REPORTS_PER_MESSAGE } from "./limits.js";
 
-/** One per environment that was asked for; small, and kept as long as the process lives, since totals must not fall. */
+/** One per environment with requests; small, and kept until the process ends, since totals must not fall. */
 export class Totals {
   readonly environmentId: EnvironmentId;
   ingressRequests = 0;
   adminRequests = 0;
   bytesIn = 0;
   bytesOut = 0;
-  /** Sum of the above when tenancy last took a report. */
+  /** Sum of the above when tenancy last accepted a report. */
   reportedSum = 0;
 
   constructor(environmentId: EnvironmentId) {
@@ -40,7 +40,7 @@ export class UsageBook {
   #reporting: Promise<void> | undefined;
   #closed = false;
 
-  /** `source`: of this life of this process. */
+  /** `source`: name of this run of the process. */
   constructor(ports: UsagePorts, source: string) {
     this.#ports = ports;
     this.#source = source;
@@ -56,7 +56,7 @@ export class UsageBook {
     return totals;
   }
 
-  /** Tells what tenancy does not know yet. Never rejects: what was not taken is told next time. */
+  /** Sends tenancy the totals that it has not received. Never rejects: what was not accepted is part of the next report. */
   report(): Promise<void> {
     this.#reporting ??= this.#report().finally(() => {
       this.#reporting = undefined;

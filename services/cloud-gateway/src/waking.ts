@@ -1,9 +1,9 @@
 /**
- * Why: an environment that sleeps is woken by its first caller, who should not have to come again for that. The request is held, its body
- * unread, until the runtime is up, for as long as a caller may be kept waiting (kubernetes.md §6):
+ * Wakes hibernated environments. The first request to such an environment wakes it, and is held, with its body unread, until the runtime
+ * is up, for as long as a caller may be kept waiting (kubernetes.md §6):
  *
- *     asleep ─▸ held ─┬─▸ up: on to its turn
- *                     └─▸ too long, or too many are held: 503, reason `waking`
+ * asleep ─▸ held ─┬─▸ up: on to its turn
+ * └─▸ too long, or too many are held: 503, reason `waking`
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import { bareOf, credentialsOf, type EnvironmentId, type Tenancy } from "@perdure/cloud";
@@ -20,17 +20,17 @@ export interface WakingPorts {
   readonly metrics: GatewayMetrics | undefined;
   /** Answers instead of the runtime. */
   refuse(request: GatewayRequest, refused: refusal.GatewayRefusal): void;
-  /** The environment is up, as far as tenancy knows. */
+  /** Called when the environment is up according to tenancy. */
   goOn(request: GatewayRequest, environment: GatewayEnvironment): void;
 }
 
-/** One environment, from the first caller who is held until it is up or nobody waits for it any more. */
+/** One environment, from its first held request until it is up or no request waits for it. */
 interface Wake {
   readonly id: EnvironmentId;
   readonly sinceMs: number;
-  /** In the order of coming, which is that of giving up. */
+  /** In the order of arrival, which is also the order of timeouts. */
   readonly held: Set<HeldRequest>;
-  /** Callers for whom tenancy was asked, so that it knows who wants the environment. */
+  /** Callers whose credential tenancy has checked for this wake-up, so that it wakes the environment for them. */
   readonly queriedCallerIds: Set<string>;
   nextQueryAtMs: number;
   timer: TimerHandle | undefined;
@@ -71,7 +71,7 @@ export class Waking {
     return this.#held;
   }
 
-  /** Takes an admitted visit; sooner or later it goes on, is refused, or its client leaves. */
+  /** Holds an admitted request until it goes on, is refused, or its client leaves. */
   hold(request: GatewayRequest, { facts }: GatewayEnvironment): void {
     const nowMs = this.#ports.clock.monotonicMs();
     const existing = this.#wakes.get(facts.id);
@@ -84,7 +84,7 @@ export class Waking {
     this.#requestWake(wake, request);
   }
 
-  /** Whoever is still held hears that it took too long. */
+  /** Refuses the requests that are still held. */
   close(): void {
     for (const wake of [...this.#wakes.values()]) this.#letGo(wake, "late", (request) => this.#giveUp(request));
   }
@@ -120,29 +120,29 @@ export class Waking {
     this.#arm(wake);
     environments.again(bareOf(wake.id)).then(
       (environment) => this.#update(wake, environment),
-      () => undefined, // Tenancy is away: the next look asks again, and whoever waits too long is told.
+      () => undefined, // Tenancy is unreachable: the next poll requests it again, and held requests time out.
     );
   }
 
-  #update(wake: Wake, update: GatewayEnvironment | "nobody"): void {
+  #update(wake: Wake, update: GatewayEnvironment | "unknown"): void {
     if (this.#wakes.get(wake.id) !== wake) return;
     const { goOn, refuse, clock } = this.#ports;
-    if (update === "nobody") return this.#letGo(wake, "gone", (request) => refuse(request, refusal.unknownEnvironment));
+    if (update === "unknown") return this.#letGo(wake, "gone", (request) => refuse(request, refusal.unknownEnvironment));
     if (update.facts.sleep === undefined) return this.#letGo(wake, "awake", (request) => goOn(request, update));
     const nowMs = clock.monotonicMs();
     if (update.facts.sleep === "waking" || nowMs < wake.nextQueryAtMs) return;
-    wake.nextQueryAtMs = nowMs + WAKE_AGAIN_MS; // It did not hear us, or fell asleep again.
+    wake.nextQueryAtMs = nowMs + WAKE_AGAIN_MS; // The request was lost, or the environment fell asleep again.
     wake.queriedCallerIds.clear();
     for (const { request } of wake.held) this.#requestWake(wake, request);
   }
 
-  /** Tenancy wakes those whose callers it is asked about; which callers may wake is its business. */
+  /** Tenancy wakes the environment when it checks a caller's credential; it decides which callers may wake. */
   #requestWake(wake: Wake, { caller, head }: GatewayRequest): void {
     if (caller === undefined || wake.queriedCallerIds.has(caller.id)) return;
     wake.queriedCallerIds.add(caller.id);
     const { credential } = credentialsOf(head.rawHeaders, this.#issuer);
     if (credential === undefined) return;
-    this.#ports.tenancy.authenticate(credential, wake.id).catch(() => undefined); // It is asked again.
+    this.#ports.tenancy.authenticate(credential, wake.id).catch(() => undefined); // The next poll repeats the request.
   }
 
   #left(wake: Wake, held: HeldRequest): void {
@@ -166,7 +166,9 @@ export class Waking {
     metrics?.woke(result, clock.monotonicMs() - wake.sinceMs);
   }
 
-  /** It came by although it was not forwarded: tenancy hears so with the next report, and wakes for whoever may only read, too. */
+  /**
+   * Counts the refused request as usage: tenancy receives it with the next report and wakes the environment, also for read-only callers.
+   */
   #giveUp(request: GatewayRequest): void {
     const totals = request.environment?.state.totals;
     if (totals !== undefined) totals[request.endpoint === "ingress" ? "ingressRequests" : "adminRequests"]++;
@@ -175,5 +177,5 @@ export class Waking {
 }
 
 export const wakeResults = ["awake", "late", "abandoned", "gone"] as const;
-/** `late`: everybody was told to come again. `abandoned`: all who waited left. `gone`: it was deleted meanwhile. */
+/** How a wake-up ended. `late`: all held requests were refused. `abandoned`: all clients left. `gone`: the environment was deleted. */
 export type WakeResult = (typeof wakeResults)[number];

@@ -27,7 +27,7 @@ afterEach(async () => await fixture[Symbol.asyncDispose]());
 const WAKE_TIMEOUT = {
   code: 503,
   restate_code: "PERD0503",
-  message: "The environment was asleep and is being started; come again",
+  message: "The environment was asleep and is being started; retry in a few seconds",
 };
 const asleep = (): EnvironmentFacts => fixture.environment(runtime, { sleep: "asleep" });
 const held = (count: number): Promise<void> =>

@@ -1,4 +1,4 @@
-/** Why: the gateway as a process: its role on what tenancy tells over gRPC. */
+/** Wires the gateway as a process: its role, with tenancy over gRPC. */
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
 import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
@@ -11,8 +11,8 @@ import { gatewayMetrics, observeGateway } from "../metrics.js";
 import type { CloudGatewaySettings } from "./config.js";
 
 /**
- * Starts everything as parts of the lifecycle and resolves when callers are served; until tenancy has been heard the process is not
- * ready. Rejects with RT0004 (address), OPS0001 (settings).
+ * Starts everything as parts of the lifecycle and resolves when callers are served; the process is not ready before the first change
+ * event of tenancy. Rejects with RT0004 (address), OPS0001 (settings).
  */
 export async function startCloudGateway(settings: CloudGatewaySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
@@ -35,7 +35,7 @@ export async function startCloudGateway(settings: CloudGatewaySettings, ports: P
       },
     };
   });
-  await lifecycle.awaitPart("tenancy's news", () => firstChange(tenancy, lifecycle.stopping));
+  await lifecycle.awaitPart("change events of tenancy", () => firstChange(tenancy, lifecycle.stopping));
 
   const gateway = await lifecycle.start("gateway", () => {
     const edge = tracedEdge(ports, "server");

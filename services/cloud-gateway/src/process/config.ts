@@ -1,4 +1,4 @@
-/** Every setting of the program `perdure-cloud-gateway`. Names are those of the other programs where they mean the same. */
+/** Every setting of the program `perdure-cloud-gateway`. Settings that other programs have too are named as there. */
 import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
 import {
   bindAddress,
@@ -42,21 +42,21 @@ export const settings = group(
     ...processSettings,
     region,
     domain: text("localhost", { sentence: "Environments are called at <id>.env.<region>.<domain>." }),
-    issuer: httpUrl("Who issues access tokens: the origin of the Cloud API; https://api.<region>.<domain> when not set."),
-    consoleUrl: httpUrl("The web console: where /ui leads, and whose pages may call the management API."),
+    issuer: httpUrl("Issuer of access tokens: the origin of the Cloud API; https://api.<region>.<domain> when not set."),
+    consoleUrl: httpUrl("Origin of the web console: target of /ui, and the origin whose pages may call the management API."),
     accessLog: boolean(true, {
       sentence: "Whether each request is a line in the log; without paths, queries, bodies or tokens.",
     }),
     connectionsPerNetwork: integer(CONNECTIONS_PER_NETWORK_MAX, {
       min: 1,
       sentence:
-        "Open connections that one network may have; those of trusted proxies are not counted. More where a load balancer hides who calls.",
+        "Open connections that one network may have; those of trusted proxies are not counted. Raise it where a load balancer hides the addresses of clients.",
     }),
     forwardingKeyFile: optionalText({
       sentence:
-        "File that tenancy has too (console.forwarding-key-file): users of the console then count with their own addresses instead of that of tenancy. Lines as in secrets.key-file.",
+        "File shared with tenancy (console.forwarding-key-file): users of the console then count with their own addresses instead of that of tenancy. Lines as in secrets.key-file.",
     }),
-    limits: group("What else one network may do: one IPv4 address, or a /64 of IPv6.", {
+    limits: group("Other limits of one network: one IPv4 address, or a /64 of IPv6.", {
       wrongCredentialsPerMinute: integer(NETWORK_LIMITS.unauthorizedPerMinute, {
         min: 1,
         sentence: "Wrong credentials and unknown environments per minute, and as many at once; further ones are not looked up.",
@@ -69,7 +69,7 @@ export const settings = group(
         min: 1,
         sentence: "Requests without a credential (version, health, preflights) per second.",
       }),
-      anonymousBurst: integer(NETWORK_LIMITS.anonymousBurst, { min: 1, sentence: "…and at once." }),
+      anonymousBurst: integer(NETWORK_LIMITS.anonymousBurst, { min: 1, sentence: "Requests without a credential at once." }),
     }),
     trustedProxies: trustedProxySettings,
     ingress: group("The listener for callers of services.", { bindAddress: bindAddress(), bindPort: bindPort(8080) }),
@@ -83,7 +83,7 @@ export const settings = group(
     }),
     probes: probeSettings,
     tls: tlsSettings,
-    tenancy: group("Who knows environments and credentials.", {
+    tenancy: group("Connection to tenancy, which keeps environments and credentials.", {
       addresses: custom(addressList.optional(), {
         sentence: "Addresses of tenancy, host:port, separated by commas; the next one is used when one does not respond.",
         form: "scalar",
